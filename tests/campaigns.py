@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import date
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 
 from citebed.collection import import_sources
-from citebed.judging.answers.answering import judge, state_question
+from citebed.errors import CitebedError
+from citebed.judging.answers.answering import judge_all, state_question
 from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, items_of
-from citebed.judging.asking.links import token
+from citebed.judging.asking.links import FormRow, token
 from citebed.judging.campaign import Campaign, new_campaign
 from citebed.judging.store.engine import open_database
-from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.judgements import Source, Verdict
-from citebed.judging.store.schema import forms, now
+from citebed.judging.store.handle import CampaignStore, Transaction
+from citebed.judging.store.judgements import Saved, SaveOutcome, Source, Verdict, save_all
+from citebed.judging.store.schema import CURRENT, forms, judgements, now
 
 AUTHORS = ("Ada Bell", "Ben Carr", "Cleo O'Dée", "Dan Eco")
 QUESTION = "How can we rank documents by the probability that they are relevant?"
@@ -68,13 +70,13 @@ def small_campaign(
 def answer_phase_one(campaign: Campaign) -> None:
     """Every author states one question and grades all references but the last with 3."""
     mine = (forms.c.campaign_id == campaign.id) & (forms.c.phase == 1)
-    with campaign.writing() as connection:
-        for form in connection.execute(select(forms).where(mine).order_by(forms.c.id)).all():
+    with campaign.writing() as tx:
+        for form in tx.execute(select(forms).where(mine).order_by(forms.c.id)).all():
             source = Source(form.person_id, form.id, "text", now())
-            state_question(campaign, connection, form, 1, QUESTION, source)
-            items = list(items_of(connection, form).values())
+            state_question(tx, form, 1, QUESTION, source)
+            items = list(items_of(tx, form).values())
             for item in items[:-1]:
-                judge(campaign, connection, form, Verdict(item, 3), source)
+                judge(tx, form, Verdict(item, 3), source)
 
 
 def with_lists(campaign: Campaign, size: int = LISTED) -> Campaign:
@@ -98,13 +100,36 @@ def copied(campaign: Campaign, folder: Path) -> Campaign:
 def links(store: CampaignStore, phase: int = 2) -> dict[str, str]:
     """Tokens by the codes of the forms of a phase."""
     mine = (forms.c.campaign_id == store.id) & (forms.c.phase == phase)
-    with store.reading() as connection:
-        rows = connection.execute(select(forms).where(mine).order_by(forms.c.id)).all()
+    with store.reading() as tx:
+        rows = tx.execute(select(forms).where(mine).order_by(forms.c.id)).all()
     return {row.code: token(store, row.code, row.expires_at) for row in rows}
 
 
 def listed_items(store: CampaignStore, code: str) -> list[int]:
     """The items of a form, in its order."""
-    with store.reading() as connection:
-        form = connection.execute(select(forms).where(forms.c.code == code)).one()
-        return list(items_of(connection, form).values())
+    with store.reading() as tx:
+        form = tx.execute(select(forms).where(forms.c.code == code)).one()
+        return list(items_of(tx, form).values())
+
+
+def judge(tx: Transaction, form: FormRow, verdict: Verdict, source: Source) -> Saved:
+    """One judgement of a form."""
+    return _alone(judge_all(tx, [(form, verdict, source)]))
+
+
+def save(tx: Transaction, source: Source, verdict: Verdict) -> Saved:
+    """One judgement, unless it is there already or its judge said something else later."""
+    return _alone(save_all(tx, [(source, verdict)]))
+
+
+def _alone(outcomes: list[SaveOutcome]) -> Saved:
+    [outcome] = outcomes
+    if isinstance(outcome, CitebedError):
+        raise outcome
+    return outcome
+
+
+def current(tx: Transaction, person_id: int, item_id: int) -> Row[Any] | None:
+    """The last word of a judge on an item."""
+    mine = (judgements.c.person_id == person_id) & (judgements.c.item_id == item_id)
+    return tx.execute(select(judgements).where(mine, CURRENT)).first()

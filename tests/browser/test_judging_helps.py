@@ -16,8 +16,8 @@ def history(served: Served, code: str, at: int) -> list[tuple[int | None, bool]]
     """All that was said of a paper of a form, in its order."""
     item = listed_items(served.campaign, code)[at]
     chosen = select(judgements.c.value, judgements.c.withdrawn).where(judgements.c.item_id == item)
-    with served.campaign.reading() as connection:
-        rows = connection.execute(chosen.order_by(judgements.c.id)).all()
+    with served.campaign.reading() as tx:
+        rows = tx.execute(chosen.order_by(judgements.c.id)).all()
     return [(value, bool(withdrawn)) for value, withdrawn in rows]
 
 

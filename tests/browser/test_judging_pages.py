@@ -123,9 +123,9 @@ def test_a_clock_that_is_set_while_judgements_wait(served: Served) -> None:
     served.wait_saved()
     assert served.values(code)[9] == 1
     item = listed_items(served.campaign, code)[9]
-    with served.campaign.reading() as connection:
+    with served.campaign.reading() as tx:
         mine = (judgements.c.item_id == item) & judgements.c.browser.is_not(None)
-        acts = connection.execute(select(judgements).where(mine).order_by(judgements.c.id)).all()
+        acts = tx.execute(select(judgements).where(mine).order_by(judgements.c.id)).all()
     assert len(acts) == 6
     assert len({act.browser for act in acts}) == 1
     numbers = [act.sequence for act in acts]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import insert, select
 
 from citebed.errors import CitebedError
+from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Saved, Source, Verdict
 from citebed.judging.store.schema import judgements, now
 
 
-def save_one(connection: Connection, source: Source, verdict: Verdict) -> Saved | CitebedError:
+def save_one(tx: Transaction, source: Source, verdict: Verdict) -> Saved | CitebedError:
     """Add a judgement that a browser sends; one that came too late stands beside the others."""
-    rows = connection.execute(select(judgements).order_by(judgements.c.id)).all()
+    rows = tx.execute(select(judgements).order_by(judgements.c.id)).all()
     for known in rows:
         if known.key == verdict.key:
             if (known.item_id, known.person_id) != (verdict.item_id, source.person_id):
@@ -31,7 +32,7 @@ def save_one(connection: Connection, source: Source, verdict: Verdict) -> Saved 
     row = source._asdict() | verdict._asdict() | {"recorded_at": now(), "outranked": later or None}
     row.pop("undated")
     row["supersedes"] = before.id if before is not None and not later else None
-    made = connection.execute(insert(judgements).returning(judgements.c.id).values(row))
+    made = tx.execute(insert(judgements).returning(judgements.c.id).values(row))
     number = int(made.scalar_one())
     is_same = before is not None and (before.value, before.comment) == verdict[1:3]
     stands = before.id if before is not None and later else number

@@ -48,10 +48,9 @@ from citebed.judging.asking.questions import (
 from citebed.judging.pools import searching
 from citebed.judging.pools.pool_making import PoolingOptions, PoolReport, make_pools, waiting
 from citebed.judging.pools.pooling_methods import read_method
-from citebed.judging.results.agreement import agreement, disagreements
 from citebed.judging.results.exporting import Exported, export_campaign
 from citebed.judging.results.status import exclusion_history, form_table, open_problems
-from citebed.judging.results.tables import campaign_tables
+from citebed.judging.results.tables import agreement, campaign_tables, disagreements
 from citebed.judging.settings import CampaignSettings, read_guidelines
 from citebed.judging.store import backup as copies
 from citebed.judging.store.engine import Database, open_database
@@ -152,26 +151,26 @@ class Campaign(CampaignStore):
 
         ``at_closing`` says why one would be set aside if phase one were closed now.
         """
-        with self.reading() as connection:
-            aside = set_aside(self, connection)
-            due = due_at_closing(self, connection)
+        with self.reading() as tx:
+            aside = set_aside(tx)
+            due = due_at_closing(tx)
             rows = []
-            for each in connection.execute(all_questions(self)).all():
-                last = wording_of(connection, each.id)
-                stated = wording_of(connection, each.id, "stated").text
+            for each in all_questions(tx):
+                last = wording_of(tx, each.id)
+                stated = wording_of(tx, each.id, "stated").text
                 excluded = "; ".join(aside.get(each.id, {}).values()) or None
                 rows.append((each.query_id, each.paper, each.person, stated, last.text, last.kind,
                              list(last.classes), excluded, due.get(each.id)))  # fmt: skip
-        names = ["query_id", "paper", "author", "stated", "text", "kind", "classes", "excluded",
-                 "at_closing"]  # fmt: skip
-        kinds = [*[pl.String] * 6, pl.List(pl.String), pl.String, pl.String]
-        return pl.DataFrame(rows, dict(zip(names, kinds, strict=True)), orient="row")  # type: ignore[arg-type]
+        names = ("query_id", "paper", "author", "stated", "text", "kind", "classes", "excluded",
+                 "at_closing")  # fmt: skip
+        kinds = dict.fromkeys(names, pl.String) | {"classes": pl.List(pl.String)}
+        return pl.DataFrame(rows, kinds, orient="row")
 
     def question(self, query_id: str) -> str:
         """How a question is worded now."""
-        with self.reading() as connection:
-            row = question_row(self, connection, query_id)
-            return str(wording_of(connection, row.id).text)
+        with self.reading() as tx:
+            row = question_row(tx, query_id)
+            return str(wording_of(tx, row.id).text)
 
     reformulate = reformulating.reformulate
 
@@ -181,29 +180,29 @@ class Campaign(CampaignStore):
 
     def suggestions(self, query_id: str) -> list[reformulating.Suggestion]:
         """What might be changed in a question; a person decides."""
-        with self.reading() as connection:
-            question = question_row(self, connection, query_id)
-            text = wording_of(connection, question.id).text
+        with self.reading() as tx:
+            question = question_row(tx, query_id)
+            text = wording_of(tx, question.id).text
             earlier = [
-                wording_of(connection, each.id).text
-                for each in connection.execute(all_questions(self)).all()
+                wording_of(tx, each.id).text
+                for each in all_questions(tx)
                 if each.form_id == question.form_id and each.number < question.number
             ]
         return reformulating.suggestions(text, earlier, self._vocabulary)
 
     def exclude(self, query_id: str, reason: str, *, lift: bool = False) -> None:
         """Set a question aside by hand, or take it back."""
-        with self.writing() as connection:
-            question = question_row(self, connection, query_id)
-            exclude(connection, question.id, BY_HAND, reason, "organiser", lift)
+        with self.writing() as tx:
+            question = question_row(tx, query_id)
+            exclude(tx, question.id, BY_HAND, reason, "organiser", lift)
 
     def close_phase_one(self, who: str = "organiser") -> int:
         """Set the questions of co-authors aside whose first author answered too; how many.
 
         Before, `questions` says of which this would happen. Pooling closes phase one too.
         """
-        with self.writing() as connection:
-            return close_phase_one(self, connection, who)
+        with self.writing() as tx:
+            return close_phase_one(tx, who)
 
     # --- phase two ---
 
@@ -227,17 +226,17 @@ class Campaign(CampaignStore):
         read_method(chosen.method)
         runs_given = None if runs is None else list(as_runs(runs))
         self.close_phase_one()
-        with self.reading() as connection:
-            queries = waiting(self, connection)
-            judged = qrels_of(self, connection, "j1")
+        with self.reading() as tx:
+            queries = waiting(tx)
+            judged = qrels_of(tx, "j1")
         if not queries:
             return []
         made = runs_given
         if made is None:
             made = searching.automatic_runs(self.collection, queries, judged)
         lists = searching.ranked_lists(made, chosen.depth)
-        with self.writing() as connection:
-            return make_pools(self, connection, self.collection, lists, chosen)
+        with self.writing() as tx:
+            return make_pools(tx, self.collection, lists, chosen)
 
     def second_judge(self, query_id: str, name: str, email: str) -> bool:
         """Ask somebody else about a query's list too; whether there was something to ask."""
@@ -248,40 +247,40 @@ class Campaign(CampaignStore):
     @property
     def disagreements(self) -> pl.DataFrame:
         """Who said what of the papers on which judges disagree."""
-        with self.reading() as connection:
-            return disagreements(self, connection)
+        with self.reading() as tx:
+            return disagreements(tx)
 
     @property
     def agreement(self) -> pl.DataFrame:
         """How far judges agree where a document was judged twice, by phase."""
-        with self.reading() as connection:
-            by_phase = agreement(self, connection)
+        with self.reading() as tx:
+            by_phase = agreement(tx)
         rows = [{"phase": phase, **each.row()} for phase, of in by_phase.items() for each in of]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def status(self) -> pl.DataFrame:
         """Every form: whom it asks, what became of it."""
-        with self.reading() as connection:
-            return form_table(self, connection)
+        with self.reading() as tx:
+            return form_table(tx)
 
     @property
     def problems(self) -> pl.DataFrame:
         """What could not be read in what came back."""
-        with self.reading() as connection:
-            return open_problems(self, connection)
+        with self.reading() as tx:
+            return open_problems(tx)
 
     @property
     def exclusions(self) -> pl.DataFrame:
         """Every exclusion with its reason, and its lifting."""
         put_rules_on_record(self)
-        with self.reading() as connection:
-            return exclusion_history(self, connection)
+        with self.reading() as tx:
+            return exclusion_history(tx)
 
     @property
     def judgements(self) -> pl.DataFrame:
         """Every judge's last word on every document."""
-        with self.reading() as connection:
-            return current_judgements(self, connection, excluded=True)
+        with self.reading() as tx:
+            return current_judgements(tx, excluded=True)
 
     def not_in_collection(self) -> list[str]:
         """The judged documents that the collection does not have, as another one would."""
@@ -290,13 +289,13 @@ class Campaign(CampaignStore):
 
     def qrels(self, name: str = "j12", *, graded: bool = False) -> Qrels:
         """J1, J2 or both (``j1``, ``j2``, ``j12``) as judgements that `evaluate` takes."""
-        with self.reading() as connection:
-            return qrels_of(self, connection, name, graded=graded)
+        with self.reading() as tx:
+            return qrels_of(tx, name, graded=graded)
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables of the paper by name: returns, reformulations, comparison, sources …"""
-        with self.reading() as connection:
-            return campaign_tables(self, connection, self.collection.documents.height)
+        with self.reading() as tx:
+            return campaign_tables(tx, self.collection.documents.height)
 
     def export(
         self, folder: str | Path, *, graded: bool = False, shapes: Sequence[str] = ()
@@ -341,7 +340,7 @@ def new_campaign(
             chosen,
             simulated=simulated,
             secret=secret,
-            fill=lambda connection, number: insert_papers(connection, number, sources),
+            fill=lambda tx: insert_papers(tx, sources),
         )
     return Campaign(here, name, folder)
 

@@ -35,14 +35,14 @@ def play_authors(campaign: Campaign, inbox: Path) -> list[Path]:
     file = resources.files("citebed") / "demo" / "questions.json"
     questions = json.loads(file.read_text("utf-8"))
     replies = []
-    with campaign.reading() as connection:
-        for form in open_forms(campaign, connection):
-            if answered(connection, form)[0]:
+    with campaign.reading() as tx:
+        for form in open_forms(tx):
+            if answered(tx, form)[0]:
                 continue
-            label, position = authorship_of(connection, form)
+            label, position = authorship_of(tx, form)
             stated = questions.get(f"{label}-{position}")
             if stated is not None:
-                sheet = sheet_of(campaign, connection, form)
+                sheet = sheet_of(tx, form)
                 filled = _filled(sheet, label, stated, campaign.collection)
                 path = inbox / f"{label}-{position}-phase{form.phase}-{form.round}.txt"
                 write_whole(path, filled)

@@ -13,7 +13,7 @@ import secrets
 import threading
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection, func, insert, select, update
 
@@ -113,13 +113,13 @@ def check_password(database: Database, name: str, password: str, address: str) -
         row = {"name": name, "address": address, "right": False, "at": now()}
         made = insert(logins).returning(logins.c.id).values(row)
         attempt = connection.execute(made).scalar_one()
-        found = connection.execute(select(organisers).where(organisers.c.name == name)).first()
-    hashed = found.password if found is not None else _nobodys_hash()
-    if not _is_right(hashed, password) or found is None:
+        known = connection.execute(select(organisers).where(organisers.c.name == name)).first()
+    hashed = known.password if known is not None else _nobodys_hash()
+    if not _is_right(hashed, password) or known is None:
         return None
     with database.writing() as connection:
         connection.execute(update(logins).where(logins.c.id == attempt).values(right=True))
-    return int(found.id)
+    return int(known.id)
 
 
 def _is_right(hashed: str, password: str) -> bool:
@@ -180,8 +180,10 @@ def session_of(database: Database, token: str | None) -> Session | None:
     if not token:
         return None
     at = now()
+    mine = (sessions.c.token == _digest(token)) & sessions.c.ended_at.is_(None)
     with database.reading() as connection:
-        row = _open_session(connection, token)
+        chosen = select(sessions, organisers.c.name).join(organisers)
+        row = connection.execute(chosen.where(mine)).first()
     if row is None or row.expires_at <= at or row.created_at + LONGEST_SESSION <= at:
         return None
     until = min(at + IDLE, row.created_at + LONGEST_SESSION)
@@ -190,14 +192,6 @@ def session_of(database: Database, token: str | None) -> Session | None:
             mine = (sessions.c.id == row.id) & sessions.c.ended_at.is_(None)
             connection.execute(update(sessions).where(mine).values(expires_at=until))
     return Session(row.id, row.name, row.csrf)
-
-
-def _open_session(connection: Connection, token: str) -> Any:
-    return connection.execute(
-        select(sessions, organisers.c.name)
-        .join(organisers, organisers.c.id == sessions.c.organiser_id)
-        .where(sessions.c.token == _digest(token), sessions.c.ended_at.is_(None))
-    ).first()
 
 
 def end_session(database: Database, token: str) -> None:

@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError, model_validator
-from sqlalchemy import Connection
 
 from citebed.errors import CitebedError
 from citebed.judging.answers.answering import WEB, Clicked, approve, state_question
 from citebed.judging.asking.assigning import items_of, note_once
 from citebed.judging.asking.links import FormRow, form_of_link
+from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import now
 from citebed.web.fields import Ago, Grade, Key, Number, Place, Sentence, Sequence, Took
@@ -106,10 +106,9 @@ class JudgeDoor(NamedTuple):
     site: Site
     token: str
 
-    async def save(self, work: Callable[[Connection, FormRow], _T]) -> _T:
+    async def save(self, work: Callable[[Transaction, FormRow], _T]) -> _T:
         """Do something with the form of the link, which must be good at that moment."""
-        store, token = self.site.campaign, self.token
-        return await self.site.write(lambda c: work(c, form_of_link(store, c, token)))
+        return await self.site.write(lambda tx: work(tx, form_of_link(tx, self.token)))
 
 
 async def _door(request: Request, token: str) -> JudgeDoor:
@@ -144,53 +143,49 @@ _BODY = {"content": {"application/json": {"schema": JudgementGiven.model_json_sc
 async def save_judgement(request: Request, token: str) -> Response:
     """Save a judgement; the same key again changes nothing."""
     try:
-        given = JudgementGiven.model_validate_json(await request.body())
+        act = JudgementGiven.model_validate_json(await request.body())
     except ValidationError as error:
         raise RequestValidationError(error.errors(include_url=False)) from error
-    verdict = Verdict(
-        given.item, given.value, given.comment, given.key, given.withdrawn, given.took
-    )
-    click = Clicked(token, verdict, _done_at(given), given.browser, given.sequence)
+    verdict = Verdict(act.item, act.value, act.comment, act.key, act.withdrawn, act.took)
+    click = Clicked(token, verdict, _done_at(act), act.browser, act.sequence)
     saved = await site_of(request).save(click)
     answer = f'{{"judgement":{saved.judgement_id},"outcome":"{saved.outcome}"}}'
     return Response(answer, media_type="application/json")
 
 
 @router.post("/question")
-async def save_question(door: Door, given: QuestionStated) -> QuestionSaved:
+async def save_question(door: Door, stated: QuestionStated) -> QuestionSaved:
     """Save a research question; another text for the same number is a new wording of it."""
-    return await door.save(lambda c, form: _state(door.site, c, form, given))
+    return await door.save(lambda tx, form: _state(tx, form, stated))
 
 
-def _state(
-    site: Site, connection: Connection, form: FormRow, given: QuestionStated
-) -> QuestionSaved:
-    source = _source(form, given)
-    outcome = state_question(site.campaign, connection, form, given.number, given.text, source)
-    known = items_of(connection, form)
-    mine = {entry: item for (number, entry), item in known.items() if number == given.number}
+def _state(tx: Transaction, form: FormRow, stated: QuestionStated) -> QuestionSaved:
+    source = _source(form, stated)
+    outcome = state_question(tx, form, stated.number, stated.text, source)
+    known = items_of(tx, form)
+    mine = {entry: item for (number, entry), item in known.items() if number == stated.number}
     if not mine or outcome == "empty":
         raise CitebedError("a question needs some words.")
-    return QuestionSaved(number=given.number, items=mine, outcome=outcome)
+    return QuestionSaved(number=stated.number, items=mine, outcome=outcome)
 
 
 @router.post("/approval")
-async def save_approval(door: Door, given: WordingApproved) -> Done:
+async def save_approval(door: Door, act: WordingApproved) -> Done:
     """Save what an author says of a query's wording."""
-    said = True if given.approved else given.text
-    await door.save(lambda c, form: approve(c, form, given.number, said, _source(form, given)))
+    said = True if act.approved else act.text
+    await door.save(lambda tx, form: approve(tx, form, act.number, said, _source(form, act)))
     return Done()
 
 
 @router.post("/finished")
 async def save_finished(door: Door, _: Act) -> Done:
     """A judge says that the list is done; it can still be changed."""
-    await door.save(lambda c, form: note_once(door.site.campaign, c, form, "finished"))
+    await door.save(lambda tx, form: note_once(tx, form, "finished"))
     return Done()
 
 
 @router.post("/opened")
 async def save_opened(door: Door) -> Done:
     """A browser shows the page: scanners of mail, which only fetch it, do not count."""
-    await door.save(lambda c, form: note_once(door.site.campaign, c, form, "opened"))
+    await door.save(lambda tx, form: note_once(tx, form, "opened"))
     return Done()

@@ -18,15 +18,7 @@ from citebed.judging.asking.links import LinkRefused
 from citebed.judging.campaign import Campaign
 from citebed.judging.organisers import TooManyTries
 from citebed.judging.store.engine import Unavailable
-from citebed.web import (
-    api,
-    auth,
-    desks,
-    judge_pages,
-    organiser_pages,
-    problem_pages,
-    work_pages,
-)
+from citebed.web import api, auth, desks, judge_pages, organiser_pages, problem_pages, work_pages
 from citebed.web.protection import SAFE, Protection
 from citebed.web.site import HERE, Site, site_of
 
@@ -55,13 +47,7 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
     )
     app.state.site = site
     app.include_router(api.router, prefix=site.prefix)
-    for room in (
-        judge_pages,
-        organiser_pages,
-        problem_pages,
-        work_pages,
-        desks,
-    ):
+    for room in (judge_pages, organiser_pages, problem_pages, work_pages, desks):
         app.include_router(room.router, prefix=site.prefix, include_in_schema=False)
     static = f"{site.prefix}/static"
     app.mount(static, StaticFiles(directory=HERE / "static"), name="static")

@@ -47,10 +47,10 @@ def _question(
     site: Site, session: Session, query: str, problem: str = "", text: str = ""
 ) -> HTMLResponse:
     campaign = site.campaign
-    with campaign.reading() as connection:
-        row = question_row(campaign, connection, query)
-        stated = wording_of(connection, row.id, "stated").text
-        history = wording_history(connection, row.id)
+    with campaign.reading() as tx:
+        row = question_row(tx, query)
+        stated = wording_of(tx, row.id, "stated").text
+        history = wording_history(tx, row.id)
     now = history[-1]
     return site.page(
         "reformulation",
@@ -93,15 +93,15 @@ def show_search_desk(
 
 def _desk(site: Site, query: str, search: int) -> dict[str, Any]:
     campaign = site.campaign
-    with campaign.reading() as connection:
-        question = question_row(campaign, connection, query)
-        text = wording_of(connection, question.id).text
-        chosen = marked(connection, question.id)
-        log = past_searches(connection, question.id)
-        judged = judged_references(connection, question)
-        cited = known_before(connection, question)
+    with campaign.reading() as tx:
+        question = question_row(tx, query)
+        text = wording_of(tx, question.id).text
+        chosen = marked(tx, question.id)
+        log = past_searches(tx, question.id)
+        judged = judged_references(tx, question)
+        cited = known_before(tx, question)
     shown = next((each for each in log if each.search == search), log[-1] if log else None)
-    doc_ids = shown.found if shown else ()
+    doc_ids = shown.doc_ids if shown else ()
     entries = site.entries([*doc_ids, *chosen])
     return {
         "question": question,
@@ -153,10 +153,10 @@ def show_disagreements(site: Here, session: auth.Organiser) -> HTMLResponse:
     rows = site.campaign.disagreements.to_dicts()
     texts = dict(site.campaign.questions.select("query_id", "text").iter_rows())
     entries = site.entries({row["doc_id"] for row in rows})
-    found = [
+    disputed = [
         (query, texts[query], entries[doc_id], site.abstracts(doc_id), list(judgements))
         for (query, doc_id, _), judgements in groupby(
             rows, key=lambda row: (row["query_id"], row["doc_id"], row["phase"])
         )
     ]
-    return site.page("disagreements", session=session, found=found, words=site.query_words)
+    return site.page("disagreements", session=session, disputed=disputed, words=site.query_words)

@@ -21,10 +21,10 @@ router = APIRouter(prefix="/judge/{token}")
 @router.get("", response_class=HTMLResponse)
 def show_list(site: Here, token: str) -> HTMLResponse:
     """What a judge is asked, with what they answered so far."""
-    with site.campaign.reading() as connection:
-        form = form_of_link(site.campaign, connection, token)
-        listed = judge_list(site.campaign, connection, form, site.abstracts)
-        is_finished = is_noted(connection, form, "finished")
+    with site.campaign.reading() as tx:
+        form = form_of_link(tx, token)
+        listed = judge_list(tx, form, site.abstracts)
+        is_finished = is_noted(tx, form, "finished")
     return site.page(
         "judge",
         token=token,
@@ -53,24 +53,23 @@ def _choices(settings: CampaignSettings, phase: int) -> list[tuple[str, str, str
 @router.get("/papers", response_class=HTMLResponse)
 def show_papers(site: Here, token: str) -> HTMLResponse:
     """Title, authors and a link of each paper."""
-    with site.campaign.reading() as connection:
-        form = form_of_link(site.campaign, connection, token)
-        sheet = sheet_of(site.campaign, connection, form)
+    with site.campaign.reading() as tx:
+        form = form_of_link(tx, token)
+        sheet = sheet_of(tx, form)
     return site.page("papers", token=token, sheet=sheet)
 
 
 @router.post("/opt-out")
 async def leave(site: Here, token: str) -> RedirectResponse:
     """Write to this person no more."""
-    store = site.campaign
-    await site.write(lambda c: opt_out(store, c, form_of_link(store, c, token).person_id))
+    await site.write(lambda tx: opt_out(tx, form_of_link(tx, token).person_id))
     return RedirectResponse(site.path("judge", token, "left"), 303)
 
 
 @router.get("/left", response_class=HTMLResponse)
 def show_left(site: Here, token: str) -> HTMLResponse:
     """That nobody will write again."""
-    with site.campaign.reading() as connection:
-        form_of_link(site.campaign, connection, token)
+    with site.campaign.reading() as tx:
+        form_of_link(tx, token)
     message = "We will not write to you again. What you answered stays; thank you for it."
     return site.page("message", heading="You will hear no more from us", message=message)

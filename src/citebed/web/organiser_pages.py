@@ -19,8 +19,8 @@ from citebed.judging.organisers import (
     end_session,
     session_of,
 )
-from citebed.judging.results.agreement import agreement
 from citebed.judging.results.status import mail_table, recent_events
+from citebed.judging.results.tables import agreement
 from citebed.web import auth
 from citebed.web.site import Here, Site, address_of
 from citebed.wording import count
@@ -97,13 +97,13 @@ _MESSAGES = {
 def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HTMLResponse:
     campaign = site.campaign
     forms = campaign.status().to_dicts()
-    with campaign.reading() as connection:
-        mails = mail_table(campaign, connection).to_dicts()
-        aside = set_aside(campaign, connection)
-        due = due_at_closing(campaign, connection)
-        named = {row.id: row.query_id for row in connection.execute(all_questions(campaign))}
-        refusals = recent_events(campaign, connection, "refused")
-        agreed = agreement(campaign, connection)
+    with campaign.reading() as tx:
+        mails = mail_table(tx).to_dicts()
+        aside = set_aside(tx)
+        due = due_at_closing(tx)
+        named = {row.id: row.query_id for row in all_questions(tx)}
+        refusals = recent_events(tx, "refused")
+        agreed = agreement(tx)
     return site.page(
         "dashboard",
         session=session,

@@ -7,7 +7,6 @@ from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from sqlalchemy import Connection
 
 from citebed.errors import CitebedError
 from citebed.judging.answers.judge_list import JudgeList, judge_list
@@ -16,6 +15,7 @@ from citebed.judging.asking.links import form_by_code
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms.sheet import Answers, Rating
 from citebed.judging.organisers import Session
+from citebed.judging.store.handle import Transaction
 from citebed.web import auth
 from citebed.web.fields import MOST_QUESTIONS, Id, Text
 from citebed.web.site import Fields, Here, Site
@@ -37,10 +37,10 @@ def _page(
 ) -> HTMLResponse:
     campaign = site.campaign
     mine = [row for row in campaign.problems.to_dicts() if row["return_id"] == number]
-    with campaign.reading() as connection:
-        came = returned_file(campaign, connection, number)
+    with campaign.reading() as tx:
+        came = returned_file(tx, number)
         lines = text_of(came).split("\n")
-        listed = _listed(site, connection, code or came.code or "")
+        listed = _listed(tx, code or came.code or "")
     return site.page(
         "return",
         400 if problem else 200,
@@ -61,11 +61,11 @@ def _page(
     )
 
 
-def _listed(site: Site, connection: Connection, code: str) -> JudgeList | None:
-    form = form_by_code(site.campaign, connection, code) if code else None
+def _listed(tx: Transaction, code: str) -> JudgeList | None:
+    form = form_by_code(tx, code) if code else None
     if form is None:
         return None
-    return judge_list(site.campaign, connection, form, lambda _: "")
+    return judge_list(tx, form, lambda _: "")
 
 
 def _values(campaign: Campaign, listed: JudgeList) -> list[tuple[str, str]]:
@@ -79,8 +79,8 @@ def _values(campaign: Campaign, listed: JudgeList) -> list[tuple[str, str]]:
 def fetch_file(site: Here, _: auth.Organiser, number: Id) -> Response:
     """The file as it came, to be saved and not shown: it may be anything."""
     campaign = site.campaign
-    with campaign.reading() as connection:
-        came = returned_file(campaign, connection, number)
+    with campaign.reading() as tx:
+        came = returned_file(tx, number)
     name = re.sub(r"[^\w.-]+", "_", came.name, flags=re.ASCII)[-80:] or "return"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(came.content, media_type="application/octet-stream", headers=headers)

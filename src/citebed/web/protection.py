@@ -75,8 +75,8 @@ class Protection:
                     async with asyncio.timeout(PATIENCE):
                         body = await _small_body(scope, receive)
                 except (_NoBody, TimeoutError) as error:
-                    told = error if isinstance(error, _NoBody) else _NoBody(408, _SLOW)
-                    await _answer(told.status, str(told))(scope, receive, send)
+                    refusal = error if isinstance(error, _NoBody) else _NoBody(408, _SLOW)
+                    await _answer(refusal.status, str(refusal))(scope, receive, send)
                     return
                 receive = _again(body, receive)
         await self._app(scope, receive, send)
@@ -120,16 +120,16 @@ _SLOW = "this took too long."
 class _NoBody(Exception):
     """Why there is nothing to hand on."""
 
-    def __init__(self, status: int, told: str) -> None:
-        super().__init__(told)
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
         self.status = status
 
 
 async def _small_body(scope: Scope, receive: Receive) -> bytes:
     """The whole body; half of one is none, and one that is too large is not read to its end."""
     large = _NoBody(413, f"more than {LARGEST_BODY >> 10} KB: too much for one answer.")
-    told = Headers(scope=scope).get("content-length", "0")
-    if not (told.isascii() and told.isdigit()) or int(told[:20]) > LARGEST_BODY:
+    length = Headers(scope=scope).get("content-length", "0")
+    if not (length.isascii() and length.isdigit()) or int(length[:20]) > LARGEST_BODY:
         raise large
     parts, size = [], 0
     while True:

@@ -9,16 +9,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from sqlalchemy import Connection
 
 from citebed._version import __version__
 from citebed.judging.answers.answering import Clicked, save_clicks
@@ -29,9 +27,10 @@ from citebed.judging.forms.sheet import Entry
 from citebed.judging.organisers import TooManyTries
 from citebed.judging.store.engine import Unavailable
 from citebed.judging.store.group_commit import GroupCommit
+from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Saved
-from citebed.pages import ready_script
-from citebed.report.html.page import plain
+from citebed.pages import ready_script, templates
+from citebed.wording import for_page
 
 HERE = Path(__file__).parent
 MOST_REFUSALS = 60
@@ -50,18 +49,10 @@ class Site:
         self.campaign = campaign
         self.secure = secure
         self.prefix = f"/{campaign.name}"
-        self.writer = GroupCommit(campaign.database)
-        self._save_clicks = partial(save_clicks, campaign)
+        self.writer = GroupCommit(campaign)
         self._refusals: deque[float] = deque(maxlen=MOST_REFUSALS)
         self._logins = threading.BoundedSemaphore(MOST_LOGINS)
-        self._templates = Environment(
-            loader=FileSystemLoader(HERE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            finalize=plain,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        self._templates = templates("citebed.web.templates", for_page)
         self._templates.filters |= {"web_link": web_link, "moment": moment}
         self._templates.globals |= {
             "campaign": campaign.name,
@@ -104,13 +95,13 @@ class Site:
         text = self._templates.get_template(f"{name}.html.j2").render(content)
         return HTMLResponse(text.encode("utf-8", "replace"), status)
 
-    async def write(self, work: Callable[[Connection], _T]) -> _T:
+    async def write(self, work: Callable[[Transaction], _T]) -> _T:
         """Have something written, and wait until it is on the disk."""
         return await asyncio.wrap_future(self.writer.submit(work))
 
     async def save(self, click: Clicked) -> Saved:
         """Save a judgement together with those of other judges that came meanwhile."""
-        return await asyncio.wrap_future(self.writer.submit_to(self._save_clicks, click))
+        return await asyncio.wrap_future(self.writer.submit_to(save_clicks, click))
 
     @contextmanager
     def logging_in(self) -> Iterator[None]:
@@ -132,9 +123,7 @@ class Site:
         self._refusals.append(now)
         detail = {"why": why, "address": address_of(request), "method": request.method}
         with suppress(Unavailable):  # refused all the same
-            await self.write(
-                lambda connection: self.campaign.log(connection, "refused", who, form_id, **detail)
-            )
+            await self.write(lambda tx: tx.log("refused", who, form_id, **detail))
 
 
 def site_of(request: Request) -> Site:

@@ -36,15 +36,15 @@ def show_work(site: Here, session: auth.Organiser) -> HTMLResponse:
     return _work(site, session)
 
 
-def _work(site: Site, session: Session, *told: str) -> HTMLResponse:
+def _work(site: Site, session: Session, *lines: str) -> HTMLResponse:
     campaign = site.campaign
-    with campaign.reading() as connection:
-        ready = waiting(campaign, connection)
+    with campaign.reading() as tx:
+        ready = waiting(tx)
     questions = campaign.questions.filter(pl.col("excluded").is_null())["query_id"].to_list()
     return site.page(
         "work",
         session=session,
-        told=told,
+        lines=lines,
         ways=FORMS,
         waiting=len(ready),
         queries=questions,
@@ -102,11 +102,7 @@ def second(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLRespo
 
 @router.get("/judgements", response_class=HTMLResponse)
 def show_judgements(
-    site: Here,
-    session: auth.Organiser,
-    query: Text = "",
-    judge: Text = "",
-    comments: Text = "",
+    site: Here, session: auth.Organiser, query: Text = "", judge: Text = "", comments: Text = ""
 ) -> HTMLResponse:
     """Who judged what, and what they wrote beside it."""
     table = site.campaign.judgements

@@ -7,15 +7,17 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import select
+from tests.campaigns import judge
 from tests.postgresql import postgresql, postgresql_server  # noqa: F401 - fixtures
 
 import citebed
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answers.answering import judge, state_question
+from citebed.judging.answers.answering import state_question
 from citebed.judging.asking.assigning import assign_phase_one, items_of
 from citebed.judging.asking.links import FormRow
 from citebed.judging.asking.questions import apply_rules
+from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import forms, now
 
@@ -66,23 +68,23 @@ def answer(campaign: Campaign) -> Answer:
     """Answer a form: the text of a question, and the values of its first items."""
 
     def answered(form_id: int, text: str, values: list[int | None], number: int = 1) -> FormRow:
-        with campaign.writing() as connection:
-            form = form_row(connection, form_id)
+        with campaign.writing() as tx:
+            form = form_row(tx, form_id)
             source = Source(form.person_id, form.id, "web", now())
             if form.phase == 1:
-                state_question(campaign, connection, form, number, text, source)
-            known = items_of(connection, form)
+                state_question(tx, form, number, text, source)
+            known = items_of(tx, form)
             for at, value in enumerate(values, 1):
-                judge(campaign, connection, form, Verdict(known[number, at], value), source)
-            apply_rules(campaign, connection)
+                judge(tx, form, Verdict(known[number, at], value), source)
+            apply_rules(tx)
             return form
 
     return answered
 
 
-def form_row(connection: Connection, form_id: int) -> FormRow:
+def form_row(tx: Transaction, form_id: int) -> FormRow:
     """A form by its number."""
-    return connection.execute(select(forms).where(forms.c.id == form_id)).one()
+    return tx.execute(select(forms).where(forms.c.id == form_id)).one()
 
 
 @pytest.fixture

@@ -70,13 +70,13 @@ def test_many_who_invite_and_pool_at_once(several: list[Campaign]) -> None:
     made = _at_once(lambda campaign: campaign.pool(run, 5), several)
     assert sorted(each.query_id for one in made for each in one) == queries
     _at_once(lambda campaign: campaign.invite(["text"]), several)
-    with first.reading() as connection:
-        assert len(connection.execute(select(pools)).all()) == 3
-        pooled = connection.execute(select(items).where(items.c.pool_id.is_not(None))).all()
+    with first.reading() as tx:
+        assert len(tx.execute(select(pools)).all()) == 3
+        pooled = tx.execute(select(items).where(items.c.pool_id.is_not(None))).all()
         assert len(pooled) == 15
-        second = connection.execute(select(forms).where(forms.c.phase == 2)).all()
+        second = tx.execute(select(forms).where(forms.c.phase == 2)).all()
         assert [form.round for form in second] == [1, 1, 1]
-        assert len(connection.execute(select(mails)).all()) == 6
+        assert len(tx.execute(select(mails)).all()) == 6
 
 
 @pytest.mark.usefixtures("_slow")

@@ -7,13 +7,14 @@ import time
 from functools import partial
 from pathlib import Path
 
+from tests.campaigns import judge
 from tests.unit.judging.conftest import TODAY, form_row
 
 import citebed
 from citebed.judging import Campaign, new_campaign, restore_campaign
-from citebed.judging.answers.answering import judge, state_question
+from citebed.judging.answers.answering import state_question
 from citebed.judging.asking.assigning import assign_phase_one, items_of
-from citebed.judging.store.judgements import Source, Verdict, in_turn
+from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import judgements, now
 
 JUDGES = 20
@@ -29,18 +30,16 @@ def _judging(
     campaign: Campaign, form_id: int, acknowledged: list[int], stop: threading.Event
 ) -> None:
     """Change one's mind over and over, and note what was acknowledged."""
-    with campaign.writing() as connection:
-        form = form_row(connection, form_id)
+    with campaign.writing() as tx:
+        form = form_row(tx, form_id)
         source = Source(form.person_id, form.id, "web", now())
-        state_question(campaign, connection, form, 1, f"Question {form_id}?", source)
-        known = sorted(items_of(connection, form).values())
+        state_question(tx, form, 1, f"Question {form_id}?", source)
+        known = sorted(items_of(tx, form).values())
     number = 0
     while not stop.is_set():
         verdict = Verdict(known[number % len(known)], 1 + number % 4, f"{number}")
         at = Source(form.person_id, form.id, "web", now())
-        saved = in_turn(
-            campaign.database, partial(judge, campaign, form=form, verdict=verdict, source=at)
-        )
+        saved = campaign.trying(partial(judge, form=form, verdict=verdict, source=at))
         acknowledged.append(saved.judgement_id)
         number += 1
 
@@ -71,7 +70,7 @@ def test_a_backup_has_what_was_acknowledged_before_it_began(
             thread.join()
     restored = restore_campaign(tmp_path / "b.jsonl.gz", tmp_path / "again", demo,
                                 str(tmp_path / "again.sqlite"))  # fmt: skip
-    with restored.reading() as connection:
-        there = {row.id for row in connection.execute(judgements.select())}
+    with restored.reading() as tx:
+        there = {row.id for row in tx.execute(judgements.select())}
     assert before <= there
     assert there <= set(acknowledged)

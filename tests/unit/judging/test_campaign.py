@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
-from tests.campaigns import answer_phase_one, small_campaign
+from tests.campaigns import answer_phase_one, judge, small_campaign
 from tests.unit.judging.conftest import TODAY, Answer, form_row
 
 import citebed
 from citebed.collection import import_sources
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign, new_campaign, open_campaign, restore_campaign
-from citebed.judging.answers.answering import judge, record
+from citebed.judging.answers.answering import record
 from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, sheet_of
 from citebed.judging.asking.links import code_of, token
 from citebed.judging.asking.questions import FIRST_AUTHOR, NOTHING_RELEVANT
@@ -106,8 +106,8 @@ def test_phase_two_asks_for_pooled_documents_and_a_correction_for_new_ones_only(
     answer(1, "We present a novel mechanism for filters that age.", [4, 2, 1])
     asked.reformulate(QUERY, "filters that age", "filler")
     search, hits = asked.search(QUERY, "language models")
-    with asked.reading() as connection:
-        cited = set(connection.scalars(select(items.c.doc_id)))
+    with asked.reading() as tx:
+        cited = set(tx.scalars(select(items.c.doc_id)))
     fresh = [hit.doc_id for hit in hits if hit.doc_id not in cited][:2]
     for doc_id in (*fresh, *cited & {hit.doc_id for hit in hits}):
         asked.mark(QUERY, doc_id, search=search)
@@ -115,25 +115,25 @@ def test_phase_two_asks_for_pooled_documents_and_a_correction_for_new_ones_only(
     assert report[1:] == (1, 2, 15)
     assert asked.pool() == []
     (form_id,) = assign_phase_two(asked)
-    with asked.reading() as connection:
-        sheet = sheet_of(asked, connection, form_row(connection, form_id))
-        shown = {row.doc_id for row in connection.execute(select(items)) if row.pool_id}
-        methods = set(connection.scalars(select(contributors.c.method)))
+    with asked.reading() as tx:
+        sheet = sheet_of(tx, form_row(tx, form_id))
+        shown = {row.doc_id for row in tx.execute(select(items)) if row.pool_id}
+        methods = set(tx.scalars(select(contributors.c.method)))
     assert (sheet.queries[0].text, len(sheet.queries[0].entries)) == ("filters that age", 15)
     assert sheet.queries[0].stated == "We present a novel mechanism for filters that age."
     assert set(fresh) <= shown
     assert not shown & cited
     assert methods == {"manual", "okapi", "kl", "cosine"}
     # The author corrects the wording: it is pooled again, and only new documents are asked about.
-    with asked.writing() as connection:
-        form = form_row(connection, form_id)
+    with asked.writing() as tx:
+        form = form_row(tx, form_id)
         source = Source(form.person_id, form.id, "text", now())
         given = Answers(form.code, approved={1: "ageing of filters in a stream of news"})
-        record(asked, connection, form, given, source)
+        record(tx, form, given, source)
     (again,) = asked.pool()
     assert again.round == 2
-    with asked.reading() as connection:
-        second = {row.doc_id for row in connection.execute(select(items)) if row.pool_id} - shown
+    with asked.reading() as tx:
+        second = {row.doc_id for row in tx.execute(select(items)) if row.pool_id} - shown
     assert len(second) == again.documents > 0
     assert len(assign_phase_two(asked)) == 1
     changed = {row["class"]: row for row in asked.tables()["reformulations"].to_dicts()}
@@ -154,26 +154,26 @@ def test_a_second_judge_gets_the_same_list_in_another_order(
     assert asked.second_judge(QUERY, "Ben Carr", "BEN@example.org")
     assert not asked.second_judge(QUERY, "Ben Carr", "ben@example.org")
     (own,) = assign_phase_two(asked)
-    with asked.reading() as connection:
-        second, first = (form_row(connection, form) for form in (own - 1, own))
+    with asked.reading() as tx:
+        second, first = (form_row(tx, form) for form in (own - 1, own))
     lists = [form.content["asked"][0]["items"] for form in (first, second)]
     assert lists[0] != lists[1]
     assert sorted(lists[0]) == sorted(lists[1])
     # They disagree on one document of three.
     said = dict(zip(sorted(lists[0])[:3], ((1, 1), (0, 0), (1, 0)), strict=True))
     for at, form in enumerate((first, second)):
-        with asked.writing() as connection:
+        with asked.writing() as tx:
             source = Source(form.person_id, form.id, "web", now())
             for item, values in said.items():
-                judge(asked, connection, form, Verdict(item, values[at]), source)
+                judge(tx, form, Verdict(item, values[at]), source)
     table = {row["measure"]: row for row in asked.agreement.to_dicts()}
     assert table["raw"]["value"] == pytest.approx(2 / 3)
     assert table["kappa"]["value"] == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
     # What the author said counts, whatever the second judge says.
     assert sorted(asked.qrels("j2").table["relevance"]) == [0, 1, 1]
-    with asked.writing() as connection:
+    with asked.writing() as tx:
         source = Source(first.person_id, first.id, "web", now())
-        judge(asked, connection, first, Verdict(sorted(lists[0])[0], 0), source)
+        judge(tx, first, Verdict(sorted(lists[0])[0], 0), source)
     assert sorted(asked.qrels("j2").table["relevance"]) == [0, 0, 1]
 
 
@@ -192,9 +192,9 @@ def test_suggestions_name_the_four_classes(asked: Campaign, answer: Answer) -> N
     answer(1, "How do language models retrieve documents?", [4])
     answer(1, "We present a novel mechanism for it in relevence feedback", [4], number=2)
     found = {each.kind: each for each in asked.suggestions("demo-filters-a1q2")}
-    assert (found["typo"].found, found["typo"].instead) == ("relevence", "relevance")
-    assert found["filler"].found.startswith("We present a novel mechanism for")
-    assert found["anaphor"].found == "it"
+    assert (found["typo"].text, found["typo"].instead) == ("relevence", "relevance")
+    assert found["filler"].text.startswith("We present a novel mechanism for")
+    assert found["anaphor"].text == "it"
     answer(1, "Which domain?", [4], number=3)
     (context,) = [s for s in asked.suggestions("demo-filters-a1q3") if s.kind == "context"]
     assert "language models" in str(context.instead)
@@ -305,6 +305,6 @@ def test_coupling_is_searched_only_where_it_is_asked_for(tmp_path: Path, couplin
     (query,) = campaign.questions["query_id"].to_list()
     options = {"coupling": True} if coupling else {}
     campaign.pool({"r": {query: {"d30": 1.0}}}, 15, **options)
-    with campaign.reading() as connection:
-        methods = set(connection.scalars(select(contributors.c.method)))
+    with campaign.reading() as tx:
+        methods = set(tx.scalars(select(contributors.c.method)))
     assert methods == ({"r", "coupling"} if coupling else {"r"})

@@ -148,9 +148,9 @@ def test_what_is_known_is_read_anew_when_asked_for(asked: Campaign, tmp_path: Pa
     assert done.recorded[:3] == (1, 0, 1)
     assert asked.questions["stated"].to_list() == [question]
     assert asked.problems.is_empty()
-    with asked.reading() as connection:
-        assert connection.scalars(select(returns.c.name)).all() == ["m.eml"]
-        row = connection.execute(select(problems)).one()
+    with asked.reading() as tx:
+        assert tx.scalars(select(returns.c.name)).all() == ["m.eml"]
+        row = tx.execute(select(problems)).one()
         assert (row.what, row.settled_by) == (stale, "read anew")
 
 
@@ -171,9 +171,9 @@ def test_reading_anew_takes_no_later_text_back(asked: Campaign, tmp_path: Path) 
     path = tmp_path / "f.txt"
     path.write_bytes(_form(asked, "Early?", "utf-8"))
     asked.returns(path)
-    with asked.writing() as connection:
+    with asked.writing() as tx:
         row = {"question_id": 1, "kind": "stated", "text": "Later?", "classes": []}
-        connection.execute(insert(wordings).values(**row, who="author 1", via="web", at=now()))
+        tx.execute(insert(wordings).values(**row, who="author 1", via="web", at=now()))
     (done,) = asked.returns(path, again=True)
     assert "'Later?' stays" in done.unread[0].what
     assert asked.questions["stated"].to_list() == ["Later?"]

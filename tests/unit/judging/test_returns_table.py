@@ -10,15 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, insert, select
-from tests.campaigns import write_collection
+from sqlalchemy import insert, select
+from tests.campaigns import judge, write_collection
 from tests.unit.judging.conftest import TODAY
 
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answers.answering import approve, judge, opt_out, state_question
+from citebed.judging.answers.answering import approve, opt_out, state_question
 from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, items_of
 from citebed.judging.asking.links import FormRow
 from citebed.judging.asking.questions import all_questions, apply_rules
+from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import forms, mails, now
 
@@ -48,34 +49,34 @@ class _Play:
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
 
-    def forms(self, connection: Connection, phase: int) -> dict[tuple[int, int], FormRow]:
+    def forms(self, tx: Transaction, phase: int) -> dict[tuple[int, int], FormRow]:
         """Forms by paper and person, of which there are two a paper: 1 is the first author."""
-        found = connection.execute(select(forms).where(forms.c.phase == phase)).all()
+        found = tx.execute(select(forms).where(forms.c.phase == phase)).all()
         return {(form.paper_id, 2 - form.person_id % 2): form for form in found}
 
     def tell(self) -> None:
         """Everybody who has a form and no mail is written to."""
-        with self.campaign.writing() as connection:
-            told = set(connection.scalars(select(mails.c.form_id)))
-            for form in connection.execute(select(forms)).all():
+        with self.campaign.writing() as tx:
+            told = set(tx.scalars(select(mails.c.form_id)))
+            for form in tx.execute(select(forms)).all():
                 if form.id not in told:
-                    connection.execute(insert(mails).values(_mail(self.campaign, form)))
+                    tx.execute(insert(mails).values(_mail(self.campaign, form)))
 
-    def state(self, connection: Connection, form: FormRow, number: int, grade: int | None) -> None:
+    def state(self, tx: Transaction, form: FormRow, number: int, grade: int | None) -> None:
         """A question; with a grade, its first reference and the one elsewhere are judged."""
         source = Source(form.person_id, form.id, "web", now())
         text = f"Question {number} of form {form.id}?"
-        state_question(self.campaign, connection, form, number, text, source)
-        known = items_of(connection, form)
+        state_question(tx, form, number, text, source)
+        known = items_of(tx, form)
         for entry, value in ((1, grade), (3, 4)) if grade else ():
-            judge(self.campaign, connection, form, Verdict(known[number, entry], value), source)
+            judge(tx, form, Verdict(known[number, entry], value), source)
 
-    def judge_list(self, connection: Connection, form: FormRow, queries: int) -> None:
+    def judge_list(self, tx: Transaction, form: FormRow, queries: int) -> None:
         """The first paper of so many lists of a form."""
         source = Source(form.person_id, form.id, "web", now())
-        for (query, entry), item in items_of(connection, form).items():
+        for (query, entry), item in items_of(tx, form).items():
             if entry == 1 and query <= queries:
-                judge(self.campaign, connection, form, Verdict(item, 1), source)
+                judge(tx, form, Verdict(item, 1), source)
 
 
 def _mail(campaign: Campaign, form: FormRow) -> dict[str, object]:
@@ -96,23 +97,23 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     assert len(assign_phase_one(campaign, TODAY)) == 500
     play.tell()
     kept = [*((paper, 1) for paper in FIRST), *((paper, 2) for paper in ALONE)]
-    with campaign.writing() as connection:
-        mine = play.forms(connection, 1)
+    with campaign.writing() as tx:
+        mine = play.forms(tx, 1)
         for at, pair in enumerate(kept):
             for number in range(1, 4 if at < THREE else 3):
                 # The last question of 21 authors has a relevant reference, but elsewhere only.
                 nothing = at < NOTHING and number == 3
-                play.state(connection, mine[pair], number, 1 if nothing else 3)
+                play.state(tx, mine[pair], number, 1 if nothing else 3)
         for paper in BOTH:
             for number in (1, 2):
-                play.state(connection, mine[paper, 2], number, 3)
+                play.state(tx, mine[paper, 2], number, 3)
         # Not counted: half-typed questions of five who gave up, and one more of an author.
         for paper in range(201, 206):
-            play.state(connection, mine[paper, 1], 1, None)
-        play.state(connection, mine[1, 1], 4, None)
-        opt_out(campaign, connection, mine[69, 1].person_id)
-        opt_out(campaign, connection, mine[70, 1].person_id)
-        apply_rules(campaign, connection)
+            play.state(tx, mine[paper, 1], 1, None)
+        play.state(tx, mine[1, 1], 4, None)
+        opt_out(tx, mine[69, 1].person_id)
+        opt_out(tx, mine[70, 1].person_id)
+        apply_rules(tx)
     # 34 of the 196 are reformulated: the first question of 34 authors, of whom 22 will answer.
     for paper in [*range(1, 23), *range(50, 62)]:
         campaign.reformulate(f"p{paper}-a1q1", f"query of paper {paper}", "filler")
@@ -127,28 +128,28 @@ def _phase_two(play: _Play, kept: list[tuple[int, int]]) -> None:
     # Not counted: second judges, one of whom judges what its author never does.
     for query in ("p1-a1q1", "p2-a1q1", "p60-a1q1"):
         assert campaign.second_judge(query, "Sue Cond", f"{query}@example.org")
-    with campaign.reading() as connection:
-        second = connection.execute(select(forms).where(forms.c.phase == 2)).all()
+    with campaign.reading() as tx:
+        second = tx.execute(select(forms).where(forms.c.phase == 2)).all()
     assert len(assign_phase_two(campaign)) == 74
     play.tell()
-    with campaign.writing() as connection:
-        mine = play.forms(connection, 2)
+    with campaign.writing() as tx:
+        mine = play.forms(tx, 2)
         for form in second:
-            play.judge_list(connection, form, 1)
+            play.judge_list(tx, form, 1)
         for at, pair in enumerate(kept[:RETURNED]):
-            play.judge_list(connection, mine[pair], 2 if at < TWO else 1)
+            play.judge_list(tx, mine[pair], 2 if at < TWO else 1)
         for paper in range(1, 23):
             form = mine[paper, 1]
             said: bool | str = f"better words {paper}" if paper <= 2 else True
-            approve(connection, form, 1, said, Source(form.person_id, form.id, "web", now()))
+            approve(tx, form, 1, said, Source(form.person_id, form.id, "web", now()))
     # Two corrected their queries, and judge new lists: no invitations, and no forms, once more.
     campaign.pool({"r": {query: {"d7": 1.0} for query in queries}}, 2, coupling=False)
     new = assign_phase_two(campaign)
     assert len(new) == 2
     play.tell()
-    with campaign.writing() as connection:
-        for form in connection.execute(select(forms).where(forms.c.id.in_(new))).all():
-            play.judge_list(connection, form, 1)
+    with campaign.writing() as tx:
+        for form in tx.execute(select(forms).where(forms.c.id.in_(new))).all():
+            play.judge_list(tx, form, 1)
 
 
 def test_the_figures_of_section_2_1(played: Campaign) -> None:
@@ -178,8 +179,8 @@ def test_the_figures_of_section_2_1(played: Campaign) -> None:
 
 def test_who_is_left_is_who_was_counted(played: Campaign) -> None:
     """The rows agree with what the campaign exports."""
-    with played.reading() as connection:
-        every = len(connection.execute(all_questions(played)).all())
+    with played.reading() as tx:
+        every = len(all_questions(tx))
     assert every == 235 + 6
     assert played.qrels("j1").table["query_id"].n_unique() == 196
     # A second judge's word alone is exported too: one query more than the authors judged.

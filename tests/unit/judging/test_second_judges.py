@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 from sqlalchemy import select
+from tests.campaigns import save
 from tests.unit.judging.conftest import Answer, form_row
 from tests.unit.judging.forms.test_pdf_form import fill
 
@@ -23,7 +24,7 @@ from citebed.judging.asking.assigning import sheet_of
 from citebed.judging.asking.links import FormRow
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
-from citebed.judging.store.judgements import Source, Verdict, save
+from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import approvals, forms, now
 
 QUERY = "demo-filters-a1q1"
@@ -39,14 +40,14 @@ def second(asked: Campaign, answer: Answer) -> FormRow:
     asked.reformulate(QUERY, WORDING, "filler")
     asked.pool(size=4)
     assert asked.second_judge(QUERY, "Zoe Yew", "zoe@example.org")
-    with asked.reading() as connection:
-        last = connection.scalar(select(forms.c.id).order_by(forms.c.id.desc()).limit(1))
-        return form_row(connection, int(last or 0))
+    with asked.reading() as tx:
+        last = tx.scalar(select(forms.c.id).order_by(forms.c.id.desc()).limit(1))
+        return form_row(tx, int(last or 0))
 
 
 def _sheet(campaign: Campaign, form: FormRow) -> Sheet:
-    with campaign.reading() as connection:
-        return sheet_of(campaign, connection, form)
+    with campaign.reading() as tx:
+        return sheet_of(tx, form)
 
 
 def _as_text(sheet: Sheet) -> bytes:
@@ -80,15 +81,15 @@ def test_no_form_lets_a_second_judge_reword_the_question(
     assert [what for _, what in done.unread] == [
         "query 1: only its author may approve or reword it"
     ]
-    with asked.reading() as connection:
-        assert connection.execute(select(approvals)).all() == []
+    with asked.reading() as tx:
+        assert tx.execute(select(approvals)).all() == []
 
 
 @pytest.mark.parametrize("said", [True, BETTER])
 def test_the_rule_is_beneath_every_door(asked: Campaign, second: FormRow, said: bool | str) -> None:
     source = Source(second.person_id, second.id, "web", now())
-    with asked.writing() as connection, pytest.raises(CitebedError, match="only its author"):
-        approve(connection, second, 1, said, source)
+    with asked.writing() as tx, pytest.raises(CitebedError, match="only its author"):
+        approve(tx, second, 1, said, source)
     assert asked.question(QUERY) == WORDING
     assert asked.tables()["reformulations"]["approved"].sum() == 0
 
@@ -96,9 +97,9 @@ def test_the_rule_is_beneath_every_door(asked: Campaign, second: FormRow, said: 
 @pytest.mark.usefixtures("second")
 def test_the_author_is_still_asked(asked: Campaign, tmp_path: Path) -> None:
     asked.invite(["text"])
-    with asked.reading() as connection:
-        (own,) = connection.execute(select(forms).where(forms.c.phase == 2, forms.c.person_id == 1))
-        sheet = sheet_of(asked, connection, own)
+    with asked.reading() as tx:
+        (own,) = tx.execute(select(forms).where(forms.c.phase == 2, forms.c.person_id == 1))
+        sheet = sheet_of(tx, own)
     assert (sheet.is_second, sheet.about, sheet.queries[0].stated) == (False, sheet.paper, STATED)
     (tmp_path / "returned").write_bytes(_as_text(sheet))
     asked.returns(tmp_path / "returned")
@@ -117,8 +118,8 @@ def test_forms_of_second_judges_say_what_they_are(asked: Campaign, second: FormR
         for of_authors in (sheet.paper, STATED, "Your paper", "did not cite", "you wrote",
                            "your research question", "your question", "approve"):  # fmt: skip
             assert of_authors.lower() not in shown.lower()
-    with asked.reading() as connection:
-        (listed,) = judge_list(asked, connection, second, lambda _: "").questions
+    with asked.reading() as tx:
+        (listed,) = judge_list(tx, second, lambda _: "").questions
     assert (listed.own, listed.stated, listed.correction) == (False, None, "")
 
 
@@ -136,13 +137,13 @@ def test_second_judges_are_greeted_as_such(asked: Campaign, second: FormRow) -> 
 
 def test_disagreements_are_listed_with_who_said_what(asked: Campaign, second: FormRow) -> None:
     assert asked.disagreements.is_empty()
-    with asked.writing() as connection:
-        author = form_row(connection, 1)
+    with asked.writing() as tx:
+        author = form_row(tx, 1)
         item, other, *_ = second.content["asked"][0]["items"]
         for form, value, took in ((author, 1, 30_000), (second, 0, 90_000)):
             source = Source(form.person_id, form.id, "web", now())
-            save(connection, source, Verdict(item, value, f"I say {value}", took_ms=took))
-            save(connection, source, Verdict(other, 1))
+            save(tx, source, Verdict(item, value, f"I say {value}", took_ms=took))
+            save(tx, source, Verdict(other, 1))
     found = asked.disagreements
     told = found.select("query_id", "differ", "judge", "own", "value", "counts", "comment").rows()
     assert [row[1:] for row in told] == [

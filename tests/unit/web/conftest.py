@@ -135,15 +135,15 @@ def desk(client: TestClient, campaign: Campaign) -> Desk:
 def count(campaign: Campaign, table: Any, *conditions: Any) -> int:
     """How many rows there are."""
     chosen = select(func.count()).select_from(table).where(*conditions)
-    with campaign.reading() as connection:
-        return int(connection.scalar(chosen) or 0)
+    with campaign.reading() as tx:
+        return int(tx.scalar(chosen) or 0)
 
 
 def refusals(campaign: Campaign) -> list[str]:
     """Why somebody was not let in, in turn."""
     mine = select(events.c.detail).where(events.c.what == "refused").order_by(events.c.id)
-    with campaign.reading() as connection:
-        return [detail["why"] for detail in connection.scalars(mine)]
+    with campaign.reading() as tx:
+        return [detail["why"] for detail in tx.scalars(mine)]
 
 
 def judged(campaign: Campaign) -> int:

@@ -83,9 +83,9 @@ def test_a_link_of_another_campaign(
 
 def test_an_expired_link(client: TestClient, campaign: Campaign, judge: Judge) -> None:
     _is_refused(client, token(campaign, judge.code, now() - timedelta(1)), judge.items[0])
-    with campaign.writing() as connection:  # the form may also end before its link does
+    with campaign.writing() as tx:  # the form may also end before its link does
         mine = forms.c.code == judge.code
-        connection.execute(update(forms).where(mine).values(expires_at=now() - timedelta(1)))
+        tx.execute(update(forms).where(mine).values(expires_at=now() - timedelta(1)))
     _is_refused(client, judge.token, judge.items[0])
     assert {"forged, altered, expired or of another campaign", "expired"} == set(refusals(campaign))
 
@@ -232,26 +232,26 @@ def test_a_session_after_its_logout(desk: Desk, campaign: Campaign) -> None:
 
 
 def test_the_database_has_no_token_of_a_session(desk: Desk, campaign: Campaign) -> None:
-    with campaign.reading() as connection:
-        row = connection.execute(select(sessions)).one()
+    with campaign.reading() as tx:
+        row = tx.execute(select(sessions)).one()
     assert desk.client.cookies[COOKIE] not in [str(value) for value in row]
 
 
 @pytest.mark.parametrize("by", ["created_at", "expires_at"])
 def test_a_session_that_is_too_old(desk: Desk, campaign: Campaign, by: str) -> None:
     past = {"created_at": now() - LONGEST_SESSION, "expires_at": now()}[by]
-    with campaign.writing() as connection:
-        connection.execute(update(sessions).values({by: past}))
+    with campaign.writing() as tx:
+        tx.execute(update(sessions).values({by: past}))
     assert desk.client.get("/cr/dashboard").status_code == 303
 
 
 def test_a_session_in_use_goes_on(desk: Desk, campaign: Campaign) -> None:
     soon = now() + IDLE / 4
-    with campaign.writing() as connection:
-        connection.execute(update(sessions).values(expires_at=soon))
+    with campaign.writing() as tx:
+        tx.execute(update(sessions).values(expires_at=soon))
     desk.get("/dashboard")
-    with campaign.reading() as connection:
-        assert connection.scalar(select(sessions.c.expires_at)) > soon
+    with campaign.reading() as tx:
+        assert tx.scalar(select(sessions.c.expires_at)) > soon
 
 
 def test_another_password_ends_all_sessions(desk: Desk, campaign: Campaign) -> None:

@@ -19,8 +19,8 @@ from citebed.web.protection import LARGEST_BODY
 
 
 def _last(campaign: Campaign) -> Any:
-    with campaign.reading() as connection:
-        return connection.execute(select(judgements).order_by(judgements.c.id.desc())).first()
+    with campaign.reading() as tx:
+        return tx.execute(select(judgements).order_by(judgements.c.id.desc())).first()
 
 
 def test_a_judgement_is_saved_once_whatever_is_sent_again(campaign: Campaign, judge: Judge) -> None:

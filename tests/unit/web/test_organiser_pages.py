@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select, update
 from starlette.testclient import TestClient
-from tests.campaigns import small_campaign
+from tests.campaigns import judge as judge_item
+from tests.campaigns import save, small_campaign
 from tests.unit.web.conftest import NAME, PASSWORD, Desk, Judge, count, log_in
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.judging.answers.answering import judge as judge_item
 from citebed.judging.answers.answering import state_question
 from citebed.judging.asking.assigning import items_of
 from citebed.judging.organisers import add_organiser, organiser_names, remove_organiser
-from citebed.judging.store.judgements import Source, Verdict, save
+from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import (
     authorships,
     campaigns,
@@ -69,8 +69,8 @@ def test_links_are_revoked_and_renewed(desk: Desk, judge: Judge) -> None:
 
 def test_reminders_are_written_to_the_outbox_once(desk: Desk, campaign: Campaign) -> None:
     campaign.invite()
-    with campaign.writing() as connection:
-        connection.execute(update(mails).values(written_at=now() - timedelta(days=8)))
+    with campaign.writing() as tx:
+        tx.execute(update(mails).values(written_at=now() - timedelta(days=8)))
     page = _text(desk.post("/remind", days=7).text)
     written = count(campaign, mails, mails.c.kind == "reminder")
     assert f"{written} mails written to the outbox" in page
@@ -83,26 +83,26 @@ def test_reminders_are_written_to_the_outbox_once(desk: Desk, campaign: Campaign
 
 def test_mails_that_went_wrong_are_shown(desk: Desk, campaign: Campaign) -> None:
     campaign.invite(["web"])
-    with campaign.writing() as connection:
+    with campaign.writing() as tx:
         first = mails.c.id == select(mails.c.id).limit(1).scalar_subquery()
         said = {"state": "failed", "attempts": 5, "error": "550 no such <user>"}
-        connection.execute(update(mails).where(first).values(said))
+        tx.execute(update(mails).where(first).values(said))
     seen = _text(desk.get("/dashboard").text)
     assert "failed 5 550 no such <user>" in seen
 
 
 def test_problems_are_settled(desk: Desk, campaign: Campaign) -> None:
     row = {"campaign_id": campaign.id, "sha256": "0", "name": "reply.txt", "content": b""}
-    with campaign.writing() as connection:
+    with campaign.writing() as tx:
         made = insert(returns).values(**row, answered_at=now(), received_at=now())
-        number = connection.execute(made.returning(returns.c.id)).scalar_one()
-        connection.execute(insert(problems).values(return_id=number, line=7, what="two marks"))
+        number = tx.execute(made.returning(returns.c.id)).scalar_one()
+        tx.execute(insert(problems).values(return_id=number, line=7, what="two marks"))
     assert "reply.txt What Line two marks 7" in _text(desk.get("/dashboard").text)
     problem = campaign.problems["problem"][0]
     assert desk.post("/problems/settle", problem=problem).status_code == 303
     assert "reply.txt" not in desk.get("/dashboard").text
-    with campaign.reading() as connection:
-        assert connection.scalar(select(problems.c.settled_by)) == NAME
+    with campaign.reading() as tx:
+        assert tx.scalar(select(problems.c.settled_by)) == NAME
     for wrong in ("", "x", problem + 1, 2**64):
         assert desk.post("/problems/settle", problem=wrong).status_code == 400
 
@@ -110,9 +110,9 @@ def test_problems_are_settled(desk: Desk, campaign: Campaign) -> None:
 def test_phase_one_is_closed_on_the_dashboard_which_shows_before_what_goes(
     desk: Desk, campaign: Campaign
 ) -> None:
-    with campaign.writing() as connection:  # the author of the second paper is one of the first too
+    with campaign.writing() as tx:  # the author of the second paper is one of the first too
         rows = [{"paper_id": 1, "person_id": 2, "position": 2}]
-        connection.execute(insert(authorships), rows)
+        tx.execute(insert(authorships), rows)
         row = {
             "campaign_id": campaign.id,
             "code": "CODE",
@@ -121,12 +121,12 @@ def test_phase_one_is_closed_on_the_dashboard_which_shows_before_what_goes(
             "paper_id": 1,
         }
         row |= {"paper_id": 1, "round": 1, "content": {}, "made_at": now(), "expires_at": now()}
-        connection.execute(insert(forms).values(row))
-        form = connection.execute(select(forms).where(forms.c.code == "CODE")).one()
+        tx.execute(insert(forms).values(row))
+        form = tx.execute(select(forms).where(forms.c.code == "CODE")).one()
         source = Source(2, form.id, "text", now())
-        state_question(campaign, connection, form, 1, "What do co-authors ask?", source)
-        item = items_of(connection, form)[1, 1]
-        judge_item(campaign, connection, form, Verdict(item, 3), source)
+        state_question(tx, form, 1, "What do co-authors ask?", source)
+        item = items_of(tx, form)[1, 1]
+        judge_item(tx, form, Verdict(item, 3), source)
     page = desk.get("/dashboard").text
     assert "When phase one is closed, this question of a co-author goes too" in page
     assert campaign.questions["excluded"].null_count() == 5
@@ -152,14 +152,12 @@ def test_agreement_is_told_where_documents_are_judged_twice(
 ) -> None:
     for item in judge.items:
         judge.send("judgement", item=item, value=item % 2)
-    with campaign.writing() as connection:  # a second judge of the same list
-        row = connection.execute(select(forms).where(forms.c.code == judge.code)).one()
+    with campaign.writing() as tx:  # a second judge of the same list
+        row = tx.execute(select(forms).where(forms.c.code == judge.code)).one()
         for at, item in enumerate(judge.items):
             said = {"item_id": item, "person_id": row.person_id + 1, "value": (item + (at > 9)) % 2}
             said |= {"comment": "", "via": "web", "form_id": row.id, "key": f"second {item}"}
-            connection.execute(
-                insert(judgements).values(**said, answered_at=now(), recorded_at=now())
-            )
+            tx.execute(insert(judgements).values(**said, answered_at=now(), recorded_at=now()))
     seen = _text(desk.get("/dashboard").text)
     assert "2 raw 0.833" in seen
     assert "2 kappa 0.667" in seen
@@ -232,12 +230,12 @@ def test_the_search_desk_shows_phase_one_and_offers_nothing_that_is_cited(
 ) -> None:
     """Paper 1 cites d1 to d5, all of grade 3, and a book that its author did not judge."""
     build_index(Path(campaign.settings.collection))
-    with campaign.writing() as connection:
-        form = connection.execute(select(forms).where(forms.c.id == 1)).one()
+    with campaign.writing() as tx:
+        form = tx.execute(select(forms).where(forms.c.id == 1)).one()
         source = Source(form.person_id, form.id, "web", now())
-        first, second = list(items_of(connection, form).values())[:2]
-        save(connection, source, Verdict(first, 4, "<b>the</b> one"))
-        save(connection, source, Verdict(second, None))
+        first, second = list(items_of(tx, form).values())[:2]
+        save(tx, source, Verdict(first, 4, "<b>the</b> one"))
+        save(tx, source, Verdict(second, None))
     page = desk.client.get(desk.post("/search", query=QUERY, text="study 1").headers["location"])
     offered = re.findall(r'name="doc_id" value="([^"]+)"', page.text)
     assert len(offered) == 30
@@ -256,8 +254,8 @@ def test_the_search_desk_shows_phase_one_and_offers_nothing_that_is_cited(
 
 def test_a_simulated_campaign_says_so_on_every_page(tmp_path: Path) -> None:
     campaign = small_campaign(tmp_path)
-    with campaign.writing() as connection:
-        connection.execute(update(campaigns).values(simulated=True))
+    with campaign.writing() as tx:
+        tx.execute(update(campaigns).values(simulated=True))
     campaign = Campaign(campaign.database, campaign.name, campaign.folder)
     add_organiser(campaign.database, NAME, PASSWORD)
     with TestClient(create_app(campaign, secure=False), follow_redirects=False) as client:
@@ -306,12 +304,12 @@ def test_organisers_are_added_and_removed(campaign: Campaign, client: TestClient
 def test_disagreements_have_a_page(campaign: Campaign, judge: Judge, desk: Desk) -> None:
     assert "no paper on which two judges disagree" in desk.get("/disagreements").text
     judge.send("judgement", item=judge.items[0], value=1, comment="<b>mine</b>", took=61_000)
-    with campaign.writing() as connection:
-        form = connection.execute(select(forms).where(forms.c.phase == 2)).first()
+    with campaign.writing() as tx:
+        form = tx.execute(select(forms).where(forms.c.phase == 2)).first()
         assert form is not None
         person = next(p for p in (1, 2, 3) if p != form.person_id)
         source = Source(person, form.id, "web", now())
-        save(connection, source, Verdict(judge.items[0], 0))
+        save(tx, source, Verdict(judge.items[0], 0))
     page = desk.get("/disagreements").text
     assert "✓ relevant" in page
     assert ">not relevant" in page

@@ -27,9 +27,9 @@ Files = list[tuple[str, tuple[str, bytes]]]
 
 def _form(campaign: Campaign, number: int = 2, grade: str = "9") -> bytes:
     """Form 2 is Ben's, of phase one; all grades but the first cannot be read."""
-    with campaign.reading() as connection:
-        form = connection.execute(select(forms).where(forms.c.id == number)).one()
-        text = text_form.write(sheet_of(campaign, connection, form))
+    with campaign.reading() as tx:
+        form = tx.execute(select(forms).where(forms.c.id == number)).one()
+        text = text_form.write(sheet_of(tx, form))
     text = text.replace("QUESTION 1:", "QUESTION 1: How do readers weigh terms?")
     text = text.replace("Q1: [ ]", f"Q1: [{grade}]").replace(f"[{grade}]", "[4]", 1)
     # A date that is to come is now: the mail is newer than what Ben clicked.
@@ -95,9 +95,9 @@ def test_an_answer_is_entered_for_an_author_and_the_file_is_settled(
         ("p2-a1q2", "Ben Carr", 4, ""),
     ]
     assert campaign.problems.is_empty()
-    with campaign.reading() as connection:
-        noted = connection.execute(select(events).where(events.c.what == "entered")).one()
-        by = set(connection.scalars(select(problems.c.settled_by)))
+    with campaign.reading() as tx:
+        noted = tx.execute(select(events).where(events.c.what == "entered")).one()
+        by = set(tx.scalars(select(problems.c.settled_by)))
     assert (noted.who, by) == ("Olga", {"Olga"})
 
 

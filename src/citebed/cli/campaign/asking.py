@@ -67,11 +67,11 @@ def new(
     chosen |= {"organiser": organiser, "contact": contact, "address": address}
     chosen |= {"grades": words, "relevant_from": relevant_from}
     made = new_campaign(folder, collection, papers, database=database, **chosen)
-    with made.reading() as connection:
+    with made.reading() as tx:
         from citebed.judging.results.status import campaign_counts, references_matched
 
-        typer.echo(campaign_counts(made, connection))
-        inside, every = references_matched(made, connection)
+        typer.echo(campaign_counts(tx))
+        inside, every = references_matched(tx)
         typer.echo(f"{inside} of their {count(every, 'reference')} are in the collection")
     _note_where_links_lead(made)
     say(f"Its database is {printable(made.database.url)}. Next: citebed campaign invite "

@@ -30,7 +30,7 @@ def suggest(folder: Folder, query: Annotated[str, typer.Argument(help="A query's
     """
     for each in open_folder(folder).suggestions(query):
         change = "" if each.instead is None else f" → '{each.instead}'"
-        typer.echo(f"{each.kind}: '{each.found}'{change} ({each.why})")
+        typer.echo(f"{each.kind}: '{each.text}'{change} ({each.why})")
 
 
 @campaign.command()

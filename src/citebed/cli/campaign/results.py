@@ -14,9 +14,8 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     import polars as pl
-    from sqlalchemy import Connection
 
-    from citebed.judging import Campaign
+    from citebed.judging.store.handle import Transaction
 
 
 @campaign.command()
@@ -59,16 +58,16 @@ def status(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> No
 
     opened = open_folder(folder)
     print_table(opened.status(), as_json, as_csv)
-    with opened.reading() as connection:
-        say(campaign_counts(opened, connection))
-        note_what_closing_does(opened, connection)
+    with opened.reading() as tx:
+        say(campaign_counts(tx))
+        note_what_closing_does(tx)
 
 
-def note_what_closing_does(opened: Campaign, connection: Connection) -> None:
+def note_what_closing_does(tx: Transaction) -> None:
     """Say how many questions the rule on co-authors is about to take, before it does."""
     from citebed.judging.asking.questions import due_at_closing
 
-    if due := due_at_closing(opened, connection):
+    if due := due_at_closing(tx):
         say(f"note: {count(len(due), 'question')} of co-authors whose first author answered too "
             "will be set aside when phase one is closed: 'citebed campaign close'")  # fmt: skip
 
@@ -121,8 +120,8 @@ def tables(
     opened = open_folder(folder)
     print_tables(opened.tables(), only, style_of("latex" if latex else None, as_json, as_csv),
                  simulated=opened.simulated)  # fmt: skip
-    with opened.reading() as connection:
-        note_what_closing_does(opened, connection)
+    with opened.reading() as tx:
+        note_what_closing_does(tx)
 
 
 def print_tables(
@@ -176,8 +175,8 @@ def export(
     """
     opened = open_folder(folder)
     done = opened.export(output, graded=graded, shapes=to or ())
-    with opened.reading() as connection:
-        note_what_closing_does(opened, connection)
+    with opened.reading() as tx:
+        note_what_closing_does(tx)
     typer.echo(f"wrote {printable(done.folder)}, version {done.version}")
     for name, (queries, judged) in done.sets.items():
         typer.echo(f"  {name}.qrels: {count(judged, 'judgement')} of {count(queries, 'query')}")

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Row, insert, select, update
 
 from citebed.errors import CitebedError
 from citebed.judging.asking.assigning import authorship_of, items_of
 from citebed.judging.asking.links import FormRow, LinkRefused, forms_of_links
 from citebed.judging.asking.questions import author_of, last_approval, wording_of
 from citebed.judging.forms.sheet import Answers, Rating, Unread
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import (
     Saved,
     SaveOutcome,
@@ -53,30 +53,28 @@ class Recorded(NamedTuple):
     unread: tuple[Unread, ...]
 
 
-def record(
-    store: CampaignStore, connection: Connection, form: FormRow, answers: Answers, source: Source
-) -> Recorded:
+def record(tx: Transaction, form: FormRow, answers: Answers, source: Source) -> Recorded:
     """Put all that was answered into the store; what does not fit the form is told, not guessed."""
     unread: list[Unread] = []
     stated = 0
     if form.phase == 1:
         for number, text in sorted(answers.questions.items()):
-            outcome = state_question(store, connection, form, number, text, source)
+            outcome = state_question(tx, form, number, text, source)
             stated += outcome == "new"
             if outcome == "later":
-                stands = wording_of(connection, _question(connection, form, number) or 0, "stated")
+                stands = wording_of(tx, _question(tx, form, number) or 0, "stated")
                 unread.append(Unread(0, f"question {number}: {_OLDER}: '{stands.text}' stays"))
-    known = items_of(connection, form)
+    known = items_of(tx, form)
     places, verdicts = [], []
     for (question, entry), rating in sorted(answers.ratings.items()):
         item = known.get((question, entry))
-        why = _unfit(store, form, rating) if item is not None else "no such question or paper"
+        why = _unfit(tx, form, rating) if item is not None else "no such question or paper"
         if item is None or why:
             unread.append(Unread(0, f"question {question}, paper {entry}: {why}"))
             continue
         places.append(f"question {question}, paper {entry}")
         verdicts.append(Verdict(item, rating.value, fold(rating.comment)[:LONGEST]))
-    saved = save_all(connection, [(source, verdict) for verdict in verdicts])
+    saved = save_all(tx, [(source, verdict) for verdict in verdicts])
     outcomes = [each.outcome for each in saved if isinstance(each, Saved)]
     unread += [
         Unread(0, f"{place}: {_OLDER}; that one stays")
@@ -84,15 +82,15 @@ def record(
         if outcome == "later"
     ]
     for number, approved in answers.approved.items():
-        unread += _approve(connection, form, number, approved, source)
+        unread += _approve(tx, form, number, approved, source)
     if answers.opted_out:
-        opt_out(store, connection, form.person_id)
+        opt_out(tx, form.person_id)
     new = outcomes.count("new")
     return Recorded(stated, new, outcomes.count("same"), tuple(unread))
 
 
-def _unfit(store: CampaignStore, form: FormRow, rating: Rating) -> str:
-    values = store.settings.values(form.phase)
+def _unfit(tx: Transaction, form: FormRow, rating: Rating) -> str:
+    values = tx.settings.values(form.phase)
     if rating.value is not None and rating.value not in values:
         return f"{rating.value} is not one of {values[0]} to {values[-1]}"
     return ""
@@ -110,44 +108,32 @@ Click = tuple[FormRow, Verdict, Source]
 """A judgement on a form."""
 
 
-def judge(
-    store: CampaignStore, connection: Connection, form: FormRow, verdict: Verdict, source: Source
-) -> Saved:
-    """One judgement of a form."""
-    [outcome] = judge_all(store, connection, [(form, verdict, source)])
-    if isinstance(outcome, CitebedError):
-        raise outcome
-    return outcome
-
-
-def judge_all(
-    store: CampaignStore, connection: Connection, clicks: Sequence[Click]
-) -> list[SaveOutcome]:
+def judge_all(tx: Transaction, clicks: Sequence[Click]) -> list[SaveOutcome]:
     """Judgements of many forms; what does not fit its form is refused."""
-    listed = _listed(connection, clicks)
+    listed = _listed(tx, clicks)
     outcomes: list[SaveOutcome | None] = []
     acts = []
     for form, verdict, source in clicks:
         wrong: CitebedError | None = None
         if (form.id, verdict.item_id) not in listed:
             wrong = NotOnList(form.id)
-        elif why := _unfit(store, form, Rating(verdict.value)):
+        elif why := _unfit(tx, form, Rating(verdict.value)):
             wrong = CitebedError(f"{why}.")
         else:
             acts.append((source, verdict._replace(comment=fold(verdict.comment)[:LONGEST])))
         outcomes.append(wrong)
-    saved = iter(save_all(connection, acts))
+    saved = iter(save_all(tx, acts))
     return [next(saved) if each is None else each for each in outcomes]
 
 
-def _listed(connection: Connection, clicks: Sequence[Click]) -> set[tuple[int, int]]:
+def _listed(tx: Transaction, clicks: Sequence[Click]) -> set[tuple[int, int]]:
     """Which of the items are on their forms, without listing all that is on these."""
     first = [verdict.item_id for form, verdict, _ in clicks if form.phase == 1]
     chosen = select(questions.c.form_id, items.c.id).join(
         items, items.c.question_id == questions.c.id
     )
     mine = items.c.id.in_(first) & items.c.reference_id.is_not(None)
-    rows = connection.execute(chosen.where(mine)) if first else ()
+    rows = tx.execute(chosen.where(mine)) if first else ()
     return {(form, item) for form, item in rows} | {
         (form.id, verdict.item_id)
         for form, verdict, _ in clicks
@@ -157,12 +143,7 @@ def _listed(connection: Connection, clicks: Sequence[Click]) -> set[tuple[int, i
 
 
 def state_question(
-    store: CampaignStore,
-    connection: Connection,
-    form: FormRow,
-    number: int,
-    text: str,
-    source: Source,
+    tx: Transaction, form: FormRow, number: int, text: str, source: Source
 ) -> Literal["new", "same", "later", "empty"]:
     """Put down a research question with the paper's references to judge.
 
@@ -174,49 +155,47 @@ def state_question(
     text = fold(text)[:LONGEST]
     if not text:
         return "empty"
-    question = _question(connection, form, number)
+    question = _question(tx, form, number)
     if question is None:
-        question = _add_question(store, connection, form, number)
+        question = _add_question(tx, form, number)
     else:
-        last = wording_of(connection, question, "stated")
+        last = wording_of(tx, question, "stated")
         if last.text == text:
             return "same"
-        if _was_worded_later(connection, last, source):
+        if _was_worded_later(tx, last, source):
             who = f"author {form.person_id}"
-            store.log(connection, "outranked", who, form.id, question=number, text=text)
+            tx.log("outranked", who, form.id, question=number, text=text)
             return "later"
     wording = Wording("stated", text, f"author {form.person_id}")
-    add_wording(connection, question, wording, source)
+    add_wording(tx, question, wording, source)
     return "new"
 
 
-def _question(connection: Connection, form: FormRow, number: int) -> int | None:
+def _question(tx: Transaction, form: FormRow, number: int) -> int | None:
     mine = (questions.c.form_id == form.id) & (questions.c.number == number)
-    return connection.scalar(select(questions.c.id).where(mine))
+    return tx.scalar(select(questions.c.id).where(mine))
 
 
-def _was_worded_later(connection: Connection, last: Row[Any], source: Source) -> bool:
+def _was_worded_later(tx: Transaction, last: Row[Any], source: Source) -> bool:
     """Whether the wording that stands was given after the one that comes."""
-    came = connection.execute(select(returns).where(returns.c.id == last.return_id)).first()
+    came = tx.execute(select(returns).where(returns.c.id == last.return_id)).first()
     if came is None:
         return was_said_later(source, last.at)
     return was_said_later(source, came.answered_at, undated=bool(came.undated))
 
 
-def _add_question(store: CampaignStore, connection: Connection, form: FormRow, number: int) -> int:
-    label, position = authorship_of(connection, form)
-    row = {"form_id": form.id, "number": number, "campaign_id": store.id}
-    row |= {"query_id": f"{label}-a{position}q{number}"}
-    made = insert(questions).returning(questions.c.id).values(row)
-    question = int(connection.execute(made).scalar_one())
+def _add_question(tx: Transaction, form: FormRow, number: int) -> int:
+    label, position = authorship_of(tx, form)
+    row = {"form_id": form.id, "number": number, "campaign_id": tx.id}
+    question = tx.add(questions, **row, query_id=f"{label}-a{position}q{number}")
     listed = select(references.c.id, references.c.number, references.c.doc_id).where(
         references.c.paper_id == form.paper_id
     )
     rows = [
         {"question_id": question, "reference_id": ref, "position": at, "doc_id": doc_id}
-        for ref, at, doc_id in connection.execute(listed.order_by(references.c.number))
+        for ref, at, doc_id in tx.execute(listed.order_by(references.c.number))
     ]
-    connection.execute(insert(items), rows)
+    tx.execute(insert(items), rows)
     return question
 
 
@@ -230,57 +209,54 @@ class Wording(NamedTuple):
 
 
 def add_wording(
-    connection: Connection, question: int, wording: Wording, source: Source | None = None
+    tx: Transaction, question: int, wording: Wording, source: Source | None = None
 ) -> int:
     """Word a question anew; its earlier wordings stay on record."""
     row = {"question_id": question, **wording._asdict(), "classes": list(wording.classes)}
     row |= {"via": source.via if source else "desk", "at": now()}
     row |= {"return_id": source.return_id if source else None}
-    return int(
-        connection.execute(insert(wordings).returning(wordings.c.id).values(row)).scalar_one()
-    )
+    return tx.add(wordings, **row)
 
 
 def _approve(
-    connection: Connection, form: FormRow, number: int, approved: bool | str, source: Source
+    tx: Transaction, form: FormRow, number: int, approved: bool | str, source: Source
 ) -> list[Unread]:
     """Keep what an author says of a reformulation; a better wording goes back to pooling."""
-    asked = form.content.get("asked", [])
-    if not 1 <= number <= len(asked):
+    listed = form.content.get("asked", [])
+    if not 1 <= number <= len(listed):
         return [Unread(0, f"query {number}: there is no such query on this form")]
-    wording, question = asked[number - 1]["wording"], asked[number - 1]["question"]
-    if author_of(connection, question) != source.person_id:
+    wording, question = listed[number - 1]["wording"], listed[number - 1]["question"]
+    if author_of(tx, question) != source.person_id:
         return [Unread(0, f"query {number}: only its author may approve or reword it")]
     better = fold(approved)[:LONGEST] if isinstance(approved, str) else ""
     row = {"wording_id": wording, "person_id": source.person_id, "approved": approved is True}
-    before = last_approval(connection, wording, source.person_id)
+    before = last_approval(tx, wording, source.person_id)
     is_other = before is None or before.approved is not (approved is True)
-    is_worded = better != "" and wording_of(connection, question).text != better
+    is_worded = better != "" and wording_of(tx, question).text != better
     came_late = source.return_id and before and was_said_later(source, before.at)
     if came_late and (is_other or is_worded):
         return [Unread(0, f"query {number}: {_OLDER}; that one stays")]
     if is_other:
-        at = source.answered_at
-        connection.execute(insert(approvals).values(**row, via=source.via, at=at))
+        tx.add(approvals, **row, via=source.via, at=source.answered_at)
     if is_worded:
         corrected = Wording("corrected", better, f"author {source.person_id}")
-        add_wording(connection, question, corrected, source)
+        add_wording(tx, question, corrected, source)
     return []
 
 
 def approve(
-    connection: Connection, form: FormRow, number: int, approved: bool | str, source: Source
+    tx: Transaction, form: FormRow, number: int, approved: bool | str, source: Source
 ) -> None:
     """One approval or better wording, as the web saves it."""
-    if unread := _approve(connection, form, number, approved, source):
+    if unread := _approve(tx, form, number, approved, source):
         raise CitebedError(f"{unread[0].what}.")
 
 
-def opt_out(store: CampaignStore, connection: Connection, person: int) -> None:
+def opt_out(tx: Transaction, person: int) -> None:
     """Somebody does not want to be written to again; what they answered stays."""
     fresh = (people.c.id == person) & people.c.opted_out_at.is_(None)
-    if connection.execute(update(people).where(fresh).values(opted_out_at=now())).rowcount:
-        store.log(connection, "opted out", f"author {person}")
+    if tx.execute(update(people).where(fresh).values(opted_out_at=now())).rowcount:
+        tx.log("opted out", f"author {person}")
 
 
 class Clicked(NamedTuple):
@@ -293,11 +269,9 @@ class Clicked(NamedTuple):
     sequence: int | None = None
 
 
-def save_clicks(
-    store: CampaignStore, connection: Connection, clicks: Sequence[Clicked]
-) -> list[SaveOutcome]:
+def save_clicks(tx: Transaction, clicks: Sequence[Clicked]) -> list[SaveOutcome]:
     """Save what may be saved, in the order given; of the others tell why not."""
-    opened = forms_of_links(store, connection, [click.token for click in clicks])
+    opened = forms_of_links(tx, [click.token for click in clicks])
     outcomes: list[SaveOutcome | None] = []
     let_in = []
     for click in clicks:
@@ -307,5 +281,5 @@ def save_clicks(
             source = Source(form.person_id, form.id, WEB, click.at)
             source = source._replace(browser=click.browser, sequence=click.sequence)
             let_in.append((form, click.verdict, source))
-    saved = iter(judge_all(store, connection, let_in))
+    saved = iter(judge_all(tx, let_in))
     return [next(saved) if each is None else each for each in outcomes]

@@ -9,23 +9,16 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Row, select
 
 from citebed.collection import Collection
 from citebed.errors import CollectionError, UnknownName
 from citebed.judging.asking.assigning import items_of, sheet_of
 from citebed.judging.asking.links import FormRow
-from citebed.judging.asking.questions import last_approval, wording_of
+from citebed.judging.asking.questions import last_approval, wording_history, wording_of
 from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
-from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.schema import (
-    CURRENT,
-    items,
-    judgements,
-    questions,
-    references,
-    wordings,
-)
+from citebed.judging.store.handle import Transaction
+from citebed.judging.store.schema import CURRENT, items, judgements, questions, references
 from citebed.retrieval.analysis import ANALYSERS, Analyser, analyser_of, is_telling
 from citebed.retrieval.analysis.words import word_spans
 from citebed.retrieval.index.layout import FOLDER, read_description
@@ -71,61 +64,43 @@ class JudgeList(NamedTuple):
     blank: tuple[ListedItem, ...] = ()
 
 
-def judge_list(
-    store: CampaignStore, connection: Connection, form: FormRow, abstract: Abstracts
-) -> JudgeList:
+def judge_list(tx: Transaction, form: FormRow, abstract: Abstracts) -> JudgeList:
     """What a form asks, with the judge's last word on each paper."""
-    sheet = sheet_of(store, connection, form)
-    listing = _Listing(connection, form, abstract)
+    sheet = sheet_of(tx, form)
+    listing = _Listing(tx, form, abstract)
     if form.phase == 2:
-        asked = zip(sheet.queries, form.content["asked"], strict=True)
-        queries = tuple(listing.worded(query, stored) for query, stored in asked)
-        return JudgeList(sheet, queries)
-    blank = tuple(
-        ListedItem(0, entry, listing.abstract(("reference", entry.number)))
-        for entry in sheet.references
-    )
-    return JudgeList(sheet, tuple(listing.stated(sheet)), blank)
+        pairs = zip(sheet.queries, form.content["asked"], strict=True)
+        return JudgeList(sheet, tuple(listing.worded(query, stored) for query, stored in pairs))
+    cited = select(references.c.number, references.c.doc_id)
+    rows = tx.execute(cited.where(references.c.paper_id == form.paper_id))
+    doc_ids = {row.number: row.doc_id for row in rows}
+    blank = (ListedItem(0, each, abstract(doc_ids[each.number] or "")) for each in sheet.references)
+    return JudgeList(sheet, tuple(listing.stated(sheet)), tuple(blank))
 
 
 class _Listing:
     """What is needed for every question of a form."""
 
-    def __init__(self, connection: Connection, form: FormRow, abstract: Abstracts) -> None:
-        self._connection, self._form, self._abstract = connection, form, abstract
-        self._items = items_of(connection, form)
-        self._said = judgements_of(connection, form, list(self._items.values()))
-        self._documents = dict(self._doc_ids())
-
-    def _doc_ids(self) -> Iterator[tuple[tuple[str, int], str | None]]:
-        mine = references.c.paper_id == self._form.paper_id
-        for number, doc_id in self._connection.execute(
-            select(references.c.number, references.c.doc_id).where(mine)
-        ):
-            yield ("reference", number), doc_id
-        wanted = items.c.id.in_(list(self._items.values()))
-        for item, doc_id in self._connection.execute(
-            select(items.c.id, items.c.doc_id).where(wanted)
-        ):
-            yield ("item", item), doc_id
-
-    def abstract(self, key: tuple[str, int]) -> str:
-        """The abstract of a paper on the form, if the collection has one."""
-        doc_id = self._documents.get(key)
-        return self._abstract(doc_id) if doc_id else ""
+    def __init__(self, tx: Transaction, form: FormRow, abstract: Abstracts) -> None:
+        self._tx, self._form, self._abstract = tx, form, abstract
+        self._items = items_of(tx, form)
+        wanted = list(self._items.values())
+        self._judged = judgements_of(tx, form, wanted)
+        rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(wanted)))
+        self._doc_ids = {row.id: row.doc_id for row in rows}
 
     def _paper(self, question: int, entry: Entry) -> ListedItem:
         item = self._items[question, entry.number]
-        judgement = self._said.get(item)
+        judgement = self._judged.get(item)
         rating = (True, judgement.value, judgement.comment) if judgement is not None else ()
-        return ListedItem(item, entry, self.abstract(("item", item)), *rating)
+        return ListedItem(item, entry, self._abstract(self._doc_ids[item] or ""), *rating)
 
     def stated(self, sheet: Sheet) -> Iterator[ListedQuestion]:
         """The questions of phase one so far."""
         mine = questions.c.form_id == self._form.id
-        rows = self._connection.execute(select(questions).where(mine).order_by(questions.c.number))
+        rows = self._tx.execute(select(questions).where(mine).order_by(questions.c.number))
         for row in rows.all():
-            text = wording_of(self._connection, row.id, "stated").text
+            text = wording_of(self._tx, row.id, "stated").text
             listed = [e for e in sheet.references if (row.number, e.number) in self._items]
             papers = tuple(self._paper(row.number, entry) for entry in listed)
             yield ListedQuestion(row.number, text, papers)
@@ -135,27 +110,21 @@ class _Listing:
         papers = tuple(self._paper(query.number, entry) for entry in query.entries)
         if not query.own:
             return ListedQuestion(query.number, query.text, papers, own=False)
-        approval = last_approval(self._connection, stored["wording"], self._form.person_id)
-        corrected = select(wordings.c.text).where(
-            wordings.c.question_id == stored["question"],
-            wordings.c.kind == "corrected",
-            wordings.c.id > stored["wording"],
-        )
-        last = corrected.order_by(wordings.c.id.desc()).limit(1)
-        return ListedQuestion(
-            query.number,
-            query.text,
-            papers,
-            query.stated,
-            approval.approved if approval is not None else None,
-            self._connection.scalar(last) or "",
-        )
+        approval = last_approval(self._tx, stored["wording"], self._form.person_id)
+        said = approval.approved if approval is not None else None
+        later = [
+            each.text
+            for each in wording_history(self._tx, stored["question"])
+            if each.kind == "corrected" and each.id > stored["wording"]
+        ]
+        correction = later[-1] if later else ""
+        return ListedQuestion(query.number, query.text, papers, query.stated, said, correction)
 
 
-def judgements_of(connection: Connection, form: FormRow, wanted: list[int]) -> dict[int, Row[Any]]:
+def judgements_of(tx: Transaction, form: FormRow, wanted: list[int]) -> dict[int, Row[Any]]:
     """The last word of a form's judge on items."""
     mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
-    rows = connection.execute(select(judgements).where(mine, CURRENT))
+    rows = tx.execute(select(judgements).where(mine, CURRENT))
     return {row.item_id: row for row in rows}
 
 

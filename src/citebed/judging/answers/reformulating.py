@@ -63,7 +63,7 @@ class Suggestion(NamedTuple):
     kind: str
     start: int
     end: int
-    found: str
+    text: str
     instead: str | None
     why: str
 
@@ -87,10 +87,11 @@ def suggestions(
     text: str, earlier: Sequence[str] = (), known: Mapping[str, int] | None = None
 ) -> list[Suggestion]:
     """What might be changed in a question, in the order of its text; for a person to decide."""
-    found = [*_fillers(text), *_anaphors(text, earlier), *_context(text, earlier)]
-    if known:
-        found += _typos(text, known)
-    return sorted(found, key=lambda each: (each.start, each.kind))
+    why = "says nothing of the topic"
+    fillers = (Suggestion("filler", *m.span(), m[0], "", why) for m in _FILLERS.finditer(text))
+    every = [*fillers, *_anaphors(text, earlier), *_context(text, earlier)]
+    every += _typos(text, known) if known else ()
+    return sorted(every, key=lambda each: (each.start, each.kind))
 
 
 def _typos(text: str, known: Mapping[str, int]) -> Iterable[Suggestion]:
@@ -104,7 +105,8 @@ def _typos(text: str, known: Mapping[str, int]) -> Iterable[Suggestion]:
             continue
         near = difflib.get_close_matches(word, by_start.get(word[0], ()), 3, _NEAR)
         if near and not any(_is_form_of(word, each) for each in near):
-            best = max(near, key=lambda each: (_ratio(word, each), known[each]))
+            ratio = {each: difflib.SequenceMatcher(None, word, each).ratio() for each in near}
+            best = max(near, key=lambda each: (ratio[each], known[each]))
             instead = best.capitalize() if match[0][0].isupper() else best
             why = f"no paper of the collection has the word; {known[best]} times '{best}'"
             yield Suggestion("typo", *match.span(), match[0], instead, why)
@@ -116,28 +118,12 @@ def _is_form_of(word: str, other: str) -> bool:
     return word[:shared] == other[:shared]
 
 
-def _ratio(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one, other).ratio()
-
-
-def _fillers(text: str) -> Iterable[Suggestion]:
-    for match in _FILLERS.finditer(text):
-        yield Suggestion("filler", *match.span(), match[0], "", "says nothing of the topic")
-
-
 def _anaphors(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
-    if not earlier:
-        return
-    for match in _ANAPHORS.finditer(text):
-        if not _is_pronoun_of_clause(text, match):
-            yield Suggestion(
-                "anaphor", *match.span(), match[0], None, "may stand for something said earlier"
-            )
-
-
-def _is_pronoun_of_clause(text: str, match: re.Match[str]) -> bool:
-    """``that`` after a word goes on with the sentence: *a model that learns*."""
-    return match[0].lower() == "that" and match.start() > 0 and text[: match.start()].strip() != ""
+    why = "may stand for something said earlier"
+    for match in _ANAPHORS.finditer(text) if earlier else ():
+        # "that" after a word goes on with the sentence: a model that learns.
+        if match[0].lower() != "that" or not text[: match.start()].strip():
+            yield Suggestion("anaphor", *match.span(), match[0], None, why)
 
 
 def _context(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
@@ -189,9 +175,9 @@ def reformulate(
             raise UnknownName("class of reformulation", name, CLASSES)
     if not classes:
         raise CitebedError(f"say why it is changed: {', '.join(CLASSES)}.")
-    with store.writing() as connection:
-        question = question_row(store, connection, query_id)
-        if wording_of(connection, question.id).text == text:
+    with store.writing() as tx:
+        question = question_row(tx, query_id)
+        if wording_of(tx, question.id).text == text:
             raise CitebedError("that is how the query is worded already.")
         wording = Wording("reformulated", text, who, classes)
-        add_wording(connection, question.id, wording)
+        add_wording(tx, question.id, wording)

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
+from sqlalchemy import ColumnElement, Row, select, update
 
 from citebed.errors import CitebedError, FormatError
 from citebed.judging.answers.answering import Recorded, record
@@ -22,8 +22,8 @@ from citebed.judging.asking.links import CODE, FormRow, form_by_code
 from citebed.judging.asking.questions import put_rules_on_record
 from citebed.judging.forms import pdf_form
 from citebed.judging.forms.sheet import Answers, Unread
-from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.judgements import Source, in_turn
+from citebed.judging.store.handle import CampaignStore, Transaction
+from citebed.judging.store.judgements import Source
 from citebed.judging.store.schema import forms, now, problems, returns
 from citebed.wording import count, printable
 
@@ -61,39 +61,33 @@ def read_returns(
     """
     several = [paths] if isinstance(paths, str | Path) else paths
     files = [each for path in several for each in _files_at(store, Path(path), again)]
-    done: list[Returned] = []  # all are there before one is taken in
+    return _take_all(store, _pieces(files), again)  # all are there before one is taken in
+
+
+def _pieces(files: Iterable[Path | Part]) -> Iterator[Part | Returned]:
     for file in files:
         try:
-            parts = parts_of(file) if isinstance(file, Path) else [file]
+            yield from parts_of(file) if isinstance(file, Path) else [file]
         except FormatError as error:
             unread = (Unread(error.line or 0, error.what),)
-            done.append(Returned(str(file), "refused", unread=unread))
-            continue
-        done += _take_all(store, parts, again)
-    put_rules_on_record(store)
-    return done
+            yield Returned(str(file), "refused", unread=unread)
 
 
 def read_uploaded(store: CampaignStore, name: str, content: bytes) -> list[Returned]:
     """Take in a file that somebody sends, as if it lay in a folder."""
-    done = _take_all(store, parts_in(printable(name), content), again=False)
-    put_rules_on_record(store)
-    return done
+    return _take_all(store, parts_in(printable(name), content), again=False)
 
 
 def read_stored(store: CampaignStore, return_id: int) -> list[Returned]:
     """Read one return anew, as it is stored: no file on the disk is looked at."""
-    parts = _stored(store, returns.c.id == return_id)
-    done = _take_all(store, parts, again=True)
-    put_rules_on_record(store)
-    return done
+    return _take_all(store, _stored(store, returns.c.id == return_id), again=True)
 
 
 def _files_at(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
     """The files that a path names, or what is stored under its name."""
     if path.is_dir():
-        kept = [each for each in path.rglob("*") if each.is_file()]
-        yield from sorted(kept, key=lambda each: (each.stat().st_mtime, each))
+        files = [each for each in path.rglob("*") if each.is_file()]
+        yield from sorted(files, key=lambda each: (each.stat().st_mtime, each))
     elif path.exists():
         yield path
     elif stored := _stored(store, _under(str(path))) if again else []:
@@ -111,34 +105,40 @@ def _under(name: str) -> ColumnElement[bool]:
 def _stored(store: CampaignStore, mine: ColumnElement[bool]) -> list[Part]:
     columns = [returns.c[field] for field in Part._fields]
     chosen = select(*columns).where(returns.c.campaign_id == store.id, mine)
-    with store.reading() as connection:
-        return [Part(*row) for row in connection.execute(chosen.order_by(returns.c.id))]
+    with store.reading() as tx:
+        return [Part(*row) for row in tx.execute(chosen.order_by(returns.c.id))]
 
 
-def _take_all(store: CampaignStore, parts: Iterable[Part], again: bool) -> list[Returned]:
-    return [in_turn(store.database, partial(_take, store, part, again)) for part in parts]
+def _take_all(
+    store: CampaignStore, pieces: Iterable[Part | Returned], again: bool
+) -> list[Returned]:
+    done = [
+        each if isinstance(each, Returned) else store.trying(partial(_take, each, again))
+        for each in pieces
+    ]
+    put_rules_on_record(store)
+    return done
 
 
-def _take(store: CampaignStore, part: Part, again: bool, connection: Connection) -> Returned:
+def _take(part: Part, again: bool, tx: Transaction) -> Returned:
     digest = hashlib.sha256(part.content).hexdigest()
-    mine = (returns.c.campaign_id == store.id) & (returns.c.sha256 == digest)
-    known = connection.execute(select(returns).where(mine)).first()
+    mine = (returns.c.campaign_id == tx.id) & (returns.c.sha256 == digest)
+    known = tx.execute(select(returns).where(mine)).first()
     if known is not None and not again:
         return Returned(part.name, "known already")
     via, answers, unread = _read(part)
-    form = form_by_code(store, connection, answers.code) if answers else None
+    form = form_by_code(tx, answers.code) if answers else None
     if answers and form is None:
         unread = (Unread(0, f"the form {answers.code[:40]!r} is of another campaign, or of none"),)
-    named = form or _named(store, connection, part)
-    kept = known or _keep(store, connection, part, digest, via, named)
+    row = known or _store_return(tx, part, digest, via, form or _named(tx, part))
     recorded = None
     if via and answers and form:
-        at = (kept.answered_at, kept.id, bool(kept.undated))
+        at = (row.answered_at, row.id, bool(row.undated))
         source = Source(form.person_id, form.id, via, *at)
-        recorded = record(store, connection, form, answers, source)
+        recorded = record(tx, form, answers, source)
         unread = (*answers.unread, *recorded.unread) or _nothing_read(answers)
-        store.log(connection, "returned", f"author {form.person_id}", form.id, via=via)
-    _list_problems(connection, kept.id, unread)
+        tx.log("returned", f"author {form.person_id}", form.id, via=via)
+    _list_problems(tx, row.id, unread)
     outcome = "refused" if recorded is None else "read in part" if unread else "read"
     return Returned(part.name, outcome, via, recorded, unread)
 
@@ -154,41 +154,34 @@ def _read(part: Part) -> tuple[str | None, Answers | None, tuple[Unread, ...]]:
     return *answers, ()
 
 
-def _keep(
-    store: CampaignStore,
-    connection: Connection,
-    part: Part,
-    digest: str,
-    via: str | None,
-    form: FormRow | None,
+def _store_return(
+    tx: Transaction, part: Part, digest: str, via: str | None, form: FormRow | None
 ) -> Row[Any]:
     """Store a piece as it came."""
-    row = {"campaign_id": store.id, "sha256": digest, **part._asdict(), "via": via}
     at = now()
-    row |= {"answered_at": min(part.answered_at or at, at), "received_at": at}
-    row |= {"undated": part.answered_at is None or None}
-    row |= {"form_id": form.id if form else None}
-    return connection.execute(insert(returns).returning(returns).values(row)).one()
+    row = {"campaign_id": tx.id, "sha256": digest, "via": via, "form_id": form.id if form else None}
+    row |= part._asdict() | {"answered_at": min(part.answered_at or at, at), "received_at": at}
+    return tx.row(returns, tx.add(returns, **row, undated=part.answered_at is None or None))
 
 
-def _named(store: CampaignStore, connection: Connection, part: Part) -> FormRow | None:
+def _named(tx: Transaction, part: Part) -> FormRow | None:
     """The form whose code stands in the name or the text of what could not be read as one."""
     codes = dict.fromkeys(CODE.findall(f"{part.name}\n{part.text().text}".upper()))
-    rows = [form_by_code(store, connection, code) for code in islice(codes, _MOST_CODES)]
+    rows = [form_by_code(tx, code) for code in islice(codes, _MOST_CODES)]
     known = [form for form in rows if form is not None]
     return known[0] if len(known) == 1 else None
 
 
-def _list_problems(connection: Connection, return_id: int, unread: Iterable[Unread]) -> None:
+def _list_problems(tx: Transaction, return_id: int, unread: Iterable[Unread]) -> None:
     """List what could not be read; what an earlier reading listed and this one reads is settled."""
     mine = problems.c.return_id == return_id
-    listed = {(row.line, row.what): row for row in connection.execute(select(problems).where(mine))}
+    listed = {(row.line, row.what): row for row in tx.execute(select(problems).where(mine))}
     for line, what in dict.fromkeys(unread):
         if listed.pop((line, what), None) is None:
-            connection.execute(insert(problems).values(return_id=return_id, line=line, what=what))
+            tx.add(problems, return_id=return_id, line=line, what=what)
     read_now = [row.id for row in listed.values() if row.settled_at is None]
     settled = {"settled_at": now(), "settled_by": READ_ANEW}
-    connection.execute(update(problems).where(problems.c.id.in_(read_now)).values(settled))
+    tx.execute(update(problems).where(problems.c.id.in_(read_now)).values(settled))
 
 
 def _nothing_read(answers: Answers) -> tuple[Unread, ...]:
@@ -201,11 +194,11 @@ def _nothing_read(answers: Answers) -> tuple[Unread, ...]:
 # --- what an organiser does about a return that could not be read whole ----------------------
 
 
-def returned_file(store: CampaignStore, connection: Connection, return_id: int) -> Row[Any]:
+def returned_file(tx: Transaction, return_id: int) -> Row[Any]:
     """What came back, as it is stored, with the code of its form if that is known."""
-    mine = (returns.c.id == return_id) & (returns.c.campaign_id == store.id)
+    mine = (returns.c.id == return_id) & (returns.c.campaign_id == tx.id)
     chosen = select(returns, forms.c.code).outerjoin(forms, forms.c.id == returns.c.form_id)
-    row = connection.execute(chosen.where(mine)).first()
+    row = tx.execute(chosen.where(mine)).first()
     if row is None:
         raise CitebedError(f"there is no return {return_id} in this campaign.")
     return row
@@ -226,21 +219,21 @@ def enter_answers(
     counts from now on; who typed it, and from which return, is on record.
     """
 
-    def work(connection: Connection) -> Recorded:
-        form = form_by_code(store, connection, answers.code)
+    def work(tx: Transaction) -> Recorded:
+        form = form_by_code(tx, answers.code)
         if form is None:
             raise CitebedError(f"there is no form '{answers.code[:40]}' in this campaign.")
         if return_id is not None:
-            returned_file(store, connection, return_id)
+            returned_file(tx, return_id)
         source = Source(form.person_id, form.id, ENTERED, now())
-        recorded = record(store, connection, form, answers, source)
+        recorded = record(tx, form, answers, source)
         if recorded.unread:
             raise CitebedError("; ".join(what for _, what in recorded.unread[:5]) + ".")
         detail = {"judgements": recorded.judgements, "return": return_id}
-        store.log(connection, "entered", who, form.id, **detail)
+        tx.log("entered", who, form.id, **detail)
         return recorded
 
-    recorded = in_turn(store.database, work)
+    recorded = store.trying(work)
     put_rules_on_record(store)
     return recorded
 
@@ -250,17 +243,17 @@ def settle_problems(store: CampaignStore, *wanted: int | str, who: str = "organi
 
     A number or a name that is none of the campaign's is an error, and nothing is settled then.
     """
-    with store.writing() as connection:
+    with store.writing() as tx:
         numbers: set[int] = set()
         for each in wanted:
             column = problems.c.id if isinstance(each, int) else returns.c.name
             chosen = select(problems.c.id).join(returns, returns.c.id == problems.c.return_id)
             mine = chosen.where(returns.c.campaign_id == store.id, column == each)
-            known = set(connection.scalars(mine))
+            known = set(tx.scalars(mine))
             if not known:
                 what = "problem" if isinstance(each, int) else "file with problems"
                 raise CitebedError(f"there is no {what} '{each}' in this campaign.")
             numbers |= known
         fresh = problems.c.id.in_(numbers) & problems.c.settled_at.is_(None)
         done = update(problems).where(fresh).values(settled_at=now(), settled_by=who)
-        return int(connection.execute(done).rowcount)
+        return int(tx.execute(done).rowcount)

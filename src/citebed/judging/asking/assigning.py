@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, insert, or_, select
+from sqlalchemy import func, or_, select
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging.asking.links import FormRow, link_of, new_code, token
 from citebed.judging.asking.papers import Author, person_of
 from citebed.judging.asking.questions import author_of, live_questions, wording_of
 from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import (
     CURRENT,
     authorships,
@@ -47,34 +47,28 @@ def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
     )
     due = (
         select(authorships.c.paper_id, authorships.c.person_id)
-        .join(papers, papers.c.id == authorships.c.paper_id)
-        .join(people, people.c.id == authorships.c.person_id)
+        .join(papers)
+        .join(people)
         .where(papers.c.campaign_id == store.id, people.c.opted_out_at.is_(None))
         .where(people.c.email.is_not(None), ~assigned.exists())
         .where(papers.c.online_on.is_(None) | (papers.c.online_on <= on))
         .order_by(papers.c.id, authorships.c.position)
     )
-    with store.writing() as connection:
-        return [
-            _add_form(store, connection, phase=1, paper_id=paper, person_id=person, round=1)
-            for paper, person in connection.execute(due).all()
-        ]
+    with store.writing() as tx:
+        return [_add_form(tx, 1, *pair) for pair in tx.execute(due).all()]
 
 
 def assign_phase_two(store: CampaignStore) -> list[int]:
     """Make forms for pooled documents that the question's author was not asked about; the ids."""
-    with store.writing() as connection:
-        before = _listed_before(store, connection)
+    with store.writing() as tx:
+        before = _listed_before(tx)
         lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
-        for question in live_questions(store, connection):
+        for question in live_questions(tx):
             person = question.person_id
-            listed = _listed(store, connection, question.id, person, before)
+            listed = _listed(tx, question.id, person, before)
             if listed is not None and question.opted_out_at is None:
                 lists.setdefault((question.paper_id, person), []).append(listed)
-        return [
-            _add_second(store, connection, paper, person, asking)
-            for (paper, person), asking in lists.items()
-        ]
+        return [_add_form(tx, 2, *pair, listed) for pair, listed in lists.items()]
 
 
 def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: str) -> int | None:
@@ -83,26 +77,26 @@ def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: s
     ``None`` if there is nothing on the list that they were not asked about. The query's author
     is asked by a form of their own.
     """
-    with store.writing() as connection:
-        every = {each.query_id: each for each in live_questions(store, connection)}
+    with store.writing() as tx:
+        every = {each.query_id: each for each in live_questions(tx)}
         if query_id not in every:
             raise UnknownName("query", query_id, every)
         question = every[query_id]
-        if not _pooled(connection, question.id):
+        if not _pooled(tx, question.id):
             raise CitebedError(f"'{query_id}' has no list yet: pool it first.")
-        person = person_of(connection, store.id, Author(name, email.lower()))
+        person = person_of(tx, Author(name, email.lower()))
         if person == question.person_id:
             raise CitebedError(f"{email} is the author of '{query_id}': name somebody else.")
-        listed = _listed(store, connection, question.id, person, _listed_before(store, connection))
+        listed = _listed(tx, question.id, person, _listed_before(tx))
         if listed is None:
             return None
-        return _add_second(store, connection, question.paper_id, person, [listed])
+        return _add_form(tx, 2, question.paper_id, person, [listed])
 
 
-def _listed_before(store: CampaignStore, connection: Connection) -> set[tuple[int, int]]:
+def _listed_before(tx: Transaction) -> set[tuple[int, int]]:
     """Who was asked about which items in phase two."""
-    mine = (forms.c.campaign_id == store.id) & (forms.c.phase == 2)
-    rows = connection.execute(select(forms.c.person_id, forms.c.content).where(mine))
+    mine = (forms.c.campaign_id == tx.id) & (forms.c.phase == 2)
+    rows = tx.execute(select(forms.c.person_id, forms.c.content).where(mine))
     return {
         (person, item)
         for person, content in rows
@@ -112,111 +106,82 @@ def _listed_before(store: CampaignStore, connection: Connection) -> set[tuple[in
 
 
 def _listed(
-    store: CampaignStore,
-    connection: Connection,
-    question: int,
-    person: int,
-    before: set[tuple[int, int]],
+    tx: Transaction, question: int, person: int, before: set[tuple[int, int]]
 ) -> dict[str, Any] | None:
     """What a form says of a question: its wording, and the items in this judge's order."""
     fresh = {
         doc_id: item
-        for doc_id, item in _pooled(connection, question).items()
+        for doc_id, item in _pooled(tx, question).items()
         if (person, item) not in before
     }
     if not fresh:
         return None
-    order = shown_order(list(fresh), store.secret, str(person))
-    wording = wording_of(connection, question)
+    order = shown_order(list(fresh), tx.store.secret, str(person))
     ordered = [fresh[doc_id] for doc_id in order]
-    return {"question": question, "wording": wording.id, "items": ordered}
+    return {"question": question, "wording": wording_of(tx, question).id, "items": ordered}
 
 
-def _add_second(
-    store: CampaignStore,
-    connection: Connection,
-    paper: int,
-    person: int,
-    asking: list[dict[str, Any]],
-) -> int:
-    return _add_form(
-        store,
-        connection,
-        phase=2,
-        paper_id=paper,
-        person_id=person,
-        round=_next_round(connection, paper, person),
-        content={"asked": asking},
-    )
-
-
-def _pooled(connection: Connection, question: int) -> dict[str, int]:
+def _pooled(tx: Transaction, question: int) -> dict[str, int]:
     mine = (items.c.question_id == question) & items.c.pool_id.is_not(None)
-    rows = connection.execute(select(items.c.doc_id, items.c.id).where(mine).order_by(items.c.id))
+    rows = tx.execute(select(items.c.doc_id, items.c.id).where(mine).order_by(items.c.id))
     return {row.doc_id: row.id for row in rows}
 
 
-def _next_round(connection: Connection, paper: int, person: int) -> int:
-    mine = and_(forms.c.paper_id == paper, forms.c.person_id == person, forms.c.phase == 2)
-    return int(connection.scalar(select(func.max(forms.c.round)).where(mine)) or 0) + 1
+def _add_form(
+    tx: Transaction, phase: int, paper: int, person: int, listed: list[dict[str, Any]] | None = None
+) -> int:
+    row: dict[str, Any] = {"phase": phase, "paper_id": paper, "person_id": person}
+    mine = [forms.c[name] == value for name, value in row.items()]
+    before = tx.scalar(select(func.max(forms.c.round)).where(*mine)) or 0
+    row |= {"campaign_id": tx.id, "round": before + 1, "code": new_code(), "made_at": now()}
+    until = row["made_at"] + timedelta(days=tx.settings.open_days)
+    content = {} if listed is None else {"asked": listed}
+    return tx.add(forms, **row, content=content, expires_at=until)
 
 
-def _add_form(store: CampaignStore, connection: Connection, **columns: Any) -> int:
-    at = now()
-    row = {"campaign_id": store.id, "code": new_code(), "content": {}, "made_at": at, **columns}
-    row |= {"expires_at": at + timedelta(days=store.settings.open_days)}
-    return int(connection.execute(insert(forms).returning(forms.c.id).values(row)).scalar_one())
-
-
-def sheet_of(store: CampaignStore, connection: Connection, form: FormRow) -> Sheet:
+def sheet_of(tx: Transaction, form: FormRow) -> Sheet:
     """What a form asks."""
-    person = connection.execute(select(people).where(people.c.id == form.person_id)).one()
-    paper = connection.execute(select(papers).where(papers.c.id == form.paper_id)).one()
-    settings = store.settings
-    link = link_of(store, token(store, form.code, form.expires_at))
+    settings = tx.settings
+    link = link_of(tx.store, token(tx.store, form.code, form.expires_at))
     return Sheet(
         code=form.code,
         phase=form.phase,
-        campaign=store.name,
+        campaign=tx.store.name,
         title=settings.title,
-        person=person.name,
-        paper=paper.title,
+        person=tx.row(people, form.person_id).name,
+        paper=tx.row(papers, form.paper_id).title,
         grades=settings.grades,
         organiser=settings.organiser,
         contact=settings.contact,
         link=link,
         list_url=f"{link}/papers",
-        references=_cited(connection, form.paper_id) if form.phase == 1 else (),
+        references=_cited(tx, form.paper_id) if form.phase == 1 else (),
         questions=settings.questions,
-        queries=tuple(_listed_queries(connection, form)) if form.phase == 2 else (),
-        simulated=store.simulated,
+        queries=tuple(_listed_queries(tx, form)) if form.phase == 2 else (),
+        simulated=tx.store.simulated,
     )
 
 
-def _cited(connection: Connection, paper: int) -> tuple[Entry, ...]:
+def _cited(tx: Transaction, paper: int) -> tuple[Entry, ...]:
     columns = [references.c[name] for name in Entry._fields]
     mine = references.c.paper_id == paper
-    rows = connection.execute(select(*columns).where(mine).order_by(references.c.number))
+    rows = tx.execute(select(*columns).where(mine).order_by(references.c.number))
     return tuple(Entry(*row) for row in rows)
 
 
-def _listed_queries(connection: Connection, form: FormRow) -> Iterable[ListedQuery]:
+def _listed_queries(tx: Transaction, form: FormRow) -> Iterable[ListedQuery]:
     for number, query in enumerate(form.content["asked"], 1):
-        rows = connection.execute(
-            select(items.c.id, items.c.shown).where(items.c.id.in_(query["items"]))
-        )
+        rows = tx.execute(select(items.c.id, items.c.shown).where(items.c.id.in_(query["items"])))
         shown = {row.id: row.shown for row in rows}
         entries = tuple(Entry(at, **shown[item]) for at, item in enumerate(query["items"], 1))
-        wording = connection.execute(
-            select(wordings).where(wordings.c.id == query["wording"])
-        ).one()
-        stated = wording_of(connection, query["question"], "stated")
-        own = author_of(connection, query["question"]) == form.person_id
+        wording = tx.row(wordings, query["wording"])
+        stated = wording_of(tx, query["question"], "stated")
+        own = author_of(tx, query["question"]) == form.person_id
         changed = own and wording.kind == "reformulated"
         yield ListedQuery(number, wording.text, entries, stated.text if changed else None, own)
 
 
-def items_of(connection: Connection, form: FormRow) -> dict[tuple[int, int], int]:
+def items_of(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
     """The items of a form by the numbers of question and entry on it."""
     if form.phase == 2:
         return {
@@ -224,19 +189,19 @@ def items_of(connection: Connection, form: FormRow) -> dict[tuple[int, int], int
             for number, query in enumerate(form.content["asked"], 1)
             for at, item in enumerate(query["items"], 1)
         }
-    rows = connection.execute(
+    rows = tx.execute(
         select(questions.c.number, items.c.position, items.c.id)
-        .join(items, items.c.question_id == questions.c.id)
+        .join(items)
         .where(questions.c.form_id == form.id, items.c.reference_id.is_not(None))
     )
     return {(number, position): item for number, position, item in rows}
 
 
-def authorship_of(connection: Connection, form: FormRow) -> tuple[str, int]:
+def authorship_of(tx: Transaction, form: FormRow) -> tuple[str, int]:
     """The label of a form's paper, and the place of its person among the authors."""
     mine = (papers.c.id == form.paper_id) & (authorships.c.person_id == form.person_id)
     place = select(papers.c.label, authorships.c.position).join(authorships).where(mine)
-    label, position = connection.execute(place).one()
+    label, position = tx.execute(place).one()
     return label, position
 
 
@@ -254,19 +219,19 @@ def shown_order(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
     return sorted(doc_ids, key=place)
 
 
-def is_noted(connection: Connection, form: FormRow, what: str) -> bool:
+def is_noted(tx: Transaction, form: FormRow, what: str) -> bool:
     """Whether a judge has ``opened`` or ``finished`` a form."""
     mine = (events.c.form_id == form.id) & (events.c.what == what)
-    return connection.scalar(select(events.c.id).where(mine).limit(1)) is not None
+    return tx.scalar(select(events.c.id).where(mine).limit(1)) is not None
 
 
-def note_once(store: CampaignStore, connection: Connection, form: FormRow, what: str) -> None:
+def note_once(tx: Transaction, form: FormRow, what: str) -> None:
     """Put down that a judge has ``opened`` or ``finished`` a form, the first time."""
-    if not is_noted(connection, form, what):
-        store.log(connection, what, f"author {form.person_id}", form.id)
+    if not is_noted(tx, form, what):
+        tx.log(what, f"author {form.person_id}", form.id)
 
 
-def has_responded(connection: Connection, form: FormRow) -> bool:
+def has_responded(tx: Transaction, form: FormRow) -> bool:
     """Whether something came of a form: an answer, a file, or that it is finished.
 
     A file counts however little could be read of it. Only where nothing was read and the organiser
@@ -274,23 +239,21 @@ def has_responded(connection: Connection, form: FormRow) -> bool:
     """
     mine = returns.c.form_id == form.id
     problem = select(problems.c.id).where(problems.c.return_id == returns.c.id)
-    kept = [
+    taken = [
         select(table.c.id).where(table.c.return_id == returns.c.id).exists()
         for table in (judgements, wordings)
     ]
     is_open = problem.where(problems.c.settled_at.is_(None)).exists()
-    came = select(returns.c.id).where(mine, or_(~problem.exists(), is_open, *kept)).limit(1)
+    came = select(returns.c.id).where(mine, or_(~problem.exists(), is_open, *taken)).limit(1)
     return (
-        answered(connection, form)[0] > 0
-        or connection.scalar(came) is not None
-        or is_noted(connection, form, "finished")
+        answered(tx, form)[0] > 0 or tx.scalar(came) is not None or is_noted(tx, form, "finished")
     )
 
 
-def answered(connection: Connection, form: FormRow) -> tuple[int, int]:
+def answered(tx: Transaction, form: FormRow) -> tuple[int, int]:
     """How many items of a form have a judgement by its person, and how many there are."""
-    mine = list(items_of(connection, form).values())
+    mine = list(items_of(tx, form).values())
     done = select(func.count(judgements.c.item_id.distinct())).where(
         judgements.c.item_id.in_(mine), judgements.c.person_id == form.person_id, CURRENT
     )
-    return int(connection.scalar(done) or 0), len(mine)
+    return int(tx.scalar(done) or 0), len(mine)

@@ -11,10 +11,10 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Row, select, update
 
 from citebed.errors import CitebedError
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import forms, now
 
 _ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none of its letters is taken for a digit
@@ -52,10 +52,10 @@ def _signature(store: CampaignStore, payload: str) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def form_by_code(store: CampaignStore, connection: Connection, code: str) -> FormRow | None:
+def form_by_code(tx: Transaction, code: str) -> FormRow | None:
     """The form of that code in this campaign."""
-    mine = (forms.c.campaign_id == store.id) & (forms.c.code == code.strip().upper())
-    return connection.execute(select(forms).where(mine)).first()
+    mine = (forms.c.campaign_id == tx.id) & (forms.c.code == code.strip().upper())
+    return tx.execute(select(forms).where(mine)).first()
 
 
 class LinkRefused(CitebedError):
@@ -67,29 +67,27 @@ class LinkRefused(CitebedError):
         self.form_id = form_id
 
 
-def form_of_link(store: CampaignStore, connection: Connection, signed: str) -> FormRow:
+def form_of_link(tx: Transaction, signed: str) -> FormRow:
     """The form that a link's token opens; a link that was renewed since opens nothing."""
-    form = forms_of_links(store, connection, [signed])[signed]
+    form = forms_of_links(tx, [signed])[signed]
     if isinstance(form, LinkRefused):
         raise form
     return form
 
 
-def forms_of_links(
-    store: CampaignStore, connection: Connection, signed: Collection[str]
-) -> dict[str, FormRow | LinkRefused]:
+def forms_of_links(tx: Transaction, signed: Collection[str]) -> dict[str, FormRow | LinkRefused]:
     """The forms that tokens open, or why one opens none."""
     at = now()
-    codes = {each: code_of(store, each, at) for each in set(signed)}
+    codes = {each: code_of(tx.store, each, at) for each in set(signed)}
     wanted = [code for code in codes.values() if code is not None]
-    mine = (forms.c.campaign_id == store.id) & forms.c.code.in_(wanted)
-    rows = connection.execute(select(forms).where(mine)) if wanted else ()
+    mine = (forms.c.campaign_id == tx.id) & forms.c.code.in_(wanted)
+    rows = tx.execute(select(forms).where(mine)) if wanted else ()
     known = {row.code: row for row in rows}
-    return {each: _opened(store, each, code, known.get(code)) for each, code in codes.items()}
+    return {each: _opened(tx.store, each, code, known.get(code)) for each, code in codes.items()}
 
 
 def _opened(
-    store: CampaignStore, given: str, code: str | None, form: FormRow | None
+    store: CampaignStore, signed: str, code: str | None, form: FormRow | None
 ) -> FormRow | LinkRefused:
     if code is None:
         return LinkRefused("forged, altered, expired or of another campaign")
@@ -99,32 +97,32 @@ def _opened(
         return LinkRefused("revoked", form.id)
     if form.expires_at <= now():
         return LinkRefused("expired", form.id)
-    if given != token(store, form.code, form.expires_at):
+    if signed != token(store, form.code, form.expires_at):
         return LinkRefused("another link was given since", form.id)
     return form
 
 
 def revoke_link(store: CampaignStore, code: str, who: str = "organiser") -> None:
     """From now on the links of a form open nothing; what was answered stays."""
-    with store.writing() as connection:
-        form = _form(store, connection, code)
+    with store.writing() as tx:
+        form = _form(tx, code)
         if form.revoked_at is None:
             mine = forms.c.id == form.id
-            connection.execute(update(forms).where(mine).values(revoked_at=now()))
-            store.log(connection, "revoked", who, form.id)
+            tx.execute(update(forms).where(mine).values(revoked_at=now()))
+            tx.log("revoked", who, form.id)
 
 
 def renew_link(store: CampaignStore, code: str, who: str = "organiser") -> str:
     """Give a form a new link that lives as long as a first one does, and tell it."""
-    with store.writing() as connection:
-        form = _form(store, connection, code)
+    with store.writing() as tx:
+        form = _form(tx, code)
         until = now() + timedelta(days=store.settings.open_days)
         # A link says when it ends, to the second: a new one must differ from the one before.
         if int(until.timestamp()) <= int(form.expires_at.timestamp()):
             until = form.expires_at + timedelta(seconds=1)
         mine = forms.c.id == form.id
-        connection.execute(update(forms).where(mine).values(revoked_at=None, expires_at=until))
-        store.log(connection, "renewed", who, form.id)
+        tx.execute(update(forms).where(mine).values(revoked_at=None, expires_at=until))
+        tx.log("renewed", who, form.id)
     return link_of(store, token(store, form.code, until))
 
 
@@ -133,8 +131,8 @@ def link_of(store: CampaignStore, signed: str) -> str:
     return f"{store.settings.address.rstrip('/')}/{store.name}/judge/{signed}"
 
 
-def _form(store: CampaignStore, connection: Connection, code: str) -> FormRow:
-    form = form_by_code(store, connection, code)
+def _form(tx: Transaction, code: str) -> FormRow:
+    form = form_by_code(tx, code)
     if form is None:
         raise CitebedError(f"there is no form {code[:40]!r} in this campaign.")
     return form

@@ -23,7 +23,7 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Row, select, update
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.network import refuse_offline
@@ -33,7 +33,7 @@ from citebed.judging.asking.links import FormRow
 from citebed.judging.asking.questions import papers_answered, set_aside
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import authorships, forms, mails, now, people
 
 FORMS = ("text", "pdf", "html", "web")
@@ -71,9 +71,9 @@ def check_ways(ways: Sequence[str]) -> None:
 def invite(store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS) -> list[Path]:
     """Write a mail for every form that nobody was told of yet, into the outbox."""
     check_ways(ways)
-    with store.reading() as connection:
-        wanted = wanted_forms(store, connection)
-        new = [form.id for form in wanted if not _mails_about(connection, form.id)]
+    with store.reading() as tx:
+        wanted = wanted_forms(tx)
+        new = [form.id for form in wanted if not _mails_about(tx, form.id)]
     return _write(store, [(form, "invitation", 1) for form in new], outbox, ways)
 
 
@@ -82,34 +82,34 @@ def remind(
 ) -> list[Path]:
     """Write to those of whom nothing came, if the last mail to them is so many days old."""
     check_ways(ways)
-    with store.reading() as connection:
+    with store.reading() as tx:
         wanted = []
-        for form in _waited_for(store, connection):
-            last = _mails_about(connection, form.id)
+        for form in _waited_for(tx):
+            last = _mails_about(tx, form.id)
             if last and last[-1].written_at <= now() - timedelta(days=after_days):
                 wanted.append((form.id, "reminder", len(last)))
     return _write(store, wanted, outbox, ways)
 
 
-def open_forms(store: CampaignStore, connection: Connection) -> list[FormRow]:
+def open_forms(tx: Transaction) -> list[FormRow]:
     """Forms that can still be answered by people who may be written to."""
-    mine = (forms.c.campaign_id == store.id) & forms.c.revoked_at.is_(None)
-    chosen = select(forms).join(people, people.c.id == forms.c.person_id)
+    mine = (forms.c.campaign_id == tx.id) & forms.c.revoked_at.is_(None)
+    chosen = select(forms).join(people)
     chosen = chosen.where(mine, people.c.opted_out_at.is_(None), forms.c.expires_at > now())
-    return list(connection.execute(chosen.order_by(forms.c.id)))
+    return list(tx.execute(chosen.order_by(forms.c.id)))
 
 
-def wanted_forms(store: CampaignStore, connection: Connection) -> list[FormRow]:
+def wanted_forms(tx: Transaction) -> list[FormRow]:
     """Open forms whose answers would count.
 
     Not those of co-authors whose first author responded, which would be discarded, nor lists of
     questions that are all set aside.
     """
-    answered_for = papers_answered(store, connection)
-    aside = set_aside(store, connection)
+    answered_for = papers_answered(tx)
+    aside = set_aside(tx)
     first = {
         (row.paper_id, row.person_id)
-        for row in connection.execute(select(authorships).where(authorships.c.position == 1))
+        for row in tx.execute(select(authorships).where(authorships.c.position == 1))
     }
 
     def counts(form: FormRow) -> bool:
@@ -118,61 +118,52 @@ def wanted_forms(store: CampaignStore, connection: Connection) -> list[FormRow]:
             return is_first or form.paper_id not in answered_for
         return any(query["question"] not in aside for query in form.content["asked"])
 
-    return [form for form in open_forms(store, connection) if counts(form)]
+    return [form for form in open_forms(tx) if counts(form)]
 
 
-def _waited_for(store: CampaignStore, connection: Connection) -> list[FormRow]:
+def _waited_for(tx: Transaction) -> list[FormRow]:
     """Forms whose answers would count, and of which nothing came yet."""
-    wanted = wanted_forms(store, connection)
-    return [form for form in wanted if not has_responded(connection, form)]
+    wanted = wanted_forms(tx)
+    return [form for form in wanted if not has_responded(tx, form)]
 
 
-def _mails_about(connection: Connection, form: int) -> Sequence[Row[Any]]:
+def _mails_about(tx: Transaction, form: int) -> Sequence[Row[Any]]:
     mine = mails.c.form_id == form
-    return connection.execute(select(mails).where(mine).order_by(mails.c.id)).all()
+    return tx.execute(select(mails).where(mine).order_by(mails.c.id)).all()
 
 
 def _write(
     store: CampaignStore, wanted: Iterable[tuple[int, str, int]], outbox: Path, ways: Sequence[str]
 ) -> list[Path]:
     for form_id, kind, number in wanted:
-        with store.writing() as connection:
+        with store.writing() as tx:
             key = f"{form_id}:{kind}:{number}"
-            if connection.scalar(select(mails.c.id).where(mails.c.key == key)) is None:
-                form = connection.execute(select(forms).where(forms.c.id == form_id)).one()
-                _keep(store, connection, form, key, kind, ways)
+            if tx.scalar(select(mails.c.id).where(mails.c.key == key)) is None:
+                _store_mail(tx, tx.row(forms, form_id), key, kind, number, ways)
     return _put_into_outbox(store, outbox)
 
 
-def _keep(
-    store: CampaignStore,
-    connection: Connection,
-    form: FormRow,
-    key: str,
-    kind: str,
-    ways: Sequence[str],
+def _store_mail(
+    tx: Transaction, form: FormRow, key: str, kind: str, number: int, ways: Sequence[str]
 ) -> None:
-    person = connection.execute(select(people).where(people.c.id == form.person_id)).one()
-    sheet = sheet_of(store, connection, form)
-    at = now()
+    person, sheet, at = tx.row(people, form.person_id), sheet_of(tx, form), now()
     mail = compose(sheet, person.name, person.email, kind, ways, at)
-    mail["Message-ID"] = f"<{form.code.lower()}.{key.partition(':')[2]}@{_host(sheet)}>".replace(
-        ":", "."
+    host = sheet.contact.rpartition("@")[2] or "citebed.invalid"
+    mail["Message-ID"] = f"<{form.code.lower()}.{kind}.{number}@{host}>"
+    tx.add(
+        mails,
+        campaign_id=tx.id,
+        person_id=person.id,
+        form_id=form.id,
+        key=key,
+        kind=kind,
+        subject=str(mail["Subject"]),
+        file=f"{kind}-{form.code}-{number}.eml",
+        content=mail.as_bytes(),
+        state="held",
+        attempts=0,
+        written_at=at,
     )
-    name = f"{kind}-{form.code}-{key.rpartition(':')[2]}.eml"
-    row = {"campaign_id": store.id, "person_id": person.id, "key": key, "kind": kind}
-    row |= {
-        "form_id": form.id,
-        "subject": str(mail["Subject"]),
-        "file": name,
-        "content": mail.as_bytes(),
-    }
-    row |= {"state": "held", "attempts": 0, "written_at": at}
-    connection.execute(insert(mails).values(row))
-
-
-def _host(sheet: Sheet) -> str:
-    return sheet.contact.rpartition("@")[2] or "citebed.invalid"
 
 
 def compose(
@@ -264,8 +255,8 @@ def _body(sheet: Sheet, ways: Sequence[str]) -> str:
 def _put_into_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
     """Make files of the mails that are none yet; also of those that a kill kept from it."""
     held = (mails.c.campaign_id == store.id) & (mails.c.state == "held")
-    with store.reading() as connection:
-        rows = connection.execute(select(mails).where(held).order_by(mails.c.id)).all()
+    with store.reading() as tx:
+        rows = tx.execute(select(mails).where(held).order_by(mails.c.id)).all()
     done = []
     for row in rows:
         path = outbox / row.file
@@ -277,9 +268,9 @@ def _put_into_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
 
 def _mark(store: CampaignStore, mail: int, before: str, state: str, **more: Any) -> bool:
     """Change the state of a mail, if it is still what it was: two senders cannot both take it."""
-    with store.writing() as connection:
+    with store.writing() as tx:
         mine = (mails.c.id == mail) & (mails.c.state == before)
-        changed = connection.execute(update(mails).where(mine).values(state=state, **more))
+        changed = tx.execute(update(mails).where(mine).values(state=state, **more))
         return bool(changed.rowcount)
 
 
@@ -293,17 +284,17 @@ def send(
     """Send the mails that wait, each once, so many a minute; what the server put off waits on."""
     refuse_offline("sending mails", "The mails are in the outbox; send them from there.")
     ready = (mails.c.campaign_id == store.id) & (mails.c.state == "written")
-    with store.reading() as connection:
-        rows = connection.execute(
+    with store.reading() as tx:
+        rows = tx.execute(
             select(mails, people.c.opted_out_at)
-            .join(people, people.c.id == mails.c.person_id)
+            .join(people)
             .where(ready)
             .order_by(mails.c.id)
             .limit(most)
         ).all()
-        waited_for = {form.id for form in _waited_for(store, connection)}
+        waited_for = {form.id for form in _waited_for(tx)}
         stuck = (mails.c.campaign_id == store.id) & (mails.c.state == "sending")
-        unsure = tuple(connection.scalars(select(mails.c.file).where(stuck)))
+        unsure = tuple(tx.scalars(select(mails.c.file).where(stuck)))
     counts = {"sent": 0, "failed": 0, "written": 0}
     if rows:
         with _connected(smtp) as server:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import insert, select
 
 from citebed.collection import Collection
 from citebed.collection.formats.base import decode, with_newlines
@@ -32,7 +32,7 @@ from citebed.collection.tables import document_of_row
 from citebed.errors import FormatError
 from citebed.files.reading import read_small
 from citebed.judging.forms.sheet import Entry
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import authorships, papers, people, references
 from citebed.records import Document, Problem
 from citebed.text.latex import latex_to_text
@@ -102,8 +102,8 @@ def _from_csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
         raise FormatError(path, max(reader.line_num, 1), f"no CSV: {what}.") from error
 
 
-def _columns(path: Path, given: Iterable[str | None]) -> list[str]:
-    names = [(name or "").strip().lower() for name in given]
+def _columns(path: Path, fieldnames: Iterable[str | None]) -> list[str]:
+    names = [(name or "").strip().lower() for name in fieldnames]
     if "paper_id" not in names:
         shown = printable(", ".join(names)[:200]) or "none"
         raise FormatError(path, 1, f"columns: {shown}; expected paper_id, title, authors and, if "
@@ -211,9 +211,9 @@ class Lookup:
         row = self._rows.get(name_of(name))
         return None if row is None else document_of_row(self._documents.row(row, named=True))
 
-    def references(self, label: str, given: list[str]) -> tuple[SourceReference, ...]:
+    def references(self, label: str, cited: list[str]) -> tuple[SourceReference, ...]:
         """What a paper cites: as given, or as the collection knows it."""
-        names: list[tuple[str | None, ...]] = [(None, None, name, name) for name in given if name]
+        names: list[tuple[str | None, ...]] = [(None, None, name, name) for name in cited if name]
         if not names:
             names = self._listed.get(label, [])
         if not names and (document := self.document(label)) is not None:
@@ -239,47 +239,40 @@ def entry_of(number: int, document: Document) -> Entry:
 
 def add_papers(store: CampaignStore, sources: list[SourcePaper]) -> int:
     """Put source papers into a campaign and tell how many are new; the others stay as they are."""
-    with store.writing() as connection:
-        added = insert_papers(connection, store.id, sources)
-        store.log(connection, "papers", added=added)
+    with store.writing() as tx:
+        added = insert_papers(tx, sources)
+        tx.log("papers", added=added)
     return added
 
 
-def insert_papers(connection: Connection, campaign: int, sources: Iterable[SourcePaper]) -> int:
+def insert_papers(tx: Transaction, sources: Iterable[SourcePaper]) -> int:
     """Put those into a campaign that it does not have; how many."""
-    mine = papers.c.campaign_id == campaign
-    known = set(connection.scalars(select(papers.c.label).where(mine)))
+    mine = papers.c.campaign_id == tx.id
+    known = set(tx.scalars(select(papers.c.label).where(mine)))
     fresh = [paper for paper in sources if paper.label not in known]
     for paper in fresh:
-        _add_paper(connection, campaign, paper)
+        _add_paper(tx, paper)
     return len(fresh)
 
 
-def _add_paper(connection: Connection, campaign: int, paper: SourcePaper) -> None:
+def _add_paper(tx: Transaction, paper: SourcePaper) -> None:
     row = {"label": paper.label, "title": paper.title, "year": paper.year, "url": paper.url}
-    paper_id = connection.execute(
-        insert(papers).values(campaign_id=campaign, online_on=paper.online_on, **row)
-    ).inserted_primary_key[0]  # type: ignore[index]
+    number = tx.add(papers, campaign_id=tx.id, online_on=paper.online_on, **row)
     for position, author in enumerate(paper.authors, 1):
-        person = person_of(connection, campaign, author)
-        connection.execute(
-            insert(authorships).values(paper_id=paper_id, person_id=person, position=position)
-        )
+        person = person_of(tx, author)
+        tx.add(authorships, paper_id=number, person_id=person, position=position)
     rows = [
-        {**cited.entry._asdict(), "doc_id": cited.doc_id, "paper_id": paper_id}
+        {**cited.entry._asdict(), "doc_id": cited.doc_id, "paper_id": number}
         for cited in paper.references
     ]
-    connection.execute(insert(references), rows)
+    tx.execute(insert(references), rows)
 
 
-def person_of(connection: Connection, campaign: int, author: Author) -> int:
+def person_of(tx: Transaction, author: Author) -> int:
     """Somebody who wrote several of the papers is one person, by address."""
     if author.email is not None:
-        mine = (people.c.campaign_id == campaign) & (people.c.email == author.email)
-        known = connection.scalar(select(people.c.id).where(mine))
+        mine = (people.c.campaign_id == tx.id) & (people.c.email == author.email)
+        known = tx.scalar(select(people.c.id).where(mine))
         if known is not None:
             return int(known)
-    made = connection.execute(
-        insert(people).values(campaign_id=campaign, name=author.name, email=author.email)
-    )
-    return int(made.inserted_primary_key[0])  # type: ignore[index]
+    return tx.add(people, campaign_id=tx.id, name=author.name, email=author.email)

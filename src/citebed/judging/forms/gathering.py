@@ -178,18 +178,18 @@ class Gathering:
 
     def answers(self) -> Answers:
         """All that is beyond doubt, and what is not; a grade needs a question that has a text."""
-        found = Answers(self.code, opted_out=self.opted_out)
+        answers = Answers(self.code, opted_out=self.opted_out)
         for number, (_, text) in sorted(self._questions.items()):
             if ("question", number, 0) not in self._doubtful:
-                found.questions[number] = text
+                answers.questions[number] = text
         for (query, paper), (_, rating) in sorted(self._said.items()):
             if ("said", query, paper) not in self._doubtful:
-                found.ratings[query, paper] = rating
+                answers.ratings[query, paper] = rating
         for query, (_, approved) in sorted(self._approved.items()):
             if ("approved", query, 0) not in self._doubtful:
-                found.approved[query] = approved
-        found.unread = sorted([*self._unread, *self._without_text(found)], key=lambda u: u.line)
-        return found
+                answers.approved[query] = approved
+        answers.unread = sorted([*self._unread, *self._without_text(answers)], key=lambda u: u.line)
+        return answers
 
     def _without_text(self, answers: Answers) -> Iterator[Unread]:
         """Take out grades for questions that have no text."""

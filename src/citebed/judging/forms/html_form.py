@@ -9,20 +9,19 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 
 from citebed.errors import FormatError
 from citebed.judging.forms.gathering import Gathering, limits_in, limits_text, quoted
 from citebed.judging.forms.sheet import Answers, Sheet
 from citebed.judging.forms.text_form import OPT_OUT, shown_link
-from citebed.pages import policy_hash, ready_script
+from citebed.pages import asset, inlined, ready_script, templates
 from citebed.text.normalise import fold
 
 LARGEST = 2_000_000
+_HERE = "citebed.judging.forms"
 _MORE_QUESTIONS = 2
 _MOST_TOLD = 200
 _WHAT = "answer file"
@@ -34,34 +33,19 @@ _KNOWN = ("citebed", "version", "form", "phase", "numbers", "questions", "said",
 
 def write(sheet: Sheet) -> str:
     """The page."""
-    style, ready, script = _file("form.css"), ready_script(), _file("form.js")
     data = {"form": sheet.code, "phase": sheet.phase, "numbers": limits_text(sheet)}
+    style, script = asset(_HERE, "form.css"), asset(_HERE, "form.js")
     return _environment().get_template("form.html.j2").render(
         sheet=sheet, data=data, opt_out=OPT_OUT, link=shown_link, shown=fold,
         numbers=range(1, sheet.questions + _MORE_QUESTIONS + 1),
-        style=Markup(style), style_hash=policy_hash(style),
-        ready=Markup(ready), ready_hash=policy_hash(ready),
-        script=Markup(script), script_hash=policy_hash(script),
+        **inlined(style=style, ready=ready_script(), script=script),
     )  # fmt: skip
 
 
 @cache
 def _environment() -> Environment:
-    """Escaping always; a name that nobody gave is an error."""
-    return Environment(
-        autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(_file),
-        finalize=_plain, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """No control characters, which no page may hold."""
-    is_text = isinstance(value, str) and not isinstance(value, Markup)
-    return _CONTROLS.sub(" ", value) if is_text else value
-
-
-def _file(name: str) -> str:
-    return (resources.files("citebed.judging.forms") / name).read_text("utf-8")
+    """Templates of this folder, without control characters, which no page may hold."""
+    return templates(_HERE, lambda text: _CONTROLS.sub(" ", text))
 
 
 # --- The answer file ------------------------------------------------------------------------
@@ -105,12 +89,12 @@ def _loaded(content: str) -> dict[str, Any]:
         raise FormatError(_WHAT, None, "no answers of a form were found in it.")
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once)
     try:
-        found, _ = decoder.raw_decode(content, begin.start())
+        fields, _ = decoder.raw_decode(content, begin.start())
     except (ValueError, RecursionError) as error:
         line = content.count("\n", 0, getattr(error, "pos", 0)) + 1
         raise FormatError(_WHAT, line, f"it cannot be read ({error}): was it cut short or changed? "
                           "Ask for it again.") from error  # fmt: skip
-    return dict(found)
+    return dict(fields)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,18 +3,48 @@
 Fields are named by what they ask: ``question.2``, ``grade.2.17`` (question 2, reference 17),
 ``relevant.1.3`` (query 1, document 3), ``not.1.3``, ``cannot.1.3``, ``comment.1.3``,
 ``approve.1``, ``better.1``, ``opt_out``; ``form`` and ``numbers`` are hidden.
+
+DejaVu Sans (which matplotlib brings along) has Latin, Greek and Cyrillic letters; Chinese,
+Japanese and Korean ones come from the reader's own fonts: one without shows blanks there. Arabic
+and Hebrew stand in the order of their letters, from left to right.
 """
 
 from __future__ import annotations
 
+import io
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from reportlab.lib.colors import HexColor
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.pdfgen.canvas import Canvas
+
 from citebed.judging.forms.gathering import limits_text
-from citebed.judging.forms.pdf_pages import LEFT, QUIET, RIGHT, Pages, width_of, wrapped
 from citebed.judging.forms.pdf_reading import is_this_form, read
 from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
 from citebed.judging.forms.text_form import OPT_OUT, shown_link
+from citebed.text.normalise import fold
 
 __all__ = ["is_this_form", "read", "write"]
 
+WIDTH, HEIGHT = A4
+MARGIN = 50.0
+LEFT, RIGHT = MARGIN, WIDTH - MARGIN
+TOP, BOTTOM = HEIGHT - MARGIN, MARGIN + 18
+INK, QUIET, RULE, FIELD, LINK = map(
+    HexColor, ("#1d2329", "#56606b", "#c9d0d8", "#f2f5f8", "#174f8c")
+)
+_LONGEST = 3000
+_KANA = range(0x3040, 0x3100)
+_HANGUL = (range(0xAC00, 0xD7B0), range(0x1100, 0x1200))
 _INDENT = LEFT + 42
 _END = 60
 """Points that the end of the form takes: the last paper is kept on a page with it."""
@@ -24,7 +54,7 @@ _CHOICES = (("relevant", "relevant"), ("not", "not relevant"), ("cannot", "can't
 
 def write(sheet: Sheet) -> bytes:
     """The form as a file."""
-    pages = Pages(sheet.title, f"Form: {sheet.code} · {sheet.title}")
+    pages = _Pages(sheet.title, f"Form: {sheet.code} · {sheet.title}")
     pages.hidden("form", sheet.code)
     pages.hidden("numbers", limits_text(sheet))
     _top(pages, sheet)
@@ -37,73 +67,53 @@ def write(sheet: Sheet) -> bytes:
     pages.rule()
     pages.y -= 16
     pages.box("opt_out", OPT_OUT, LEFT, pages.y)
-    pages.draw(wrapped(OPT_OUT, 9, 400)[0], LEFT + 18, pages.y + 2)
+    pages.label(OPT_OUT, 9, LEFT + 18, pages.y + 2)
     pages.y -= 8
-    pages.write(wrapped(f"Form: {sheet.code}", 9, RIGHT - LEFT, "Bold"))
+    pages.text(f"Form: {sheet.code}", 9, "Bold")
     return pages.content()
 
 
-def _top(pages: Pages, sheet: Sheet) -> None:
-    width = RIGHT - LEFT
-    pages.write(wrapped(sheet.title, 15, width, "Bold"))
+def _top(pages: _Pages, sheet: Sheet) -> None:
+    pages.text(sheet.title, 15, "Bold")
     if sheet.simulated:
-        pages.write(wrapped("SIMULATED: nobody is asked, and nobody answers.", 10, width, "Bold"))
-    pages.y -= 4
-    pages.write(wrapped(f"For {sheet.person}", 10, width))
-    pages.write(wrapped(f"Form: {sheet.code}", 9, width), colour=QUIET)
+        pages.text("SIMULATED: nobody is asked, and nobody answers.", 10, "Bold")
+    pages.text(f"For {sheet.person}", above=4)
+    pages.text(f"Form: {sheet.code}", 9, colour=QUIET)
     for paragraph in sheet.instructions():
-        pages.y -= 5
-        pages.write(wrapped(paragraph, 10, width))
+        pages.text(paragraph, above=5)
     if sheet.phase == 1:
         pages.y -= 4
         for grade, meaning in [*enumerate(sheet.grades, 1), ("?", "can't say")]:
-            lines = wrapped(meaning, 9.5, width - 30)
+            lines = _wrapped(meaning, 9.5, RIGHT - LEFT - 30)
             pages.room(len(lines) * 13)
-            pages.write(wrapped(str(grade), 9.5, 20, "Bold"), LEFT + 10)
+            pages.text(str(grade), 9.5, "Bold", LEFT + 10)
             pages.y += 9.5 * 1.35
             pages.write(lines, LEFT + 28)
-    pages.y -= 6
-    pages.write(wrapped("Fill in the fields, save the file and send it back. Everything can also "
-                        "be answered on your own page:", 10, width))  # fmt: skip
-    _link(pages, sheet.link, LEFT)
-    pages.y -= 4
-    pages.write(wrapped("The papers, each with a link:", 10, width))
-    _link(pages, sheet.list_url, LEFT)
+    pages.text("Fill in the fields, save the file and send it back. Everything can also "
+               "be answered on your own page:", above=6)  # fmt: skip
+    pages.link(sheet.link, LEFT)
+    pages.text("The papers, each with a link:", above=4)
+    pages.link(sheet.list_url, LEFT)
     if who := ", ".join(filter(None, (sheet.organiser, sheet.contact))):
-        pages.y -= 4
-        pages.write(wrapped(f"Anything unclear? Write to {who}.", 10, width))
+        pages.text(f"Anything unclear? Write to {who}.", above=4)
 
 
-def _link(pages: Pages, url: str | None, x: float) -> None:
-    if url and (link := shown_link(url)):
-        pages.link(link, x)
-
-
-def _heading(pages: Pages, text: str, room: float) -> None:
-    pages.room(room)
-    pages.y -= 8
-    pages.rule()
-    pages.write(wrapped(text, 12, RIGHT - LEFT, "Bold"))
-    pages.y -= 2
-
-
-def _phase_one(pages: Pages, sheet: Sheet) -> None:
-    _heading(pages, "Research questions", 120)
+def _phase_one(pages: _Pages, sheet: Sheet) -> None:
+    pages.heading("Research questions", 120)
     for number in range(1, sheet.questions + 1):
         pages.room(72)
-        pages.write(wrapped(f"Question {number} (Q{number})", 9.5, 300))
+        pages.text(f"Question {number} (Q{number})", 9.5)
         pages.y -= 50
         box = (LEFT, pages.y, RIGHT - LEFT, 48)
-        pages.field(
-            f"question.{number}", f"Research question {number}", box, fieldFlags="multiline"
-        )
+        tip = f"Research question {number}"
+        pages.field(f"question.{number}", tip, box, fieldFlags="multiline")
         pages.y -= 6
-    _heading(pages, "References", 120)
+    pages.heading("References", 120)
     for entry in sheet.references:
         _graded(pages, sheet, entry)
 
 
-def _graded(pages: Pages, sheet: Sheet, entry: Entry) -> None:
+def _graded(pages: _Pages, sheet: Sheet, entry: Entry) -> None:
     """A reference with a field per question, so many to a row."""
     end = _END if entry is sheet.references[-1] else 0
     rows = -(-sheet.questions // _A_ROW)
@@ -111,63 +121,253 @@ def _graded(pages: Pages, sheet: Sheet, entry: Entry) -> None:
     for at in range(sheet.questions):
         number = at + 1
         x, y = _INDENT + at % _A_ROW * 62, top - at // _A_ROW * 19
-        pages.draw(wrapped(f"Q{number}", 9, 40)[0], x, y + 4)
+        pages.label(f"Q{number}", 9, x, y + 4)
         tip = f"Grade of reference {entry.number} for question {number}"
-        place = (x + width_of(f"Q{number}", 9) + 5, y, 22.0, 15.0)
+        place = (x + _width_of(f"Q{number}", 9) + 5, y, 22.0, 15.0)
         pages.field(f"grade.{number}.{entry.number}", tip, place, maxlen=1)
     pages.y = top - (rows - 1) * 19 - 6
 
 
-def _entry(pages: Pages, entry: Entry, number: str, more: float) -> float:
+def _entry(pages: _Pages, entry: Entry, number: str, more: float) -> float:
     """A paper with its number, kept on one page with so much more; where it ends."""
-    lines = wrapped(entry.line() or "(without a title)", 9.5, RIGHT - _INDENT)
+    lines = _wrapped(entry.line() or "(without a title)", 9.5, RIGHT - _INDENT)
     link = shown_link(entry.link) if entry.link else ""
-    links = wrapped(link, 8, RIGHT - _INDENT) if link else []
+    links = _wrapped(link, 8, RIGHT - _INDENT) if link else []
     pages.room(len(lines) * 12.9 + len(links) * 10.8 + more + 6)
     pages.y -= 4
     start = pages.y
-    pages.write(wrapped(f"[{number}]", 9.5, 60, "Bold"))
+    pages.text(f"[{number}]", 9.5, "Bold")
     pages.y = start
     pages.write(lines, _INDENT)
-    if link:
-        pages.link(link, _INDENT)
+    pages.link(link, _INDENT)
     return pages.y
 
 
-def _query(pages: Pages, asked: ListedQuery, is_last: bool) -> None:
-    _heading(pages, f"Question {asked.number}", 170)
-    width = RIGHT - LEFT
-    if asked.stated is None:
-        pages.write(wrapped(asked.text, 10, width))
+def _query(pages: _Pages, query: ListedQuery, is_last: bool) -> None:
+    number = query.number
+    pages.heading(f"Question {number}", 170)
+    if query.stated is None:
+        pages.text(query.text)
     else:
-        pages.write(wrapped(f"You wrote: {asked.stated}", 10, width))
-        pages.y -= 3
-        pages.write(wrapped(f"We suggest: {asked.text}", 10, width))
+        pages.text(f"You wrote: {query.stated}")
+        pages.text(f"We suggest: {query.text}", above=3)
         pages.room(64)
         pages.y -= 18
-        number = asked.number
         pages.box(f"approve.{number}", f"I approve the wording of query {number}", LEFT, pages.y)
-        pages.draw(wrapped("I approve the new wording; or a better one:", 9, width)[0],
-                   LEFT + 18, pages.y + 2)  # fmt: skip
+        pages.label("I approve the new wording; or a better one:", 9, LEFT + 18, pages.y + 2)
         pages.y -= 38
         pages.field(f"better.{number}", f"A better wording of query {number}",
-                    (LEFT, pages.y, width, 32), fieldFlags="multiline")  # fmt: skip
+                    (LEFT, pages.y, RIGHT - LEFT, 32), fieldFlags="multiline")  # fmt: skip
     pages.y -= 6
-    for entry in asked.entries:
-        end = _END if is_last and entry is asked.entries[-1] else 0
-        _judged(pages, asked.number, entry, end)
+    for entry in query.entries:
+        end = _END if is_last and entry is query.entries[-1] else 0
+        _judged(pages, f"{number}.{entry.number}", entry, end)
 
 
-def _judged(pages: Pages, query: int, entry: Entry, end: int) -> None:
-    key = f"{query}.{entry.number}"
+def _judged(pages: _Pages, key: str, entry: Entry, end: int) -> None:
     pages.y = _entry(pages, entry, key, 40 + end) - 16
     x = _INDENT
     for name, label in _CHOICES:
         pages.box(f"{name}.{key}", f"{label}: document {key}", x, pages.y)
-        pages.draw(wrapped(label, 9, 100)[0], x + 15, pages.y + 2)
-        x += width_of(label, 9) + 34
+        pages.label(label, 9, x + 15, pages.y + 2)
+        x += _width_of(label, 9) + 34
     pages.y -= 18
-    pages.draw(wrapped("comment", 8, 100)[0], _INDENT, pages.y + 4, QUIET)
+    pages.label("comment", 8, _INDENT, pages.y + 4, QUIET)
     pages.field(f"comment.{key}", f"Comment on document {key}",
                 (_INDENT + 42, pages.y, RIGHT - _INDENT - 42, 15))  # fmt: skip
     pages.y -= 5
+
+
+# --- pages: text in any script, wrapped, in blocks that stay together, with numbers below -------
+
+
+class _Line(NamedTuple):
+    """A line of text as runs of one font each."""
+
+    runs: tuple[tuple[str, str], ...]
+    size: float
+
+
+@cache
+def _register_fonts() -> None:
+    """Make the fonts known to reportlab, once."""
+    package = find_spec("matplotlib")
+    places = package.submodule_search_locations if package else None
+    folder = Path(next(iter(places or ()))) / "mpl-data" / "fonts" / "ttf"
+    for name, file in (("Text", "DejaVuSans.ttf"), ("Bold", "DejaVuSans-Bold.ttf")):
+        pdfmetrics.registerFont(TTFont(name, str(folder / file)))
+    for name in ("STSong-Light", "HeiseiMin-W3", "HYSMyeongJo-Medium"):
+        pdfmetrics.registerFont(UnicodeCIDFont(name))
+
+
+def _runs_of(text: str, font: str) -> Iterator[tuple[str, str]]:
+    """Pieces of a text with the font that has their letters."""
+    has_kana = any(ord(c) in _KANA for c in text)
+    for name, group in groupby(text, lambda c: _font_of(c, font, has_kana)):
+        yield name, "".join(group)
+
+
+def _font_of(character: str, font: str, has_kana: bool) -> str:
+    code = ord(character)
+    if code < 0x1100 or code in pdfmetrics.getFont(font).face.charToGlyph:
+        return font
+    if any(code in each for each in _HANGUL):
+        return "HYSMyeongJo-Medium"
+    if unicodedata.east_asian_width(character) in "WF" and code < 0x10000:
+        return "HeiseiMin-W3" if has_kana else "STSong-Light"
+    return font
+
+
+def _width_of(text: str, size: float, font: str = "Text") -> float:
+    """How wide a text is, in points."""
+    return float(sum(pdfmetrics.stringWidth(run, name, size) for name, run in _runs_of(text, font)))
+
+
+def _wrapped(text: str, size: float, width: float, font: str = "Text") -> list[_Line]:
+    """The lines of a text; words that are too long are broken, as is writing without blanks."""
+    lines, line = [], ""
+    for piece in _pieces(fold(text[:_LONGEST])):
+        if _width_of(line + piece.rstrip(), size, font) > width and line:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece
+        while _width_of(line.rstrip(), size, font) > width:
+            cut = _fitting(line, size, width, font)
+            lines.append(line[:cut])
+            line = line[cut:]
+    return [_Line(tuple(_runs_of(each, font)), size) for each in [*lines, line.rstrip()]]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """What a line may not break: a word with the blank behind it, or one ideograph."""
+    start = 0
+    for at, character in enumerate(text, 1):
+        if character == " " or unicodedata.east_asian_width(character) in "WF":
+            yield text[start:at]
+            start = at
+    yield text[start:]
+
+
+def _fitting(text: str, size: float, width: float, font: str) -> int:
+    used = 0.0
+    for at, character in enumerate(text):
+        used += _width_of(character, size, font)
+        if used > width:
+            return max(at, 1)
+    return len(text)
+
+
+class _Pages:
+    """Pages that are written from top to bottom; ``y`` is where the next line begins."""
+
+    def __init__(self, title: str, foot: str) -> None:
+        _register_fonts()
+        self._file = io.BytesIO()
+        self.canvas = Canvas(self._file, pagesize=A4, invariant=1)
+        self.canvas.setTitle(fold(title))
+        self.canvas.setAuthor("citebed")
+        self.form = self.canvas.acroForm
+        self._foot = _wrapped(foot, 8, RIGHT - LEFT - 60)[0]
+        self.number = 1
+        self.y: float = TOP
+
+    def room(self, height: float) -> None:
+        """Begin a new page unless so much fits on this one."""
+        if self.y - height < BOTTOM and self.y < TOP:
+            self._end_page()
+            self.canvas.showPage()
+            self.number += 1
+            self.y = TOP
+
+    def _end_page(self) -> None:
+        self.draw(self._foot, LEFT, MARGIN - 12, QUIET)
+        number = f"page {self.number}"
+        self.label(number, 8, RIGHT - _width_of(number, 8), MARGIN - 12, QUIET)
+
+    def draw(self, line: _Line, x: float, y: float, colour: HexColor = INK) -> None:
+        """One line at a place."""
+        text = self.canvas.beginText(x, y)
+        text.setFillColor(colour)
+        for font, run in line.runs:
+            text.setFont(font, line.size)
+            text.textOut(run)
+        self.canvas.drawText(text)
+
+    def label(self, text: str, size: float, x: float, y: float, colour: HexColor = INK) -> None:
+        """A few words at a place."""
+        self.draw(_wrapped(text, size, RIGHT - LEFT)[0], x, y, colour)
+
+    def write(self, lines: list[_Line], x: float = LEFT, colour: HexColor = INK) -> None:
+        """Lines one below the other, each with the room it needs."""
+        for line in lines:
+            self.room(line.size * 1.35)
+            self.y -= line.size * 1.35
+            self.draw(line, x, self.y + line.size * 0.3, colour)
+
+    def text(
+        self,
+        text: str,
+        size: float = 10,
+        font: str = "Text",
+        x: float = LEFT,
+        colour: HexColor = INK,
+        above: float = 0,
+    ) -> None:
+        """A paragraph over the width of the page, with so much room above it."""
+        self.y -= above
+        self.write(_wrapped(text, size, RIGHT - LEFT, font), x, colour)
+
+    def heading(self, text: str, room: float) -> None:
+        """A heading under a rule, kept on one page with so much."""
+        self.room(room)
+        self.y -= 8
+        self.rule()
+        self.text(text, 12, "Bold")
+        self.y -= 2
+
+    def link(self, url: str, x: float, size: float = 8) -> None:
+        """A link on lines of its own, which can be clicked; nothing where there is none."""
+        link = shown_link(url)
+        for line in _wrapped(link, size, RIGHT - x) if link else ():
+            self.write([line], x, LINK)
+            width = sum(pdfmetrics.stringWidth(run, font, size) for font, run in line.runs)
+            self.canvas.linkURL(link, (x, self.y, x + width, self.y + size * 1.35), relative=0)
+
+    def rule(self) -> None:
+        """A thin line over the width of the page."""
+        self.y -= 6
+        self.canvas.setStrokeColor(RULE)
+        self.canvas.setLineWidth(0.5)
+        self.canvas.line(LEFT, self.y, RIGHT, self.y)
+        self.y -= 4
+
+    def field(
+        self, name: str, tip: str, box: tuple[float, float, float, float], **how: object
+    ) -> None:
+        """A field for text; ``box`` is its left, bottom, width and height."""
+        x, y, width, height = box
+        self.form.textfield(
+            name=name, tooltip=tip, x=x, y=y, width=width, height=height, fontName="Helvetica",
+            borderColor=QUIET, fillColor=FIELD, textColor=INK, borderWidth=0.5,
+            **({"fontSize": 9, "maxlen": 4000, "fieldFlags": ""} | how),
+        )  # fmt: skip
+
+    def box(self, name: str, tip: str, x: float, y: float) -> None:
+        """A box to mark."""
+        self.form.checkbox(
+            name=name, tooltip=tip, x=x, y=y, size=11, buttonStyle="cross", borderWidth=0.5,
+            borderColor=QUIET, fillColor=FIELD, textColor=INK, checked=False, fieldFlags="",
+        )  # fmt: skip
+
+    def hidden(self, name: str, value: str) -> None:
+        """A value that travels with the form."""
+        self.form.textfield(
+            name=name, value=value, x=0, y=0, width=1, height=1, maxlen=0, fontSize=8,
+            borderWidth=0, annotationFlags="hidden", fieldFlags="readOnly",
+        )  # fmt: skip
+
+    def content(self) -> bytes:
+        """The finished file."""
+        self._end_page()
+        self.canvas.save()
+        return self._file.getvalue()

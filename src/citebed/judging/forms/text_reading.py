@@ -84,12 +84,12 @@ def _code(lines: list[Line]) -> str:
 
 
 def _question(block: Block, gathering: Gathering) -> None:
-    kept = [
+    lines = [
         line
         for line, number in zip(block.own_lines(), block.numbers, strict=False)
         if not _is_stray(line, number, gathering)
     ]
-    gathering.question(block.number, " ".join(kept), block.line)
+    gathering.question(block.number, " ".join(lines), block.line)
 
 
 def _other(block: Block, gathering: Gathering) -> None:
@@ -244,13 +244,13 @@ def _lone_marks(block: Block, text: Text, grades: list[_Grade], gathering: Gathe
 def _without_boxes(text: Text, where: str, gathering: Gathering) -> None:
     """Somebody wrote over the boxes of a paper: a last line that ends no title is told."""
     label = _COMMENT.search(text.plain)
-    kept = text.plain[: label.start() if label else None].rstrip()
-    start = text.line_start(len(kept) - 1) if kept else 0
-    says = start > 0 and len(kept) - start < 60 and _VERDICT.search(kept, start)
-    if kept and (says or kept[-1] not in ".?!…" or _is_lone(kept[start:])):
-        row = text.written[start : len(kept)]
+    plain = text.plain[: label.start() if label else None].rstrip()
+    start = text.line_start(len(plain) - 1) if plain else 0
+    says = start > 0 and len(plain) - start < 60 and _VERDICT.search(plain, start)
+    if plain and (says or plain[-1] not in ".?!…" or _is_lone(plain[start:])):
+        row = text.written[start : len(plain)]
         what = f"{where} has no boxes left, but ends with {quoted(row)}"
-        gathering.unread(text.line(len(kept) - 1), what)
+        gathering.unread(text.line(len(plain) - 1), what)
 
 
 def _is_lone(line: str) -> bool:
@@ -289,7 +289,7 @@ def _verdicts(text: Text) -> tuple[dict[int, list[Mark]], int, int, str]:
     A label counts if a box, or a colon and a word, stands behind it, or a bare mark up to the
     end of a line that begins with a label.
     """
-    stop = found.start() if (found := _COMMENT.search(text.plain)) else len(text.plain)
+    stop = comment.start() if (comment := _COMMENT.search(text.plain)) else len(text.plain)
     labels = list(_VERDICT.finditer(text.plain, 0, stop))
     marks: dict[int, list[Mark]] = {}
     begin = end = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Row, func, insert, select
 
 from citebed.collection import Collection
 from citebed.judging.answers.judgement_tables import qrels_of
@@ -19,7 +19,7 @@ from citebed.judging.pools.pooling import Budget, contributors, pool
 from citebed.judging.pools.pooling_methods import Pooled
 from citebed.judging.pools.searching import COUPLING, DEPTH, coupled, marked
 from citebed.judging.store import schema
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.handle import Transaction
 from citebed.judging.store.schema import CURRENT, items, judgements, now, pools
 
 Lists = Mapping[str, Mapping[str, Sequence[str]]]
@@ -49,119 +49,104 @@ class PoolingOptions(NamedTuple):
     coupling: bool = False
 
 
-def waiting(store: CampaignStore, connection: Connection) -> dict[str, str]:
+def waiting(tx: Transaction) -> dict[str, str]:
     """The questions to pool, by id, with their wordings: never pooled, or worded anew since."""
     return {
         question.query_id: wording.text
-        for question in live_questions(store, connection)
-        if (wording := _unpooled_wording(connection, question.id)) is not None
+        for question in live_questions(tx)
+        if (wording := _unpooled_wording(tx, question.id)) is not None
     }
 
 
-def _unpooled_wording(connection: Connection, question: int) -> Row[Any] | None:
-    wording = wording_of(connection, question)
+def _unpooled_wording(tx: Transaction, question: int) -> Row[Any] | None:
+    wording = wording_of(tx, question)
     mine = (pools.c.question_id == question) & (pools.c.wording_id == wording.id)
-    done = connection.scalar(select(func.count()).select_from(pools).where(mine))
+    done = tx.scalar(select(func.count()).select_from(pools).where(mine))
     return None if done else wording
 
 
 def make_pools(
-    store: CampaignStore,
-    connection: Connection,
-    collection: Collection,
-    lists: Lists,
-    options: PoolingOptions,
+    tx: Transaction, collection: Collection, lists: Lists, options: PoolingOptions
 ) -> list[PoolReport]:
     """Pool the questions that wait for it."""
     lookup = Lookup(collection)
-    relevant = qrels_of(store, connection, "j1").table.filter(relevance=1)
+    relevant = qrels_of(tx, "j1").table.filter(relevance=1)
     by_query = dict(relevant.group_by("query_id").agg("doc_id").iter_rows())
     reports = []
-    for question in list(live_questions(store, connection)):
-        wording = _unpooled_wording(connection, question.id)
+    for question in live_questions(tx):
+        wording = _unpooled_wording(tx, question.id)
         if wording is None:
             continue
         ranked = dict(lists.get(question.query_id, {}))
         if options.coupling and COUPLING not in ranked:
             near = coupled(collection, by_query.get(question.query_id, ()), options.depth)
             ranked |= {COUPLING: near} if near else {}
-        made = _Pooling(store, connection, lookup, question, options)
-        reports.append(made.keep(wording.id, ranked))
+        reports.append(_pool_question(tx, lookup, question, wording.id, ranked, options))
     return reports
 
 
-class _Pooling:
-    """A question at the moment of its pooling."""
+def _pool_question(
+    tx: Transaction,
+    lookup: Lookup,
+    question: Row[Any],
+    wording: int,
+    ranked: Mapping[str, Sequence[str]],
+    options: PoolingOptions,
+) -> PoolReport:
+    """Choose documents, and store them with all that found them."""
+    manual, listed = marked(tx, question.id), _listed(tx, question)
+    if (own := lookup.document(question.paper)) is not None:
+        listed[own.doc_id] = None
+    budget = Budget(options.size, f"{options.seed}/{question.query_id}")
+    chosen = pool(ranked, manual, listed, method=options.method, budget=budget)
+    mine = pools.c.question_id == question.id
+    turn = int(tx.scalar(select(func.max(pools.c.round)).where(mine)) or 0) + 1
+    settings = options._asdict() | {
+        "manual": manual,
+        "lists": {name: list(docs[: options.depth]) for name, docs in ranked.items()},
+        "listed": list(listed),
+        "unsampled": list(chosen.unsampled),
+    }
+    row = {"question_id": question.id, "round": turn, "wording_id": wording, "made_at": now()}
+    number = tx.add(pools, **row, method=options.method, settings=settings)
+    wanted = {*chosen.doc_ids, *listed}
+    rows = [
+        {"pool_id": number, "doc_id": doc_id, **each._asdict()}
+        for doc_id, methods in contributors(manual, ranked, options.depth).items()
+        if doc_id in wanted
+        for each in methods
+    ]
+    if rows:
+        tx.execute(insert(schema.contributors), rows)
+    place = {"question_id": question.id, "pool_id": number}
+    shown = (_shown(lookup, document) for document in chosen.documents)
+    if listing := [{**place, "position": at, **each} for at, each in enumerate(shown, 1)]:
+        tx.execute(insert(items), listing)
+    new_manual = sum(document.stratum == "manual" for document in chosen.documents)
+    return PoolReport(question.query_id, turn, new_manual, len(chosen.documents))
 
-    def __init__(
-        self,
-        store: CampaignStore,
-        connection: Connection,
-        lookup: Lookup,
-        question: Row[Any],
-        options: PoolingOptions,
-    ) -> None:
-        self.store, self.connection, self.lookup = store, connection, lookup
-        self.question, self.options = question, options
 
-    def keep(self, wording: int, ranked: Mapping[str, Sequence[str]]) -> PoolReport:
-        """Choose documents, and store them with all that found them."""
-        options, query_id = self.options, self.question.query_id
-        manual = marked(self.connection, self.question.id)
-        listed = self._listed()
-        budget = Budget(options.size, f"{options.seed}/{query_id}")
-        chosen = pool(ranked, manual, listed, method=options.method, budget=budget)
-        lists = {name: list(docs[: options.depth]) for name, docs in ranked.items()}
-        made = {"manual": manual, "lists": lists, "listed": list(listed)}
-        made |= {"unsampled": list(chosen.unsampled)}
-        turn, pool_id = self._add_pool(wording, made)
-        wanted = {*chosen.doc_ids, *listed}
-        rows = [
-            {"pool_id": pool_id, "doc_id": doc_id, **each._asdict()}
-            for doc_id, methods in contributors(manual, ranked, options.depth).items()
-            if doc_id in wanted
-            for each in methods
-        ]
-        if rows:
-            self.connection.execute(insert(schema.contributors), rows)
-        if chosen.documents:
-            self.connection.execute(insert(items), self._items(pool_id, chosen.documents))
-        new_manual = sum(document.stratum == "manual" for document in chosen.documents)
-        return PoolReport(query_id, turn, new_manual, len(chosen.documents))
+def _listed(tx: Transaction, question: Row[Any]) -> dict[str, bool | None]:
+    """Documents that are on a list of a question already, with what was said of them."""
+    rows = tx.execute(
+        select(items.c.doc_id, items.c.pool_id, judgements.c.value)
+        .select_from(items)
+        .outerjoin(judgements, (judgements.c.item_id == items.c.id) & CURRENT)
+        .where(items.c.question_id == question.id, items.c.doc_id.is_not(None))
+    )
+    known: dict[str, bool | None] = {}
+    for doc_id, pooled, value in rows:
+        phase = 1 if pooled is None else 2
+        relevant = None if value is None else tx.settings.is_relevant(phase, value)
+        known[doc_id] = known.get(doc_id) or relevant
+    return known
 
-    def _listed(self) -> dict[str, bool | None]:
-        """Documents that are on a list of this question already, with what was said of them."""
-        rows = self.connection.execute(
-            select(items.c.doc_id, items.c.pool_id, judgements.c.value)
-            .select_from(items)
-            .outerjoin(judgements, (judgements.c.item_id == items.c.id) & CURRENT)
-            .where(items.c.question_id == self.question.id, items.c.doc_id.is_not(None))
-        )
-        known: dict[str, bool | None] = {}
-        for doc_id, pooled, value in rows:
-            phase = 1 if pooled is None else 2
-            relevant = None if value is None else self.store.settings.is_relevant(phase, value)
-            known[doc_id] = known.get(doc_id) or relevant
-        own = self.lookup.document(self.question.paper)
-        return known | ({own.doc_id: None} if own is not None else {})
 
-    def _add_pool(self, wording: int, made: dict[str, Any]) -> tuple[int, int]:
-        mine = pools.c.question_id == self.question.id
-        turn = int(self.connection.scalar(select(func.max(pools.c.round)).where(mine)) or 0) + 1
-        settings = self.options._asdict() | made
-        row = {"question_id": self.question.id, "round": turn, "wording_id": wording}
-        row |= {"method": self.options.method, "settings": settings, "made_at": now()}
-        added = insert(pools).returning(pools.c.id).values(row)
-        return turn, int(self.connection.execute(added).scalar_one())
-
-    def _items(self, pool_id: int, chosen: Sequence[Pooled]) -> list[dict[str, Any]]:
-        rows = []
-        for position, pooled in enumerate(chosen, 1):
-            drawn = pooled._asdict()
-            doc_id = drawn.pop("doc_id")
-            document = self.lookup.document(doc_id)
-            entry = entry_of(position, document)._asdict() if document else {"title": doc_id}
-            entry.pop("number", None)
-            row = {"question_id": self.question.id, "pool_id": pool_id, "position": position}
-            rows.append(row | {"doc_id": doc_id, "shown": entry, "drawn": drawn})
-        return rows
+def _shown(lookup: Lookup, pooled: Pooled) -> dict[str, Any]:
+    """A document of a pool as its judge will see it, and how it came there."""
+    drawn = pooled._asdict()
+    doc_id = drawn.pop("doc_id")
+    document = lookup.document(doc_id)
+    entry = entry_of(0, document)._asdict() if document else {"title": doc_id}
+    entry.pop("number", None)
+    return {"doc_id": doc_id, "shown": entry, "drawn": drawn}

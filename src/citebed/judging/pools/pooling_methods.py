@@ -329,7 +329,7 @@ METHODS: dict[str, type[PoolingMethod]] = {
 def read_method(text: str) -> PoolingMethod:
     """The method that a text describes: ``rounds``, or ``mtf(random=0.2)``."""
     call = only_call(text, "pooling method")
-    found = METHODS.get(call.name.lower())
-    if found is None:
+    method = METHODS.get(call.name.lower())
+    if method is None:
         raise UnknownName("pooling method", call.name, METHODS)
-    return found.from_call(call)
+    return method.from_call(call)

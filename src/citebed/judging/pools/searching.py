@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Row, func, select
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError
 from citebed.judging.asking.questions import question_row
 from citebed.judging.forms.sheet import Entry
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import (
     CURRENT,
     items,
@@ -80,18 +80,17 @@ def search_by_hand(
     """
     if not text.strip():
         raise CitebedError("there is nothing to search for: type some words.")
-    with store.reading() as connection:
-        cited = known_before(connection, question_row(store, connection, query_id))
+    with store.reading() as tx:
+        cited = known_before(tx, question_row(tx, query_id))
     most = k + len(cited)
     results = recommender.recommend(text, most, least=0).table  # whatever somebody types is meant
     rows = _with_finds(results.select("doc_id", "title", "authors", "year").iter_rows(), cited, k)
-    with store.writing() as connection:
-        question = question_row(store, connection, query_id)
+    with store.writing() as tx:
+        question = question_row(tx, query_id)
         row = {"question_id": question.id, "text": text, "model": str(recommender.pipeline)}
         row |= {"results": [doc_id for doc_id, *_ in rows], "who": who, "at": now()}
-        made = insert(searches).returning(searches.c.id).values(row)
-        search = int(connection.execute(made).scalar_one())
-        chosen = set(marked(connection, question.id))
+        search = tx.add(searches, **row)
+        chosen = set(marked(tx, question.id))
     return search, [
         Hit(rank, doc_id, title, tuple(authors or ()), year, doc_id in chosen, doc_id in cited)
         for rank, (doc_id, title, authors, year) in enumerate(rows, 1)
@@ -109,19 +108,19 @@ def _with_finds(rows: Iterable[Any], cited: Container[str], k: int) -> list[Any]
     return taken
 
 
-def known_before(connection: Connection, question: Row[Any]) -> set[str]:
+def known_before(tx: Transaction, question: Row[Any]) -> set[str]:
     """The documents that a search is not for: what the question's paper cites, and itself."""
     mine = (references.c.paper_id == question.paper_id) & references.c.doc_id.is_not(None)
-    return {question.paper, *connection.scalars(select(references.c.doc_id).where(mine))}
+    return {question.paper, *tx.scalars(select(references.c.doc_id).where(mine))}
 
 
-def judged_references(connection: Connection, question: Row[Any]) -> list[JudgedReference]:
+def judged_references(tx: Transaction, question: Row[Any]) -> list[JudgedReference]:
     """What a question's author judged in phase one, the best first; searches are guided by it."""
     theirs = (judgements.c.item_id == items.c.id) & CURRENT
     theirs &= judgements.c.person_id == question.person_id
     columns = [references.c[name] for name in Entry._fields]
     judged = [judgements.c.id, judgements.c.value, judgements.c.comment]
-    rows = connection.execute(
+    rows = tx.execute(
         select(*columns, references.c.doc_id, *judged)
         .join(items, items.c.reference_id == references.c.id)
         .outerjoin(judgements, theirs)
@@ -145,11 +144,11 @@ def mark(
     on: bool = True,
 ) -> None:
     """Mark a document as a candidate for judging, or take the mark away."""
-    with store.writing() as connection:
-        question = question_row(store, connection, query_id)
+    with store.writing() as tx:
+        question = question_row(tx, query_id)
         rank = 0
         if search is not None:
-            results = connection.scalar(
+            results = tx.scalar(
                 select(searches.c.results).where(
                     searches.c.id == search, searches.c.question_id == question.id
                 )
@@ -158,17 +157,17 @@ def mark(
                 raise CitebedError(f"the search {search} did not find '{doc_id}' for that query: "
                                    "mark one of its results, or look at more.")  # fmt: skip
             rank = results.index(doc_id) + 1
-        if (doc_id in marked(connection, question.id)) is on:
+        if (doc_id in marked(tx, question.id)) is on:
             return
         row = {"question_id": question.id, "search_id": search, "doc_id": doc_id, "rank": rank}
-        connection.execute(insert(marks).values(**row, marked=on, who=who, at=now()))
+        tx.add(marks, **row, marked=on, who=who, at=now())
 
 
-def marked(connection: Connection, question: int) -> list[str]:
+def marked(tx: Transaction, question: int) -> list[str]:
     """The documents that are marked for a question, in the order of marking."""
     chosen: dict[str, None] = {}
     rows = select(marks.c.doc_id, marks.c.marked).where(marks.c.question_id == question)
-    for doc_id, on in connection.execute(rows.order_by(marks.c.id)):
+    for doc_id, on in tx.execute(rows.order_by(marks.c.id)):
         chosen.pop(doc_id, None)
         if on:
             chosen[doc_id] = None
@@ -182,19 +181,19 @@ class PastSearch(NamedTuple):
     text: str
     who: str
     at: datetime
-    found: tuple[str, ...]
+    doc_ids: tuple[str, ...]
     marks: int
 
 
-def past_searches(connection: Connection, question: int) -> list[PastSearch]:
+def past_searches(tx: Transaction, question: int) -> list[PastSearch]:
     """The searches by hand for a question, the first one first."""
     mine = select(searches).where(searches.c.question_id == question).order_by(searches.c.id)
     count = select(marks.c.search_id, func.count()).where(marks.c.question_id == question)
     counts = count.where(marks.c.marked).group_by(marks.c.search_id)
-    marked_in = {row[0]: row[1] for row in connection.execute(counts)}
+    marked_in = {row[0]: row[1] for row in tx.execute(counts)}
     return [
         PastSearch(row.id, row.text, row.who, row.at, tuple(row.results), marked_in.get(row.id, 0))
-        for row in connection.execute(mine)
+        for row in tx.execute(mine)
     ]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from sqlalchemy import Connection, func, select
+from sqlalchemy import func, select
 
 from citebed.collection import Collection
 from citebed.collection.exporting import export as export_collection
@@ -29,7 +29,7 @@ from citebed.judging.answers.judgement_tables import (
 from citebed.judging.asking.questions import live_questions, wording_history, wording_of
 from citebed.judging.results.source_tables import first_sources, judged_queries
 from citebed.judging.results.status import recent_events
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import contributors, items, judgements, pools
 from citebed.runs.tables import Qrels
 from citebed.runs.writing import write_qrels
@@ -83,8 +83,8 @@ def export_campaign(
     if folder.exists() and not (folder / MANIFEST).is_file() and any(folder.iterdir()):
         raise CitebedError(f"'{printable(folder)}' holds something else than an export of a "
                            "campaign; name another folder.")  # fmt: skip
-    with store.reading() as connection:
-        contents = _gather(store, connection, graded)
+    with store.reading() as tx:
+        contents = _gather(tx, graded)
     version = contents.version()
     sizes = {
         name: (qrels.table["query_id"].n_unique(), qrels.table.height)
@@ -94,7 +94,7 @@ def export_campaign(
         "campaign": store.name,
         "version": version,
         "simulated": store.simulated,
-        "rule": mapping_rule(store, graded=graded),
+        "rule": mapping_rule(store.settings, graded=graded),
         "judgements_up_to": contents.last,
         "sets": {name: {"queries": q, "judgements": j} for name, (q, j) in sizes.items()},
     }
@@ -108,44 +108,42 @@ def export_campaign(
     return Exported(folder, version, sizes)
 
 
-def _gather(store: CampaignStore, connection: Connection, graded: bool) -> _Contents:
-    sets = {name: qrels_of(store, connection, name, graded=graded) for name in SETS}
+def _gather(tx: Transaction, graded: bool) -> _Contents:
+    sets = {name: qrels_of(tx, name, graded=graded) for name in SETS}
     topics: list[dict[str, str]] = []
     history: list[dict[str, Any]] = []
     lists: list[dict[str, Any]] = []
-    for each in list(live_questions(store, connection)):
-        stated = wording_of(connection, each.id, "stated").text
-        text = wording_of(connection, each.id).text
+    for each in list(live_questions(tx)):
+        stated = wording_of(tx, each.id, "stated").text
+        text = wording_of(tx, each.id).text
         topics.append({"query_id": each.query_id, "text": text, "original": stated,
                        "paper_id": each.paper})  # fmt: skip
-        history += _wordings(connection, each)
-        lists += _pools(connection, each)
-    judged = current_judgements(store, connection, excluded=True)
+        history += _wordings(tx, each)
+        lists += _pools(tx, each)
+    judged = current_judgements(tx, excluded=True)
     judged = judged.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
     judged = judged.drop("judge", "item_id").rename({"judge_id": "judge"})
     columns = dict.fromkeys(("query_id", "text", "original", "paper_id"), pl.String)
     lines = {"wordings": history, "pools": lists, "judgements": judged.to_dicts()}
-    last = int(connection.scalar(select(func.max(judgements.c.id))) or 0)
-    sources = first_sources(judged_queries(store, connection))
+    last = int(tx.scalar(select(func.max(judgements.c.id))) or 0)
+    sources = first_sources(judged_queries(tx))
     return _Contents(pl.DataFrame(topics, columns), sets, sources, lines, last)
 
 
-def _wordings(connection: Connection, question: Any) -> Iterator[dict[str, Any]]:
-    for row in wording_history(connection, question.id):
+def _wordings(tx: Transaction, question: Any) -> Iterator[dict[str, Any]]:
+    for row in wording_history(tx, question.id):
         yield {"query_id": question.query_id, "kind": row.kind, "text": row.text,
                "classes": row.classes, "at": f"{row.at:%Y-%m-%dT%H:%M:%SZ}"}  # fmt: skip
 
 
-def _pools(connection: Connection, question: Any) -> Iterator[dict[str, Any]]:
+def _pools(tx: Transaction, question: Any) -> Iterator[dict[str, Any]]:
     """Every pooled document with all methods that found it, and at which rank."""
     mine = pools.c.question_id == question.id
-    for pool in connection.execute(select(pools).where(mine).order_by(pools.c.round)).all():
+    for pool in tx.execute(select(pools).where(mine).order_by(pools.c.round)).all():
         ways: dict[str, dict[str, int]] = {}
-        for row in connection.execute(
-            select(contributors).where(contributors.c.pool_id == pool.id)
-        ):
+        for row in tx.execute(select(contributors).where(contributors.c.pool_id == pool.id)):
             ways.setdefault(row.doc_id, {})[row.method] = row.rank
-        pooled = connection.execute(
+        pooled = tx.execute(
             select(items).where(items.c.pool_id == pool.id).order_by(items.c.position)
         )
         for row in pooled:
@@ -174,15 +172,15 @@ def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
 
 def _note(store: CampaignStore, facts: Mapping[str, Any]) -> None:
     """Put a version on record, once for each time that it is not the one before."""
-    with store.writing() as connection:
-        before = recent_events(store, connection, "exported", 1)
+    with store.writing() as tx:
+        before = recent_events(tx, "exported", 1)
         if not before or before[0].detail["version"] != facts["version"]:
-            store.log(connection, "exported", **facts)
+            tx.log("exported", **facts)
 
 
 def _changelog(store: CampaignStore) -> str:
-    with store.reading() as connection:
-        rows = reversed(recent_events(store, connection, "exported", None))
+    with store.reading() as tx:
+        rows = reversed(recent_events(tx, "exported", None))
     parts = [f"# {store.name}: versions of its judgements, the newest first\n"]
     entries = []
     before: dict[str, Any] = {}

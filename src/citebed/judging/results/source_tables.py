@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from citebed.judging.answers.judgement_tables import current_judgements, qrels_of
 from citebed.judging.asking.questions import live_questions
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.handle import Transaction
 from citebed.judging.store.schema import pools
 
 Relevant = Mapping[str, bool]
@@ -74,32 +74,28 @@ class JudgedQuery(NamedTuple):
     by_author: bool = True
 
 
-def judged_queries(store: CampaignStore, connection: Connection) -> list[JudgedQuery]:
+def judged_queries(tx: Transaction) -> list[JudgedQuery]:
     """All questions that were kept, with their judgements and lists."""
-    first, second = (_by_query(qrels_of(store, connection, name).table) for name in ("j1", "j2"))
-    own = current_judgements(store, connection).filter("own", pl.col("value").is_not_null())
+    judged: dict[str, dict[str, dict[str, bool]]] = {"j1": {}, "j2": {}}
+    for name, by_query in judged.items():
+        for query_id, doc_id, relevance in qrels_of(tx, name).table.iter_rows():
+            by_query.setdefault(query_id, {})[doc_id] = relevance > 0
+    own = current_judgements(tx).filter("own", pl.col("value").is_not_null())
     by_author = set(own.filter(pl.col("phase") == 2)["query_id"])
     return [
         JudgedQuery(
             each.query_id,
-            first.get(each.query_id, {}),
-            second.get(each.query_id, {}),
-            _rounds(connection, each.id),
+            judged["j1"].get(each.query_id, {}),
+            judged["j2"].get(each.query_id, {}),
+            _rounds(tx, each.id),
             each.query_id in by_author,
         )
-        for each in live_questions(store, connection)
+        for each in live_questions(tx)
     ]
 
 
-def _by_query(table: pl.DataFrame) -> dict[str, dict[str, bool]]:
-    judged: dict[str, dict[str, bool]] = {}
-    for query_id, doc_id, relevance in table.iter_rows():
-        judged.setdefault(query_id, {})[doc_id] = relevance > 0
-    return judged
-
-
-def _rounds(connection: Connection, question: int) -> list[Pooling]:
-    rows = connection.scalars(
+def _rounds(tx: Transaction, question: int) -> list[Pooling]:
+    rows = tx.scalars(
         select(pools.c.settings).where(pools.c.question_id == question).order_by(pools.c.round)
     )
     return [Pooling(*(made[name] for name in Pooling._fields)) for made in rows]

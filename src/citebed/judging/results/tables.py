@@ -1,14 +1,18 @@
-"""A campaign in the tables of the paper: returns, reformulations, collections, sources."""
+"""A campaign in the tables of the paper: returns, reformulations, collections, sources.
+
+And how far judges of a question agree, on which papers they do not, and how long they looked.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Row, select
 
+from citebed.judging.answers.judgement_tables import current_judgements
 from citebed.judging.answers.reformulating import CLASSES
 from citebed.judging.asking.questions import (
     BY_HAND,
@@ -20,7 +24,6 @@ from citebed.judging.asking.questions import (
     with_judgements,
     wording_of,
 )
-from citebed.judging.results.agreement import times_table
 from citebed.judging.results.source_tables import (
     ELSEWHERE,
     JudgedQuery,
@@ -30,14 +33,11 @@ from citebed.judging.results.source_tables import (
     judged_queries,
     with_both_phases,
 )
-from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.schema import (
-    CURRENT,
-    forms,
-    judgements,
-    mails,
-    wordings,
-)
+from citebed.judging.store.handle import Transaction
+from citebed.judging.store.schema import CURRENT, forms, judgements, mails, wordings
+
+if TYPE_CHECKING:
+    from citebed.evaluation.judgements.agreement import Agreement
 
 TITLES = {
     "returns": "Invitations, returns and exclusions",
@@ -51,24 +51,22 @@ TITLES = {
 }
 
 
-def campaign_tables(
-    store: CampaignStore, connection: Connection, documents: int
-) -> dict[str, pl.DataFrame]:
+def campaign_tables(tx: Transaction, documents: int) -> dict[str, pl.DataFrame]:
     """All tables by name; ``documents`` are how many the collection has.
 
     Those of a simulated campaign have a column that says so.
     """
-    queries = judged_queries(store, connection)
+    queries = judged_queries(tx)
     tables = {
-        "returns": returns_table(store, connection, queries),
-        "reformulations": reformulations_table(store, connection),
+        "returns": returns_table(tx, queries),
+        "reformulations": reformulations_table(tx),
         "comparison": comparison(queries, documents),
         "sources": by_source(queries),
         "cranfield": beside_cranfield(queries),
     }
-    if store.simulated:  # where nobody looks at papers
+    if tx.store.simulated:  # where nobody looks at papers
         return marked_simulated(tables)
-    return tables | {"times": times_table(store, connection)}
+    return tables | {"times": times_table(tx)}
 
 
 def marked_simulated(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
@@ -80,22 +78,20 @@ def marked_simulated(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
     return marked
 
 
-def returns_table(
-    store: CampaignStore, connection: Connection, queries: Sequence[JudgedQuery]
-) -> pl.DataFrame:
+def returns_table(tx: Transaction, queries: Sequence[JudgedQuery]) -> pl.DataFrame:
     """Section 2.1 of the paper: how many were asked, answered, and set aside by which rule.
 
     Authors are counted, once for each of their papers, however many lists they were sent; second
     judges stand in lines of their own. Queries are those with judgements of their authors.
     """
-    every = connection.execute(all_questions(store)).all()
-    judged = with_judgements(store, connection, judgements.c.value.is_not(None))
+    every = all_questions(tx)
+    judged = with_judgements(tx, judgements.c.value.is_not(None))
     rules: Counter[str] = Counter()
-    for question, reasons in set_aside(store, connection).items():
+    for question, reasons in set_aside(tx).items():
         rules[next(rule for rule in RULES if rule in reasons)] += question in judged
-    invited_by = _invitations(store, connection, {each.id: each.person_id for each in every})
+    invited_by = _invitations(tx, {each.id: each.person_id for each in every})
     both = with_both_phases(queries)
-    changed = _reformulated(store, connection, {query.query_id for query in both})
+    changed = _reformulated(tx, {query.query_id for query in both})
     rows: list[tuple[int, str, int]] = [
         (1, "invitations", len(invited_by[1].invited)),
         (1, "forms returned", len(invited_by[1].returned)),
@@ -129,56 +125,52 @@ SECOND_JUDGES = 3
 """Counted apart from the authors of phases 1 and 2."""
 
 
-def _invitations(
-    store: CampaignStore, connection: Connection, authors: Mapping[int, int]
-) -> dict[int, _Invited]:
+def _invitations(tx: Transaction, authors: Mapping[int, int]) -> dict[int, _Invited]:
     """Invitations and returns of the authors in phases 1 and 2, and of second judges."""
-    told = select(mails.c.form_id).where(mails.c.kind == "invitation")
+    invited = select(mails.c.form_id).where(mails.c.kind == "invitation")
     said = select(judgements.c.form_id).where(CURRENT)
     chosen = select(
-        forms, forms.c.id.in_(told).label("told"), forms.c.id.in_(said).label("answered")
+        forms, forms.c.id.in_(invited).label("invited"), forms.c.id.in_(said).label("answered")
     )
-    found = {kind: _Invited(set(), set()) for kind in (1, 2, SECOND_JUDGES)}
-    for form in connection.execute(chosen.where(forms.c.campaign_id == store.id)):
+    by_kind = {kind: _Invited(set(), set()) for kind in (1, 2, SECOND_JUDGES)}
+    for form in tx.execute(chosen.where(forms.c.campaign_id == tx.id)):
         theirs = [authors[query["question"]] for query in form.content.get("asked", ())]
         kind = form.phase if not theirs or form.person_id in theirs else SECOND_JUDGES
         pair = (form.paper_id, form.person_id)
-        found[kind].invited.update([pair] if form.told else [])
-        found[kind].returned.update([pair] if form.answered else [])
-    return found
+        by_kind[kind].invited.update([pair] if form.invited else [])
+        by_kind[kind].returned.update([pair] if form.answered else [])
+    return by_kind
 
 
-def _reformulated(
-    store: CampaignStore, connection: Connection, wanted: Collection[str]
-) -> list[bool]:
+def _reformulated(tx: Transaction, wanted: Collection[str]) -> list[bool]:
     """Of these queries those that were worded anew: whether their authors approved."""
-    every = connection.execute(all_questions(store)).all()
-    changes = [_last_reformulation(connection, each) for each in every if each.query_id in wanted]
+    every = all_questions(tx)
+    changes = [_last_reformulation(tx, each) for each in every if each.query_id in wanted]
     return [approved for last, approved in filter(None, changes)]
 
 
-def _last_reformulation(connection: Connection, question: Row[Any]) -> tuple[Row[Any], bool] | None:
+def _last_reformulation(tx: Transaction, question: Row[Any]) -> tuple[Row[Any], bool] | None:
     """How a question was last worded by the organisers, and whether its author approved."""
     mine = (wordings.c.question_id == question.id) & (wordings.c.kind == "reformulated")
     chosen = select(wordings).where(mine).order_by(wordings.c.id.desc()).limit(1)
-    last = connection.execute(chosen).first()
+    last = tx.execute(chosen).first()
     if last is None:
         return None
-    said = last_approval(connection, last.id, question.person_id)
+    said = last_approval(tx, last.id, question.person_id)
     return last, said is not None and said.approved
 
 
-def reformulations_table(store: CampaignStore, connection: Connection) -> pl.DataFrame:
+def reformulations_table(tx: Transaction) -> pl.DataFrame:
     """How many questions were worded anew in each class, and what their authors said of it.
 
     A question may be of several classes; the last row counts each once.
     """
     counts = {name: [0, 0, 0] for name in (*CLASSES, "all")}
-    for each in connection.execute(all_questions(store)).all():
-        if (change := _last_reformulation(connection, each)) is None:
+    for each in all_questions(tx):
+        if (change := _last_reformulation(tx, each)) is None:
             continue
         last, said = change
-        corrected = wording_of(connection, each.id).kind == "corrected"
+        corrected = wording_of(tx, each.id).kind == "corrected"
         for name in (*last.classes, "all"):
             counts[name][0] += 1
             counts[name][1] += said
@@ -186,3 +178,88 @@ def reformulations_table(store: CampaignStore, connection: Connection) -> pl.Dat
     rows = [(name, *numbers) for name, numbers in counts.items()]
     columns = ["class", "reformulated", "approved", "corrected"]
     return pl.DataFrame(rows, orient="row", schema=columns)
+
+
+# --- how far judges agree, and how long they looked -------------------------------------------
+
+
+_PAIR = ("query_id", "doc_id", "phase")
+
+
+def disagreements(tx: Transaction) -> pl.DataFrame:
+    """Every judgement of the papers that judges value differently, those of one paper together.
+
+    ``differ`` says in what: first come those that one finds relevant and another not, then those
+    with other grades. ``counts`` marks what the exported judgements have: the question's author.
+    "Can't say" disagrees with nobody.
+    """
+    table = current_judgements(tx, excluded=True).filter(
+        pl.col("value").is_not_null(), pl.col("doc_id").is_not_null()
+    )
+    threshold = pl.when(phase=1).then(tx.settings.relevant_from).otherwise(1)
+    several = pl.col("judge_id").n_unique().over(*_PAIR) > 1
+    differ = (
+        pl.when(pl.col("relevant").n_unique().over(*_PAIR) > 1)
+        .then(pl.lit("relevance"))
+        .when(pl.col("value").n_unique().over(*_PAIR) > 1)
+        .then(pl.lit("grade"))
+    )
+    counts = pl.col("own") == pl.col("own").max().over("query_id", "doc_id")
+    columns = ("judge", "own", "value", "relevant", "counts", "comment", "seconds")
+    return (
+        table.with_columns(relevant=pl.col("value") >= threshold, counts=counts)
+        .with_columns(differ=differ)
+        .filter(several, pl.col("differ").is_not_null())
+        .sort(pl.col("differ") == "grade", *_PAIR, ~pl.col("own"), "judgement_id")
+        .select(*_PAIR, "differ", *columns)
+    )
+
+
+def times_table(tx: Transaction) -> pl.DataFrame:
+    """How long judges looked at a paper before they judged it, in seconds, by phase.
+
+    Only the web knows it; a paper that was judged again counts with all its time.
+    """
+    table = current_judgements(tx, excluded=True)
+    seconds = pl.col("seconds")
+    times = table.group_by("phase").agg(
+        judgements=pl.len(),
+        timed=seconds.count(),
+        median=seconds.median(),
+        mean=seconds.mean(),
+        ninth_decile=seconds.quantile(0.9, "linear"),
+    )
+    return times.sort("phase")
+
+
+def agreement(tx: Transaction) -> dict[int, list[Agreement]]:
+    """How well judges agree, by phase, where a document was judged twice for a question."""
+    table = current_judgements(tx, excluded=True).filter(
+        pl.col("value").is_not_null(), pl.col("doc_id").is_not_null()
+    )
+    by_phase = {}
+    for phase in (1, 2):
+        mine = table.filter(phase=phase).select(
+            item=pl.concat_str("query_id", "doc_id", separator="\t"),
+            judge="judge_id",
+            value="value",
+        )
+        mine = mine.unique(["item", "judge"], keep="last", maintain_order=True)
+        twice = mine.filter(pl.col("judge").n_unique().over("item") > 1)
+        if twice.height:
+            by_phase[phase] = _measures(twice, phase)
+    return by_phase
+
+
+def _measures(twice: pl.DataFrame, phase: int) -> list[Agreement]:
+    from citebed.evaluation.judgements.agreement import (
+        cohens_kappa,
+        krippendorffs_alpha,
+        raw_agreement,
+    )
+
+    measures = [raw_agreement(twice)]
+    if twice["judge"].n_unique() == 2:
+        measures.append(cohens_kappa(twice))
+    measures.append(krippendorffs_alpha(twice, metric="ordinal" if phase == 1 else "nominal"))
+    return measures

@@ -99,12 +99,15 @@ def returns_drawn(
     Mean, standard deviation, and the limits within which 95% of the draws lie. A co-author's
     query counts where the first author did not answer, a query where a reference is relevant.
     """
-    asked = [
-        [(at == 0, _has_relevant(paper, judges[author.name])) for at, author in numbered]
+    authors_of = [
+        [
+            (at == 0, any(map(judges[author.name].says, filter(None, cited))))
+            for at, author in enumerate(paper.authors)
+        ]
         for paper in papers
-        if (numbered := list(enumerate(paper.authors)))
+        for cited in [[each.doc_id for each in paper.references]]
     ]
-    draws = [_draw(asked, options, options.chance("draw", number)) for number in range(DRAWS)]
+    draws = [_draw(authors_of, options, options.chance("draw", number)) for number in range(DRAWS)]
     rows = [
         (what, *_mean(values), *np.quantile(values, (0.025, 0.975)).tolist())
         for what, values in zip(_DRAWN, zip(*draws, strict=True), strict=True)
@@ -113,20 +116,16 @@ def returns_drawn(
     return pl.DataFrame(rows, schema, orient="row")
 
 
-def _has_relevant(paper: SourcePaper, judge: SimulatedJudge) -> bool:
-    return any(judge.says(cited.doc_id) for cited in paper.references if cited.doc_id)
-
-
 def _draw(
-    asked: Sequence[Sequence[tuple[bool, bool]]], options: SimulationOptions, chance: Random
+    authors_of: Sequence[Sequence[tuple[bool, bool]]], options: SimulationOptions, chance: Random
 ) -> tuple[int, int, int]:
     """Forms of phase one, queries kept, and queries with both phases, of one draw."""
-    forms = kept = both = 0
-    for authors in asked:
+    forms = left = both = 0
+    for authors in authors_of:
         answered = [each for each in authors if chance.random() < options.response]
         forms += len(answered)
         first = any(is_first for is_first, _ in answered)
         live = sum(relevant for is_first, relevant in answered if is_first or not first)
-        kept += live
+        left += live
         both += sum(chance.random() < options.response_two for _ in range(live))
-    return forms, kept, both
+    return forms, left, both

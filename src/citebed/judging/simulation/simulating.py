@@ -17,10 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import polars as pl
-from sqlalchemy import Connection, Row, event, select
+from sqlalchemy import event, select
 
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
@@ -52,6 +51,7 @@ from citebed.judging.simulation.judges import (
     judges_of,
     papers_of,
 )
+from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Source
 from citebed.judging.store.schema import forms, items, now, people, references
 from citebed.retrieval.index.index import open_index
@@ -111,13 +111,17 @@ def simulate(
         add_papers(campaign, papers)
         judges = judges_of(dealt, topics, chosen, campaign.settings)
         _answer(campaign, judges, 1, chosen)
-        by_query = _by_query(campaign, judges)
+        with campaign.reading() as tx:
+            by_query = {each.query_id: judges[each.person] for each in all_questions(tx)}
         _search_by_hand(campaign, by_query, chosen)
         _pool(campaign, by_query, chosen)
         _answer(campaign, judges, 2, chosen)
-        tables, queries = _tables(campaign, by_query)
-        tables |= marked_simulated({"drawn": returns_drawn(papers, judges, chosen)})
+        with campaign.reading() as tx:
+            queries = per_query(judged_queries(tx), by_query)
+        more = {"expected": expected(queries), "drawn": returns_drawn(papers, judges, chosen)}
+        tables = campaign.tables() | marked_simulated(more)
         campaign.database.close()
+    queries = queries.with_columns(simulated=True)
     return Simulated(name, chosen, tables, queries, Path(folder) if folder else None)
 
 
@@ -155,13 +159,10 @@ def _new(folder: Path, collection: Collection, options: SimulationOptions) -> Ca
         pool_size=options.pool,
     )
     # What is made up can be made up again: nobody waits for the disk.
-    event.listen(campaign.database.engine, "connect", _without_waiting)
+    event.listen(campaign.database.engine, "connect",
+                 lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))  # fmt: skip
     campaign.database.close()
     return campaign
-
-
-def _without_waiting(connection: Any, _: Any) -> None:
-    connection.execute("PRAGMA synchronous=OFF")
 
 
 # --- answers ----------------------------------------------------------------------------------
@@ -178,34 +179,27 @@ def _answer(
         .join(people, people.c.id == forms.c.person_id)
         .where(forms.c.campaign_id == campaign.id, forms.c.phase == phase)
     )
-    with campaign.writing() as connection:
-        rows = connection.execute(chosen.order_by(forms.c.id)).all()
+    with campaign.writing() as tx:
+        rows = tx.execute(chosen.order_by(forms.c.id)).all()
         drawn = {form.name: options.chance("response", phase, form.name) for form in rows}
         for form in (each for each in rows if drawn[each.name].random() < share):
-            answers = judges[form.name].answers(form.code, phase, _listed(connection, form))
+            answers = judges[form.name].answers(form.code, phase, _listed(tx, form))
             source = Source(form.person_id, form.id, VIA, now())
-            record(campaign, connection, form, answers, source)
-        apply_rules(campaign, connection)
+            record(tx, form, answers, source)
+        apply_rules(tx)
         if phase == 1:
-            close_phase_one(campaign, connection)
+            close_phase_one(tx)
 
 
-def _listed(connection: Connection, form: FormRow) -> dict[int, str]:
+def _listed(tx: Transaction, form: FormRow) -> dict[int, str]:
     """The documents on a form by their numbers; a simulated form has one question."""
     if form.phase == 1:
         mine = references.c.paper_id == form.paper_id
         chosen = select(references.c.number, references.c.doc_id).where(mine)
-        return {row.number: row.doc_id for row in connection.execute(chosen)}
-    numbers = {item: number for (_, number), item in items_of(connection, form).items()}
+        return {row.number: row.doc_id for row in tx.execute(chosen)}
+    numbers = {item: number for (_, number), item in items_of(tx, form).items()}
     chosen = select(items.c.id, items.c.doc_id).where(items.c.id.in_(numbers))
-    return {numbers[row.id]: row.doc_id for row in connection.execute(chosen)}
-
-
-def _by_query(campaign: Campaign, judges: Mapping[str, SimulatedJudge]) -> dict[str, Any]:
-    """Who judges each query, by its id in the campaign."""
-    with campaign.reading() as connection:
-        every: list[Row[Any]] = list(connection.execute(all_questions(campaign)))
-    return {question.query_id: judges[question.person] for question in every}
+    return {numbers[row.id]: row.doc_id for row in tx.execute(chosen)}
 
 
 # --- phase two --------------------------------------------------------------------------------
@@ -216,14 +210,14 @@ def _search_by_hand(campaign: Campaign, judges: Judges, options: SimulationOptio
     if not options.effort:
         return
     least = campaign.settings.relevant_from
-    with campaign.reading() as connection:
+    with campaign.reading() as tx:
         titles = {
             question.query_id: [
                 cited.entry.title
-                for cited in judged_references(connection, question)
+                for cited in judged_references(tx, question)
                 if (cited.value or 0) >= least
             ]
-            for question in live_questions(campaign, connection)
+            for question in live_questions(tx)
         }
     index = open_index(campaign.collection)
     for query_id, relevant in titles.items():
@@ -251,9 +245,9 @@ def _mark_finds(
 
 def _pool(campaign: Campaign, judges: Judges, options: SimulationOptions) -> None:
     """Make the lists of phase two, from the systems that were given or the paper's."""
-    with campaign.reading() as connection:
-        queries = waiting(campaign, connection)
-        judged = qrels_of(campaign, connection, "j1")
+    with campaign.reading() as tx:
+        queries = waiting(tx)
+        judged = qrels_of(tx, "j1")
     if not queries:
         return
     models, runs = _systems(judges, options.systems)
@@ -281,17 +275,6 @@ def _renamed(run: Run, names: pl.DataFrame) -> Run:
             "query set that is simulated."
         )
     return as_run(table.select("query_id", "doc_id", "score"), run.name)
-
-
-# --- tables -----------------------------------------------------------------------------------
-
-
-def _tables(campaign: Campaign, judges: Judges) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
-    with campaign.reading() as connection:
-        queries = judged_queries(campaign, connection)
-    each = per_query(queries, judges)
-    more = {"expected": expected(each)}
-    return campaign.tables() | marked_simulated(more), each.with_columns(simulated=True)
 
 
 def searches(question: str, relevant: Sequence[str], frequency: Callable[[str], int]) -> list[str]:

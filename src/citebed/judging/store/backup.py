@@ -23,7 +23,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import opened
 from citebed.files.writing import whole_files
 from citebed.judging.store.engine import NEW_NAMES, Database
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import UtcTime, campaigns, logins, metadata, organisers, sessions
 from citebed.wording import json_text, printable
 
@@ -42,14 +42,14 @@ def backup(store: CampaignStore, path: str | Path) -> dict[str, int]:
     path = Path(path)
     counts: dict[str, int] = {}
     digest = hashlib.sha256()
-    with store.reading() as connection, whole_files(path, private=True) as [draft]:
+    with store.reading() as tx, whole_files(path, private=True) as [draft]:
         packed = path.suffix == ".gz"
         with gzip.open(draft, "wb", 6) if packed else draft.open("wb") as file:
             head = {"format": FORMAT, "campaign": store.name, "simulated": store.simulated}
             file.write(_line(head))
             for table in _tables():
                 counts[table.name] = 0
-                for row in _rows(connection, table, store.id):
+                for row in _rows(tx, table):
                     line = _line({"table": table.name, **row})
                     digest.update(line)
                     file.write(line)
@@ -62,9 +62,9 @@ def _line(value: dict[str, Any]) -> bytes:
     return json_text(value).encode() + b"\n"
 
 
-def _rows(connection: Connection, table: Table, campaign: int) -> Iterator[dict[str, Any]]:
-    chosen = select(table).where(_of_campaign(table, campaign)).order_by(table.c.id)
-    for row in connection.execution_options(yield_per=_ROWS).execute(chosen).mappings():
+def _rows(tx: Transaction, table: Table) -> Iterator[dict[str, Any]]:
+    chosen = select(table).where(_of_campaign(table, tx.id)).order_by(table.c.id)
+    for row in tx.connection.execution_options(yield_per=_ROWS).execute(chosen).mappings():
         yield {name: _as_json(value) for name, value in row.items()}
 
 

@@ -16,16 +16,15 @@ from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection
 from sqlalchemy.exc import DataError
 
 from citebed.errors import CitebedError
-from citebed.judging.store.engine import Collided, Database, Unavailable
-from citebed.judging.store.judgements import in_turn
+from citebed.judging.store.engine import Collided, Unavailable
+from citebed.judging.store.handle import CampaignStore, Transaction
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
-Together = Callable[[Connection, Sequence[_Item]], Sequence[_T | CitebedError]]
+Together = Callable[[Transaction, Sequence[_Item]], Sequence[_T | CitebedError]]
 """Does many things of one kind: for each what came of it, or why it was refused."""
 MOST_AT_ONCE = 200
 
@@ -39,14 +38,14 @@ class _Job(NamedTuple):
 class GroupCommit:
     """A thread that writes for all others; ``submit`` is answered after the commit."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, store: CampaignStore) -> None:
+        self._store = store
         self._waiting: deque[_Job] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, work: Callable[[Connection], _T]) -> Future[_T]:
+    def submit(self, work: Callable[[Transaction], _T]) -> Future[_T]:
         """Have something written; what it returns, or the `CitebedError` it refuses with."""
         return self.submit_to(_one_by_one, work)
 
@@ -101,11 +100,11 @@ class GroupCommit:
         return [job for job in jobs if job.done.set_running_or_notify_cancel()]
 
     def _together(self, jobs: Sequence[_Job]) -> list[Any]:
-        with self._database.writing() as connection:
+        with self._store.writing(in_turn=False) as tx:
             return [
                 outcome
                 for together, alike in groupby(jobs, key=lambda job: job.together)
-                for outcome in together(connection, [job.item for job in alike])
+                for outcome in together(tx, [job.item for job in alike])
             ]
 
     def _in_turn(self, jobs: Sequence[_Job], failed: Exception) -> list[Any]:
@@ -116,7 +115,7 @@ class GroupCommit:
                 outcomes.append(failed)
                 continue
             try:
-                outcomes.append(in_turn(self._database, partial(_do_alone, job)))
+                outcomes.append(self._store.trying(partial(_do_alone, job)))
             except DataError:
                 outcomes.append(CitebedError("this cannot be stored, and was not taken."))
             except Exception as error:
@@ -127,8 +126,8 @@ class GroupCommit:
         return outcomes
 
 
-def _do_alone(job: _Job, connection: Connection) -> Any:
-    [outcome] = job.together(connection, [job.item])
+def _do_alone(job: _Job, tx: Transaction) -> Any:
+    [outcome] = job.together(tx, [job.item])
     return outcome
 
 
@@ -137,13 +136,13 @@ def _is_silent(error: Exception) -> bool:
     return isinstance(error, Unavailable) and not isinstance(error, Collided)
 
 
-def _one_by_one(connection: Connection, works: Sequence[Callable[[Connection], Any]]) -> list[Any]:
+def _one_by_one(tx: Transaction, works: Sequence[Callable[[Transaction], Any]]) -> list[Any]:
     """Do one thing after the other; one that is refused leaves no trace and stops no other."""
     outcomes: list[Any] = []
     for work in works:
         try:
-            with connection.begin_nested():
-                outcomes.append(work(connection))
+            with tx.connection.begin_nested():
+                outcomes.append(work(tx))
         except CitebedError as error:
             outcomes.append(error)
     return outcomes

@@ -1,31 +1,47 @@
-"""A campaign in its database."""
+"""A campaign in its database, and a transaction of it, which every step of the work is handed."""
 
 from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, insert, select, update
+import polars as pl
+from sqlalchemy import (
+    Boolean,
+    Connection,
+    Float,
+    Integer,
+    Row,
+    Select,
+    Table,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.exc import IntegrityError
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging.settings import CampaignSettings
-from citebed.judging.store.engine import NEW_NAMES, Database
-from citebed.judging.store.schema import campaigns, events, now
+from citebed.judging.store.engine import NEW_NAMES, TRIES, Collided, Database
+from citebed.judging.store.schema import UtcTime, campaigns, events, now
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+_T = TypeVar("_T")
 
 
 class CampaignStore:
     """One campaign of a database: its settings, its secret, and transactions."""
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Database, name: str, connection: Connection | None = None) -> None:
         self.database = database
-        with database.reading() as connection:
-            row = connection.execute(select(campaigns).where(campaigns.c.name == name)).first()
-            known = connection.scalars(select(campaigns.c.name)).all() if row is None else []
+        with nullcontext(connection) if connection else database.reading() as here:
+            row = here.execute(select(campaigns).where(campaigns.c.name == name)).first()
+            known = here.scalars(select(campaigns.c.name)).all() if row is None else []
         if row is None:
             raise UnknownName("campaign", name, known)
         self.name = name
@@ -37,37 +53,80 @@ class CampaignStore:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} in {self.database.url}>"
 
-    def reading(self) -> AbstractContextManager[Connection]:
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
         """One state of the database."""
-        return self.database.reading()
+        with self.database.reading() as connection:
+            yield Transaction(self, connection)
 
-    def writing(self) -> AbstractContextManager[Connection]:
-        """All or nothing, one organiser's verb after the other; judges need not wait for them."""
-        return self.database.writing(turn=self.id)
+    @contextmanager
+    def writing(self, *, in_turn: bool = True) -> Iterator[Transaction]:
+        """All or nothing; verbs of organisers ``in_turn``, for which judges need not wait."""
+        with self.database.writing(turn=self.id if in_turn else None) as connection:
+            yield Transaction(self, connection)
+
+    def trying(self, work: Callable[[Transaction], _T]) -> _T:
+        """Do what a judge says in a transaction; once more where somebody else was faster.
+
+        PostgreSQL lets two savers read the same judgement and refuses the second successor.
+        """
+        last: Exception
+        for _ in range(TRIES):
+            try:
+                with self.writing(in_turn=False) as tx:
+                    return work(tx)
+            except (IntegrityError, Collided) as error:
+                last = error
+        raise last
 
     def change_settings(self, **changes: Any) -> None:
         """Other values of some settings; ``None`` leaves one as it is."""
         settings = self.settings.changed(**changes)
         if settings != self.settings:
-            with self.writing() as connection:
-                connection.execute(
-                    update(campaigns)
-                    .where(campaigns.c.id == self.id)
-                    .values(settings=settings.as_json())
-                )
+            mine = update(campaigns).where(campaigns.c.id == self.id)
+            with self.writing() as tx:
+                tx.execute(mine.values(settings=settings.as_json()))
             self.settings = settings
 
+
+class Transaction:
+    """A campaign in one state of its database: what is known of it, and what can be done to it."""
+
+    def __init__(self, store: CampaignStore, connection: Connection) -> None:
+        self.store, self.connection = store, connection
+        self.id, self.settings = store.id, store.settings
+        self.execute, self.scalar = connection.execute, connection.scalar
+        self.scalars = connection.scalars
+
+    def row(self, table: Table, number: int) -> Row[Any]:
+        """The row of a table that has this id."""
+        return self.execute(select(table).where(table.c.id == number)).one()
+
+    def add(self, table: Table, **values: Any) -> int:
+        """Put a row into a table; its id."""
+        return int(self.execute(insert(table).returning(table.c.id), values).scalar_one())
+
+    def table(self, chosen: Select[Any]) -> pl.DataFrame:
+        """What a query gives, each column of the kind that the database has."""
+        schema = {column.name: _kind_of(column) for column in chosen.selected_columns}
+        return pl.DataFrame([tuple(row) for row in self.execute(chosen)], schema, orient="row")
+
     def log(
-        self,
-        connection: Connection,
-        what: str,
-        who: str = "organiser",
-        form_id: int | None = None,
-        **detail: Any,
+        self, what: str, who: str = "organiser", form_id: int | None = None, **detail: Any
     ) -> None:
         """Note that something happened."""
         row = {"campaign_id": self.id, "what": what, "who": who, "form_id": form_id}
-        connection.execute(insert(events).values(**row, detail=detail, at=now()))
+        self.execute(insert(events).values(**row, detail=detail, at=now()))
+
+
+def _kind_of(column: Any) -> pl.DataType | type[pl.DataType]:
+    if isinstance(column.type, UtcTime):
+        return pl.Datetime("us", "UTC")
+    if isinstance(column.type, Integer):
+        return pl.Int64 if column.primary_key or column.foreign_keys else pl.Int32
+    if isinstance(column.type, Float):
+        return pl.Float64
+    return pl.Boolean if isinstance(column.type, Boolean) else pl.String
 
 
 def create_campaign(
@@ -77,12 +136,12 @@ def create_campaign(
     *,
     simulated: bool = False,
     secret: str | None = None,
-    fill: Callable[[Connection, int], object] | None = None,
+    fill: Callable[[Transaction], object] | None = None,
 ) -> CampaignStore:
     """Start a campaign in a database that has none of that name.
 
     Its ``secret`` is drawn, but for a simulation that must come out the same again. ``fill`` puts
-    the first things into it, by its id: all of them are there then, or there is no campaign.
+    the first things into it: all of them are there then, or there is no campaign.
     """
     if not _NAME.fullmatch(name):
         raise CitebedError(
@@ -92,8 +151,9 @@ def create_campaign(
         if connection.scalar(select(campaigns.c.id).where(campaigns.c.name == name)) is not None:
             raise CitebedError(f"there is a campaign '{name}' already in {database.url}.")
         row = {"name": name, "secret": secret or secrets.token_hex(32), "simulated": simulated}
-        made = insert(campaigns).values(**row, settings=settings.as_json(), created_at=now())
-        number = connection.execute(made.returning(campaigns.c.id)).scalar_one()
+        row |= {"settings": settings.as_json(), "created_at": now()}
+        connection.execute(insert(campaigns).values(row))
+        store = CampaignStore(database, name, connection)
         if fill is not None:
-            fill(connection, int(number))
-    return CampaignStore(database, name)
+            fill(Transaction(store, connection))
+    return store

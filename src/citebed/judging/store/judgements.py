@@ -9,18 +9,15 @@ and stands beside the chain.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, func, insert, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Row, func, insert, select
 
 from citebed.errors import CitebedError
-from citebed.judging.store.engine import TRIES, Collided, Database
-from citebed.judging.store.schema import CURRENT, LAST, judgements, now, returns
-
-_T = TypeVar("_T")
+from citebed.judging.store.handle import Transaction
+from citebed.judging.store.schema import LAST, judgements, now, returns
 
 
 class Source(NamedTuple):
@@ -68,15 +65,7 @@ SaveOutcome = Saved | CitebedError
 _Act = tuple[Source, Verdict]
 
 
-def save(connection: Connection, source: Source, verdict: Verdict) -> Saved:
-    """Add a judgement, unless it is there already or its judge said something else later."""
-    [outcome] = save_all(connection, [(source, verdict)])
-    if isinstance(outcome, CitebedError):
-        raise outcome
-    return outcome
-
-
-def save_all(connection: Connection, acts: Sequence[_Act]) -> list[SaveOutcome]:
+def save_all(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome]:
     """Save judgements as if one after the other, with few statements for many of them.
 
     Those of one judge on one item, or of one key, depend on each other and are saved in turn.
@@ -91,16 +80,16 @@ def save_all(connection: Connection, acts: Sequence[_Act]) -> list[SaveOutcome]:
             names = {act[1].key or number, (act[0].person_id, act[1].item_id)}
             (waiting if names & seen else apart).append((number, act))
             seen |= names
-        outcomes = _save_apart(connection, [act for _, act in apart])
+        outcomes = _save_apart(tx, [act for _, act in apart])
         saved |= zip((number for number, _ in apart), outcomes, strict=True)
     return [saved[number] for number in range(len(acts))]
 
 
-def _save_apart(connection: Connection, acts: Sequence[_Act]) -> list[SaveOutcome]:
+def _save_apart(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome]:
     """Save judgements none of which depends on another."""
-    known = _by_key(connection, [verdict.key for _, verdict in acts if verdict.key])
-    before, newest = _last_words(connection, acts), _newest(connection, acts)
-    outcomes: list[SaveOutcome | _Added] = []
+    known = _by_key(tx, [verdict.key for _, verdict in acts if verdict.key])
+    before, newest = _last_words(tx, acts), _newest(tx, acts)
+    outcomes: list[SaveOutcome | tuple[str, str]] = []  # those to add by their keys
     rows = []
     for source, verdict in acts:
         last = before.get((source.person_id, verdict.item_id))
@@ -110,28 +99,17 @@ def _save_apart(connection: Connection, acts: Sequence[_Act]) -> list[SaveOutcom
             continue
         later = last is not None and _is_outranked(source, verdict, last, newest)
         rows.append(_row(source, verdict, last, outranked=later))
-        outcomes.append(_Added(rows[-1]["key"], *_outcome_of(last, verdict, later)))
+        outcome = "same" if _says_the_same(last, verdict) else "later" if later else "new"
+        stands = last if later else None
+        outcomes.append(Saved(stands.id, outcome) if stands else (rows[-1]["key"], outcome))
     made: dict[str, int] = {}
     if rows:
         added = insert(judgements).returning(judgements.c.key, judgements.c.id)
-        made = {row.key: row.id for row in connection.execute(added, rows)}
+        made = {row.key: row.id for row in tx.execute(added, rows)}
     return [
-        Saved(each.stands or made[each.key], each.outcome) if isinstance(each, _Added) else each
+        each if isinstance(each, Saved | CitebedError) else Saved(made[each[0]], each[1])
         for each in outcomes
     ]
-
-
-class _Added(NamedTuple):
-    """A judgement that is put on record, and what stands if it does not."""
-
-    key: str
-    outcome: str
-    stands: int | None
-
-
-def _outcome_of(last: Row[Any] | None, verdict: Verdict, later: bool) -> tuple[str, int | None]:
-    outcome = "same" if _says_the_same(last, verdict) else "later" if later else "new"
-    return outcome, last.id if last is not None and later else None
 
 
 def _is_done(
@@ -193,26 +171,26 @@ def _row(
     }
 
 
-def _by_key(connection: Connection, keys: Sequence[str]) -> dict[str, Row[Any]]:
+def _by_key(tx: Transaction, keys: Sequence[str]) -> dict[str, Row[Any]]:
     names = ("key", "id", "item_id", "person_id", "outranked")
     columns = [judgements.c[name] for name in names]
     chosen = select(*columns).where(judgements.c.key.in_(keys))
-    return {row.key: row for row in connection.execute(chosen)} if keys else {}
+    return {row.key: row for row in tx.execute(chosen)} if keys else {}
 
 
-def _last_words(connection: Connection, acts: Sequence[_Act]) -> dict[tuple[int, int], Row[Any]]:
+def _last_words(tx: Transaction, acts: Sequence[_Act]) -> dict[tuple[int, int], Row[Any]]:
     wanted = judgements.c.item_id.in_([verdict.item_id for _, verdict in acts])
     chosen = select(judgements, returns.c.undated).outerjoin(
         returns, returns.c.id == judgements.c.return_id
     )
-    rows = connection.execute(chosen.where(wanted, LAST))
+    rows = tx.execute(chosen.where(wanted, LAST))
     return {(row.person_id, row.item_id): row for row in rows}
 
 
 _Newest = dict[tuple[int, int, str], int]
 
 
-def _newest(connection: Connection, acts: Sequence[_Act]) -> _Newest:
+def _newest(tx: Transaction, acts: Sequence[_Act]) -> _Newest:
     """How far the queue of each browser is, by judge, item and browser."""
     browsers = {source.browser for source, _ in acts if source.browser is not None}
     if not browsers:
@@ -220,26 +198,5 @@ def _newest(connection: Connection, acts: Sequence[_Act]) -> _Newest:
     columns = [judgements.c[name] for name in ("person_id", "item_id", "browser")]
     wanted = judgements.c.item_id.in_([verdict.item_id for _, verdict in acts])
     chosen = select(*columns, func.max(judgements.c.sequence)).group_by(*columns)
-    rows = connection.execute(chosen.where(wanted, judgements.c.browser.in_(browsers)))
+    rows = tx.execute(chosen.where(wanted, judgements.c.browser.in_(browsers)))
     return {(row[0], row[1], row[2]): row[3] for row in rows}
-
-
-def current(connection: Connection, person_id: int, item_id: int) -> Row[Any] | None:
-    """The last word of a judge on an item."""
-    mine = (judgements.c.person_id == person_id) & (judgements.c.item_id == item_id)
-    return connection.execute(select(judgements).where(mine, CURRENT)).first()
-
-
-def in_turn(database: Database, work: Callable[[Connection], _T]) -> _T:
-    """Do ``work`` in a transaction; once more where somebody else was faster.
-
-    PostgreSQL lets two savers read the same judgement and refuses the second successor.
-    """
-    last: Exception
-    for _ in range(TRIES):
-        try:
-            with database.writing() as connection:
-                return work(connection)
-        except (IntegrityError, Collided) as error:
-            last = error
-    raise last

@@ -13,17 +13,17 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import metadata, resources
+from importlib import metadata
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 
 from citebed._version import __version__
-from citebed.pages import policy_hash, ready_script
+from citebed.pages import asset, inlined, ready_script, templates
 from citebed.report.tables import Column
 from citebed.wording import for_page
 
+_HERE = "citebed.report.html"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -36,34 +36,23 @@ def render(
     for; ``scripts`` are the files of this folder that the page needs. ``libraries``, a title, the
     ``command`` and all else that the template shows are ``values``; ``more_style`` is its own.
     """
-    style, ready = _file("page.css") + values.pop("more_style", ""), ready_script()
-    script = "\n".join([*map(_file, scripts), "citebedReady();\n"])
+    style = asset(_HERE, "page.css") + values.pop("more_style", "")
+    script = "\n".join([*(asset(_HERE, name) for name in scripts), "citebedReady();\n"])
     versions = {name: metadata.version(name) for name in values.pop("libraries")}
     return environment().get_template(template).render(
         sections=sections, citebed=__version__,
         versions={"Python": platform.python_version(), **versions},
-        style=Markup(style), style_hash=policy_hash(style),
-        ready=Markup(ready), ready_hash=policy_hash(ready),
-        script=Markup(script), script_hash=policy_hash(script), **values,
+        **inlined(style=style, ready=ready_script(), script=script), **values,
     )  # fmt: skip
 
 
 @cache
 def environment() -> Environment:
-    """Where templates are read: escaping always, and a name that nobody gave is an error."""
-    made = Environment(
-        autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(_file),
-        finalize=plain, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+    """The templates of this folder."""
+    made = templates(_HERE, for_page)
     made.filters["signs"] = _signs
     made.policies.update({"json.dumps_function": _json, "json.dumps_kwargs": {}})
     return made
-
-
-def plain(value: Any) -> Any:
-    """Control characters, which no page may hold, become U+FFFD."""
-    is_text = isinstance(value, str) and not isinstance(value, Markup)
-    return for_page(value) if is_text else value
 
 
 def _signs(text: str, column: Column) -> str:
@@ -75,8 +64,4 @@ def _json(data: Any) -> str:
     """Compact; what a page may not hold is written by its number (the rest the filter does)."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _file(name: str) -> str:
-    return (resources.files("citebed.report.html") / name).read_text("utf-8")
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

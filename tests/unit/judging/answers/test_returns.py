@@ -25,8 +25,8 @@ from citebed.judging.store.schema import returns as returns_table
 
 
 def _sheet(campaign: Campaign, form: int = 1) -> Sheet:
-    with campaign.reading() as connection:
-        return sheet_of(campaign, connection, form_row(connection, form))
+    with campaign.reading() as tx:
+        return sheet_of(tx, form_row(tx, form))
 
 
 def _filled(sheet: Sheet, question: str, grades: dict[int, str]) -> str:
@@ -45,8 +45,8 @@ def _returned(campaign: Campaign, path: Path, content: str | bytes) -> Returned:
 
 
 def _number(campaign: Campaign) -> int:
-    with campaign.reading() as connection:
-        return int(connection.scalar(select(func.count()).select_from(judgements)) or 0)
+    with campaign.reading() as tx:
+        return int(tx.scalar(select(func.count()).select_from(judgements)) or 0)
 
 
 def test_a_form_returned_twice_changes_nothing(asked: Campaign, tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_a_form_of_another_campaign_is_refused_and_kept(asked: Campaign, tmp_pat
     done = _returned(asked, tmp_path / "a.txt", _filled(sheet, "Whose?", {1: "4"}))
     assert done.outcome == "refused"
     assert "another campaign" in done.unread[0].what
-    with asked.reading() as connection:
-        assert connection.scalar(select(func.count()).select_from(returns_table)) == 1
+    with asked.reading() as tx:
+        assert tx.scalar(select(func.count()).select_from(returns_table)) == 1
     assert _number(asked) == 0
 
 
@@ -228,8 +228,8 @@ def test_a_path_that_is_not_there_is_told_before_any_is_taken_in(
 def test_an_answer_beside_an_empty_form_is_for_the_organiser_to_read(
     asked: Campaign, tmp_path: Path
 ) -> None:
-    with asked.reading() as connection:
-        form = text_form.write(sheet_of(asked, connection, form_row(connection, 1)))
+    with asked.reading() as tx:
+        form = text_form.write(sheet_of(tx, form_row(tx, 1)))
     quoted = "\n".join(f"> {line}" for line in form.splitlines())
     path = tmp_path / "reply.txt"
     path.write_text(f"My question is how filters age; all are 4.\n\n{quoted}", "utf-8")

@@ -79,8 +79,8 @@ def _sent(campaign: Campaign, server: _Server) -> tuple[int, int, int]:
 
 
 def _states(campaign: Campaign) -> list[str]:
-    with campaign.reading() as connection:
-        return list(connection.scalars(select(mails.c.state).order_by(mails.c.id)))
+    with campaign.reading() as tx:
+        return list(tx.scalars(select(mails.c.state).order_by(mails.c.id)))
 
 
 def test_everybody_who_is_due_gets_one_mail_with_all_forms(campaign: Campaign) -> None:
@@ -115,8 +115,8 @@ def test_a_kind_of_form_that_is_not_there_is_told(campaign: Campaign) -> None:
     ],
 )
 def test_a_name_starts_no_header_of_its_own(asked: Campaign, name: str) -> None:
-    with asked.writing() as connection:
-        connection.execute(update(people).where(people.c.id == 1).values(name=name))
+    with asked.writing() as tx:
+        tx.execute(update(people).where(people.c.id == 1).values(name=name))
     path, *others = asked.invite(["text"], on=TODAY)
     assert len(others) == 2
     mail = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
@@ -172,8 +172,8 @@ def test_a_mail_whose_sender_died_is_shown_and_not_sent_again(
 
 def test_who_opted_out_is_not_written_to_again(campaign: Campaign, server: _Server) -> None:
     campaign.invite(["text"], on=TODAY)
-    with campaign.writing() as connection:
-        opt_out(campaign, connection, 1)
+    with campaign.writing() as tx:
+        opt_out(tx, 1)
     assert _sent(campaign, server) == (2, 1, 0)
     assert b"ada@example.org" not in b"".join(server.taken)
     assert len(campaign.remind(["text"], after_days=0)) == 2
@@ -187,8 +187,8 @@ def test_reminders_go_to_those_who_have_not_answered(campaign: Campaign, answer:
     assert len(first) == 2
     mail = email.message_from_bytes(first[0].read_bytes(), policy=email.policy.default)
     assert str(mail["Subject"]).startswith("Reminder: ")
-    with campaign.writing() as connection:
-        connection.execute(update(forms).where(forms.c.id == 1).values(revoked_at=now()))
+    with campaign.writing() as tx:
+        tx.execute(update(forms).where(forms.c.id == 1).values(revoked_at=now()))
     assert len(campaign.remind(["text"], after_days=0)) == 1
 
 
@@ -210,8 +210,8 @@ def test_no_reminder_goes_to_co_authors_whose_answers_would_be_discarded(
 
 
 def _code(campaign: Campaign, form: int) -> str:
-    with campaign.reading() as connection:
-        return str(connection.scalar(select(forms.c.code).where(forms.c.id == form)))
+    with campaign.reading() as tx:
+        return str(tx.scalar(select(forms.c.code).where(forms.c.id == form)))
 
 
 def test_no_reminder_goes_to_people_whose_form_came_and_could_not_be_read(
@@ -235,8 +235,8 @@ def test_no_reminder_goes_to_people_whose_form_came_and_could_not_be_read(
 
 def test_no_reminder_goes_to_those_who_finished_with_nothing(campaign: Campaign) -> None:
     campaign.invite(["text"], on=TODAY)
-    with campaign.writing() as connection:
-        note_once(campaign, connection, form_row(connection, 3), "finished")
+    with campaign.writing() as tx:
+        note_once(tx, form_row(tx, 3), "finished")
     assert _reminded(campaign) == ["ada@example.org", "ben@example.org"]
 
 

@@ -188,8 +188,8 @@ def test_runs_and_models_are_systems(demo: citebed.Workbench, tmp_path: Path) ->
     options = SimulationOptions(judges=4, effort=0, systems=(path, "ql(mu=500)"), **ALL_ANSWER)
     simulate(demo, "paragraphs", options, folder=tmp_path / "sim")
     kept = open_campaign(tmp_path / "sim")
-    with kept.reading() as connection:
-        rows = connection.execute(contributors.select()).all()
+    with kept.reading() as tx:
+        rows = tx.execute(contributors.select()).all()
     assert {row.method for row in rows} == {"mine", "ql(mu=500)"}
     other = SimulationOptions(judges=4, systems=(path,), **ALL_ANSWER)
     with pytest.raises(CitebedError, match="none of the queries that were asked"):
@@ -308,8 +308,8 @@ def test_the_desk_tries_them_all(demo: citebed.Workbench, tmp_path: Path) -> Non
     options = SimulationOptions(judges=6, **CAREFUL, **ALL_ANSWER)
     simulate(demo, "paragraphs", options, folder=tmp_path / "sim")
     kept = open_campaign(tmp_path / "sim")
-    with kept.reading() as connection:
-        rows = connection.execute(searches_table.select()).all()
+    with kept.reading() as tx:
+        rows = tx.execute(searches_table.select()).all()
     of_each = Counter(row.question_id for row in rows)
     assert min(of_each.values()) >= 3
     assert all(

@@ -8,26 +8,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, func, insert, select, text
+from sqlalchemy import func, insert, select, text
 
 from citebed.errors import CitebedError
-from citebed.judging.store.engine import Database, Unavailable, open_database
+from citebed.judging.settings import CampaignSettings
+from citebed.judging.store.engine import Unavailable, open_database
 from citebed.judging.store.group_commit import MOST_AT_ONCE, GroupCommit
+from citebed.judging.store.handle import CampaignStore, Transaction, create_campaign
 from citebed.judging.store.schema import now, organisers
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Database:
-    """An empty database."""
-    return open_database(tmp_path / "d.sqlite", create=True)
+def store(tmp_path: Path) -> CampaignStore:
+    """A campaign without anything in it."""
+    return _empty(str(tmp_path / "d.sqlite"))
+
+
+def _empty(url: str) -> CampaignStore:
+    database = open_database(url, create=True)
+    return create_campaign(database, "cr", CampaignSettings("Title", "collection"))
 
 
 def add(name: str, *, refuse: bool = False) -> Any:
     """Work that adds a row, and may refuse afterwards."""
 
-    def work(connection: Connection) -> str:
+    def work(tx: Transaction) -> str:
         row = {"name": name, "password": "", "created_at": now()}
-        connection.execute(insert(organisers).values(row))
+        tx.execute(insert(organisers).values(row))
         if refuse:
             raise CitebedError(f"not {name}")
         return name
@@ -35,14 +42,14 @@ def add(name: str, *, refuse: bool = False) -> Any:
     return work
 
 
-def names(database: Database) -> set[str]:
+def names(store: CampaignStore) -> set[str]:
     """What another process would see."""
-    with database.reading() as connection:
+    with store.database.reading() as connection:
         return set(connection.scalars(select(organisers.c.name)))
 
 
-def test_what_is_told_is_there_and_a_refusal_leaves_no_trace(database: Database) -> None:
-    writer = GroupCommit(database)
+def test_what_is_told_is_there_and_a_refusal_leaves_no_trace(store: CampaignStore) -> None:
+    writer = GroupCommit(store)
     done = [(f"{n}", n % 5 == 0, writer.submit(add(f"{n}", refuse=n % 5 == 0))) for n in range(50)]
     for name, refused, future in done:
         if refused:
@@ -50,30 +57,30 @@ def test_what_is_told_is_there_and_a_refusal_leaves_no_trace(database: Database)
                 future.result(20)
         else:
             assert future.result(20) == name
-            assert name in names(database)
-    assert len(names(database)) == 40
+            assert name in names(store)
+    assert len(names(store)) == 40
     writer.close()
 
 
-def test_many_that_wait_are_committed_together(database: Database) -> None:
-    writer = GroupCommit(database)
-    with database.writing() as connection:  # nobody else can write meanwhile
+def test_many_that_wait_are_committed_together(store: CampaignStore) -> None:
+    writer = GroupCommit(store)
+    with store.database.writing() as connection:  # nobody else can write meanwhile
         writer.submit(add("first"))
         time.sleep(0.05)
         waiting = [writer.submit(add(f"{n}")) for n in range(MOST_AT_ONCE)]
         connection.execute(text("SELECT 1"))
         assert not any(future.done() for future in waiting)
     changes: list[int] = []
-    waiting[0].add_done_callback(lambda _: changes.append(len(names(database))))
+    waiting[0].add_done_callback(lambda _: changes.append(len(names(store))))
     for future in waiting:
         future.result(20)
     assert changes == [MOST_AT_ONCE + 1]  # all were there when the first was told
     writer.close()
 
 
-def test_two_that_cannot_both_be(database: Database) -> None:
-    writer = GroupCommit(database)
-    with database.writing():
+def test_two_that_cannot_both_be(store: CampaignStore) -> None:
+    writer = GroupCommit(store)
+    with store.database.writing():
         writer.submit(add("first"))
         time.sleep(0.05)
         done = [writer.submit(add(name)) for name in ("a", "same", "same", "b")]
@@ -84,12 +91,12 @@ def test_two_that_cannot_both_be(database: Database) -> None:
         except Unavailable:
             told.append("refused")
     assert told == ["a", "same", "refused", "b"]
-    assert names(database) == {"first", "a", "same", "b"}
+    assert names(store) == {"first", "a", "same", "b"}
     writer.close()
 
 
-def test_a_writer_that_is_closed_has_written_what_waited(database: Database) -> None:
-    writer = GroupCommit(database)
+def test_a_writer_that_is_closed_has_written_what_waited(store: CampaignStore) -> None:
+    writer = GroupCommit(store)
     done = [writer.submit(add(f"{n}")) for n in range(20)]
     writer.close()
     assert all(future.done() for future in done)
@@ -100,10 +107,10 @@ def test_a_writer_that_is_closed_has_written_what_waited(database: Database) -> 
     writer.close()
 
 
-def test_a_mistake_of_ours_is_told_and_the_writer_goes_on(database: Database) -> None:
-    writer = GroupCommit(database)
+def test_a_mistake_of_ours_is_told_and_the_writer_goes_on(store: CampaignStore) -> None:
+    writer = GroupCommit(store)
 
-    def broken(_: Connection) -> None:
+    def broken(_: Transaction) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(Unavailable):
@@ -112,18 +119,18 @@ def test_a_mistake_of_ours_is_told_and_the_writer_goes_on(database: Database) ->
     writer.close()
 
 
-def _too_long(connection: Connection) -> str:
-    return str(add("x" * 300)(connection))  # of 200, which SQLite does not mind
+def _too_long(tx: Transaction) -> str:
+    return str(add("x" * 300)(tx))  # of 200, which SQLite does not mind
 
 
-def _broken(_: Connection) -> str:
+def _broken(_: Transaction) -> str:
     raise ZeroDivisionError
 
 
 @pytest.mark.parametrize("work", [_too_long, _broken])
 def test_one_that_fails_fails_alone(url: str, work: Any) -> None:
-    database = open_database(url, create=True)
-    writer = GroupCommit(database)
+    store = _empty(url)
+    writer = GroupCommit(store)
     held = threading.Event()
     writer.submit(lambda _: held.wait(20))  # the others wait for it, and are done together
     done = [writer.submit(each) for each in (add("a"), work, add("b"), add("c"))]
@@ -131,29 +138,29 @@ def test_one_that_fails_fails_alone(url: str, work: Any) -> None:
     if work is _broken:
         with pytest.raises(Unavailable):
             done[1].result(20)
-    elif database.engine.dialect.name == "postgresql":
+    elif store.database.engine.dialect.name == "postgresql":
         with pytest.raises(CitebedError, match="cannot be stored") as told:
             done[1].result(20)
         assert not isinstance(told.value, Unavailable)  # trying again would not help
     assert [done[at].result(20) for at in (0, 2, 3)] == ["a", "b", "c"]
-    assert {"a", "b", "c"} <= names(database)
+    assert {"a", "b", "c"} <= names(store)
     writer.close()
 
 
-def test_whoever_waits_no_longer_stops_nobody(database: Database) -> None:
-    writer = GroupCommit(database)
-    with database.writing():
+def test_whoever_waits_no_longer_stops_nobody(store: CampaignStore) -> None:
+    writer = GroupCommit(store)
+    with store.database.writing():
         writer.submit(add("first"))
         time.sleep(0.05)
         gone = [writer.submit(add(f"gone {n}")) for n in range(MOST_AT_ONCE)]
         assert all(future.cancel() for future in gone)
     assert writer.submit(add("next")).result(20) == "next"
-    assert names(database) == {"first", "next"}
+    assert names(store) == {"first", "next"}
     writer.close()
 
 
-def test_many_threads(database: Database) -> None:
-    writer = GroupCommit(database)
+def test_many_threads(store: CampaignStore) -> None:
+    writer = GroupCommit(store)
 
     def work(thread: int) -> None:
         for n in range(10):
@@ -164,6 +171,6 @@ def test_many_threads(database: Database) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    with database.reading() as connection:
+    with store.database.reading() as connection:
         assert connection.scalar(select(func.count()).select_from(organisers)) == 160
     writer.close()

@@ -11,6 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.exc import DBAPIError
+from tests.campaigns import current, save
 from tests.unit.judging.conftest import TODAY, form_row
 
 import citebed
@@ -20,7 +21,7 @@ from citebed.judging.answers.answering import state_question
 from citebed.judging.asking.assigning import assign_phase_one
 from citebed.judging.store import judgements as saving
 from citebed.judging.store.engine import open_database
-from citebed.judging.store.judgements import Source, Verdict, current, in_turn, save
+from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import CURRENT, HISTORY, judgements, metadata, now
 
 
@@ -29,9 +30,9 @@ def stated(demo: citebed.Workbench, papers: Path, tmp_path: Path, url: str) -> C
     """A campaign of either engine, in which Ada has stated a question; her items are 1, 2 …"""
     made = new_campaign(tmp_path / "cr26", demo, papers, database=url)
     assign_phase_one(made, TODAY)
-    with made.writing() as connection:
-        form = form_row(connection, 1)
-        state_question(made, connection, form, 1, "How do filters age?", _source())
+    with made.writing() as tx:
+        form = form_row(tx, 1)
+        state_question(tx, form, 1, "How do filters age?", _source())
     return made
 
 
@@ -40,37 +41,37 @@ def _source(seconds: int = 0) -> Source:
 
 
 def test_the_last_word_counts_and_the_earlier_ones_stay(stated: Campaign) -> None:
-    with stated.writing() as connection:
+    with stated.writing() as tx:
         outcomes = [
-            save(connection, _source(at), Verdict(1, value)).outcome
+            save(tx, _source(at), Verdict(1, value)).outcome
             for at, value in enumerate((2, 2, 3, None))
         ]
         assert outcomes == ["new", "same", "new", "new"]
-        found = current(connection, 1, 1)
+        found = current(tx, 1, 1)
         assert found is not None
         assert found.value is None
-        rows = connection.execute(select(judgements).order_by(judgements.c.id)).all()
+        rows = tx.execute(select(judgements).order_by(judgements.c.id)).all()
     assert [row.value for row in rows] == [2, 3, None]
     assert [row.supersedes for row in rows] == [None, rows[0].id, rows[1].id]
 
 
 def test_an_act_of_judging_is_saved_once_however_often_it_is_sent(stated: Campaign) -> None:
-    with stated.writing() as connection:
-        first = save(connection, _source(), Verdict(1, 2, key="k"))
-        save(connection, _source(1), Verdict(1, 4))
-        assert save(connection, _source(2), Verdict(1, 2, key="k")) == (first.judgement_id, "same")
-        found = current(connection, 1, 1)
+    with stated.writing() as tx:
+        first = save(tx, _source(), Verdict(1, 2, key="k"))
+        save(tx, _source(1), Verdict(1, 4))
+        assert save(tx, _source(2), Verdict(1, 2, key="k")) == (first.judgement_id, "same")
+        found = current(tx, 1, 1)
         assert found is not None
         assert found.value == 4
         with pytest.raises(CitebedError, match="another judgement"):
-            save(connection, _source(), Verdict(2, 2, key="k"))
+            save(tx, _source(), Verdict(2, 2, key="k"))
 
 
 def test_what_was_said_earlier_does_not_replace_what_was_said_later(stated: Campaign) -> None:
-    with stated.writing() as connection:
-        save(connection, _source(), Verdict(1, 2))
-        assert save(connection, _source(-60), Verdict(1, 1)).outcome == "later"
-        found = current(connection, 1, 1)
+    with stated.writing() as tx:
+        save(tx, _source(), Verdict(1, 2))
+        assert save(tx, _source(-60), Verdict(1, 1)).outcome == "later"
+        found = current(tx, 1, 1)
     assert found is not None
     assert found.value == 2
 
@@ -82,19 +83,19 @@ def _clock(monkeypatch: pytest.MonkeyPatch, **back: int) -> None:
 
 
 def _values(campaign: Campaign) -> list[tuple[int | None, bool | None]]:
-    with campaign.reading() as connection:
-        rows = connection.execute(select(judgements).order_by(judgements.c.id)).all()
+    with campaign.reading() as tx:
+        rows = tx.execute(select(judgements).order_by(judgements.c.id)).all()
     return [(row.value, row.outranked) for row in rows]
 
 
 def test_every_act_is_on_record_also_one_that_came_too_late(stated: Campaign) -> None:
-    with stated.writing() as connection:
-        first = save(connection, _source(), Verdict(1, 2, key="first")).judgement_id
+    with stated.writing() as tx:
+        first = save(tx, _source(), Verdict(1, 2, key="first")).judgement_id
         late = Verdict(1, 1, key="late")
-        assert save(connection, _source(-60), late) == (first, "later")
-        assert save(connection, _source(-60), late).outcome == "later"  # sent again
-        assert save(connection, _source(-60), Verdict(1, 2, key="as-before")).outcome == "same"
-        found = current(connection, 1, 1)
+        assert save(tx, _source(-60), late) == (first, "later")
+        assert save(tx, _source(-60), late).outcome == "later"  # sent again
+        assert save(tx, _source(-60), Verdict(1, 2, key="as-before")).outcome == "same"
+        found = current(tx, 1, 1)
     assert found is not None
     assert found.id == first
     assert _values(stated) == [(2, None), (1, True), (2, True)]
@@ -104,13 +105,13 @@ def test_every_act_is_on_record_also_one_that_came_too_late(stated: Campaign) ->
 def test_a_clock_that_went_back_drops_no_answer(
     stated: Campaign, monkeypatch: pytest.MonkeyPatch, minutes: int
 ) -> None:
-    with stated.writing() as connection:
-        save(connection, _source(), Verdict(1, 2, key="before"))
+    with stated.writing() as tx:
+        save(tx, _source(), Verdict(1, 2, key="before"))
     _clock(monkeypatch, minutes=minutes)
-    with stated.writing() as connection:
+    with stated.writing() as tx:
         source = _source(-60 * minutes)
-        assert save(connection, source, Verdict(1, 4, key="after")).outcome == "new"
-        found = current(connection, 1, 1)
+        assert save(tx, source, Verdict(1, 4, key="after")).outcome == "new"
+        found = current(tx, 1, 1)
     assert found is not None
     assert found.value == 4
     assert _values(stated) == [(2, None), (4, None)]
@@ -123,61 +124,61 @@ def _of(browser: str, sequence: int, seconds: int = 0) -> Source:
 def test_acts_of_a_browser_are_in_the_order_of_its_queue_whatever_clocks_say(
     stated: Campaign,
 ) -> None:
-    with stated.writing() as connection:
-        save(connection, _of("phone", 7), Verdict(1, 1, key="seven"))
-        later = save(connection, _of("phone", 8, -3600), Verdict(1, 2, key="eight"))
+    with stated.writing() as tx:
+        save(tx, _of("phone", 7), Verdict(1, 1, key="seven"))
+        later = save(tx, _of("phone", 8, -3600), Verdict(1, 2, key="eight"))
         assert later.outcome == "new"  # its own clock says that it is an hour older
-        assert save(connection, _of("desk", 1), Verdict(1, 3, key="one")).outcome == "new"
-        late = save(connection, _of("phone", 6, 10), Verdict(1, 4, key="six"))
+        assert save(tx, _of("desk", 1), Verdict(1, 3, key="one")).outcome == "new"
+        late = save(tx, _of("phone", 6, 10), Verdict(1, 4, key="six"))
         assert late.outcome == "later"  # overtaken on its way
-        found = current(connection, 1, 1)
+        found = current(tx, 1, 1)
     assert found is not None
     assert (found.value, found.browser, found.sequence) == (3, "desk", 1)
     assert _values(stated) == [(1, None), (2, None), (3, None), (4, True)]
 
 
 def test_the_database_refuses_to_change_what_was_said(stated: Campaign) -> None:
-    with stated.writing() as connection:
-        save(connection, _source(), Verdict(1, 2))
-        by_row = connection.dialect.name == "sqlite"  # whose triggers see no empty table
-        numbers = {t: connection.scalar(select(func.count()).select_from(t)) for t in HISTORY}
+    with stated.writing() as tx:
+        save(tx, _source(), Verdict(1, 2))
+        by_row = tx.connection.dialect.name == "sqlite"  # whose triggers see no empty table
+        numbers = {t: tx.scalar(select(func.count()).select_from(t)) for t in HISTORY}
     tried = 0
     for table in (table for table, rows in numbers.items() if rows or not by_row):
         for change in (delete(table), update(table).values(id=999)):
             with (
                 pytest.raises((DBAPIError, CitebedError), match="not changed"),
-                stated.writing() as connection,
+                stated.writing() as tx,
             ):
-                connection.execute(change)
+                tx.execute(change)
             tried += 1
     assert tried >= 4
 
 
 def test_two_first_judgements_or_two_successors_cannot_be(stated: Campaign) -> None:
-    with stated.writing() as connection:
-        first = save(connection, _source(), Verdict(1, 2)).judgement_id
+    with stated.writing() as tx:
+        first = save(tx, _source(), Verdict(1, 2)).judgement_id
     row = {"item_id": 1, "person_id": 1, "comment": "", "via": "web", "form_id": 1}
     row |= {"answered_at": now(), "recorded_at": now()}
     for number, supersedes in enumerate((None, first, first)):
         adding = judgements.insert().values(**row, key=f"k{number}", supersedes=supersedes)
         if number == 1:
-            with stated.writing() as connection:
-                connection.execute(adding)
+            with stated.writing() as tx:
+                tx.execute(adding)
             continue
-        with pytest.raises(DBAPIError), stated.writing() as connection:
-            connection.execute(adding)
+        with pytest.raises(DBAPIError), stated.writing() as tx:
+            tx.execute(adding)
 
 
 def test_savers_at_once_make_one_chain(stated: Campaign) -> None:
     def one(number: int) -> None:
         verdict = Verdict(1 + number % 3, 1 + number % 4, f"comment {number}")
-        in_turn(stated.database, lambda connection: save(connection, _source(number), verdict))
+        stated.trying(lambda tx: save(tx, _source(number), verdict))
 
     with ThreadPoolExecutor(12) as threads:
         list(threads.map(one, range(60)))
-    with stated.reading() as connection:
-        last = connection.execute(select(judgements.c.item_id).where(CURRENT)).scalars().all()
-        first = connection.scalars(
+    with stated.reading() as tx:
+        last = tx.execute(select(judgements.c.item_id).where(CURRENT)).scalars().all()
+        first = tx.scalars(
             select(judgements.c.item_id).where(judgements.c.supersedes.is_(None))
         ).all()
     assert sorted(last) == sorted(first) == [1, 2, 3]
@@ -189,8 +190,8 @@ def test_migrations_make_the_schema_that_the_code_has(stated: Campaign) -> None:
 
 
 def test_a_database_of_a_newer_version_is_refused(stated: Campaign, url: str) -> None:
-    with stated.writing() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with stated.writing() as tx:
+        tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(CitebedError, match="newer citebed"):
         open_database(url)
 

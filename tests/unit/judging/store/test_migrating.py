@@ -21,8 +21,8 @@ def test_a_database_from_before_the_first_release_is_told_what_to_do(
     tmp_path: Path, version: str
 ) -> None:
     opened = open_database(tmp_path / "old.sqlite", create=True)
-    with opened.writing() as connection:
-        connection.execute(text(f"UPDATE alembic_version SET version_num = '{version}'"))
+    with opened.writing() as tx:
+        tx.execute(text(f"UPDATE alembic_version SET version_num = '{version}'"))
     with pytest.raises(CitebedError, match=rf"{version}.*campaign backup.*campaign restore"):
         open_database(tmp_path / "old.sqlite")
 

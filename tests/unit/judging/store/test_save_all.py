@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 from tests.campaigns import answer_phase_one, small_campaign
 from tests.reference.saving import save_one
 
 from citebed.judging import Campaign
+from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Saved, Source, Verdict, save_all
 from citebed.judging.store.schema import judgements
 
@@ -47,25 +48,26 @@ acts = some.lists(
 )
 
 
-def _history(connection: Connection) -> list[tuple[Any, ...]]:
+def _history(tx: Transaction) -> list[tuple[Any, ...]]:
     columns = [column for column in judgements.c if column.name != "recorded_at"]
-    return [tuple(row) for row in connection.execute(select(*columns).order_by(judgements.c.id))]
+    return [tuple(row) for row in tx.execute(select(*columns).order_by(judgements.c.id))]
 
 
 @given(acts, some.integers(1, 25))
 def test_together_is_one_after_the_other(campaign: Campaign, done: list[Any], size: int) -> None:
     found = []
     for together in (False, True):
-        with campaign.database.engine.connect() as connection, connection.begin() as transaction:
+        with campaign.database.engine.connect() as connection, connection.begin() as begun:
+            tx = Transaction(campaign, connection)
             told: list[Any] = []
             for at in range(0, len(done), size):
                 some_acts = done[at : at + size]
                 if together:
-                    told += save_all(connection, some_acts)
+                    told += save_all(tx, some_acts)
                 else:
-                    told += [save_one(connection, *act) for act in some_acts]
-            keyed = {row[0]: row for row in _history(connection)}
-            transaction.rollback()
+                    told += [save_one(tx, *act) for act in some_acts]
+            keyed = {row[0]: row for row in _history(tx)}
+            begun.rollback()
         found.append((_named(told, keyed), _chains(keyed)))
     assert found[0] == found[1]
 
