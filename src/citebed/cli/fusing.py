@@ -46,12 +46,12 @@ def fuse(
 
     how = Fusion(method=method, normalise=normalise, weights=_weights(weights), depth=depth, k0=k0)
     refuse_input(out, *runs)
-    given = [read_run(path) for path in runs]
-    fused = fused_of(given, how, name_of(out))
+    read = [read_run(path) for path in runs]
+    fused = fused_of(read, how, name_of(out))
     facts = {**made_of(runs), "tool": "fuse", "method": str(how), "depth": depth}
     write_run(out, fused, tag, facts)
     everyone = fused.table["query_id"].n_unique()
-    for one in given:
+    for one in read:
         queries = one.table["query_id"].n_unique()
         lacks = f", {everyone - queries:,} fewer than all" if queries < everyone else ""
         say(

@@ -62,14 +62,14 @@ def print_csv(rows: Rows) -> None:
 
 def style_of(format: str | None, as_json: bool, as_csv: bool) -> str:
     """How to print it: a table unless told; --json and --csv are short for a format."""
-    asked = {"json": "--json"} if as_json else {}
+    styles = {"json": "--json"} if as_json else {}
     if as_csv:
-        asked["csv"] = "--csv"
+        styles["csv"] = "--csv"
     if format is not None:
-        asked.setdefault(format, f"--format {format}")
-    if len(asked) > 1:
-        raise CitebedError(f"{' and '.join(asked.values())} were given. Choose one.")
-    return next(iter(asked), "table")
+        styles.setdefault(format, f"--format {format}")
+    if len(styles) > 1:
+        raise CitebedError(f"{' and '.join(styles.values())} were given. Choose one.")
+    return next(iter(styles), "table")
 
 
 def say_all(lines: Iterable[str], style: str) -> None:

@@ -34,9 +34,9 @@ def check_pair(pair: Sequence[str] | None) -> None:
         raise CitebedError(f"{OPTION} names '{pair[0]}' twice; a pair is two runs.")
 
 
-def _named(word: str, given: Sequence[str], at: int) -> list[str]:
+def _named(word: str, words: Sequence[str], at: int) -> list[str]:
     """What stands behind the option: two runs, or the first of them."""
-    runs, after = _parted(word, given), next(iter(given[at + 1 :]), "--")
+    runs, after = _parted(word, words), next(iter(words[at + 1 :]), "--")
     if len(runs) == 1 and after.startswith("--"):
         raise CitebedError(
             f"{OPTION} takes two runs, {OPTION} A B or {OPTION} A,B; found '{word}'."
@@ -44,8 +44,8 @@ def _named(word: str, given: Sequence[str], at: int) -> list[str]:
     return runs
 
 
-def _parted(word: str, given: Sequence[str]) -> list[str]:
+def _parted(word: str, words: Sequence[str]) -> list[str]:
     parts = [part.strip() for part in word.split(",")]
-    names = [Path(each).name for each in given]
+    names = [Path(each).name for each in words]
     whole = names.count(Path(word).name) > 1 or any(x.startswith(f"{word}.") for x in names)
     return parts if len(parts) == 2 and all(parts) and not whole else [word]

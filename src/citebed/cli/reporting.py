@@ -102,11 +102,11 @@ def report(
     _say(study, output, figures, drawn)
 
 
-def _baseline(given: str | None, runs: Sequence[Path], correct: str) -> str | None:
+def _baseline(baseline: str | None, runs: Sequence[Path], correct: str) -> str | None:
     """The baseline's name, the first run's unless given; none for tests of all pairs."""
-    if given is None and correct == "tukey":
+    if baseline is None and correct == "tukey":
         return None
-    return options.run_named(given or str(runs[0]), runs)
+    return options.run_named(baseline or str(runs[0]), runs)
 
 
 def _draw(study: Study, folder: Path) -> int:

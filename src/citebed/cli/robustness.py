@@ -84,35 +84,35 @@ def robustness(
         seed=seed,
         perturbation=perturbation,
     )
-    found = study.simulate(measures or study.MEASURES, options)
+    simulated = study.simulate(measures or study.MEASURES, options)
     if plot is not None:
-        draw_robustness(found, plot)
-    summed = study.robustness(found)
+        draw_robustness(simulated, plot)
+    summed = study.robustness(simulated)
     if style in ("json", "csv"):
-        rows = [each.row() for each in summed] if part == "measures" else found.rows()
+        rows = [each.row() for each in summed] if part == "measures" else simulated.rows()
         print_rows(rows, style)
     else:
-        _print_table(found, summed, part, style)
-    _say(found, summed if part is None else (), plot, err=style != "table")
+        _print_table(simulated, summed, part, style)
+    _say(simulated, summed if part is None else (), plot, err=style != "table")
 
 
 def _print_table(
-    found: Simulation, summed: Sequence[Robustness], part: Part | None, style: str
+    simulated: Simulation, summed: Sequence[Robustness], part: Part | None, style: str
 ) -> None:
     from citebed.report.robustness.table import MEASURES, means_table
     from citebed.report.tables import table_of
 
-    table = means_table(found) if part == "means" else table_of(MEASURES, summed)
+    table = means_table(simulated) if part == "means" else table_of(MEASURES, summed)
     typer.echo(table.written(style), nl=style == "table")
 
 
-def _say(found: Simulation, summed: Sequence[Robustness], plot: Path | None, err: bool) -> None:
+def _say(simulated: Simulation, summed: Sequence[Robustness], plot: Path | None, err: bool) -> None:
     from citebed.report.robustness.table import move_sentence, study_sentence, verdict_lines
 
     lines = []
     if summed and not err:
         lines += [*map(move_sentence, summed), "", *verdict_lines(summed), ""]
-    lines.append(study_sentence(found))
+    lines.append(study_sentence(simulated))
     if plot is not None:
         lines.append(f"Drawn: {printable(plot)}")
     for line in lines:

@@ -79,10 +79,10 @@ class Held:
         if folder is None:
             return False
         try:
-            found = os.stat(part, dir_fd=folder, follow_symlinks=False)
+            status = os.stat(part, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return False
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise Misplaced(f"'{printable(name)}' is not a plain file")
         return True
 
@@ -127,10 +127,10 @@ def seal(content: str) -> str:
     return hmac.new(own_secret(), content.encode(), hashlib.sha256).hexdigest()
 
 
-def is_sealed(content: str, found: object) -> bool:
+def is_sealed(content: str, claimed: object) -> bool:
     """Whether a seal is this user's, of this content."""
-    return isinstance(found, str) and hmac.compare_digest(
-        seal(content).encode(), found.encode("utf-8", "replace")
+    return isinstance(claimed, str) and hmac.compare_digest(
+        seal(content).encode(), claimed.encode("utf-8", "replace")
     )
 
 

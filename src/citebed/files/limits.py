@@ -30,12 +30,12 @@ _SIZE = re.compile(r"(\d{1,15})\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 def limit(default: int) -> int:
     """The limit that holds: ``default``, or what the user raised it to."""
-    given = os.environ.get(VARIABLE, "").strip()
-    if not given:
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
         return default
-    match = _SIZE.fullmatch(given)
+    match = _SIZE.fullmatch(text)
     if match is None:
-        raise CitebedError(f"{VARIABLE} is '{given}'; expected a number of bytes, like 20G.")
+        raise CitebedError(f"{VARIABLE} is '{text}'; expected a number of bytes, like 20G.")
     return max(default, int(match[1]) * _UNITS[match[2].upper()])
 
 

@@ -39,9 +39,9 @@ def names_folder(text: str | Path) -> bool:
 
 
 def _of_user(variable: str, otherwise: str) -> Path:
-    given = Path(os.environ.get(variable, ""))
-    if given.is_absolute():  # by the rule of the XDG folders a relative path is as good as none
-        return given / "citebed"
+    folder = Path(os.environ.get(variable, ""))
+    if folder.is_absolute():  # by the rule of the XDG folders a relative path is as good as none
+        return folder / "citebed"
     try:
         return Path.home() / otherwise / "citebed"
     except RuntimeError:

@@ -161,17 +161,18 @@ def is_at_hand(path: Path) -> bool:
 def _checked(path: Path) -> os.stat_result:
     """What the system says of a path that is to be read; folders and devices are refused."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         raise CitebedError(f"no such file: {printable(path)}") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise CitebedError(f"cannot read {printable(path)}: {reason}") from None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise CitebedError(f"{printable(path)} is a folder; give the file itself.")
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode)) and not _is_terminal(path):
+    mode = status.st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or _is_terminal(path)):
         raise CitebedError(f"{printable(path)} is a device; give a file or a pipe.")
-    return found
+    return status
 
 
 def _is_terminal(path: Path) -> bool:

@@ -54,10 +54,10 @@ def reading_told(path: Path) -> Iterator[None]:
     except (CitebedError, FileNotFoundError):
         raise
     except BaseException as error:  # those in panics too
-        found = system_error(error)
-        if found is None or found.errno in (None, errno.EINVAL):
+        cause = system_error(error)
+        if cause is None or cause.errno in (None, errno.EINVAL):
             raise
-        raise CitebedError(f"cannot read {printable(path)}: {found.strerror}") from error
+        raise CitebedError(f"cannot read {printable(path)}: {cause.strerror}") from error
 
 
 def open_told(path: Path) -> io.BufferedReader:

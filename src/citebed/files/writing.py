@@ -232,10 +232,10 @@ def told(place: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        found = system_error(error)
-        if found is None:
+        cause = system_error(error)
+        if cause is None:
             raise
-        raise CitebedError(f"cannot write {printable(place)}: {why_not(found)}") from error
+        raise CitebedError(f"cannot write {printable(place)}: {why_not(cause)}") from error
 
 
 # --- drafts ---------------------------------------------------------------------------------

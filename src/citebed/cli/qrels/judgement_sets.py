@@ -58,9 +58,9 @@ def sample(
     from citebed.evaluation.judgements.labels import read_labelled
     from citebed.evaluation.judgements.sets import sample as draw
 
-    given = read_labelled(qrels)
-    kept = draw(given, share, seed, by)
-    _store(out, given, kept, {"tool": "qrels sample", "share": share, "by": by, "seed": seed})
+    before = read_labelled(qrels)
+    after = draw(before, share, seed, by)
+    _store(out, before, after, {"tool": "qrels sample", "share": share, "by": by, "seed": seed})
 
 
 @qrels.command()
@@ -100,23 +100,23 @@ def subset(
 
     if (depth is None) != (not runs):
         raise CitebedError("--depth and runs belong together: give both, or neither.")
-    if all(given is None for given in (queries, documents, min_relevance, depth, sources)):
+    if all(each is None for each in (queries, documents, min_relevance, depth, sources)):
         raise CitebedError(
             "say what to keep: --queries, --documents, --source, --min-relevance or --depth."
         )
-    given = read_labelled(qrels)
+    before = read_labelled(qrels)
     named, wanted = _ids(queries), _ids(documents)
-    kept = judgement_sets.subset(
-        given, queries=named, documents=wanted, min_relevance=min_relevance, sources=sources
+    after = judgement_sets.subset(
+        before, queries=named, documents=wanted, min_relevance=min_relevance, sources=sources
     )
     if depth is not None:
-        kept = judgement_sets.pooled(kept, (read_run(path) for path in runs or ()), depth)
-    _say_unknown("query", named, given.table["query_id"])
-    _say_unknown("document", wanted, given.table["doc_id"])
+        after = judgement_sets.pooled(after, (read_run(path) for path in runs or ()), depth)
+    _say_unknown("query", named, before.table["query_id"])
+    _say_unknown("document", wanted, before.table["doc_id"])
     facts: dict[str, Any] = {"tool": "qrels subset", "min_relevance": min_relevance}
     facts |= {"depth": depth, "sources": sources}
     others = [path for path in (queries, documents, *(runs or ())) if path is not None]
-    _store(out, given, kept, facts, others)
+    _store(out, before, after, facts, others)
 
 
 def _ids(path: Path | None) -> list[str] | None:
@@ -124,10 +124,10 @@ def _ids(path: Path | None) -> list[str] | None:
         return None
     from citebed.files.reading import data_lines
 
-    found = [line.split(maxsplit=1)[0] for _, line in data_lines(path)]
-    if not found or found[0].startswith(("{", "[", "<")):
+    ids = [line.split(maxsplit=1)[0] for _, line in data_lines(path)]
+    if not ids or ids[0].startswith(("{", "[", "<")):
         raise FormatError(path, 1, "expected an id a line.")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(ids))
 
 
 def _say_unknown(what: str, named: list[str] | None, known: pl.Series) -> None:
@@ -159,14 +159,14 @@ def difference(
     from citebed.evaluation.judgements.labels import read_labelled
     from citebed.evaluation.judgements.sets import difference as less
 
-    given = read_labelled(qrels)
-    found = less(given, *others)
-    facts = {"tool": "qrels difference", "shared": found.shared, "changed": found.changed}
-    _store(out, given, found.qrels, facts, others)
-    if found.changed:
+    before = read_labelled(qrels)
+    rest = less(before, *others)
+    facts = {"tool": "qrels difference", "shared": rest.shared, "changed": rest.changed}
+    _store(out, before, rest.qrels, facts, others)
+    if rest.changed:
         say(
-            f"note: {found.changed:,} of the {count(found.shared, 'judgement')} dropped "
-            f"{'has' if found.changed == 1 else 'have'} another grade there"
+            f"note: {rest.changed:,} of the {count(rest.shared, 'judgement')} dropped "
+            f"{'has' if rest.changed == 1 else 'have'} another grade there"
         )
 
 
@@ -202,24 +202,24 @@ def merge(
 
     style, maps = style_of(None, as_json, as_csv), _maps(grades or [])
     sets = read_labelled_sets(files)
-    found = judgement_sets.merge(sets, rule, maps)
-    facts = {"tool": "qrels merge", "rule": rule, "map": maps, "conflicts": found.conflicts.height}
-    _write(out, found.qrels, facts, files)
-    _list_conflicts(found, style)
+    merged = judgement_sets.merge(sets, rule, maps)
+    facts = {"tool": "qrels merge", "rule": rule, "map": maps, "conflicts": merged.conflicts.height}
+    _write(out, merged.qrels, facts, files)
+    _list_conflicts(merged, style)
     for one in sets:
         say(f"read {_amount(one)} from {_name(one)}")
     say(f"rule {rule}: {judgement_sets.RULES[rule][0]}")
     say(
-        f"{count(found.pairs, 'pair')} of query and document, {found.shared:,} judged by more "
-        f"than one set, {found.conflicts.height:,} with conflicting grades, "
-        f"{found.left_out:,} left out"
+        f"{count(merged.pairs, 'pair')} of query and document, {merged.shared:,} judged by more "
+        f"than one set, {merged.conflicts.height:,} with conflicting grades, "
+        f"{merged.left_out:,} left out"
     )
-    say(f"wrote {_amount(found.qrels)} to {printable(out)}")
+    say(f"wrote {_amount(merged.qrels)} to {printable(out)}")
 
 
-def _maps(given: list[str]) -> dict[str, dict[int, int]]:
+def _maps(texts: list[str]) -> dict[str, dict[int, int]]:
     maps: dict[str, dict[int, int]] = {}
-    for text in given:
+    for text in texts:
         name, colon, pairs = text.rpartition(":")
         try:
             halves = [pair.split("=") for pair in pairs.split(",")]
@@ -239,18 +239,18 @@ def _maps(given: list[str]) -> dict[str, dict[int, int]]:
     return maps
 
 
-def _list_conflicts(found: Merged, style: str) -> None:
+def _list_conflicts(merged: Merged, style: str) -> None:
     if style != "table":
-        print_rows(found.conflicts.to_dicts(), style)
+        print_rows(merged.conflicts.to_dicts(), style)
         return
-    if not found.conflicts.height:
+    if not merged.conflicts.height:
         return
     from citebed.report.tables import frame_table
 
-    shown = frame_table(found.conflicts.head(LISTED), none="-", left=[0])
+    shown = frame_table(merged.conflicts.head(LISTED), none="-", left=[0])
     typer.echo(shown.text(), nl=False)
-    if found.conflicts.height > LISTED:
-        more = count(found.conflicts.height - LISTED, "more conflict")
+    if merged.conflicts.height > LISTED:
+        more = count(merged.conflicts.height - LISTED, "more conflict")
         say(f"… and {more}; --csv prints all")
 
 
@@ -294,32 +294,32 @@ def expand(
     from citebed.runs.reading import read_qrels
 
     how = cocitation.Expansion(at_least=at_least, grade=grade, rel=rel)
-    given = read_qrels(qrels)
+    judged = read_qrels(qrels)
     if cocited.is_dir():
-        source = _in_collection(given, rel, cocited, queries, not_own_paper)
+        source = _in_collection(judged, rel, cocited, queries, not_own_paper)
     elif not_own_paper or queries:
         raise CitebedError("--not-own-paper and --queries need a collection in --cocited.")
     else:
         source = cocitation.from_file(cocited)
-    found = cocitation.expand(given, source.pairs, how, own=source.own, barred=source.barred)
+    proposed = cocitation.expand(judged, source.pairs, how, own=source.own, barred=source.barred)
     facts = {
         "tool": "qrels expand", "label": label, **vars(how),
         "not_own_paper": not_own_paper, "cocitations": source.what,
     }  # fmt: skip
-    _write(out, found.qrels, facts, [qrels, cocited], label)
-    say(f"read {_amount(given)} from {_name(given)}; {found.seeds:,} of them relevant")
+    _write(out, proposed.qrels, facts, [qrels, cocited], label)
+    say(f"read {_amount(judged)} from {_name(judged)}; {proposed.seeds:,} of them relevant")
     say(f"read {source.what} from {printable(cocited)}")
     say(
-        f"passed over {found.too_few:,} with fewer than {count(at_least, 'co-citation')}, "
-        f"{found.already_judged:,} judged already, {found.barred:,} that the query may not "
+        f"passed over {proposed.too_few:,} with fewer than {count(at_least, 'co-citation')}, "
+        f"{proposed.already_judged:,} judged already, {proposed.barred:,} that the query may not "
         "have"
     )
     to = printable(out)
-    say(f"wrote {_amount(found.qrels)}, grade {grade}, labelled '{label}', to {to}")
+    say(f"wrote {_amount(proposed.qrels)}, grade {grade}, labelled '{label}', to {to}")
 
 
 def _in_collection(
-    given: Qrels, rel: int, folder: Path, queries: str | None, not_own_paper: bool
+    judged: Qrels, rel: int, folder: Path, queries: str | None, not_own_paper: bool
 ) -> Cocitations:
     """Co-citations in a collection, for the queries named or those of its own judgements."""
     from citebed.collection import open_collection
@@ -327,29 +327,29 @@ def _in_collection(
     from citebed.retrieval.search.queries import read_queries
 
     collection = open_collection(folder)
-    assert given.source is not None
-    if queries is None and Path(realpath(given.source)).parent == Path(realpath(folder)) / "qrels":
-        queries = given.name if given.name in collection.query_sets else None
-    asked = None if queries is None else read_queries(collection, queries)
-    return from_collection(collection, given, asked, rel=rel, not_own_paper=not_own_paper)
+    assert judged.source is not None
+    if queries is None and Path(realpath(judged.source)).parent == Path(realpath(folder)) / "qrels":
+        queries = judged.name if judged.name in collection.query_sets else None
+    wanted = None if queries is None else read_queries(collection, queries)
+    return from_collection(collection, judged, wanted, rel=rel, not_own_paper=not_own_paper)
 
 
 # --- writing ----------------------------------------------------------------------------------
 
 
 def _store(
-    out: Path, given: Qrels, kept: Qrels, facts: dict[str, Any], others: list[Path] | None = None
+    out: Path, before: Qrels, after: Qrels, facts: dict[str, Any], others: list[Path] | None = None
 ) -> None:
     """Write what was kept, and say what became of the rest."""
-    assert given.source is not None
-    _write(out, kept, facts, [given.source, *(others or ())])
-    before, after = (one.table["query_id"].n_unique() for one in (given, kept))
-    say(f"read {_amount(given)} from {_name(given)}")
+    assert before.source is not None
+    _write(out, after, facts, [before.source, *(others or ())])
+    had, has = (one.table["query_id"].n_unique() for one in (before, after))
+    say(f"read {_amount(before)} from {_name(before)}")
     say(
-        f"dropped {count(given.table.height - kept.table.height, 'judgement')}, and "
-        f"{count(before - after, 'query')} with all of theirs"
+        f"dropped {count(before.table.height - after.table.height, 'judgement')}, and "
+        f"{count(had - has, 'query')} with all of theirs"
     )
-    say(f"wrote {_amount(kept)} to {printable(out)}")
+    say(f"wrote {_amount(after)} to {printable(out)}")
 
 
 def _write(

@@ -45,26 +45,26 @@ def stats(
 
     style = style_of(None, as_json, as_csv)
     read = read_labelled_sets(files)
-    found = [
+    statistics = [
         describe(one, rel, _documents(documents, path))
         for path, one in zip(files, read, strict=True)
     ]
     for note in (note for one in read for note in one.notes):
         typer.echo(f"note: {note}", err=True)
     if style != "table":
-        print_rows([row for one in found for row in one.rows()], style)
+        print_rows([row for one in statistics for row in one.rows()], style)
         return
-    typer.echo(_figures_table(found).text(), nl=False)
-    if any(one.sources for one in found):
-        typer.echo("\n" + _sources_table(found).text(), nl=False)
+    typer.echo(_figures_table(statistics).text(), nl=False)
+    if any(one.sources for one in statistics):
+        typer.echo("\n" + _sources_table(statistics).text(), nl=False)
 
 
-def _documents(given: str | None, qrels: Path) -> int | None:
+def _documents(text: str | None, qrels: Path) -> int | None:
     """How many documents there are to search; ``None`` where nobody says."""
-    if given is not None and given.strip().replace(",", "").isdecimal():
-        return int(given.replace(",", ""))
-    folder = Path(given) if given is not None else qrels.absolute().parent.parent
-    if given is None and (qrels.parent.name != "qrels" or not (folder / "citebed.toml").is_file()):
+    if text is not None and text.strip().replace(",", "").isdecimal():
+        return int(text.replace(",", ""))
+    folder = Path(text) if text is not None else qrels.absolute().parent.parent
+    if text is None and (qrels.parent.name != "qrels" or not (folder / "citebed.toml").is_file()):
         return None
     if not folder.is_dir():
         raise CitebedError(
@@ -78,22 +78,22 @@ def _documents(given: str | None, qrels: Path) -> int | None:
     return int(open_collection(folder).scan_documents().select(pl.len()).collect().item())
 
 
-def _figures_table(found: Sequence[JudgementStatistics]) -> Table:
+def _figures_table(statistics: Sequence[JudgementStatistics]) -> Table:
     """Figures down, sets across."""
     from citebed.report.tables import text_table
 
-    by_source = {f"{source}:" for one in found for source in one.sources}
-    values = [{row["figure"]: row["value"] for row in one.rows()} for one in found]
+    by_source = {f"{source}:" for one in statistics for source in one.sources}
+    values = [{row["figure"]: row["value"] for row in one.rows()} for one in statistics]
     figures = [
         name
         for name in dict.fromkeys(name for each in values for name in each)
         if not any(name.startswith(source) for source in by_source)
     ]
     rows = [[name, *(_number(value.get(name)) for value in values)] for name in figures]
-    return text_table(["", *(one.name for one in found)], rows)
+    return text_table(["", *(one.name for one in statistics)], rows)
 
 
-def _sources_table(found: Sequence[JudgementStatistics]) -> Table:
+def _sources_table(statistics: Sequence[JudgementStatistics]) -> Table:
     """Sources down, as in the paper's Table 3: means a query."""
     from citebed.report.tables import text_table
 
@@ -104,7 +104,7 @@ def _sources_table(found: Sequence[JudgementStatistics]) -> Table:
             source,
             *(f"{value:.2f}" for value in tally.per_query(one.queries).values()),
         ]
-        for one in found
+        for one in statistics
         for source, tally in {"all": one.total, **one.sources}.items()
         if one.sources
     ]

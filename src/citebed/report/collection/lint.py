@@ -21,30 +21,30 @@ _WIDTH = 88
 class Findings(Shown, Sequence[Finding]):
     """What each check found, in the order of the checks; prints as the command does."""
 
-    found: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
 
     @overload
     def __getitem__(self, at: int) -> Finding: ...
     @overload
     def __getitem__(self, at: slice) -> tuple[Finding, ...]: ...
     def __getitem__(self, at: int | slice) -> Finding | tuple[Finding, ...]:
-        return self.found[at]
+        return self.findings[at]
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.findings)
 
     def __repr__(self) -> str:
-        return lint_text(self.found).rstrip("\n")
+        return lint_text(self.findings).rstrip("\n")
 
     @property
     def has_errors(self) -> bool:
         """Whether a check of severity ``error`` found something."""
-        return any(each.count and each.check.severity == "error" for each in self.found)
+        return any(each.count and each.check.severity == "error" for each in self.findings)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Flat rows, as ``--json`` prints them."""
-        return lint_rows(self.found)
+        return lint_rows(self.findings)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -82,16 +82,16 @@ def lint_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 
 def lint_text(findings: Sequence[Finding]) -> str:
     """The findings in order of severity, each with examples and how to mend it."""
-    found = [finding for finding in findings if finding.count]
+    hits = [finding for finding in findings if finding.count]
     blocks = [
         _block(finding)
         for severity in ("error", "warning", "note")
-        for finding in found
+        for finding in hits
         if finding.check.severity == severity
     ]
     passed = [finding.check.name for finding in findings if not finding.count]
     counts = ", ".join(
-        f"{sum(f.check.severity == severity for f in found)} {severity}s"
+        f"{sum(f.check.severity == severity for f in hits)} {severity}s"
         for severity in ("error", "warning", "note")
     )
     blocks.append(f"{len(findings)} checks: {counts}, {len(passed)} passed")

@@ -45,10 +45,10 @@ class CollectionStats(Shown):
 
 def collection_stats(collection: Collection) -> CollectionStats:
     """Count what is in a collection and in its index."""
-    found = statistics(collection)
+    counted = statistics(collection)
     if not (collection.folder / FOLDER / DESCRIPTION).exists():
-        return CollectionStats(found)
+        return CollectionStats(counted)
     try:
-        return CollectionStats(found, index_statistics(open_index(collection)))
+        return CollectionStats(counted, index_statistics(open_index(collection)))
     except DamagedIndex as error:
-        return CollectionStats(found, notes=(str(error),))
+        return CollectionStats(counted, notes=(str(error),))

@@ -62,7 +62,7 @@ def statistics_tables(
         _documents(statistics),
         _references(references) if references else None,
         _venues(statistics) if statistics.documents.venues else None,
-        *(_given(given) for given in statistics.query_sets),
+        *(_query_set(each) for each in statistics.query_sets),
         _import(statistics),
         index_table(index) if index else None,
     ]
@@ -140,7 +140,7 @@ def _header(statistics: CollectionStatistics) -> RichTable:
         parts.append((statistics.references.papers, "citing paper"))
     line = [counted(*part) for part in parts]
     queries = sum(p.usable.count for p in statistics.passages)
-    queries += sum(given.queries for given in statistics.query_sets)
+    queries += sum(each.queries for each in statistics.query_sets)
     line.append(counted(queries, "query"))
     header = RichTable.grid(padding=(0, 2))
     header.add_row(Text(statistics.name, style="bold"), Text(", ".join(line)))
@@ -212,30 +212,30 @@ def _venues(statistics: CollectionStatistics) -> Table:
     return _table(title, _SHARES, _count_rows(documents.venues, documents.count))
 
 
-def _given(given: GivenSet) -> Table:
-    share = _share(given.relevant, given.judged)
+def _query_set(judged: GivenSet) -> Table:
+    share = _share(judged.relevant, judged.judged)
     rows = [
-        _row("Queries", given.queries),
-        _row("judged", given.judged_queries, indent=2),
-        _row("Judged pairs", given.judged),
-        _row("relevant", given.relevant, *_spread_cells(given.per_query), share, indent=2),
+        _row("Queries", judged.queries),
+        _row("judged", judged.judged_queries, indent=2),
+        _row("Judged pairs", judged.judged),
+        _row("relevant", judged.relevant, *_spread_cells(judged.per_query), share, indent=2),
         *(
-            _row(f"grade {grade}", count, "", "", "", _share(count, given.judged), indent=2)
-            for grade, count in given.grades
+            _row(f"grade {grade}", count, "", "", "", _share(count, judged.judged), indent=2)
+            for grade, count in judged.grades
         ),
     ]
-    return _table(f"Query set {given.name}", _SPREADS, rows)
+    return _table(f"Query set {judged.name}", _SPREADS, rows)
 
 
 def _import(statistics: CollectionStatistics) -> Table:
     made = statistics.imported
-    kept = ("kept as documents", statistics.documents.count), ("merged into another", made.merged)
+    used = ("kept as documents", statistics.documents.count), ("merged into another", made.merged)
     aside = tuple((f"left out: {reason}", count) for reason, count in made.set_aside)
     rows = [
         _row("Files", made.files),
         *_count_rows(made.formats, made.files, indent=2),
         _row("Bibliographic records", made.records),
-        *_count_rows((*kept, *aside), made.records, indent=2),
+        *_count_rows((*used, *aside), made.records, indent=2),
         *(_row(f"Problems: {kind}", count) for kind, count in made.problems),
     ]
     return _table("Import", _SHARES, rows)
@@ -244,14 +244,17 @@ def _import(statistics: CollectionStatistics) -> Table:
 # --- its index ---
 
 
-def index_table(found: IndexStatistics) -> Table:
+def index_table(statistics: IndexStatistics) -> Table:
     """The index: each field, and all of the documents' own text."""
-    state = "" if found.current else ", the collection has changed since"
-    title = f"Index ({found.analyser}, {found.bytes / 1e6:.1f} MB{state})"
+    state = "" if statistics.current else ", the collection has changed since"
+    title = f"Index ({statistics.analyser}, {statistics.bytes / 1e6:.1f} MB{state})"
     heads = ["documents", "tokens", "unique terms", f"in > {FREQUENT:,} documents"]
-    label = "all but citing" if any(f.name == "citing" for f in found.fields) else "all"
+    label = "all but citing" if any(f.name == "citing" for f in statistics.fields) else "all"
     rows = [
-        *(_row(field.name, field.documents, field.tokens, field.terms) for field in found.fields),
-        _row(label, found.documents, found.tokens, found.terms, found.frequent),
+        *(
+            _row(field.name, field.documents, field.tokens, field.terms)
+            for field in statistics.fields
+        ),
+        _row(label, statistics.documents, statistics.tokens, statistics.terms, statistics.frequent),
     ]
     return _table(title, heads, rows, corner="field")
