@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
-
-from citebed.collection.building.merging import Place, Title, place_groups, titles_agree
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any, NamedTuple
 
 Record = dict[str, Any]
 
@@ -19,10 +17,10 @@ def family(record: Record) -> str:
     return plain(record["authors"][0].split(",")[0]) if record["authors"] else ""
 
 
-def groups(records: Sequence[Record]) -> list[list[int]]:
-    """The rows of each document."""
+def groups(records: Sequence[Record], one_paper: Collection[str]) -> list[list[int]]:
+    """The rows of each document; ``one_paper`` are titles of one paper that differ in letters."""
     names: list[Hashable] = [None] * len(records)
-    dois = _dois(records)
+    dois = _dois(records, one_paper)
     same = _told_by_place(records, _told_by_file(records, _same(records)))
     arxiv = [(r["arxiv"], family(r)) if r["arxiv"] else None for r in records]
     numbers = [own or _first(arxiv, row, same) for row, own in enumerate(arxiv)]
@@ -42,34 +40,15 @@ def _first(values: Sequence[Any], row: int, same: Sequence[Hashable]) -> Any:
     return next((v for v, s in zip(values, same, strict=True) if v and s == same[row]), None)
 
 
-def _dois(records: Sequence[Record]) -> list[Hashable]:
-    """A record's DOI with the first title that agrees with its own, by way of others."""
+def _dois(records: Sequence[Record], one_paper: Collection[str]) -> list[Hashable]:
+    """A record's DOI with the first title that agrees with its own."""
+    titles = ["one paper" if r["title"] in one_paper else plain(r["title"]) for r in records]
     found: list[Hashable] = [None] * len(records)
-    for doi in {r["doi"] for r in records if r["doi"]}:
-        rows = [row for row, r in enumerate(records) if r["doi"] == doi]
-        titled = [row for row in rows if plain(records[row]["title"])]
-        parts = _components(
-            titled, lambda a, b: titles_agree(_title(records[a]), _title(records[b]))
-        )
-        for row in rows:
-            here = next((number for number, part in enumerate(parts) if row in part), None)
-            if here is None:
-                here = 0 if len(parts) <= 1 else -1 - row
-            found[row] = (doi, here)
+    for row, record in enumerate(records):
+        here = {t for t, r in zip(titles, records, strict=True) if t and r["doi"] == record["doi"]}
+        own: Hashable = titles[row] or (row if len(here) > 1 else "".join(here))
+        found[row] = (record["doi"], own) if record["doi"] else None
     return found
-
-
-def _title(record: Record) -> Title:
-    return Title(record["title"], plain(record["title"]))
-
-
-def _components(rows: Iterable[int], joined: Callable[[int, int], bool]) -> list[set[int]]:
-    parts: list[set[int]] = []
-    for row in rows:
-        near = [part for part in parts if any(joined(row, other) for other in part)]
-        parts = [part for part in parts if part not in near]
-        parts.append({row}.union(*near))
-    return parts
 
 
 def _same(records: Sequence[Record]) -> list[Hashable]:
@@ -132,16 +111,50 @@ def _told_by_place(records: Sequence[Record], same: list[Hashable]) -> list[Hash
     for name in set(same):
         rows = [row for row, other in enumerate(same) if other == name]
         distinct = list(dict.fromkeys(_place(records[row]) for row in rows))
-        parts = dict(zip(distinct, place_groups(distinct), strict=True))
+        parts = _places_apart(distinct)
         for row in rows:
             found[row] = (name, parts[_place(records[row])])
     return found
 
 
+class Place(NamedTuple):
+    """Where a record stands; the pages as all their numbers."""
+
+    venue: str | None
+    volume: str | None
+    issue: str | None
+    pages: frozenset[int]
+
+
 def _place(record: Record) -> Place:
     first, _, last = (record["pages"] or "").partition("–")
+    pages = range(int(first), int(last or first) + 1) if first else ()
     issue = record["number"] if any(c.isdigit() for c in record["number"] or "") else None
-    venue, volume, number = (
-        hash(plain(text)) if text else None for text in (record["venue"], record["volume"], issue)
-    )
-    return Place(venue, volume, number, int(first) if first else None, int(last) if last else None)
+    return Place(record["venue"], record["volume"], issue, frozenset(pages))
+
+
+def _are_apart(one: Place, other: Place) -> bool:
+    """No page in common, and the same venue or another venue, volume or issue; where pages are
+    not known, another issue of the same venue."""
+    others = [a is not None and b is not None and a != b for a, b in zip(one, other, strict=True)]
+    is_one_venue = one.venue is not None and one.venue == other.venue
+    if not one.pages or not other.pages:
+        return is_one_venue and others[2]
+    return not one.pages & other.pages and (is_one_venue or any(others[:3]))
+
+
+def _places_apart(places: Sequence[Place]) -> dict[Place, int]:
+    """A number for each place, those that say most first; which could be several is none of them.
+
+    Of pages, the first and the last are counted where they are not known, as two.
+    """
+    found: dict[Place, int] = {}
+
+    def unknown(place: Place) -> int:
+        return sum(part is None for part in place[:3]) + max(0, 2 - len(place.pages))
+
+    for place in sorted(places, key=unknown):
+        apart = {found[other] for other in found if _are_apart(place, other)}
+        fitting = sorted(set(found.values()) - apart)
+        found[place] = fitting[0] if len(fitting) == 1 else len(set(found.values()))
+    return found
