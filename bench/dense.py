@@ -41,7 +41,7 @@ searcher.search(searcher.query(sys.argv[2]), 10)
 """
 WITH_VECTORS = """
 from citebed.retrieval.dense.static_model import shipped_model
-index.vectors_of(shipped_model(), "static").scores(shipped_model().queries([sys.argv[2]]))
+index.vectors_of(shipped_model(), "static").similar(shipped_model().queries([sys.argv[2]]))
 """
 
 
@@ -83,8 +83,7 @@ def warm(folder: Path, rounds: int, clock: Clock) -> None:
         return searcher.search(searcher.query(text), BEST)
 
     def by_vectors(text: str) -> object:
-        scores = vectors.scores(model.queries([text]))[0]
-        return np.argpartition(-scores, BEST)[:BEST]
+        return vectors.similar(model.queries([text])).best(0, BEST)
 
     for prepared in (False, True):
         if prepared:

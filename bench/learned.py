@@ -25,9 +25,9 @@ import polars as pl
 import citebed
 from citebed.collection import open_collection
 from citebed.retrieval.index.index import open_index
+from citebed.retrieval.learned.features import SIGNALS
 from citebed.retrieval.learned.ranker import shipped_ranker
-from citebed.retrieval.learned.signals import SIGNALS
-from citebed.retrieval.running.asking import Asked
+from citebed.retrieval.query import Query
 from citebed.retrieval.running.runner import Runner
 from citebed.training.ranker import OF_CITING, OF_WORDS, Example, Examples, RankerSettings, figures
 
@@ -39,14 +39,14 @@ FACTORS = (0, 0.25, 0.4, 0.5, 0.6, 0.75, 1)
 _NONE = np.zeros(0, np.int64)
 
 
-class Query(NamedTuple):
+class Judged(NamedTuple):
     """A query's id, and what may answer it."""
 
     query_id: str
     example: Example
 
 
-Sets = dict[str, list[Query]]
+Sets = dict[str, list[Judged]]
 
 
 class Level(NamedTuple):
@@ -78,27 +78,27 @@ def levels() -> dict[str, Level]:
     }
 
 
-def weigh(runner: Runner, asked: Sequence[Asked], wanted: Sequence[Iterable[str]]) -> list[Query]:
+def weigh(
+    runner: Runner, queries: Sequence[Query], wanted: Sequence[Iterable[str]]
+) -> list[Judged]:
     """What may answer queries, of which it is known what is wanted."""
     signals, found = runner.ranks.signals, []
-    for start in range(0, len(asked), 64):
-        part = asked[start : start + 64]
-        questions = [replace(runner.question(one), cites=_NONE) for one in part]
+    for start in range(0, len(queries), 64):
+        part = [replace(query, cites=_NONE) for query in queries[start : start + 64]]
         first = runner.searcher.search_all(
-            [one.terms for one in part], 1000, excluded=[one.excluded for one in part]
+            [query.terms for query in part], 1000, excluded=[query.excluded for query in part]
         )
-        vectors = signals.embedded(questions)
-        rows = zip(part, questions, first, vectors, wanted[start:], strict=False)
-        for one, question, hits, some, right in rows:
-            weighed = signals.weigh(question, hits, some, 100)
+        rows = zip(part, first, signals.embedded(part), wanted[start:], strict=False)
+        for query, hits, vectors, right in rows:
+            features = signals.features(query, hits, vectors, 100)
             numbers = [runner.index.ids.find(name) for name in right]
-            cited = np.isin(weighed.docs, numbers)
-            example = Example(one.asker or "", weighed, cited, len(numbers), False)
-            found.append(Query(one.query_id, example))
+            cited = np.isin(features.docs, numbers)
+            example = Example(query.paper or "", features, cited, len(numbers), False)
+            found.append(Judged(query.query_id, example))
     return found
 
 
-def judged(runner: Runner, name: str) -> list[Query]:
+def judged(runner: Runner, name: str) -> list[Judged]:
     """The queries of a set."""
     table = runner.collection.qrels(name).table.filter(pl.col("relevance") > 0)
     right = dict(table.group_by("query_id").agg("doc_id").iter_rows())
@@ -106,40 +106,40 @@ def judged(runner: Runner, name: str) -> list[Query]:
         r for r in runner.collection.queries(name).iter_rows(named=True) if r["query_id"] in right
     ]
     asked = [
-        runner.asked(r["text"], r["query_id"], exclude=r["exclude"] or (), paper=r["paper_id"])
+        runner.query(r["text"], r["query_id"], exclude=r["exclude"] or (), paper=r["paper_id"])
         for r in rows
     ]
     return weigh(runner, asked, [right[row["query_id"]] for row in rows])
 
 
-def origins(runner: Runner) -> list[Query]:
+def origins(runner: Runner) -> list[Judged]:
     """Sentences of our own about ideas, and the papers that introduced them."""
     rows = [json.loads(line) for line in ORIGINS.read_text().splitlines()]
-    asked = [runner.asked(row["text"], str(at)) for at, row in enumerate(rows)]
+    asked = [runner.query(row["text"], str(at)) for at, row in enumerate(rows)]
     return weigh(runner, asked, [row["doc_ids"] for row in rows])
 
 
-def mean(queries: Iterable[Query], chosen: np.ndarray) -> tuple[float, float]:
-    rows = [figures(q.example, q.example.weighed.values @ chosen) for q in queries]
+def mean(queries: Iterable[Judged], chosen: np.ndarray) -> tuple[float, float]:
+    rows = [figures(q.example, q.example.features.values @ chosen) for q in queries]
     recall, gain = np.array(rows).mean(axis=0)
     return float(recall), float(gain)
 
 
-def hits(queries: Sequence[Query], chosen: np.ndarray) -> float:
+def hits(queries: Sequence[Judged], chosen: np.ndarray) -> float:
     return float(np.mean([_best(q.example, chosen).any() for q in queries]))
 
 
 def _best(example: Example, chosen: np.ndarray) -> np.ndarray:
-    order = np.argsort(-(example.weighed.values @ chosen), kind="stable")[:10]
+    order = np.argsort(-(example.features.values @ chosen), kind="stable")[:10]
     return example.right[order]
 
 
-def as_run(runner: Runner, queries: Sequence[Query], chosen: np.ndarray) -> pl.DataFrame:
+def as_run(runner: Runner, queries: Sequence[Judged], chosen: np.ndarray) -> pl.DataFrame:
     parts = []
     for query_id, example in queries:
-        scores = example.weighed.values @ chosen
+        scores = example.features.values @ chosen
         order = np.argsort(-scores, kind="stable")[:100]
-        names = [runner.index.ids[int(n)] for n in example.weighed.docs[order]]
+        names = [runner.index.ids[int(n)] for n in example.features.docs[order]]
         parts.append(pl.DataFrame({"query_id": query_id, "doc_id": names, "score": scores[order]}))
     return pl.concat(parts)
 
@@ -204,7 +204,7 @@ def ablation(sets: Sets) -> Iterable[str]:
         yield f"| {label} | {' | '.join(cells)} | {hits(sets['origins'], chosen):.3f} |"
 
 
-def choice(queries: Sequence[Query]) -> Iterable[str]:
+def choice(queries: Sequence[Judged]) -> Iterable[str]:
     """How much signals of citing count, chosen without the citing papers that are then asked."""
     full, shipped = levels()["with the encoder"].weights, RankerSettings().citing
     of_citing = np.array([name in OF_CITING for name in NAMES])
@@ -214,7 +214,7 @@ def choice(queries: Sequence[Query]) -> Iterable[str]:
     for factor in FACTORS:
         chosen = np.where(of_citing, factor / shipped, 1) * full
         scores[factor] = np.array(
-            [figures(query.example, query.example.weighed.values @ chosen) for query in queries]
+            [figures(query.example, query.example.features.values @ chosen) for query in queries]
         )
     yield "| papers left out | chosen | R@10 / nDCG@10 of those | with 0 | with 1 |"
     yield "|---|---|---|---|---|"
@@ -225,7 +225,7 @@ def choice(queries: Sequence[Query]) -> Iterable[str]:
         yield f"| {fold + 1} of 5 | {best} | {' | '.join(cells)} |"
 
 
-def groups_table(runner: Runner, both: dict[bool, list[Query]]) -> Iterable[str]:
+def groups_table(runner: Runner, both: dict[bool, list[Judged]]) -> Iterable[str]:
     """Recall@10 of cited papers by their age and by how often they are cited."""
     table = runner.collection.scan_documents().select("doc_id", "year").collect()
     years = dict(table.iter_rows())
@@ -239,9 +239,9 @@ def groups_table(runner: Runner, both: dict[bool, list[Query]]) -> Iterable[str]
         of = {False: without.example, True: example}
         tops = {n: set(_docs(of[has_encoder], w)) for n, (w, has_encoder) in chosen.items()}
         for place in np.flatnonzero(example.right):
-            number = int(example.weighed.docs[place])
+            number = int(example.features.docs[place])
             year = years.get(runner.index.ids[number]) or 0
-            times = round(float(np.expm1(example.weighed.values[place, cited])))
+            times = round(float(np.expm1(example.features.values[place, cited])))
             found = {n: number in top for n, top in tops.items()}
             rows.setdefault(_age(2020 - year), []).append(found)
             rows.setdefault(_times(times), []).append(found)
@@ -253,8 +253,8 @@ def groups_table(runner: Runner, both: dict[bool, list[Query]]) -> Iterable[str]
 
 
 def _docs(example: Example, chosen: np.ndarray) -> list[int]:
-    order = np.argsort(-(example.weighed.values @ chosen), kind="stable")[:10]
-    return example.weighed.docs[order].tolist()
+    order = np.argsort(-(example.features.values @ chosen), kind="stable")[:10]
+    return example.features.docs[order].tolist()
 
 
 def _age(years: int) -> str:
@@ -270,7 +270,7 @@ def _times(times: int) -> str:
 def _sets(examples: Examples) -> Sets:
     runner = examples.runner
     sets = {name: judged(runner, name) for name in SETS} | {"origins": origins(runner)}
-    contexts = [Query(str(at), each) for at, each in enumerate(examples.of("test"))]
+    contexts = [Judged(str(at), each) for at, each in enumerate(examples.of("test"))]
     return sets | {"contexts": contexts}
 
 

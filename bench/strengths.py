@@ -20,7 +20,6 @@ import random
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,12 +28,12 @@ from citebed.collection import import_sources, open_collection
 from citebed.report.tables import text_table
 from citebed.retrieval.index.building import build_index
 from citebed.retrieval.index.index import open_index
+from citebed.retrieval.learned.constants import Constants
+from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.pipeline import SEEN, pipeline_of
 from citebed.retrieval.recommending.recommender import DEFAULT_MODEL
-from citebed.retrieval.recommending.showing import Showing
-from citebed.retrieval.recommending.strength import CUTS, Cuts, Match
+from citebed.retrieval.recommending.silence import Match, Silence
 from citebed.retrieval.running.runner import Runner, RunOptions
-from citebed.text.sentences import split_sentences
 from citebed.training.folds import TEST, fold_of
 from common import shared_data, write_between
 
@@ -49,6 +48,7 @@ STRONG_RIGHT, FAIR_RIGHT = 0.5, 0.2
 fair ones, though half of the sentences have no right answer in the library."""
 CHANCES = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3)
 SHARES = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+USED = shipped_ranker().constants
 BESIDE = 10
 """Of what is cited beside a document, no more are followed: a library has more than one subject."""
 
@@ -163,39 +163,48 @@ def answered(field: Field, has: set[str], asked: Sequence[Question]) -> list[Ans
         build_index(folder)
         collection, index = open_collection(folder), open_index(folder)
         runner = Runner(collection, index, pipeline_of(DEFAULT_MODEL), RunOptions())
-        showing = Showing(runner)
-        assert showing.untold(EVERYDAY[0]), "a library this small tells no chances"
-        return [_answered(runner, showing, question) for question in asked]
+        silence = Silence(runner)
+        assert silence.untold(EVERYDAY[0]), "a library this small tells no chances"
+        return [_answered(runner, silence, question) for question in asked]
 
 
-def _answered(runner: Runner, showing: Showing, question: Question) -> Answered:
+def _answered(runner: Runner, silence: Silence, question: Question) -> Answered:
     """As recommending does: what is poor is silent, and a list has no tail."""
-    asked = runner.asked(question.text, exclude=[question.paper])
-    asked = replace(asked, sentences=split_sentences(asked.text))
-    (answer,) = runner.answers([asked], SEEN) if len(asked.terms.ids) else (None,)
-    if answer is None or showing.is_poor(asked.text, answer):
+    query = runner.query(question.text, exclude=[question.paper])
+    (result,) = runner.results([query], SEEN) if len(query.terms.ids) else (None,)
+    if result is None or silence.is_poor(result):
         return Answered(question.kind, [], [])
-    answer = showing.without_tail(asked.text, answer)
-    names = [runner.index.ids[number] for number in answer.hits.docs.tolist()]
+    result = silence.without_tail(result)
+    names = [runner.index.ids[number] for number in result.hits.docs.tolist()]
     right = [name in question.right for name in names]
-    return Answered(question.kind, showing.matches(asked, answer) if names else [], right)
+    return Answered(question.kind, silence.matches(result) if names else [], right)
 
 
 # --- cut-offs and tables ----------------------------------------------------------------------
 
 
-def chosen(found: Iterable[Answered]) -> Cuts:
+def chosen(found: Iterable[Answered]) -> Constants:
     """The cut-offs with which most right answers are called strong, and of the others fair, so that
     as many of those are right as must be."""
     pairs = [pair for each in found for pair in zip(each.matches, each.right, strict=True)]
     grid = list(product(CHANCES, SHARES))
     never = (2.0, 2.0)
-    strong = max(grid, key=lambda cut: _worth(pairs, Cuts(cut, never), "strong", STRONG_RIGHT))
-    fair = max(grid, key=lambda cut: _worth(pairs, Cuts(strong, cut), "fair", FAIR_RIGHT))
-    return Cuts(strong, fair)
+    strong = max(grid, key=lambda cut: _worth(pairs, cuts(cut, never), "strong", STRONG_RIGHT))
+    fair = max(grid, key=lambda cut: _worth(pairs, cuts(strong, cut), "fair", FAIR_RIGHT))
+    return cuts(strong, fair)
 
 
-def _worth(pairs: Sequence[tuple[Match, bool]], cuts: Cuts, strength: str, least: float) -> int:
+def cuts(strong: tuple[float, float], fair: tuple[float, float]) -> Constants:
+    """The constants with other cut-offs: probability and share of the words."""
+    return USED._replace(
+        strong_probability=strong[0], strong_held=strong[1],
+        fair_probability=fair[0], fair_held=fair[1],
+    )  # fmt: skip
+
+
+def _worth(
+    pairs: Sequence[tuple[Match, bool]], cuts: Constants, strength: str, least: float
+) -> int:
     right = [is_right for match, is_right in pairs if match.strength(cuts) == strength]
     return sum(right) if right and sum(right) >= least * len(right) else -1
 
@@ -205,7 +214,7 @@ def rows_of(name: str, found: Sequence[Answered]) -> Iterator[list[str]]:
     for kind in KINDS:
         own = [each for each in found if each.kind == kind]
         cells = [share(own, strength) for strength in STRENGTHS]
-        strong = sum("strong" in {m.strength() for m in each.matches} for each in own)
+        strong = sum("strong" in {m.strength(USED) for m in each.matches} for each in own)
         silent = sum(not each.matches for each in own)
         asked = f"{len(own):,}"
         yield [name, kind, asked, *cells, f"{strong / len(own):.1%}", f"{silent / len(own):.0%}"]
@@ -224,7 +233,7 @@ def right_of(found: Iterable[Answered], strength: str) -> list[bool]:
         is_right
         for each in found
         for match, is_right in zip(each.matches, each.right, strict=True)
-        if match.strength() == strength
+        if match.strength(USED) == strength
     ]
 
 
@@ -248,8 +257,8 @@ def main() -> None:
     life, machines = life_sciences(), computing()
     halves = [[s for s in life.sentences if fold_of(s.paper) % 2 == half] for half in (0, 1)]
     unseen = [each for each in machines.sentences if fold_of(each.paper) == TEST]
-    cuts = chosen(of_libraries(life, halves[0], unseen, "chosen"))
-    print(f"chosen: {cuts}{'' if cuts == CUTS else f', NOT those in use: {CUTS}'}\n")
+    best = chosen(of_libraries(life, halves[0], unseen, "chosen"))
+    print(f"chosen: {best}{'' if best == USED else f', NOT those in use: {USED}'}\n")
     groups = {
         "life sciences": of_libraries(life, halves[1], unseen, "told"),
         "computer science": of_libraries(machines, unseen, halves[1], "computing"),
@@ -267,8 +276,8 @@ def main() -> None:
 
 
 def _by_words(each: Answered) -> Answered:
-    """The same as if no chance were known."""
-    return each._replace(matches=[match._replace(chance=None) for match in each.matches])
+    """The same as if no probability were known."""
+    return each._replace(matches=[match._replace(probability=None) for match in each.matches])
 
 
 if __name__ == "__main__":

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from citebed.collection.exporting import ExportReport
+    from citebed.drafts import DraftLike
     from citebed.report.collection.lint import Findings
     from citebed.report.collection.stats import CollectionStats
     from citebed.retrieval.pipeline import Pipeline
-    from citebed.retrieval.recommending.questions import Given
     from citebed.retrieval.recommending.recommendations import Recommendations
 
 _FIELDS = str(RunOptions.fields)
@@ -123,7 +123,7 @@ class Workbench(Collection):
 
     def recommend(
         self,
-        texts: Given | Sequence[Given],
+        texts: DraftLike | Sequence[DraftLike],
         k: int | None = None,
         *,
         model: str | Pipeline = DEFAULT_MODEL,

@@ -92,6 +92,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--checkpoint-minutes": ("1", "!-1"),
     "--questions": ("10", "!3"),
     "--least": ("0", "0.2", "!2", "!nan"),
+    "--min-probability": ("0", "0.2", "!2", "!nan"),
     "--draw": ("!no",),
     "--encoder": ("!nowhere", "!c"),
     "--teams-file": ("@teams",),

@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from citebed.collection.building.merging import Title, titles_agree
-from citebed.retrieval.learned.signals import Signals
-from citebed.retrieval.recommending.foreign import Languages
+from citebed.retrieval.learned.features import Signals
+from citebed.retrieval.learned.ranker import shipped_ranker
+from citebed.retrieval.recommending.languages import Languages
 
 ENGLISH = "We show that our models can be learned from the texts which have been collected here."
 
@@ -61,6 +62,7 @@ def test_authors_are_looked_for_in_fifty_documents_or_one_of_a_hundred(
         return SimpleNamespace(of_other_works=lambda among: np.full(documents, among.sum()))
 
     records = SimpleNamespace(authorship=authorship)
-    signals: Any = SimpleNamespace(index=SimpleNamespace(ids=range(documents), records=records))
+    index = SimpleNamespace(ids=range(documents), records=records)
+    signals: Any = SimpleNamespace(index=index, constants=shipped_ranker().constants)
     found = Signals._peers(signals, np.arange(documents), np.arange(documents) / documents)
     assert found == pytest.approx(np.log1p(fitting))

@@ -246,12 +246,15 @@ def recommend(
     before: Annotated[
         str | None, typer.Option(help="Nothing later than this date, e.g. 2019 or 2019-07-31.")
     ] = None,
-    least: Annotated[
+    min_probability: Annotated[
         float | None,
         typer.Option(
-            min=0.0, max=1.0, help="Only what is right with this chance; 0 shows the best there is."
+            min=0.0,
+            max=1.0,
+            help="Only what is right with this probability; 0 shows the best there is.",
         ),
     ] = None,
+    least: Annotated[float | None, typer.Option(min=0.0, max=1.0, hidden=True)] = None,
     keep_cited: Annotated[
         bool, typer.Option("--keep-cited", help="Also show what the text cites already.")
     ] = False,
@@ -301,6 +304,9 @@ def recommend(
         check_page(html, {os.path.realpath(text)})
         if shown != "text":
             raise typer.BadParameter("--html writes a page: leave out the other form.")
+    if least is not None:
+        _note(["--least is now --min-probability"])
+        min_probability = least if min_probability is None else min_probability
     opened, its_index = _open(collection, quiet=False)
     if before is not None:
         checked_date(before)
@@ -309,8 +315,9 @@ def recommend(
     pipeline = pipeline_of(model)
     with progress_bar(quiet=not isinstance(pipeline.stage, Stage), unit="texts") as progress:
         found = Recommender(opened, its_index, pipeline, fields, progress=progress).recommend_for(
-            draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine, least=least
-        )
+            draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine,
+            min_probability=min_probability,
+        )  # fmt: skip
     added = None if append is None else found.append_to(append, full=full)
     if html is None:
         _print(found, shown, full)
@@ -349,15 +356,15 @@ def _form(named: str | None, flags: dict[str, bool]) -> str:
 def _draft_to_ask(text: str) -> tuple[Draft, str]:
     """The text that was given, the file that it names or standard input, and how to ask."""
     from citebed.drafts import draft_of
+    from citebed.drafts.reading import draft_in, may_be_path
     from citebed.files.reading import standard_input
-    from citebed.retrieval.recommending.questions import may_be_path, read_given
 
     if text == "-":
         tell_of_terminal("the text")
         draft, each = draft_of(standard_input().read(), "standard input"), "text"
     else:
         is_file = may_be_path(text) and Path(text).exists()
-        draft, each = read_given(Path(text) if is_file else text)
+        draft, each = draft_in(Path(text) if is_file else text)
     _note(draft.notes)
     return draft, each
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
         already_cited as already_cited,
         is_the_paper as is_the_paper,
     )
-    from citebed.drafts.reading import Form as Form, draft_of as draft_of, guess_form as guess_form
+    from citebed.drafts.reading import DraftLike as DraftLike, Form as Form, draft_in as draft_in
+    from citebed.drafts.reading import draft_of as draft_of, guess_form as guess_form
     from citebed.drafts.reading import parse_draft as parse_draft, read_draft as read_draft
     from citebed.drafts.records import Cited as Cited, Draft as Draft, Entry as Entry
     from citebed.drafts.records import Passage as Passage, Place as Place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from pathlib import Path
 from typing import Literal, get_args
@@ -10,7 +11,7 @@ from citebed.drafts.files import Neighbours, bytes_of, text_of
 from citebed.drafts.findings import Findings, is_key, without_places
 from citebed.drafts.plain import read_plain
 from citebed.drafts.prose import passages_of
-from citebed.drafts.records import Cited, Draft
+from citebed.drafts.records import Cited, Draft, Unit
 from citebed.errors import CitebedError, UnknownName
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_of_doi, normalise_doi
@@ -18,6 +19,8 @@ from citebed.text.normalise import unique
 from citebed.wording import printable
 
 Form = Literal["tex", "markdown", "text"]
+DraftLike = str | Path | Draft
+"""A text, the path of a draft, or a draft that was read."""
 
 _ENDINGS: dict[str, Form] = {
     ".tex": "tex", ".ltx": "tex", ".latex": "tex",
@@ -36,6 +39,12 @@ _RECORDS = compiled(
     r"(?:[ \t]*+(?:%[^\n]*+)?\n)*+[ \t]*+(?:@\s*+\w++\s*+[{(]|TY  - |[\[{]\s*+[{\"]|<\?xml)"
 )
 _HEAD = 1 << 18
+_NAMES_END = (
+    *(".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst"),
+    *(".pdf", ".docx", ".odt", ".bib", ".ipynb", ".html"),
+)
+_LONGEST_NAME = 255
+"""Bytes of the longest file name there can be; longer arguments are text."""
 
 
 def guess_form(text: str) -> Form:
@@ -90,6 +99,52 @@ def parse_draft(text: str, form: Form | None = None) -> Draft:
         raise CitebedError("the text is empty; expected a sentence, a paragraph or a whole draft")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
     return _read(text, form or guess_form(text), None, [])
+
+
+def draft_in(given: DraftLike) -> tuple[Draft, Unit]:
+    """The draft in a text or file, and the pieces of it that ask by default.
+
+    A single word with the ending of a draft (``paper.tex``), or nearly (``paper.txet``), is the
+    name of a file.
+    """
+    if isinstance(given, Draft):
+        return given, "paragraph"
+    if isinstance(given, Path):
+        return read_draft(given), "paragraph"
+    if not isinstance(given, str):
+        raise CitebedError(
+            f"expected a text, the path of a draft, or a list of these; found {given!r:.60}, "
+            f"which is of type {type(given).__name__}"
+        )
+    if may_be_path(given) and _is_file_name(given):
+        if not Path(given).exists():
+            raise CitebedError(f"there is no file '{printable(given)}'")
+        return read_draft(Path(given)), "paragraph"
+    if (data := _bytes_of(given)) is not None:
+        return draft_of(data, "the text"), "text"
+    return parse_draft(given), "text"
+
+
+def _is_file_name(text: str) -> bool:
+    """Whether a text is one word that ends as the names of drafts do, or nearly so."""
+    ending = Path(text).suffix.lower()
+    return not re.search(r"\s", text) and bool(difflib.get_close_matches(ending, _NAMES_END, n=1))
+
+
+def _bytes_of(text: str) -> bytes | None:
+    """The bytes of an argument that were no UTF-8; ``None`` for what is text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        whole = re.sub("[\ud800-\udc7f\udd00-\udfff]", "\ufffd", text)  # half a character
+        return whole.encode("utf-8", "surrogateescape")
+    return None
+
+
+def may_be_path(text: str) -> bool:
+    """Whether a text could name a file at all."""
+    is_short = len(text.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
+    return bool(text) and is_short and "\n" not in text and "\0" not in text
 
 
 def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:

@@ -779,6 +779,23 @@ def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
         out_counts[q] = docs.size
 
 
+@kernel
+def contributions(offsets, docs, impacts, terms, wanted, table):
+    """Fill a table with what each term (column) adds to each document (row); ``wanted`` rise."""
+    for column in range(terms.size):
+        low, end = offsets[terms[column]], offsets[terms[column] + 1]
+        for row in range(wanted.size):
+            high = end
+            while low < high:
+                middle = (low + high) // 2
+                if docs[middle] < wanted[row]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < end and docs[low] == wanted[row]:
+                table[row, column] = impacts[low]
+
+
 def compile_search() -> None:
     """Have a search compiled, by one for nothing in nothing: a minute, once on a machine."""
     i64, i32, u32, u16, u8, f64, f32 = (
@@ -813,5 +830,7 @@ def _compile_preparing(offsets, docs, impacts):
     for numbers in (docs, np.zeros(0, np.int64)):
         places_of(numbers, 2, np.empty_like(numbers))
     fill_row(docs, bounds, 1, bounds)
+    none = np.zeros(0, np.int64)
+    contributions(offsets, docs, impacts, none, none, np.zeros((0, 0)))
     for kind in (np.uint16, np.uint32):
         turn_round(offsets, docs, impacts, chosen, offsets[:-1], np.zeros(0, kind), impacts)

@@ -26,9 +26,10 @@ from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
 from citebed.files.writing import write_whole
 from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.learned.features import SIGNALS
 from citebed.retrieval.learned.ranker import LEVELS, Level, inputs, ranker_json
-from citebed.retrieval.learned.signals import SIGNALS, Features, Question
 from citebed.retrieval.pipeline import SEEN, pipeline_of
+from citebed.retrieval.query import Features, Query
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.training.folds import fold_of, part_of
 from citebed.training.measuring import recall_and_gain
@@ -57,7 +58,7 @@ class Example(NamedTuple):
     ``is_new`` where no paper of the training folds cites what is asked for."""
 
     paper: str
-    weighed: Features
+    features: Features
     right: NDArray[np.bool_]
     wanted: int
     is_new: bool
@@ -179,7 +180,7 @@ class Examples:
     def _papers(self, part: str) -> list[int]:
         return [number for number, of in enumerate(self.parts) if of == part]
 
-    def _asked(self, paper: int, rng: random.Random) -> list[tuple[Question, frozenset[int]]]:
+    def _asked(self, paper: int, rng: random.Random) -> list[tuple[Query, frozenset[int]]]:
         """The paper's sentences, each with what it cites; and some of them together."""
         said: dict[str, set[int]] = {}
         rows = np.flatnonzero(self.citing.papers == paper).tolist()
@@ -201,28 +202,25 @@ class Examples:
         cited: set[int],
         who: tuple[int, int | None],
         rng: random.Random,
-    ) -> tuple[Question, frozenset[int]]:
+    ) -> tuple[Query, frozenset[int]]:
         wanted = frozenset().union(*(said[text] for text in sentences))
         others = sorted(cited - wanted)
         known = rng.sample(others, len(others) // 2) if rng.random() < _KNOWN else []
         paper = self.index.papers[who[0]]
-        asked = self.runner.asked(" ".join(sentences), paper=paper, sentences=sentences)
-        question = replace(
-            self.runner.question(asked), year=who[1], cites=np.array(known, np.int64)
-        )
-        return question, wanted
+        query = self.runner.query(" ".join(sentences), paper=paper, sentences=sentences)
+        return replace(query, year=who[1], cites=np.array(known, np.int64)), wanted
 
-    def _examples(self, asked: Sequence[tuple[Question, frozenset[int]]]) -> list[Example]:
+    def _examples(self, asked: Sequence[tuple[Query, frozenset[int]]]) -> list[Example]:
         signals = self.runner.ranks.signals
-        vectors = signals.embedded([question for question, _ in asked])
-        terms = [question.terms for question, _ in asked]
+        vectors = signals.embedded([query for query, _ in asked])
+        terms = [query.terms for query, _ in asked]
         first = self.runner.searcher.search_all(terms, 10 * _DEEP)
         found = []
-        for (question, wanted), hits, rows in zip(asked, first, vectors, strict=True):
-            weighed = signals.weigh(question, hits, rows, _DEEP)
-            right = np.isin(weighed.docs, list(wanted))
+        for (query, wanted), hits, rows in zip(asked, first, vectors, strict=True):
+            features = signals.features(query, hits, rows, _DEEP)._replace(shares=None)
+            right = np.isin(features.docs, list(wanted))
             new = not any(self._is_learned(document) for document in wanted)
-            found.append(Example(question.paper or "", weighed, right, len(wanted), new))
+            found.append(Example(query.paper or "", features, right, len(wanted), new))
         return found
 
     def _is_learned(self, document: int) -> bool:
@@ -251,7 +249,7 @@ def _listwise(examples: Sequence[Example], columns: NDArray[np.int64], fixed: Re
     picked from its candidates (ListNet's loss; Cao et al. 2007)."""
     from scipy.optimize import minimize
 
-    rows = [(e.weighed.values[:, columns], e.weighed.values @ fixed, e.right) for e in examples]
+    rows = [(e.features.values[:, columns], e.features.values @ fixed, e.right) for e in examples]
     rows = [row for row in rows if row[2].any()]
     if not rows:
         return fixed
@@ -278,29 +276,27 @@ def _listwise_loss(weights: Reals, rows: Sequence[_Row]) -> tuple[float, Reals]:
 
 
 def calibrated(level: Level, examples: Iterable[Example]) -> Level:
-    """The level with chances: those of what a person sees, by logistic regression; the least chance
+    """The level with probabilities: those of what a person sees, by logistic regression; the least
     of a good match is what only one in twenty questions stays below. Each question is asked again
     as of a collection without citing sentences."""
     examples = list(examples)
     seen = [_seen(level, each) for each in (*examples, *map(_uncited, examples))]
-    chance = _logistic(np.concatenate([x for x, _ in seen]), np.concatenate([y for _, y in seen]))
-    level = replace(level, chance=chance)
-    best = [float(level.chances_of(x).max(initial=0.0)) for x, _ in seen]
-    return replace(level, least=float(np.quantile(best, 0.05)))
+    learned = _logistic(np.concatenate([x for x, _ in seen]), np.concatenate([y for _, y in seen]))
+    level = replace(level, probability=learned)
+    best = [float(level.probabilities_of(x).max(initial=0.0)) for x, _ in seen]
+    return replace(level, min_probability=float(np.quantile(best, 0.05)))
 
 
 def _uncited(example: Example) -> Example:
-    values = example.weighed.values.copy()
+    values = example.features.values.copy()
     values[:, [list(SIGNALS).index(name) for name in OF_CITING]] = 0
-    return example._replace(weighed=example.weighed._replace(values=values))
+    return example._replace(features=example.features._replace(values=values))
 
 
 def _seen(level: Level, example: Example) -> tuple[Reals, NDArray[np.bool_]]:
-    scores = level.scores(example.weighed)
+    scores = level.scores(example.features)
     order = np.argsort(-scores, kind="stable")[:SEEN]
-    docs, values, raw = example.weighed
-    weighed = Features(docs[order], values[order], raw[order])
-    return inputs(weighed, scores[order]), example.right[order]
+    return inputs(example.features.only(order), scores[order]), example.right[order]
 
 
 def _logistic(x: Reals, y: NDArray[np.bool_]) -> Reals:
@@ -324,20 +320,20 @@ def _logistic(x: Reals, y: NDArray[np.bool_]) -> Reals:
 
 
 def measured(examples: Sequence[Example], level: Level) -> dict[str, Any]:
-    """R@10, nDCG@10 of BM25 and of the level, and how often chances came true."""
+    """R@10, nDCG@10 of BM25 and of the level, and how often probabilities came true."""
     bm25 = np.eye(len(SIGNALS))[list(SIGNALS).index("bm25")]
     plain, ours = (
-        np.array([figures(e, e.weighed.values @ w) for e in examples]).mean(axis=0)
+        np.array([figures(e, e.features.values @ w) for e in examples]).mean(axis=0)
         for w in (bm25, level.weights)
     )
     seen = [_seen(level, each) for each in examples]
-    chances = np.concatenate([level.chances_of(x) for x, _ in seen])
+    told = np.concatenate([level.probabilities_of(x) for x, _ in seen])
     right = np.concatenate([y for _, y in seen])
     return {
         "questions": len(examples),
         "bm25": _rounded(plain),
         "learned": _rounded(ours),
-        "chances": _reliability(chances, right),
+        "probabilities": _reliability(told, right),
     }
 
 
@@ -350,13 +346,13 @@ def _rounded(pair: Reals) -> dict[str, float]:
     return {"R@10": round(float(pair[0]), 4), "nDCG@10": round(float(pair[1]), 4)}
 
 
-def _reliability(chances: Reals, right: NDArray[np.bool_]) -> list[dict[str, float]]:
-    """How often recommendations of like chances were right."""
+def _reliability(told: Reals, right: NDArray[np.bool_]) -> list[dict[str, float]]:
+    """How often recommendations of like probabilities were right."""
     bounds = [0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 1.01]
     rows = []
     for low, high in itertools.pairwise(bounds):
-        those = (chances >= low) & (chances < high)
+        those = (told >= low) & (told < high)
         if those.any():
-            said, came = float(chances[those].mean()), float(right[those].mean())
+            said, came = float(told[those].mean()), float(right[those].mean())
             rows.append({"said": round(said, 3), "came": round(came, 3), "of": int(those.sum())})
     return rows

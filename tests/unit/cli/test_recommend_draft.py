@@ -15,7 +15,7 @@ from lxml import html as lxml_html
 
 import citebed
 from citebed.cli.app import main
-from citebed.retrieval.recommending.showing import _OF_FEW_DOCUMENTS
+from citebed.retrieval.recommending.silence import _OF_FEW_DOCUMENTS
 
 pybtex_database = pytest.importorskip("pybtex.database")
 
@@ -247,16 +247,19 @@ def test_a_key_means_one_paper_in_every_answer(twins: citebed.Workbench) -> None
     texts = [
         f"We look at unbiased {what} here." for what in ("learning", "estimation", "modelling")
     ]
-    keys = [{each.doc_id: each.key for each in twins.recommend(text, least=0)} for text in texts]
+    keys = [
+        {each.doc_id: each.key for each in twins.recommend(text, min_probability=0)}
+        for text in texts
+    ]
     assert keys[0] == keys[1] == keys[2]
     assert len(set(keys[0].values())) == 3
 
 
 def test_a_key_that_was_suggested_is_cited_in_the_next_run(twins: citebed.Workbench) -> None:
     text = "We look at unbiased estimation of clicks here{}."
-    (first, *_) = twins.recommend(text.format(""), least=0)
+    (first, *_) = twins.recommend(text.format(""), min_probability=0)
     assert (first.doc_id, first.key) == ("10.5072/2", "ai2018unbiased-2")
-    again = twins.recommend(text.format(rf" \cite{{{first.key}}}"), least=0)
+    again = twins.recommend(text.format(rf" \cite{{{first.key}}}"), min_probability=0)
     assert again.left_out == {first.doc_id}
     assert first.doc_id not in [each.doc_id for each in again]
 
@@ -274,7 +277,7 @@ def test_a_key_that_the_draft_has_for_something_else(
         r"\documentclass{article}\begin{document}We look at unbiased learning and estimation of "
         rf"clicks, as in a tale \cite{{ai2018unbiased}}.{tail}\end{{document}}"
     )
-    found = twins.recommend(tmp_path / "d.tex", 3, least=0)
+    found = twins.recommend(tmp_path / "d.tex", 3, min_probability=0)
     assert {each.doc_id: each.key for each in found} == {
         "10.5072/1": "ai2018unbiased-4",
         "10.5072/2": "ai2018unbiased-2",
@@ -309,7 +312,7 @@ def talks(tmp_path: Path) -> citebed.Workbench:
 
 
 def test_what_appeared_twice_is_one_answer(talks: citebed.Workbench) -> None:
-    found = talks.recommend("Neural nets for whale songs are trained.", 5, least=0)
+    found = talks.recommend("Neural nets for whale songs are trained.", 5, min_probability=0)
     assert [each.rank for each in found] == [1, 2, 3, 4, 5]
     assert {"10.5072/t0", "10.5072/t1"} - {each.doc_id for each in found} != set()
     (tutorial,) = [each for each in found if each.reprints]
@@ -330,7 +333,7 @@ def test_each_of_several_passages_gets_three(talks: citebed.Workbench, tmp_path:
 
 def test_what_wants_a_citation_is_answered_first(talks: citebed.Workbench, tmp_path: Path) -> None:
     (tmp_path / "d.md").write_text("Nets watch whales.\n\nWhale songs are old. The south has [?].")
-    found = talks.recommend(tmp_path / "d.md", 1, least=0)
+    found = talks.recommend(tmp_path / "d.md", 1, min_probability=0)
     assert [(each.text, each.line) for each in found.passages] == [
         ("The south has.", 3), ("Nets watch whales.", 1), ("Whale songs are old.", 3),
     ]  # fmt: skip
@@ -390,7 +393,7 @@ def test_where_a_page_cannot_go(run: Run, arguments: tuple[str, ...], what: str)
 @pytest.mark.parametrize("named", ["(Lee, 2020)", "Lee (2020)"])
 def test_what_is_cited_by_author_and_year_is_left_out(talks: citebed.Workbench, named: str) -> None:
     text = f"Nets are for whale watching, as in {named}."
-    found = talks.recommend(text, least=0)
+    found = talks.recommend(text, min_probability=0)
     assert found.left_out == {"10.5072/t5"}
     assert "10.5072/t5" not in {each.doc_id for each in found}
     assert "10.5072/t5" in {each.doc_id for each in talks.recommend(text, keep_cited=True)}
@@ -402,7 +405,7 @@ def test_a_name_and_year_of_two_papers_is_left_out_where_it_is_cited(tmp_path: P
     mine.index(quiet=True)
     both = {"10.5072/t3", "10.5072/t4"}
     (tmp_path / "d.md").write_text("Whale songs are old (Moe, 2018).\n\nWhale songs are known.")
-    found = mine.recommend(tmp_path / "d.md", 9, least=0)
+    found = mine.recommend(tmp_path / "d.md", 9, min_probability=0)
     here, there = ({each.doc_id for each in found.of(passage)} for passage in found.passages)
     assert (here & both, there & both, found.left_out) == (set(), both, frozenset())
 

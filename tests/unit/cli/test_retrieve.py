@@ -18,7 +18,7 @@ from tests.unit.retrieval.dense.models import write_small
 
 from citebed.cli.app import main
 from citebed.collection.formats.bibtex import document_in
-from citebed.retrieval.recommending.showing import _OF_FEW_DOCUMENTS
+from citebed.retrieval.recommending.silence import _OF_FEW_DOCUMENTS
 
 BIB = r"""@article{oak, title={Oak Trees \& Forests}, author={Ash, Ann and B{\"o}hm, Bo},
   year={2001}, journal={J. of Trees}, doi={10.5072/oak}, abstract={Oaks grow in forests.}}

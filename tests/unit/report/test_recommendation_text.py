@@ -42,7 +42,7 @@ def test_a_greater_chance_never_sounds_smaller() -> None:
 
 def test_how_sure_is_said_by_chance_strength_or_score() -> None:
     one = Recommendation(1, "d", 13.38, "T", (), 2010, "", "", (), "")
-    assert sure(replace(one, chance=0.42, strength="")) == "about 4 in 10 are right"
+    assert sure(replace(one, probability=0.42, strength="")) == "about 4 in 10 are right"
     assert sure(replace(one, strength="weak")) == "weak match"
     assert sure(one) == "13.38"
 
@@ -53,7 +53,7 @@ def test_reasons_are_wrapped_and_use_a_wide_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     terms = tuple(f"wordnumber{number}" for number in range(12))
-    one = Recommendation(1, "d", 1.0, "T", (), 2010, "", "", terms, "", chance=0.4)
+    one = Recommendation(1, "d", 1.0, "T", (), 2010, "", "", terms, "", probability=0.4)
     shown = list(passage_lines(Passage("T"), [one], alone=True))
     assert max(map(len, shown)) <= min(int(columns), 200)
     start = next(at for at, line in enumerate(shown) if "because of" in line)

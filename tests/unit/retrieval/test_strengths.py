@@ -15,12 +15,13 @@ from tests.conftest import REPOSITORY
 
 import citebed
 from citebed.collection import import_sources
-from citebed.retrieval.recommending.strength import Match
+from citebed.retrieval.learned.ranker import shipped_ranker
+from citebed.retrieval.recommending.silence import Match
 from citebed.training.folds import FOLDS, TEST, fold_of
 
 
 @pytest.mark.parametrize(
-    ("chance", "held", "short", "said"),
+    ("probability", "held", "short", "said"),
     [
         (0.1, 0.35, False, "strong"),
         (0.9, 0.34, False, "fair"),  # likely, but not in the sentence's words
@@ -35,8 +36,8 @@ from citebed.training.folds import FOLDS, TEST, fold_of
         (None, 1.0, True, "fair"),
     ],
 )
-def test_the_rule(chance: float | None, held: float, short: bool, said: str) -> None:
-    assert Match(chance, held, short).strength() == said
+def test_the_rule(probability: float | None, held: float, short: bool, said: str) -> None:
+    assert Match(probability, held, short).strength(shipped_ranker().constants) == said
 
 
 # --- An invented library ---
@@ -118,7 +119,9 @@ def test_strong_matches_of_an_invented_library_are_the_right_ones(
     assert len(strong) >= 8
     assert all(found == right for found, right in strong)
     for text in NOT_THERE:
-        assert "strong" not in {each.strength for each in invented.recommend(text, least=0)}
+        assert "strong" not in {
+            each.strength for each in invented.recommend(text, min_probability=0)
+        }
 
 
 # --- Real sentences ---
@@ -167,7 +170,7 @@ def test_a_small_library_tells_strengths_and_no_chance(demo: citebed.Workbench) 
     assert {each.strength for each in odd} == {"weak"}
     good = demo.recommend("Pseudo-relevance feedback is a classic technique of query expansion.")
     assert good[0].strength == "strong"
-    assert good[0].chance is None
+    assert good[0].probability is None
     assert good.table["strength"].to_list() == [each.strength for each in good]
     plain = demo.recommend("Pseudo-relevance feedback of queries.", model="bm25")
     assert {each.strength for each in plain} == {""}

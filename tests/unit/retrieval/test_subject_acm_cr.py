@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.unit.retrieval.search.test_exact_acm_cr import texts_of
 
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.recommending.subject import Subject
+from citebed.retrieval.recommending.silence import Subject
 
 FIRST = """
 Mix the flour with two eggs and bake for 40 minutes.

@@ -176,7 +176,7 @@ def test_runs_go_straight_into_evaluation() -> None:
         ("Die Suche nach Dokumenten ist nicht einfach, und die Modelle sind es auch nicht.",
          "1 passage in German"),
         ("Mix the flour with two eggs, add butter and sugar, and bake for 40 minutes.",
-         "1 passage without a good match (line 1); --least 0 shows the best there is"),
+         "1 passage without a good match (line 1); --min-probability 0 shows the best there is"),
     ],
 )  # fmt: skip
 def test_what_asks_for_nothing_gets_none_by_any_door(
@@ -194,7 +194,7 @@ def test_what_asks_for_nothing_gets_none_by_any_door(
     assert out == ""
     assert note in err
     for model in ("bm25+learned", "bm25"):
-        assert len(citebed.Recommender("mine", None, model).recommend(text, least=0))
+        assert len(citebed.Recommender("mine", None, model).recommend(text, min_probability=0))
 
 
 def test_both_of_a_recommenders_doors_give_the_same() -> None:
@@ -208,7 +208,7 @@ def test_both_of_a_recommenders_doors_give_the_same() -> None:
 def test_chances_of_a_small_collection_are_not_told(capsys: pytest.CaptureFixture[str]) -> None:
     text = "Language models with smoothing rank documents well."
     found = citebed.recommend("mine", text)
-    assert {each.chance for each in found} == {None}
+    assert {each.probability for each in found} == {None}
     assert [("far larger collection" in each) for each in found.untold] == [True]
     assert found.notes == ()
     assert main(["recommend", "mine", text]) == 0

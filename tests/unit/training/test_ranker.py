@@ -13,8 +13,9 @@ from tests.unit.retrieval.index.making import build, write_collection
 import citebed
 from citebed.cli.app import main
 from citebed.errors import CitebedError
+from citebed.retrieval.learned.features import RAW, SIGNALS
 from citebed.retrieval.learned.ranker import INPUTS, Level, read_ranker
-from citebed.retrieval.learned.signals import RAW, SIGNALS, Features
+from citebed.retrieval.query import Features
 from citebed.training.folds import fold_of, part_of
 from citebed.training.ranker import (
     Example,
@@ -60,7 +61,9 @@ def test_weights_that_made_the_data_are_found() -> None:
 
 
 def test_the_slope_of_the_loss_is_its_slope() -> None:
-    rows = [(e.weighed.values[:, :3], e.weighed.values[:, 2], e.right) for e in examples(ONES, 20)]
+    rows = [
+        (e.features.values[:, :3], e.features.values[:, 2], e.right) for e in examples(ONES, 20)
+    ]
     weights = np.array([0.5, -1.0, 2.0])
     by_steps = approx_fprime(weights, lambda w: _listwise_loss(w, rows)[0])
     assert _listwise_loss(weights, rows)[1] == pytest.approx(by_steps, abs=1e-5)
@@ -83,16 +86,15 @@ def test_chances_come_true() -> None:
     level = calibrated(Level(truth, np.zeros(0), 0.0), data)
     said, came = [], []
     for each in data:
-        order = np.argsort(-level.scores(each.weighed))[:10]
-        docs, values, raw = each.weighed
-        best = Features(docs[order], values[order], raw[order])
-        said += level.chances(best, level.scores(best)).tolist()
+        order = np.argsort(-level.scores(each.features))[:10]
+        best = each.features.only(order)
+        said += level.probabilities(best, level.scores(best)).tolist()
         came += each.right[order].tolist()
     for low, high in ((0.0, 0.08), (0.08, 0.2), (0.2, 0.6)):
         those = (np.array(said) >= low) & (np.array(said) < high)
         assert np.array(came)[those].mean() == pytest.approx(np.array(said)[those].mean(), abs=0.04)
-    assert 0 < level.least < 0.5
-    assert len(level.chance) == len(INPUTS)
+    assert 0 < level.min_probability < 0.5
+    assert len(level.probability) == len(INPUTS)
 
 
 def test_figures_by_hand() -> None:
@@ -150,10 +152,12 @@ def test_a_ranker_is_trained_and_used(
     assert level.weights[NAMES.index("citing")] > 0  # three of six documents are never cited
     model = f"bm25+learned(with={path})"
     text = "Much is known of smoothing of language models."
-    assert main(["recommend", str(folder), text, "-m", model, "--json", "--least", "0"]) == 0
+    assert (
+        main(["recommend", str(folder), text, "-m", model, "--json", "--min-probability", "0"]) == 0
+    )
     rows = json.loads(capsys.readouterr().out)
     assert {row["doc_id"] for row in rows[:3]} == {"d0", "d1", "d2"}
-    assert all(0 < row["chance"] < 1 for row in rows)
+    assert all(0 < row["probability"] < 1 for row in rows)
     assert rows[0]["citing_sentences"] == [text]
 
 

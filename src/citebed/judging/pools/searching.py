@@ -83,7 +83,8 @@ def search_by_hand(
     with store.reading() as tx:
         cited = known_before(tx, question_row(tx, query_id))
     most = k + len(cited)
-    results = recommender.recommend(text, most, least=0).table  # whatever somebody types is meant
+    # Whatever somebody types is meant.
+    results = recommender.recommend(text, most, min_probability=0).table
     rows = _with_finds(results.select("doc_id", "title", "authors", "year").iter_rows(), cited, k)
     with store.writing() as tx:
         question = question_row(tx, query_id)

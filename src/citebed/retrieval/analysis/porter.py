@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from citebed.patterns import compiled
 
@@ -58,6 +59,7 @@ def _by_last_two(endings: Iterable[str]) -> dict[str, list[str]]:
 _STEP_2_ENDINGS, _STEP_3_ENDINGS, _STEP_4_ENDINGS = map(_by_last_two, (_STEP_2, _STEP_3, _STEP_4))
 
 
+@lru_cache(1 << 16)
 def porter(word: str) -> str:
     """The stem of an English word in lower case."""
     if not word.isascii() and _ASTRAL.search(word) is not None:

@@ -134,6 +134,41 @@ def sums(vectors, ids, weights, starts):
     return found
 
 
+@compiled(nogil=True)
+def longest(rows, scales):
+    """The length of the longest vector."""
+    most = 0.0
+    for i in range(rows.shape[0]):
+        total = 0
+        for j in range(rows.shape[1]):
+            total += np.int32(rows[i, j]) * np.int32(rows[i, j])
+        most = max(most, np.sqrt(total) * scales[i])
+    return most
+
+
+@compiled(nogil=True)
+def rough_scores(rows, scales, queries, units):
+    """The similarity of every row to the first query and the greatest to one of the others, of
+    queries of 8 bits a number, each with its unit: for whole numbers there are instructions that
+    multiply and add sixteen at once."""
+    several = queries.shape[0] > 1
+    found = np.empty((2 if several else 1, rows.shape[0]), np.float32)
+    for i in range(rows.shape[0]):
+        row, best = rows[i], np.float32(-np.inf)
+        for q in range(queries.shape[0]):
+            query, total = queries[q], np.int32(0)
+            for j in range(row.size):
+                total = np.int32(total + np.int32(np.int32(row[j]) * np.int32(query[j])))
+            likeness = np.float32(total) * units[q] * scales[i]
+            if q == 0:
+                found[0, i] = likeness
+            else:
+                best = max(best, likeness)
+        if several:
+            found[1, i] = best
+    return found
+
+
 @compiled(nogil=True, fastmath=True)
 def scores(rows, scales, queries):
     """The similarity of every row to every query: queries × rows."""
@@ -150,18 +185,13 @@ def scores(rows, scales, queries):
     return found
 
 
-def compile_scores() -> None:
-    """Compile ``scores`` for arrays that are read-only, as those of an index are."""
+def compile_all() -> None:
+    """Compile all that is here, for arrays as they come; those of files are read-only."""
+    ids, _, starts = WordTable(["a"]).bags(["a"])
     row, scale, query = np.zeros((1, 1), np.int8), np.zeros(1, np.float32), np.zeros((1, 1), "f4")
     for array in (row, scale, query):
         array.flags.writeable = False
+    sums(row, ids, np.zeros(1, np.float32), starts)
     scores(row, scale, query)
-
-
-def compile_all() -> None:
-    """Compile all that is here, for arrays as they come."""
-    ids, _, starts = WordTable(["a"]).bags(["a"])
-    vectors = np.zeros((1, 1), np.int8)
-    vectors.flags.writeable = False  # as those of a model's file are
-    sums(vectors, ids, np.zeros(1, np.float32), starts)
-    compile_scores()
+    rough_scores(row, scale, row, scale)
+    longest(row, scale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +13,14 @@ from numpy.typing import NDArray
 
 from citebed.retrieval.dense.embedder import Embedder, Vectors
 
-_FEW, _SOME = 8, 32
-"""Up to ``_FEW`` queries, compiled code is quicker than numpy. Up to ``_SOME``, numpy is given so
-few rows at a time that it starts no threads, which would cost more than they gain."""
+_SOME = 32
+"""Up to so many queries, numpy is given so few rows at a time that it starts no threads, which
+would cost more than they gain."""
 _MANY, _MOST_THREADS = 20_000, 4
 """From so many rows on, they are given to so many threads, at most, where there are cores."""
+_A_FEW = 64
+
+Docs = NDArray[np.int64]
 
 
 class Quantised(NamedTuple):
@@ -74,7 +78,7 @@ class DocumentVectors:
     ) -> None:
         self.rows, self.scales = np.asarray(rows), np.asarray(scales)
         self.fingerprint, self.name, self.missing = fingerprint, name, missing
-        self._few: Callable[..., Vectors] = plain_scores
+        self._longest: float | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._cores = min(os.cpu_count() or 1, _MOST_THREADS)
 
@@ -94,30 +98,115 @@ class DocumentVectors:
         """Make ready for many questions: compiled code is loaded, which takes a second, once."""
         from citebed.retrieval.dense import compiled
 
-        compiled.compile_scores()
-        self._few = compiled.scores
+        if self._longest is None:
+            self._longest = float(compiled.longest(*_unchangeable(self.rows, self.scales)))
         if self._threads is None and self._cores > 1 and len(self.rows) >= _MANY:
             self._threads = ThreadPoolExecutor(self._cores)
 
-    def scores(self, queries: Vectors) -> Vectors:
-        """The similarity of every document to every query, exactly: queries × documents."""
-        given = np.ascontiguousarray(queries, np.float32)
-        if given.ndim != 2 or given.shape[1] != self.width:
-            raise ValueError(f"queries of {given.shape}; expected rows of {self.width} numbers")
-        score = self._few if len(given) <= _FEW else plain_scores
-        if self._threads is None:
-            return score(*_unchangeable(self.rows, self.scales, given))
-        step = _rows_at_once(len(given))  # whole ones: what numpy adds up depends on how many
-        size = -(-len(self.rows) // (self._cores * step)) * step
-        parts = [slice(at, at + size) for at in range(0, len(self.rows), size)]
-        found = self._threads.map(
-            lambda part: score(*_unchangeable(self.rows[part], self.scales[part], given)), parts
-        )
-        return np.concatenate(list(found), axis=1)
+    def scores(self, queries: Vectors, numbers: Docs | slice = slice(None)) -> Vectors:
+        """The similarity of documents, by default all, to every query: queries × documents."""
+        queries = self._checked(queries)
+        score = plain_scores
+        if self._longest is not None:
+            from citebed.retrieval.dense import compiled
 
-    def of(self, numbers: NDArray[np.int64]) -> Vectors:
+            score = compiled.scores
+        return score(*_unchangeable(self.rows[numbers], self.scales[numbers], queries))
+
+    def similar(self, queries: Vectors) -> Similarities:
+        """How like all documents are to a text, the first of the queries, and to its sentences."""
+        queries = self._checked(queries)
+        if self._longest is None:
+            found = _text_and_best(self.scores(queries))
+            return Similarities(found, np.zeros(len(found)), lambda numbers: found[:, numbers])
+        whole, units = quantised(queries)
+        lost = np.linalg.norm(queries - whole * units[:, None], axis=1) * self._longest + 1e-5
+        margins = lost if len(lost) == 1 else np.array([lost[0], lost[1:].max()])
+        return Similarities(
+            self._rough(whole, units),
+            margins,
+            lambda numbers: _text_and_best(self.scores(queries, numbers)),
+        )
+
+    def of(self, numbers: Docs) -> Vectors:
         """The vectors of some documents."""
         return self.rows[numbers].astype(np.float32) * self.scales[numbers, None]
+
+    def _checked(self, queries: Vectors) -> Vectors:
+        rows = np.ascontiguousarray(queries, np.float32)
+        if rows.ndim != 2 or rows.shape[1] != self.width:
+            raise ValueError(f"queries of {rows.shape}; expected rows of {self.width} numbers")
+        return rows
+
+    def _rough(self, queries: NDArray[np.int8], units: NDArray[np.float32]) -> Vectors:
+        """Similarities of all documents to queries of 8 bits a number, over threads."""
+        from citebed.retrieval.dense.compiled import rough_scores
+
+        def score(part: slice) -> Vectors:
+            arrays = _unchangeable(self.rows[part], self.scales[part], queries, units)
+            return np.asarray(rough_scores(*arrays), np.float32)
+
+        if self._threads is None:
+            return score(slice(None))
+        size = -(-len(self.rows) // self._cores)
+        parts = [slice(at, at + size) for at in range(0, len(self.rows), size)]
+        return np.concatenate(list(self._threads.map(score, parts)), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Similarities:
+    """How like documents are to a text, and to the one of its sentences that each is most like (in
+    a second row, where there are sentences).
+
+    All are known roughly, up to a ``margin`` for each row: it takes a fraction of the time, and
+    tells which few are to be computed as they are. What is told is never rough.
+    """
+
+    rough: Vectors
+    margin: NDArray[np.float64]
+    of: Callable[[Docs], Vectors]
+    """The similarities of some documents, by number."""
+
+    def bounds(self, row: int) -> tuple[float, float]:
+        """The least and the greatest similarity of all documents; 0 lies between them."""
+        rough, margin = self.rough[row], 2 * self.margin[row]
+        if not len(rough):
+            return 0.0, 0.0
+        ends = (rough <= rough.min() + margin) | (rough >= rough.max() - margin)
+        exact = self.of(np.flatnonzero(ends))[row]
+        return min(float(exact.min()), 0.0), max(float(exact.max()), 0.0)
+
+    def best(self, row: int, count: int, allowed: NDArray[np.bool_] | None = None) -> Docs:
+        """The most similar documents of those that are allowed; what is equal to the last of them
+        is there too."""
+        rough = self.rough[row] if allowed is None else np.where(allowed, self.rough[row], -np.inf)
+        least = _greatest(rough, count) - 2 * self.margin[row]
+        near = np.flatnonzero((rough >= least) & (rough > -np.inf))
+        exact = self.of(near)[row]
+        return np.asarray(near[exact >= _greatest(exact, count)], np.int64)
+
+    def above(self, row: int, least: float) -> tuple[Docs, Vectors]:
+        """Those that are more similar than that, and how similar they are."""
+        near = np.flatnonzero(self.rough[row] > least - self.margin[row])
+        exact = self.of(near)[row]
+        return near[exact > least], exact[exact > least]
+
+
+def _text_and_best(scores: Vectors) -> Vectors:
+    """The similarities to a text, the first row, and the greatest to one of its sentences."""
+    return scores if len(scores) == 1 else np.stack([scores[0], scores[1:].max(axis=0)])
+
+
+def _greatest(values: Vectors, count: int) -> float:
+    """The ``count``-th greatest of values, or the least where there are fewer."""
+    if len(values) <= count:
+        return float(values.min(initial=np.inf))
+    # At least as great is the one among the greatest of each few: little is left to be parted.
+    few = len(values) // _A_FEW
+    if few > count:
+        tops = values[: few * _A_FEW].reshape(few, _A_FEW).max(axis=1)
+        values = values[values >= np.partition(tops, few - count)[few - count]]
+    return float(np.partition(values, len(values) - count)[len(values) - count])
 
 
 def _unchangeable(*arrays: NDArray[Any]) -> list[NDArray[Any]]:

@@ -1,9 +1,9 @@
 """The ranker: a weight for each signal, and how often recommendations of a score were right.
 
 It is a JSON file that a person can read. A level is what a machine has: ``static`` without the
-encoder, ``encoder`` with it. A document's score is the weighted sum of its signals. Its chance is a
-logistic function of the score and of the similarities as they are: the score says which document
-is better than another for a text, the similarities whether any is good.
+encoder, ``encoder`` with it. A document's score is the weighted sum of its signals. Its probability
+is calibrated: a logistic function of the score and of the similarities as they are. The score says
+which document is better than another for a text, the similarities whether any is good.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import file_hash, read_small
 from citebed.retrieval.dense.embedder import Embedder
-from citebed.retrieval.learned.signals import RAW, SIGNALS, Features
+from citebed.retrieval.learned.constants import Constants, read_constants
+from citebed.retrieval.learned.features import RAW, SIGNALS
+from citebed.retrieval.query import Features
 
 Reals = NDArray[np.float64]
 SHIPPED = Path(__file__).with_name("ranker.json")
-FORMAT = 1
+FORMAT = 2
+_OLD_NAMES = {"chance": "probability", "least": "min_probability"}
+"""What format 1 called them, which had no constants: those that come with citebed are taken."""
 LEVELS = ("static", "encoder")
 INPUTS = ("constant", "score", "is_cited", *(f"raw_{name}" for name in RAW))
-"""What the chance is computed from; ``raw_bm25`` is a logarithm, ``is_cited`` whether any of the
-documents is known to be cited: without citing sentences all scores are lower."""
+"""What the probability is computed from; ``raw_bm25`` is a logarithm, ``is_cited`` whether any of
+the documents is known to be cited: without citing sentences all scores are lower."""
 _MOST = 1_000_000
 """No weight is greater, so that sums of them are numbers."""
 _CITED, _BM25 = list(SIGNALS).index("cited"), RAW.index("bm25")
@@ -37,40 +41,43 @@ _CITED, _BM25 = list(SIGNALS).index("cited"), RAW.index("bm25")
 
 @dataclass(frozen=True)
 class Level:
-    """The weights of the signals, those of the chance, and the least chance of a good match."""
+    """The weights of the signals, those of the probability, and the least probability of a good
+    match."""
 
     weights: Reals
-    chance: Reals
-    least: float
+    probability: Reals
+    min_probability: float
 
-    def scores(self, weighed: Features) -> Reals:
+    def scores(self, features: Features) -> Reals:
         """The documents' scores."""
-        return np.asarray(weighed.values @ self.weights, np.float64)
+        return np.asarray(features.values @ self.weights, np.float64)
 
-    def chances(self, weighed: Features, scores: Reals) -> Reals:
+    def probabilities(self, features: Features, scores: Reals) -> Reals:
         """How likely each document is right."""
-        return self.chances_of(inputs(weighed, scores))
+        return self.probabilities_of(inputs(features, scores))
 
-    def chances_of(self, rows: Reals) -> Reals:
+    def probabilities_of(self, rows: Reals) -> Reals:
         """The same, of rows of ``INPUTS``: their logistic function."""
-        return np.asarray(np.exp(-np.logaddexp(0, -rows @ self.chance)), np.float64)
+        return np.asarray(np.exp(-np.logaddexp(0, -rows @ self.probability)), np.float64)
 
 
-def inputs(weighed: Features, scores: Reals) -> Reals:
-    """What the chances of documents are computed from: a column for each of ``INPUTS``."""
-    raw = weighed.raw.copy()
+def inputs(features: Features, scores: Reals) -> Reals:
+    """What probabilities are computed from: a column for each of ``INPUTS``."""
+    raw = features.raw.copy()
     raw[:, _BM25] = np.log1p(np.maximum(raw[:, _BM25], 0))
-    some = np.full(len(scores), float(weighed.values[:, _CITED].any()))
+    some = np.full(len(scores), float(features.values[:, _CITED].any()))
     return np.column_stack([np.ones(len(scores)), scores, some, raw])
 
 
 @dataclass(frozen=True)
 class Ranker:
-    """A ranker's file: its levels by name, its SHA-256, and what it says of itself."""
+    """A ranker's file: its levels by name, its constants, its SHA-256, and what it says of
+    itself."""
 
     path: Path
     fingerprint: str
     levels: Mapping[str, Level]
+    constants: Constants
     about: Mapping[str, Any]
 
     @property
@@ -79,7 +86,7 @@ class Ranker:
         return int(self.about.get("documents", 0))
 
     def knows(self, models: Mapping[str, Embedder]) -> bool:
-        """Whether it was trained with these models, by kind, so that its chances are theirs.
+        """Whether it was trained with these models, by kind, so that its probabilities are theirs.
 
         Word vectors are known by their file, an encoder by its name: in 8 bits it may differ a
         little from machine to machine.
@@ -104,9 +111,11 @@ def read_ranker(path: str | Path) -> Ranker:
         values = json.loads(read_small(path))
         if not isinstance(values, dict):
             raise TypeError("it is no JSON object")
-        if values["format"] != FORMAT:
+        if values["format"] not in (1, FORMAT):
             raise ValueError(f"it has format {values['format']!r}, this citebed reads {FORMAT}")
         levels = {name: _level(values["levels"][name]) for name in LEVELS}
+        own = values["format"] == FORMAT
+        constants = read_constants(values["constants"]) if own else shipped_ranker().constants
         about = dict(values["about"])
         _ = int(about.get("documents", 0))
         _ = [(each["name"], each["fingerprint"]) for each in about.get("vectors", {}).values()]
@@ -116,15 +125,16 @@ def read_ranker(path: str | Path) -> Ranker:
         why = f"it has no {error}" if isinstance(error, KeyError) else f"{error}"
         what = f"is no ranker, or damaged ({why})"
         raise FormatError(path, None, f"{what}; train one with: citebed train ranker") from None
-    return Ranker(path, file_hash(path), levels, about)
+    return Ranker(path, file_hash(path), levels, constants, about)
 
 
 def _level(values: Mapping[str, Any]) -> Level:
+    values = {_OLD_NAMES.get(name, name): each for name, each in values.items()}
     weights = _numbers(values["weights"], SIGNALS)
-    least = float(values["least"])
+    least = float(values["min_probability"])
     if not 0 <= least <= 1:
-        raise ValueError(f"the least chance is {least}")
-    return Level(weights, _numbers(values["chance"], INPUTS), least)
+        raise ValueError(f"the least probability is {least}")
+    return Level(weights, _numbers(values["probability"], INPUTS), least)
 
 
 def _numbers(values: Mapping[str, Any], names: Iterable[str]) -> Reals:
@@ -139,7 +149,7 @@ def _numbers(values: Mapping[str, Any], names: Iterable[str]) -> Reals:
 
 
 def ranker_json(levels: Mapping[str, Level], about: Mapping[str, Any]) -> str:
-    """A ranker as the text of its file."""
+    """A ranker as the text of its file, with the constants that come with citebed."""
 
     def named(values: Reals, names: Iterable[str]) -> dict[str, float]:
         return {n: round(float(v), 4) for n, v in zip(names, values, strict=True) if v}
@@ -147,12 +157,14 @@ def ranker_json(levels: Mapping[str, Level], about: Mapping[str, Any]) -> str:
     rows = {
         name: {
             "weights": named(level.weights, SIGNALS),
-            "chance": named(level.chance, INPUTS),
-            "least": round(level.least, 4),
+            "probability": named(level.probability, INPUTS),
+            "min_probability": round(level.min_probability, 4),
         }
         for name, level in levels.items()
     }
-    return json.dumps({"format": FORMAT, "about": dict(about), "levels": rows}, indent=1) + "\n"
+    constants = json.loads(read_small(SHIPPED))["constants"]
+    values = {"format": FORMAT, "about": dict(about), "levels": rows, "constants": constants}
+    return json.dumps(values, indent=1) + "\n"
 
 
 @cache

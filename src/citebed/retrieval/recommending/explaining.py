@@ -1,76 +1,82 @@
-"""Explaining: what was found for a text becomes recommendations, each with its reasons."""
+"""Explaining: what speaks for each document of a result, in words, sentences and other papers.
+
+A reason is words of the text and the sentence that they stand in. Evidence is what a document's
+abstract says that is most like the text, and what others said when they cited it for the same.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from citebed.retrieval.learned.evidence import Evidence
-from citebed.retrieval.recommending.foreign import function_words
-from citebed.retrieval.recommending.reasons import Reason, Reasons
-from citebed.retrieval.recommending.recommendation import Recommendation
-from citebed.retrieval.running.asking import Answer, Asked
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.retrieval.dense.embedder import Vectors
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.learned.ranking import Ranks
+from citebed.retrieval.query import Result
+from citebed.retrieval.recommending.languages import function_words
 from citebed.retrieval.running.runner import Runner
 from citebed.retrieval.search.searcher import usable
+from citebed.text.names import family_name
+from citebed.text.sentences import split_sentences
 
+Card = Mapping[str, Any]
+"""What is known of a document."""
 _ENOUGH_SENTENCES = 100
 """So many tell the language of a text."""
-_SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi", "reprints")
+_SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi")
 """What a recommendation says of its document."""
-
-
-class Explained(NamedTuple):
-    """A recommendation, and the number of the sentence that asked for it."""
-
-    found: Recommendation
-    sentence: int | None
 
 
 def explain(
     runner: Runner,
-    asked: Asked,
-    answer: Answer,
-    cards: Sequence[Mapping[str, Any]],
+    result: Result,
+    cards: Sequence[Card],
     citer: Callable[[str, int | None], str],
     strengths: Sequence[str] = (),
-) -> list[Explained]:
-    """The documents of an answer as recommendations, with their chances, or with ``strengths`` in
-    place of them; ``cards`` say what is known of each, and ``citer`` names a citing paper, by its
-    id and year.
+) -> Iterator[tuple[dict[str, Any], int | None]]:
+    """The documents of a result as fields of recommendations, with their probabilities, or with
+    ``strengths`` in place of them, and the number of the sentence that asked for each; ``cards``
+    say what is known of each, and ``citer`` names a citing paper, by its id and year.
 
     Left out is what only function words found, and what is unlikely and shares no word at all.
     """
-    sentences, index = asked.sentences, runner.index
-    beside = _evidence(runner, asked, answer, cards)
-    found: list[Explained] = []
-    for place, why in enumerate(_reasons(runner, sentences, answer, cards)):
-        if why is None and beside is None:
+    sentences, rank = result.query.sentences, 0
+    proofs = evidence(runner.ranks, result, cards) if result.features is not None else None
+    for place, why in enumerate(_reasons(runner, result, cards)):
+        if why is None and proofs is None:
             continue
         words, number = why or Reason((), None)
-        if not words and answer.is_unlikely(place):
+        if not words and result.is_unlikely(place):
             continue
-        proof = Evidence(0, "", ()) if beside is None else beside[place]
-        number = proof.asked_by if number is None and beside is not None else number
-        one = Recommendation(
-            rank=len(found) + 1,
-            score=float(answer.hits.scores[place]),
-            terms=words,
-            sentence="" if number is None else sentences[number],
-            chance=None if strengths else answer.chance(place),
-            strength=strengths[place] if strengths else "",
-            abstract_sentence=proof.abstract,
-            citing_sentences=tuple(said.text for said in proof.citing),
-            cited_by=tuple(citer(index.papers[said.paper], said.year) for said in proof.citing),
-            link=_link(cards[place]),
-            **{name: cards[place][name] for name in _SHOWN},
+        proof = Evidence(None, "", ()) if proofs is None else proofs[place]
+        number, rank = proof.asked_by if number is None else number, rank + 1
+        citing = [(said.text, citer(runner.index.papers[said.paper], said.year))
+                  for said in proof.citing]  # fmt: skip
+        yield (
+            {
+                "rank": rank,
+                "score": float(result.hits.scores[place]),
+                "terms": words,
+                "sentence": "" if number is None else sentences[number],
+                "probability": None if strengths else result.probability(place),
+                "strength": strengths[place] if strengths else "",
+                "abstract_sentence": proof.abstract,
+                "citing_sentences": tuple(text for text, _ in citing),
+                "cited_by": tuple(by for _, by in citing),
+                "link": _link(cards[place]),
+                **{name: cards[place][name] for name in _SHOWN},
+            },
+            number,
         )
-        found.append(Explained(one, number))
-    return found
 
 
-def _link(card: Mapping[str, Any]) -> str:
+def _link(card: Card) -> str:
     """Where a document can be read: by its DOI, its arXiv id, or its address on the web."""
     if card["doi"]:
         return f"https://doi.org/{quote(card['doi'], safe='/:;()')}"
@@ -79,12 +85,27 @@ def _link(card: Mapping[str, Any]) -> str:
     return card["url"] if re.match(r"https?://", card["url"]) else ""
 
 
-def _reasons(
-    runner: Runner, sentences: Sequence[str], answer: Answer, cards: Sequence[Mapping[str, Any]]
-) -> list[Reason | None]:
-    searcher = runner.searcher
-    final = usable(answer.terms, searcher.view)
-    shares = searcher.contributions(final.ids, answer.hits.docs) * final.weights
+# --- Reasons ------------------------------------------------------------------------------------
+
+_MOST_WORDS = 6
+
+
+class Reason(NamedTuple):
+    """The telling words, strongest first, and the number of the sentence that asked most.
+
+    There is no sentence where only feedback's terms asked.
+    """
+
+    words: tuple[str, ...]
+    sentence: int | None
+
+
+def _reasons(runner: Runner, result: Result, cards: Sequence[Card]) -> list[Reason | None]:
+    searcher, sentences = runner.searcher, result.query.sentences
+    final = usable(result.query.terms, searcher.view)
+    shares = None if result.features is None else result.features.shares
+    if shares is None:
+        shares = searcher.contributions(final.ids, result.hits.docs) * final.weights
     passed = function_words(" ".join(sentences[:_ENOUGH_SENTENCES]))
     reasons = Reasons(runner.index, final.ids, sentences, passed)
     if reasons.unspelled(shares):
@@ -93,11 +114,190 @@ def _reasons(
     return [reasons.why(row) for row in shares]
 
 
-def _evidence(
-    runner: Runner, asked: Asked, answer: Answer, cards: Sequence[Mapping[str, Any]]
-) -> list[Evidence] | None:
-    """What speaks for the documents beside words, where other signals ranked them."""
-    if answer.ranked is None or not len(answer.hits.docs):
-        return None
-    abstracts = [card["abstract"] for card in cards]
-    return runner.ranks.evidence(runner.question(asked), answer.hits.docs, abstracts)
+class Reasons:
+    """What the terms of one query are in the words of its text.
+
+    ``passed`` are words that give no reason, such as "which". A term that feedback added is
+    spelled as the documents that were found have it, never as a stem.
+    """
+
+    def __init__(
+        self, index: Index, ids: NDArray[np.int64], sentences: Sequence[str], passed: frozenset[str]
+    ) -> None:
+        self._index = index
+        self._at = {number: at for at, number in enumerate(ids.tolist())}
+        self._spelled: dict[int, str] = {}
+        found: list[tuple[int, int]] = []
+        for number, sentence in enumerate(sentences):
+            for at, word in self._read(sentence):
+                found.append((at, number))
+                self._spelled.setdefault(at, word)
+        self._terms, self._places = np.array(found, np.int64).reshape(-1, 2).T
+        # A term's share goes to the sentences that have it, in parts.
+        self._often = np.bincount(self._terms, minlength=len(ids))[self._terms]
+        self._passed, self._telling = passed, np.ones(len(ids), bool)
+        self._pass()
+
+    def _pass(self) -> None:
+        passed = [at for at, word in self._spelled.items() if word in self._passed]
+        self._telling[passed] = False
+
+    def _read(self, text: str) -> Iterable[tuple[int, str]]:
+        """The terms of a text that are the query's, and the words that they are there."""
+        analyser = self._index.analyser
+        for word in analyser.words(text):
+            at = self._at.get(self._index.term_number(analyser.term(word) or ""), -1)
+            if at >= 0:
+                yield at, word
+
+    def unspelled(self, shares: NDArray[np.float64]) -> bool:
+        """Whether a word is missing of a term among the best reasons for some document."""
+        if len(self._spelled) == len(self._at):  # as always without feedback
+            return False
+        return any(at not in self._spelled for row in shares for at in self._best(row))
+
+    def spell(self, texts: Iterable[str]) -> None:
+        """Take the words of feedback's terms from what the documents say."""
+        for text in texts:
+            for at, word in self._read(text):
+                self._spelled.setdefault(at, word)
+        self._pass()
+
+    def _best(self, shares: NDArray[np.float64]) -> list[int]:
+        telling = shares * self._telling
+        order = np.argsort(-telling, kind="stable")[:_MOST_WORDS]
+        return [at for at in order.tolist() if telling[at] > 0]
+
+    def why(self, shares: NDArray[np.float64]) -> Reason | None:
+        """The reason for a document, by the terms' shares in its score; ``None`` where nothing but
+        words that give no reason asked for it."""
+        best = self._best(shares)
+        if not best and (shares > 0).any():
+            return None
+        words = dict.fromkeys(self._spelled[at] for at in best if at in self._spelled)
+        parts = (shares * self._telling)[self._terms] / self._often
+        sums = np.bincount(self._places, weights=parts)
+        asked = int(sums.argmax()) if sums.max(initial=0.0) > 0 else None
+        return Reason(tuple(words), asked)
+
+
+# --- Evidence -----------------------------------------------------------------------------------
+
+
+class Said(NamedTuple):
+    """What a paper (by number) says of a document; its year, where that is known."""
+
+    text: str
+    paper: int
+    year: int | None
+
+
+class Evidence(NamedTuple):
+    """Which sentence of the text (by number) is most like a document, what of the document's
+    abstract is most like the text, and what others say when they cite it for the same."""
+
+    asked_by: int | None
+    abstract: str
+    citing: tuple[Said, ...]
+
+
+def evidence(ranks: Ranks, result: Result, cards: Sequence[Card]) -> list[Evidence]:
+    """What speaks for the documents of a result beside the words they share with its text."""
+    docs, model = result.hits.docs, ranks.words
+    if not len(docs):
+        return []
+    texts = result.vectors.get("static")
+    asked = model.queries(result.query.texts) if texts is None else texts
+    asked = asked[1:] if len(asked) > 1 else asked
+    vectors = ranks.signals.index.vectors_of(model, "static").of(docs)
+    asked_by = (asked @ vectors.T).argmax(axis=0).tolist()
+    abstracts = _likest(ranks, asked, [card["abstract"] for card in cards])
+    citing = _said(ranks, result, asked)
+    return [Evidence(*each) for each in zip(asked_by, abstracts, citing, strict=True)]
+
+
+def _likest(ranks: Ranks, asked: Vectors, abstracts: Sequence[str]) -> list[str]:
+    """Of each abstract the sentence that is most like one of the text's, if it is like enough."""
+    fewest, enough = ranks.constants.shown_words, ranks.constants.shown_alike
+    parts = [
+        [each for each in split_sentences(abstract) if len(each.split()) >= fewest]
+        for abstract in abstracts
+    ]
+    flat = [sentence for part in parts for sentence in part]
+    likeness = (asked @ ranks.words.documents(flat).T).max(axis=0)
+    found, start = [], 0
+    for part in parts:
+        own, start = likeness[start : start + len(part)], start + len(part)
+        best = int(own.argmax()) if part else -1
+        found.append(part[best] if part and own[best] >= enough else "")
+    return found
+
+
+def _said(ranks: Ranks, result: Result, asked: Vectors) -> list[tuple[Said, ...]]:
+    """What the likest citing sentences say of each document, each once."""
+    signals, constants = ranks.signals, ranks.constants
+    if (citing := signals.citing) is None:
+        return [()] * len(result.hits.docs)
+    known, told = signals.known(result.query), []
+    for number in result.hits.docs.tolist():
+        rows = np.array(citing.of(number), np.int64)
+        rows = rows[known[rows]]
+        likeness = (asked @ citing.vectors.of(rows).T).max(axis=0) if len(rows) else np.zeros(0)
+        order = np.argsort(-likeness, kind="stable")
+        found: dict[str, Said] = {}
+        for row in rows[order[likeness[order] >= constants.shown_alike]].tolist():
+            said = Said(citing.texts[row], int(citing.papers[row]), int(citing.years[row]) or None)
+            found.setdefault(said.text, said)
+        told.append(tuple(found.values())[: constants.shown_citing])
+    return told
+
+
+# --- Documents that are one work: reprints, and a tutorial that was given more than once ---------
+
+MORE = 5
+"""So many more documents are looked at, so that as many works are found as were asked for."""
+_LABEL = re.compile(
+    r"[\[(][^()\[\]]*[)\]]\s*$|\b(?:a )?tutorial(?: on)?\b|\bextended (?:abstract|version)\b"
+    r"|\b(?:abstract|keynote|reprint|reprinted)\b|\binvited (?:talk|paper)\b",
+    re.IGNORECASE,
+)
+_FEWEST_LETTERS = 12
+"""A shorter title ("Editorial") may be anything, whoever wrote it."""
+
+
+def works_of(cards: Sequence[Card]) -> list[list[int]]:
+    """The works that documents are, each by the places of its documents, in the order of the best.
+
+    Documents are one work if their titles are the same in letters and digits, without labels such
+    as "(tutorial)", and an author is the same.
+    """
+    works: list[list[int]] = []
+    known: dict[str, list[list[int]]] = {}
+    for place, card in enumerate(cards):
+        same = known.setdefault(_plain(card["title"]) or f"\0{place}", [])
+        work = next((each for each in same if _share_author(card, cards[each[0]])), None)
+        if work is None:
+            same.append([place])
+            works.append(same[-1])
+        else:
+            work.append(place)
+    return works
+
+
+def _plain(title: str) -> str:
+    folded = unicodedata.normalize("NFKD", _LABEL.sub("", title)).casefold()
+    plain = "".join(filter(str.isalnum, folded))
+    return plain if len(plain) >= _FEWEST_LETTERS else ""
+
+
+def _share_author(left: Card, right: Card) -> bool:
+    ours, theirs = (
+        {family_name(name).casefold() for name in card["authors"]} for card in (left, right)
+    )
+    return bool(ours & theirs)
+
+
+def reprint(card: Card) -> str:
+    """Where else a work appeared, in a line: year, venue and what it is known by."""
+    name = card["doi"] or card["doc_id"]
+    return ", ".join(filter(None, (str(card["year"] or ""), card["venue"], name)))

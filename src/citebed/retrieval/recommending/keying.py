@@ -4,7 +4,6 @@ collection, and never one that means something else in a draft."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -13,20 +12,16 @@ from citebed.collection import Collection
 from citebed.collection.cite_keys import typable
 from citebed.drafts.bibliography.matching import Bibliography, Work
 from citebed.drafts.records import Draft
-from citebed.retrieval.recommending.recommendation import Recommendation
 
 Card = Mapping[str, Any]
 
 
-def with_keys(
-    found: Sequence[Recommendation],
-    cards: Sequence[Card],
-    collection: Collection,
-    libraries: Sequence[str],
-    drafts: Sequence[Draft],
-) -> tuple[tuple[Recommendation, ...], list[str]]:
-    """Recommendations with their keys, of documents of which ``cards`` tell; and a note where the
-    collection's key is that of another work in a draft or a .bib file."""
+def keys_for(
+    cards: Sequence[Card], collection: Collection, libraries: Sequence[str], drafts: Sequence[Draft]
+) -> tuple[dict[str, tuple[str, bool]], list[str]]:
+    """The key to type for each document, of which ``cards`` tell, by id, and whether the author
+    has it already; and a note where the collection's key is that of another work in a draft or a
+    .bib file."""
     works = {card["doc_id"]: _work_of(card) for card in cards}
     mine = _bibliography_for(list(works.values()), libraries)
     mine.reserve(_keys_of_others(works.values(), drafts))
@@ -37,8 +32,8 @@ def with_keys(
         mine.reserve(_keys_like(collection, taken.values()))
     keys = {**own, **{name: mine.take_key(key) for name, key in taken.items()}}
     keys |= {name: entry.key for name, entry in entries.items()}
-    keyed = (replace(each, key=keys[each.doc_id], in_bib=each.doc_id in entries) for each in found)
-    return tuple(keyed), [_note(list(taken.values()))] if taken else []
+    notes = [_note(list(taken.values()))] if taken else []
+    return {name: (key, name in entries) for name, key in keys.items()}, notes
 
 
 def _work_of(card: Card) -> Work:

@@ -1,4 +1,4 @@
-"""Recommendations: values with a table inside, which print as one and render as HTML."""
+"""Recommendations: documents and why, with a table inside, which print and render as HTML."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ _SCHEMA: dict[str, Any] = {
     "file": pl.String, "column": pl.Int64, "key": pl.String, "in_bib": pl.Boolean,
     "chance": pl.Float64, "abstract_sentence": pl.String, "citing_sentences": pl.List(pl.String),
     "cited_by": pl.List(pl.String), "reprints": pl.List(pl.String), "link": pl.String,
-    "strength": pl.String,
+    "strength": pl.String, "probability": pl.Float64,
 }  # fmt: skip
+_FORMER = {"chance": "probability"}
+"""Fields of rows that stand beside what they are called now."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +74,10 @@ class Recommendations(Shown, Sequence[Recommendation]):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The recommendations as flat rows, as ``--json`` prints them."""
-        return [vars(each).copy() for each in self.found]
+        return [
+            {name: getattr(each, _FORMER.get(name, name)) for name in _SCHEMA}
+            for each in self.found
+        ]
 
     @cached_property
     def table(self) -> pl.DataFrame:

@@ -1,57 +1,44 @@
-"""Recommending: a text goes in, the documents it should cite come out, each with its reasons."""
+"""Recommending: a text goes in, the documents it should cite come out, each with its reasons.
+
+The stages: a passage becomes a ``Query``, unless it gets no answer (``silence``); the runner finds
+its ``Result`` (candidates, features, ranking, calibration: in ``learned``); of that is shown what
+is likely enough, one document a work, explained (``explaining``) and with a key to type.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
-from citebed.drafts.records import Draft, Passage, Place
-from citebed.drafts.wanting import is_caption
+from citebed.drafts.reading import DraftLike, draft_in
+from citebed.drafts.records import Draft, Passage, Place, pieces
+from citebed.drafts.wanting import wanted_first
 from citebed.errors import CitebedError
-from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import SEEN, Pipeline, pipeline_of
 from citebed.retrieval.recommending.citers import Citers
-from citebed.retrieval.recommending.explaining import Explained, explain
-from citebed.retrieval.recommending.foreign import Languages
-from citebed.retrieval.recommending.keying import with_keys
+from citebed.retrieval.recommending.explaining import MORE, explain, reprint, works_of
+from citebed.retrieval.recommending.keying import keys_for
 from citebed.retrieval.recommending.recommendation import Recommendation
 from citebed.retrieval.recommending.recommendations import Recommendations
-from citebed.retrieval.recommending.showing import Showing
-from citebed.retrieval.recommending.works import MORE, reprint, works_of
+from citebed.retrieval.recommending.silence import NothingToAsk, Silence, silence_notes
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
 from citebed.retrieval.search.queries import checked_date
-from citebed.text.boilerplate import is_boilerplate
-from citebed.text.sentences import split_sentences
-from citebed.text.words import speaks_of_itself
 from citebed.wording import printable
-
-if TYPE_CHECKING:
-    from citebed.retrieval.recommending.questions import Given, Questions
 
 DEFAULT_MODEL = "bm25+learned"
 """What recommends unless another way of retrieval is named."""
-_WITHOUT_MATCH = "passage without a good match"
-_WITHOUT_WORDS = "passage without a word that is in the index"
-
-
-class NothingToAsk(CitebedError):
-    """A text that gets no answer; ``kind`` is what such a passage is called.
-
-    It is unsearchable where no word of it can be searched for.
-    """
-
-    def __init__(self, message: str, kind: str, *, is_unsearchable: bool = True) -> None:
-        super().__init__(message)
-        self.kind, self.is_unsearchable = kind, is_unsearchable
+DEFAULT_NUMBER, DEFAULT_OF_SEVERAL = 10, 3
+"""So many documents a text gets, and each of several passages, unless a number is asked for."""
 
 
 class _How(NamedTuple):
@@ -60,12 +47,24 @@ class _How(NamedTuple):
     k: int | None
     exclude: frozenset[str]
     before: str | None
-    least: float | None
-    by_default: int = 10
+    min_probability: float | None
 
-    def of(self, by_default: int, left_out: frozenset[str]) -> _How:
-        """The same, with so many unless a number was asked for, and more that is no answer."""
-        return self._replace(by_default=by_default, exclude=self.exclude | left_out)
+
+class _Asking(NamedTuple):
+    """A draft with the passages of it that ask, and the documents that are no answer.
+
+    Of citations by authors and year that can mean several documents, ``perhaps`` has these: they
+    are no answer where they are cited so.
+    """
+
+    draft: Draft
+    passages: Sequence[Passage]
+    left_out: frozenset[str] = frozenset()
+    perhaps: Mapping[str, frozenset[str]] = {}
+
+    def no_answers(self, passage: Passage) -> frozenset[str]:
+        """The documents that are no answer for a passage."""
+        return self.left_out.union(*(self.perhaps.get(name, ()) for name in passage.cites))
 
 
 class Recommender:
@@ -110,7 +109,7 @@ class Recommender:
         self._runner.prepare()
         self._cards  # noqa: B018 - read now, not with the first text
 
-    def recommend(
+    def recommend(  # noqa: PLR0913 - likewise
         self,
         text: str,
         k: int | None = None,
@@ -118,22 +117,22 @@ class Recommender:
         exclude: Iterable[str] = (),
         before: str | None = None,
         sentences: Sequence[str] = (),
+        min_probability: float | None = None,
         least: float | None = None,
     ) -> Recommendations:
         """The ``k`` documents that ``text`` should cite most, never those in ``exclude``: the rule
         of ``recommend_for``, for a text that is prose already.
 
-        ``sentences`` are the text's, where they are known already.
+        ``sentences`` are the text's, where they are known already. ``least`` is what
+        ``min_probability`` was called.
         """
-        from citebed.retrieval.recommending.questions import Questions
-
         passage = Passage(text, sentences=tuple(sentences))
-        asked = Questions(Draft((passage,)), [passage])
-        return self._answered([asked], (), _How(k, frozenset(exclude), _checked(before), least))
+        how = _how(k, exclude, before, min_probability, least)
+        return self._answered([_Asking(Draft((passage,)), [passage])], (), (), how)
 
     def recommend_for(  # noqa: PLR0913 - the options of the command, by name
         self,
-        texts: Given | Sequence[Given],
+        texts: DraftLike | Sequence[DraftLike],
         k: int | None = None,
         *,
         each: str | None = None,
@@ -141,6 +140,7 @@ class Recommender:
         exclude: Iterable[str] = (),
         keep_cited: bool = False,
         bib: str | Path | Sequence[str | Path] = (),
+        min_probability: float | None = None,
         least: float | None = None,
     ) -> Recommendations:
         """What texts and drafts should cite: ``k`` documents for each ``text`` (as a whole),
@@ -152,112 +152,108 @@ class Recommender:
         Left out is what a draft cites already (unless ``keep_cited``), its own paper, and what is
         later than ``before``. Captions, headings, stubs, passages in a language that the collection
         does not have, and those without a good match get no answer, of which ``notes`` tell; with
-        ``least`` what is right with that chance is, and with 0 the best there is for any text. What
-        stands in the .bib files of a draft, or in those of ``bib``, is marked, with the key that
-        it has there. The passages of several texts are numbered through.
+        ``min_probability`` what is right with that probability is, and with 0 the best there is for
+        any text (``least`` is what it was called). What stands in the .bib files of a draft, or in
+        those of ``bib``, is marked, with the key that it has there. The passages of several texts
+        are numbered through.
         """
-        from citebed.retrieval.recommending.questions import questions_of
-
-        how = _How(k, frozenset(exclude), _checked(before), least)
+        how = _how(k, exclude, before, min_probability, least)
         libraries = _texts_of([bib] if isinstance(bib, str | Path) else bib)
-        asked = [
-            questions_of(self.collection, given, each, keep_cited=keep_cited)
-            for given in _each(texts)
-        ]
-        libraries += [text for questions in asked for text in questions.draft.library]
-        if self._runner.prepare_for(sum(len(questions.passages) for questions in asked)):
+        given = list(_each(texts))
+        asking = [self._asking(one, each, keep_cited=keep_cited) for one in given]
+        libraries += [text for one in asking for text in one.draft.library]
+        if self._runner.prepare_for(sum(len(one.passages) for one in asking)):
             self._cards  # noqa: B018 - all at once
-        return self._answered(asked, libraries, how)
+        notes = [
+            note
+            for one, source in zip(asking, given, strict=True)
+            for note in (() if isinstance(source, Draft) else one.draft.notes)
+        ]
+        return self._answered(asking, libraries, notes, how)
+
+    def _asking(self, given: DraftLike, each: str | None, *, keep_cited: bool) -> _Asking:
+        """What asks in a text or a draft: by default each paragraph of a draft, the whole of a
+        text."""
+        draft, by_default = draft_in(given)
+        unit: Any = each or by_default  # checked by those who cut the draft
+        passages = wanted_first(pieces(draft, unit))
+        if not passages:
+            raise CitebedError("there is no prose in the text; expected a sentence or a paragraph")
+        if keep_cited:
+            return _Asking(draft, passages)
+        return _Asking(draft, passages, *_cited(self.collection, draft))
 
     def _answered(
-        self, asked: list[Questions], libraries: Sequence[str], how: _How
+        self,
+        asking: Sequence[_Asking],
+        libraries: Sequence[str],
+        notes: Iterable[str],
+        how: _How,
     ) -> Recommendations:
-        from citebed.retrieval.recommending.questions import silence_notes
-
-        pairs = [(passage, questions) for questions in asked for passage in questions.passages]
+        pairs = [(passage, one) for one in asking for passage in one.passages]
         passages: list[Passage] = []
-        found: list[Recommendation] = []
+        found: list[dict[str, Any]] = []
         silent: list[tuple[str, Passage]] = []
-        for number, (passage, questions) in enumerate(pairs, 1):
+        for number, (passage, one) in enumerate(pairs, 1):
+            several = DEFAULT_NUMBER if len(one.passages) == 1 else DEFAULT_OF_SEVERAL
+            exclude = how.exclude | one.no_answers(passage)
             try:
-                best = self._found(passage, how.of(questions.number, questions.no_answers(passage)))
+                rows = self._found(passage, how._replace(exclude=exclude), several)
             except NothingToAsk as error:
                 if len(pairs) == 1 and error.is_unsearchable:
                     raise
                 silent.append((error.kind, passage))
                 continue
             passages.append(replace(passage, number=number))
-            found += [
-                _placed(one, number, passage, sentence, questions.draft) for one, sentence in best
-            ]
-        notes = [note for questions in asked for note in questions.notes] + silence_notes(silent)
-        untold = dict.fromkeys(self._showing.untold(each.text) for each in passages)
-        left_out = frozenset().union(*(questions.left_out for questions in asked))
-        cards = self._cards_of(list(dict.fromkeys(each.doc_id for each in found)))
-        drafts = [each.draft for each in asked]
-        keyed, about_keys = with_keys(found, cards, self.collection, libraries, drafts)
-        notes += about_keys
+            found += [{**row, **_placed(number, passage, at, one.draft)} for row, at in rows]
+        untold = dict.fromkeys(self._silence.untold(each.text) for each in passages)
+        cards = self._cards_of(list(dict.fromkeys(row["doc_id"] for row in found)))
+        drafts = [one.draft for one in asking]
+        keys, about_keys = keys_for(cards, self.collection, libraries, drafts)
+        for row in found:
+            row["key"], row["in_bib"] = keys[row["doc_id"]]
         return Recommendations(
-            keyed, tuple(passages), left_out, tuple(notes), self.collection, tuple(libraries),
-            tuple(filter(None, untold)), len(silent),
-        )  # fmt: skip
-
-    def _silent(self, passage: Passage, least: float | None) -> str:
-        """What a passage is that gets no answer, whatever could be found for it."""
-        if passage.silent:
-            return passage.silent
-        if least != 0 and (language := self._languages.foreign(passage.text)):
-            return f"passage in {language}"
-        return _asks_nothing(passage) if least is None and not passage.wanted else ""
+            tuple(Recommendation(**row) for row in found),
+            tuple(passages),
+            frozenset().union(*(one.left_out for one in asking)),
+            (*notes, *silence_notes(silent), *about_keys),
+            self.collection,
+            tuple(libraries),
+            tuple(filter(None, untold)),
+            len(silent),
+        )
 
     @cached_property
-    def _languages(self) -> Languages:
-        return Languages(self.collection, self.index)
-
-    @cached_property
-    def _showing(self) -> Showing:
-        return Showing(self._runner)
+    def _silence(self) -> Silence:
+        return Silence(self._runner)
 
     @cached_property
     def _citers(self) -> Citers:
         return Citers(self.collection)
 
-    def _found(self, passage: Passage, how: _How) -> list[Explained]:
-        """The documents for a passage, each with the number of the sentence that asked for it."""
-        if why := self._silent(passage, how.least):
-            raise NothingToAsk(why, why, is_unsearchable=False)
-        asked = self._runner.asked(passage.text, exclude=how.exclude, before=how.before)
-        if not len(asked.terms.ids):
-            raise self._nothing_to_ask(asked.text)
-        asked = replace(asked, sentences=passage.sentences or split_sentences(asked.text))
-        number = how.by_default if how.k is None else how.k
-        (best,) = self._runner.answers([asked], max(number, SEEN) + MORE)
-        answer = best if how.least is None else best.at_least(how.least)
-        if how.least is None and self._showing.is_poor(asked.text, answer):
-            raise NothingToAsk(_WITHOUT_MATCH, _WITHOUT_MATCH, is_unsearchable=False)
-        if how.least is None and how.k is None:
-            answer = self._showing.without_tail(asked.text, answer)
-        cards = self._cards_of([self.index.ids[int(each)] for each in answer.hits.docs])
+    def _found(
+        self, passage: Passage, how: _How, by_default: int
+    ) -> Iterator[tuple[dict[str, Any], int | None]]:
+        """The documents for a passage as fields of recommendations, each with the number of the
+        sentence that asked for it."""
+        query = self._runner.query(
+            passage.text, exclude=how.exclude, before=how.before, sentences=passage.sentences
+        )
+        self._silence.check(passage, query, how.min_probability)
+        number = by_default if how.k is None else how.k
+        (best,) = self._runner.results([query], max(number, SEEN) + MORE)
+        result = self._silence.shown(best, how.min_probability, tail=how.k is not None)
+        cards = self._cards_of([self.index.ids[each] for each in result.hits.docs.tolist()])
         works = works_of(cards)[:number]
-        best_cards = [
-            {**cards[best], "reprints": tuple(reprint(cards[each]) for each in others)}
-            for best, others in works
-        ]
-        answer = answer.only([work.best for work in works])
-        told = not self._showing.untold(asked.text) or not works
-        matches = () if told else self._showing.matches(asked, answer)
-        strengths = [match.strength() for match in matches]
-        return explain(self._runner, asked, answer, best_cards, self._citers.named, strengths)
-
-    def _nothing_to_ask(self, text: str) -> NothingToAsk:
-        words = self.index.analyser.words(text)
-        if not words:
-            what = "the text has no words. Give a sentence or a paragraph of prose."
-            return NothingToAsk(what, "passage without words")
-        if not any(map(is_telling, self.index.analyser.terms(text))):
-            what = "the text has only stop words. Give a sentence or a paragraph of prose."
-            return NothingToAsk(what, "passage with only stop words")
-        return NothingToAsk(_WITHOUT_WORDS, _WITHOUT_WORDS, is_unsearchable=False)
+        result = result.only([work[0] for work in works])
+        strengths = self._silence.strengths(result)
+        first = [cards[work[0]] for work in works]
+        rows = explain(self._runner, result, first, self._citers.named, strengths)
+        reprints = {
+            cards[best]["doc_id"]: tuple(reprint(cards[each]) for each in others)
+            for best, *others in works
+        }
+        return (({**row, "reprints": reprints[row["doc_id"]]}, at) for row, at in rows)
 
     # --- The documents ---
 
@@ -294,25 +290,44 @@ class Recommender:
         return self.collection.scan_documents().filter(pl.col("doc_id").is_in(names))
 
 
-def _each(texts: Given | Sequence[Given]) -> Iterable[Given]:
+def _each(texts: DraftLike | Sequence[DraftLike]) -> Iterable[DraftLike]:
     """The texts one by one; what is none of them is one too, of which its reader will say so."""
     several = isinstance(texts, Iterable) and not isinstance(texts, str | bytes | Path | Draft)
     return texts if several else [texts]  # type: ignore[return-value, list-item]
 
 
-def _checked(before: str | None) -> str | None:
-    return None if before is None else checked_date(before)
+def _how(
+    k: int | None,
+    exclude: Iterable[str],
+    before: str | None,
+    min_probability: float | None,
+    least: float | None,
+) -> _How:
+    if least is not None:
+        warnings.warn("'least' is now 'min_probability'", DeprecationWarning, stacklevel=3)
+    date = None if before is None else checked_date(before)
+    return _How(k, frozenset(exclude), date, least if min_probability is None else min_probability)
 
 
-def _asks_nothing(passage: Passage) -> str:
-    """What a passage is that asks for nothing, whatever it was given as."""
-    if is_caption(passage.text):
-        return "caption"
-    parts = passage.sentences or split_sentences(passage.text)
-    is_own = speaks_of_itself(passage.text) or all(
-        speaks_of_itself(each) or is_boilerplate(each) for each in parts
-    )
-    return "passage about the text itself" if is_own and parts else ""
+def _cited(
+    collection: Collection, draft: Draft
+) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
+    """The documents that a draft cites already or is itself, and what it cites perhaps: of a
+    citation by authors and year that fits several documents, no one can tell which it means."""
+    cited = draft.cited
+    if not (
+        draft.title or any((cited.keys, cited.dois, cited.arxiv, cited.entries, cited.authored))
+    ):
+        return frozenset(), {}
+    from citebed.drafts import already_cited, is_the_paper
+    from citebed.drafts.authored import by_authors
+
+    columns = ("doc_id", "title", "doi", "url", "aliases", "keys", "cite_key", "arxiv")
+    documents = collection.scan_documents().select(*columns, "authors", "year").collect()
+    found = already_cited(cited, documents) | is_the_paper(draft.title, None, documents)
+    named = by_authors(cited.authored, documents)
+    found = found.union(*(names for names in named.values() if len(names) == 1))
+    return frozenset(found), {cite: names for cite, names in named.items() if len(names) > 1}
 
 
 def _texts_of(paths: Sequence[str | Path]) -> list[str]:
@@ -323,21 +338,19 @@ def _texts_of(paths: Sequence[str | Path]) -> list[str]:
     return list(map(bib_text, paths))
 
 
-def _placed(
-    one: Recommendation, number: int, passage: Passage, sentence: int | None, draft: Draft
-) -> Recommendation:
-    """A recommendation with the place of the sentence that asked for it, or of its passage."""
+def _placed(number: int, passage: Passage, sentence: int | None, draft: Draft) -> dict[str, Any]:
+    """Where the sentence that asked for a document stands, or its passage."""
     start = Place(passage.source, passage.line, passage.column)
     place = passage.places[sentence] if sentence is not None and passage.places else start
-    return replace(
-        one, passage=number, line=place.line, section=passage.section,
-        file=draft.file_of(place), column=place.column,
-    )  # fmt: skip
+    return {
+        "passage": number, "line": place.line, "section": passage.section,
+        "file": draft.file_of(place), "column": place.column,
+    }  # fmt: skip
 
 
 def recommend(
     collection: str | Path | Collection,
-    texts: Given | Sequence[Given],
+    texts: DraftLike | Sequence[DraftLike],
     k: int | None = None,
     *,
     model: str | Pipeline = DEFAULT_MODEL,

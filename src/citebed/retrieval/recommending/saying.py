@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citebed.drafts import Passage
+from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.recommending.recommendation import Recommendation
 from citebed.text.names import display_name
 
-HARDLY_ANY = 0.015
-"""What has less of a chance is hardly ever right."""
-_ONE_IN_TEN = 0.075
-"""From here on a chance is nearer to one in ten than to one in twenty."""
 _IN_BIB = " (in your .bib)"
 
 
@@ -54,10 +51,10 @@ def key_of(each: Recommendation) -> str:
 
 
 def sure(each: Recommendation) -> str:
-    """How sure it is: the chance in words, else the strength; where the ranking was not learned,
-    the score."""
-    if each.chance is not None:
-        return chance_in_words(each.chance)
+    """How sure it is: the probability in words, else the strength; where the ranking was not
+    learned, the score."""
+    if each.probability is not None:
+        return chance_in_words(each.probability)
     return f"{each.strength} match" if each.strength else f"{each.score:.2f}"
 
 
@@ -79,10 +76,11 @@ def proofs(each: Recommendation, *, several: bool) -> Iterator[Line]:
         yield Line("also as", "; ".join(each.reprints))
 
 
-def chance_in_words(chance: float) -> str:
-    """A chance as people say it: how many in ten that are as likely are right."""
-    if chance < HARDLY_ANY:
+def chance_in_words(probability: float) -> str:
+    """A probability as people say it: how many in ten that are as likely are right."""
+    constants = shipped_ranker().constants
+    if probability < constants.hardly_any:
         return "hardly any are right"
-    if chance < _ONE_IN_TEN:
+    if probability < constants.one_in_ten:
         return "fewer than 1 in 10 are right"
-    return f"about {min(round(chance * 10), 9)} in 10 are right"
+    return f"about {min(round(probability * 10), 9)} in 10 are right"

@@ -7,7 +7,7 @@ recommending explains what it finds.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,18 +23,16 @@ from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.feedback.base import Feedback
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, pipeline_of
-from citebed.retrieval.running.asking import Answer, Asked
+from citebed.retrieval.query import Query, Result
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.feeding import JudgedFeedback, better_query, read_judged
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.queries import query_text, read_queries
 from citebed.retrieval.search.searcher import Searcher
 from citebed.runs.times import is_later
-from citebed.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from citebed.retrieval.learned.ranking import Ranks
-    from citebed.retrieval.learned.signals import Question
     from citebed.retrieval.rerank import CrossEncoder, Encoder
     from citebed.runs.tables import Run
 
@@ -44,8 +42,6 @@ _LOG = logging.getLogger("citebed")
 _PREPARE_FROM, _COMPILE_FROM = 200_000_000, 5_000_000_000
 """From so much work on (queries times postings), preparing pays; and from so much, where the search
 is yet to be compiled, which takes a minute."""
-_BY_WORDS = 1000
-"""So many documents BM25 puts forward where other signals rank beside it."""
 _DATES = 4
 """Dates whose documents are remembered: queries of one date come together."""
 
@@ -113,7 +109,7 @@ class Runner:
         self.facts: dict[str, Any] = {}
         self._dates = Dates(collection, index)
 
-    def asked(
+    def query(
         self,
         text: str,
         query_id: str = "",
@@ -122,28 +118,35 @@ class Runner:
         before: str | None = None,
         paper: str | None = None,
         sentences: Sequence[str] = (),
-    ) -> Asked:
+    ) -> Query:
         """A text as a query; ``exclude`` are documents by id, ``paper`` the one that asks."""
         raw, text = text, text if self.options.as_is else query_text(text)
         view = self.searcher.without(paper)
         terms = self.searcher.query(text, view, keep=bool if self.options.as_is else is_telling)
         numbers = (self.index.ids.find(name) for name in exclude)
         excluded = np.array([number for number in numbers if number >= 0], np.int64)
-        taken_out = None if view.is_whole else paper
-        return Asked(query_id, text, terms, excluded, before, taken_out, raw, paper, sentences)
+        year = self._years_of_papers.get(paper) if paper and before is None else None
+        return Query(
+            text, terms, query_id, raw, sentences, excluded, cites=excluded, before=before,
+            paper=paper, year=int(before[:4]) if before else year,
+            hidden=None if view.is_whole else paper,
+        )  # fmt: skip
 
-    def answers(self, asked: Sequence[Asked], depth: int) -> list[Answer]:
+    def results(self, queries: Sequence[Query], depth: int) -> Iterator[Result]:
         """The best ``depth`` documents for each query; a second stage orders no more than its
         ``top``."""
         feedback, stage = self.pipeline.feedback, self.pipeline.stage
         if feedback is not None:
-            asked = self._fed(asked, feedback)
+            queries = self._fed(queries, feedback)
         if isinstance(stage, Ranking):
-            return self._ranked(asked, depth)
-        found = self._search(asked, depth if stage is None else max(depth, stage.top))
+            ranks = self.ranks
+            first = self._search(queries, max(depth, ranks.constants.by_words))
+            in_time = (self._dates.allowed(query.before) for query in queries)
+            return ranks.rank(queries, first, in_time, depth)
+        found = self._search(queries, depth if stage is None else max(depth, stage.top))
         if stage is not None:
-            found = [cut(hits, depth) for hits in self._reranked(asked, found, stage)]
-        return [Answer(one.terms, hits) for one, hits in zip(asked, found, strict=True)]
+            found = [cut(hits, depth) for hits in self._reranked(queries, found, stage)]
+        return map(Result, queries, found)
 
     @cached_property
     def ranks(self) -> Ranks:
@@ -170,42 +173,22 @@ class Runner:
         if isinstance(self.pipeline.stage, Ranking):
             self.ranks.prepare()
 
-    def _ranked(self, asked: Sequence[Asked], depth: int) -> list[Answer]:
-        first = self._search(asked, max(depth, _BY_WORDS))
-        questions = [self.question(one) for one in asked]
-        found = self.ranks.rank(questions, first, depth)
-        return [
-            Answer(one.terms, ranked.hits, ranked) for one, ranked in zip(asked, found, strict=True)
-        ]
-
-    def question(self, one: Asked) -> Question:
-        """A query as a ranking by several signals takes it."""
-        from citebed.retrieval.learned.signals import Question
-
-        year = self._years_of_papers.get(one.asker or "")
-        if one.before is not None:
-            year = int(one.before[:4])
-        return Question(
-            one.text, one.sentences or split_sentences(one.text), one.terms, one.excluded,
-            one.excluded, self._dates.allowed(one.before), one.asker, year,
-        )  # fmt: skip
-
     @cached_property
     def _years_of_papers(self) -> dict[str, int]:
         known = self.collection.papers.select("paper_id", "year").drop_nulls()
         return dict(known.iter_rows())
 
-    def _search(self, asked: Sequence[Asked], depth: int) -> list[Hits]:
-        found = [NOTHING] * len(asked)
+    def _search(self, queries: Sequence[Query], depth: int) -> list[Hits]:
+        found = [NOTHING] * len(queries)
         # Those that see the same documents and the same citing text are searched for at once.
         groups: dict[tuple[str | None, str | None], list[int]] = {}
-        for place, one in enumerate(asked):
-            groups.setdefault((one.before, one.paper), []).append(place)
+        for place, query in enumerate(queries):
+            groups.setdefault((query.before, query.hidden), []).append(place)
         for (before, paper), places in groups.items():
             hits = self.searcher.search_all(
-                [asked[place].terms for place in places],
+                [queries[place].terms for place in places],
                 depth,
-                excluded=[asked[place].excluded for place in places],
+                excluded=[queries[place].excluded for place in places],
                 allowed=self._dates.allowed(before),
                 threads=self.options.threads,
                 paper=paper,
@@ -215,22 +198,22 @@ class Runner:
             self.progress.add(len(places))
         return found
 
-    def _fed(self, asked: Sequence[Asked], feedback: Feedback) -> list[Asked]:
-        self.progress.step("feedback", len(asked))
+    def _fed(self, queries: Sequence[Query], feedback: Feedback) -> list[Query]:
+        self.progress.step("feedback", len(queries))
         if feedback.source is None:
-            sources = [(hits, NOTHING) for hits in self._search(asked, feedback.docs or 0)]
+            sources = [(hits, NOTHING) for hits in self._search(queries, feedback.docs or 0)]
         else:
-            judged = self._judged(feedback.source, asked)
-            sources = [judged.hits(one.query_id) for one in asked]
+            judged = self._judged(feedback.source, queries)
+            sources = [judged.hits(query.query_id) for query in queries]
         better = (
-            better_query(self.searcher.without(one.paper), feedback, one.terms, *documents)
-            for one, documents in zip(asked, sources, strict=True)
+            better_query(self.searcher.without(query.hidden), feedback, query.terms, *documents)
+            for query, documents in zip(queries, sources, strict=True)
         )
-        return [replace(one, terms=terms) for one, terms in zip(asked, better, strict=True)]
+        return [replace(query, terms=terms) for query, terms in zip(queries, better, strict=True)]
 
-    def _judged(self, source: str, asked: Sequence[Asked]) -> JudgedFeedback:
+    def _judged(self, source: str, queries: Sequence[Query]) -> JudgedFeedback:
         judged = read_judged(self.collection, self.index, source)
-        names = [one.query_id for one in asked]
+        names = [query.query_id for query in queries]
         self.facts["feedback_from"] = judged.facts
         shared = judged.shared_with(self.collection, names)
         self.facts["feedback_from_evaluation_judgements"] = sorted(shared)
@@ -255,16 +238,18 @@ class Runner:
         self.progress.step(f"loading {name}", 0)
         return load_reranker(name)
 
-    def _reranked(self, asked: Sequence[Asked], found: Sequence[Hits], stage: Stage) -> list[Hits]:
+    def _reranked(
+        self, queries: Sequence[Query], found: Sequence[Hits], stage: Stage
+    ) -> list[Hits]:
         from citebed.retrieval.rerank.second_stage import second_stage
 
         model = self.encoder
-        first = self.table(asked, [cut(hits, stage.top) for hits in found])
+        first = self.table(queries, [cut(hits, stage.top) for hits in found])
         raw = stage.query == "raw"
-        texts = {one.query_id: one.raw if raw else one.text for one in asked}
+        texts = {query.query_id: query.raw if raw else query.text for query in queries}
         again = second_stage(self.collection, stage, first, texts, model, self.progress)
         parts = again.partition_by("query_id", as_dict=True)
-        return [self._hits(parts.get((one.query_id,))) for one in asked]
+        return [self._hits(parts.get((query.query_id,))) for query in queries]
 
     def _hits(self, ranking: pl.DataFrame | None) -> Hits:
         if ranking is None:
@@ -272,13 +257,13 @@ class Runner:
         numbers = [self.index.ids.find(name) for name in ranking["doc_id"]]
         return Hits(np.array(numbers, np.int64), ranking["score"].to_numpy())
 
-    def table(self, asked: Sequence[Asked], found: Sequence[Hits]) -> pl.DataFrame:
+    def table(self, queries: Sequence[Query], found: Sequence[Hits]) -> pl.DataFrame:
         """What was found as a run's table: ``query_id``, ``doc_id``, ``rank``, ``score``."""
         counts = [len(hits.docs) for hits in found]
         numbers = np.concatenate([np.zeros(0, np.int64), *(hits.docs for hits in found)])
         ranks = np.concatenate([np.zeros(0, np.int64), *(np.arange(n) + 1 for n in counts)])
         columns = {
-            "query_id": np.repeat(np.array([one.query_id for one in asked], object), counts),
+            "query_id": np.repeat(np.array([query.query_id for query in queries], object), counts),
             "doc_id": self._names(numbers),
             "rank": ranks,
             "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
@@ -313,14 +298,14 @@ def run_queries(
     options = options or RunOptions()
     written = pipeline_of(pipeline) if isinstance(pipeline, str) else pipeline
     runner = Runner(collection, index, written, options, progress)
-    asked, found = _run(runner, queries)
+    ready, found = _run(runner, queries)
     if isinstance(written.stage, Ranking):
         runner.facts["ranking"] = runner.ranks.facts
     elif written.stage is not None:
         model = runner.encoder
         about = {"name": model.name, "fingerprint": model.fingerprint, "runtime": model.runtime}
         runner.facts["encoder"] = about
-    table = runner.table(asked, found)
+    table = runner.table(ready, found)
     return Run(table, str(pipeline), notes=tuple(runner.notes), facts=runner.facts)
 
 
@@ -332,26 +317,26 @@ def _must_compile() -> bool:
     return must_compile(kernels.search_many)
 
 
-def _run(runner: Runner, queries: pl.DataFrame) -> tuple[list[Asked], list[Hits]]:
-    runner.prepare_for(queries.height)
+def _run(runner: Runner, table: pl.DataFrame) -> tuple[list[Query], list[Hits]]:
+    runner.prepare_for(table.height)
     if isinstance(runner.pipeline.stage, Stage):
         runner.encoder  # noqa: B018 - what is missing is told before the search, not after
-    runner.progress.step("searching", queries.height)
-    asked = [
-        runner.asked(
+    runner.progress.step("searching", table.height)
+    queries = [
+        runner.query(
             row["text"] or "",
             row["query_id"],
             exclude=row["exclude"] or (),
             before=row["before"],
             paper=row["paper_id"],
         )
-        for row in queries.iter_rows(named=True)
+        for row in table.iter_rows(named=True)
     ]
-    empty = [query.query_id for query in asked if not len(query.terms.ids)]
+    empty = [query.query_id for query in queries if not len(query.terms.ids)]
     if empty:
         some = ", ".join(empty[:3])
         runner.notes.append(f"{len(empty)} queries have no word that is in the index: {some}")
-    return asked, [answer.hits for answer in runner.answers(asked, runner.options.depth)]
+    return queries, [each.hits for each in runner.results(queries, runner.options.depth)]
 
 
 def cut(hits: Hits, depth: int) -> Hits:

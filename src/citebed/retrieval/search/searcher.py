@@ -89,13 +89,14 @@ class Searcher:
         """What each term (column) adds to each document (row) for a unit of query weight."""
         if self._prepared is None:
             return self.view.contributions(terms, docs)
-        table = np.zeros((len(docs), len(terms)))
-        for column, term in enumerate(terms.tolist()):
-            start, end = self._prepared.offsets[term : term + 2].tolist()
-            place = start + np.searchsorted(self._prepared.docs[start:end], docs)
-            place[place == end] = start
-            has = self._prepared.docs[place] == docs
-            table[has, column] = self._prepared.impacts[place[has]]
+        from citebed.retrieval import kernels
+
+        order = np.argsort(docs)
+        rows = np.zeros((len(docs), len(terms)))
+        postings = (self._prepared.offsets, self._prepared.docs, self._prepared.impacts)
+        kernels.contributions(*postings, terms, docs[order], rows)
+        table = np.empty_like(rows)
+        table[order] = rows
         return table
 
     def search_all(

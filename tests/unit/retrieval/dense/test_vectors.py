@@ -45,6 +45,35 @@ def test_any_number_of_queries_is_scored_alike(count: int) -> None:
         found.prepare()
 
 
+@pytest.mark.parametrize("sentences", [0, 1, 5, 12])
+@pytest.mark.parametrize("count", [1, 10, 300, 5000])
+def test_what_is_told_of_similar_documents_is_never_rough(sentences: int, count: int) -> None:
+    """Those of eight bits only tell which are to be computed: on sorted scores, slowly."""
+    found, queries = documents(4000, 64), some(sentences + 1, 64, seed=1)
+    scores = queries.astype(np.float64) @ (found.rows * found.scales[:, None]).T
+    rows = [scores[0], *([scores[1:].max(axis=0)] if sentences else [])]
+    allowed = np.random.default_rng(2).random(4000) < 0.5
+    for _ in range(2):
+        similar = found.similar(queries)
+        for row, expected in enumerate(rows):
+            best = set(np.argsort(-expected)[:count].tolist())
+            assert set(similar.best(row, count).tolist()) == best
+            ranked = [n for n in np.argsort(-expected).tolist() if allowed[n]]
+            assert set(similar.best(row, count, allowed).tolist()) == set(ranked[:count])
+            assert similar.bounds(row) == pytest.approx((expected.min(), expected.max()), abs=1e-6)
+            numbers, values = similar.above(row, 0.2)
+            assert numbers.tolist() == np.flatnonzero(expected > 0.2).tolist()
+            np.testing.assert_allclose(values, expected[numbers], atol=1e-6)
+            np.testing.assert_allclose(similar.of(numbers)[row], expected[numbers], atol=1e-6)
+        found.prepare()
+
+
+def test_of_nothing_nothing_is_similar() -> None:
+    similar = documents(0, 4).similar(some(2, 4))
+    assert similar.bounds(0) == (0.0, 0.0)
+    assert similar.best(1, 5).tolist() == []
+
+
 def test_questions_of_another_width_are_a_mistake() -> None:
     with pytest.raises(ValueError, match=r"\(2, 5\); expected rows of 4 numbers"):
         documents(3, 4).scores(some(2, 5))
@@ -77,12 +106,16 @@ def test_vectors_of_some_documents() -> None:
 
 def test_what_is_compiled_ahead_is_what_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled.compile_all()
-    kernels = (compiled.scores, compiled.sums, compiled._numbers, compiled._bags, compiled._fill)
+    kernels = (
+        *(compiled.scores, compiled.sums, compiled._numbers, compiled._bags, compiled._fill),
+        *(compiled.rough_scores, compiled.longest),
+    )
     before = [len(kernel.signatures) for kernel in kernels]
     found = documents(5, 4)
     found.prepare()
     for given in (some(2, 4), some(2, 4)[:1], np.asfortranarray(some(2, 4))):
         found.scores(given)
+        found.similar(given).best(0, 2)
     monkeypatch.setattr(static_model, "MANY", 1)
     shipped_model().documents(["a tree"])
     assert [len(kernel.signatures) for kernel in kernels] == before

@@ -12,15 +12,18 @@ import pytest
 
 from citebed.errors import FormatError
 from citebed.retrieval.dense.static_model import shipped_model
+from citebed.retrieval.learned.constants import Constants
+from citebed.retrieval.learned.features import SIGNALS
 from citebed.retrieval.learned.ranker import (
     INPUTS,
+    SHIPPED,
     Level,
     inputs,
     ranker_json,
     read_ranker,
     shipped_ranker,
 )
-from citebed.retrieval.learned.signals import SIGNALS, Features
+from citebed.retrieval.query import Features
 
 WEIGHTS = np.arange(1.0, len(SIGNALS) + 1)
 CHANCE = np.linspace(-1, 1, len(INPUTS)).round(4)
@@ -34,8 +37,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert found.about["name"] == "mine"
     for level in found.levels.values():
         np.testing.assert_allclose(level.weights, WEIGHTS)
-        np.testing.assert_allclose(level.chance, CHANCE)
-        assert level.least == 0.25
+        np.testing.assert_allclose(level.probability, CHANCE)
+        assert level.min_probability == 0.25
 
 
 def test_scores_and_chances_by_hand() -> None:
@@ -48,7 +51,7 @@ def test_scores_and_chances_by_hand() -> None:
     assert scores.tolist() == [1 * 1 + 2 * 0.5, 3 * 2.0]
     assert inputs(weighed, scores)[0].tolist() == [1, 2, 0, 1, 0, 0, 0, 0]
     z = CHANCE[0] + 2 * CHANCE[1] + CHANCE[3]
-    assert LEVEL.chances(weighed, scores)[0] == pytest.approx(1 / (1 + np.exp(-z)))
+    assert LEVEL.probabilities(weighed, scores)[0] == pytest.approx(1 / (1 + np.exp(-z)))
 
 
 def test_the_shipped_one_can_be_read() -> None:
@@ -56,7 +59,7 @@ def test_the_shipped_one_can_be_read() -> None:
     for has_encoder in (False, True):
         level = ranker.level(has_encoder)
         assert level.weights[list(SIGNALS).index("bm25")] > 0
-        assert 0 <= level.least < 0.5
+        assert 0 <= level.min_probability < 0.5
     assert not ranker.level(False).weights[list(SIGNALS).index("encoder")]
     assert ranker.documents > 100_000
 
@@ -90,6 +93,29 @@ def test_whose_chances_they_are(tmp_path: Path) -> None:
     assert read_ranker(path).documents == 0
 
 
+def test_a_ranker_of_before_is_read(tmp_path: Path) -> None:
+    """It had other names, and no constants: those that come with citebed count."""
+    values = json.loads(ranker_json({"static": LEVEL, "encoder": LEVEL}, {}))
+    del values["constants"]
+    for level in values["levels"].values():
+        level["chance"], level["least"] = level.pop("probability"), level.pop("min_probability")
+    path = tmp_path / "ranker.json"
+    path.write_text(json.dumps({**values, "format": 1}))
+    found = read_ranker(path)
+    np.testing.assert_allclose(found.level(False).probability, CHANCE)
+    assert found.level(False).min_probability == 0.25
+    assert found.constants == shipped_ranker().constants
+
+
+def test_each_constant_says_what_it_is_and_how_it_was_found() -> None:
+    values = json.loads(SHIPPED.read_text())["constants"]
+    assert list(values) == list(Constants._fields)
+    for each in values.values():
+        assert set(each) == {"value", "what", "how"}
+        assert len(each["what"]) > 5
+        assert len(each["how"]) > 10
+
+
 def broken(change: Any) -> str:
     values = json.loads(ranker_json({"static": LEVEL, "encoder": LEVEL}, {}))
     change(values)
@@ -100,16 +126,24 @@ def broken(change: Any) -> str:
     "text",
     [
         "", "[]", "{}", "not JSON", "[" * 5000,
-        broken(lambda v: v.update(format=2)),
+        broken(lambda v: v.update(format=3)),
         broken(lambda v: v.pop("levels")),
         broken(lambda v: v["levels"].pop("encoder")),
         broken(lambda v: v["levels"]["static"]["weights"].update(moon=1)),
         broken(lambda v: v["levels"]["static"]["weights"].update(bm25="much")),
         broken(lambda v: v["levels"]["static"]["weights"].update(bm25=float("nan"))),
         broken(lambda v: v["levels"]["static"]["weights"].update(bm25=1e300)),
-        broken(lambda v: v["levels"]["static"].update(chance=[1, 2])),
-        broken(lambda v: v["levels"]["static"].update(least="nan")),
-        broken(lambda v: v["levels"]["static"].update(least=3)),
+        broken(lambda v: v["levels"]["static"].update(probability=[1, 2])),
+        broken(lambda v: v["levels"]["static"].update(min_probability="nan")),
+        broken(lambda v: v["levels"]["static"].update(min_probability=3)),
+        broken(lambda v: v.pop("constants")),
+        broken(lambda v: v["constants"].pop("alike")),
+        broken(lambda v: v["constants"].update(moon={"value": 1})),
+        broken(lambda v: v["constants"].update(alike=0.35)),
+        broken(lambda v: v["constants"]["alike"].update(value="much")),
+        broken(lambda v: v["constants"]["alike"].update(value=float("nan"))),
+        broken(lambda v: v["constants"]["alike"].update(value=-1)),
+        broken(lambda v: v["constants"]["candidates"].update(value=10.5)),
         broken(lambda v: v["about"].update(documents="many")),
         broken(lambda v: v["about"].update(vectors=[1])),
         broken(lambda v: v["about"].update(vectors={"static": {"name": "x"}})),
@@ -136,4 +170,4 @@ def test_what_is_missing_is_told_in_words(tmp_path: Path) -> None:
 def test_the_greatest_weights_give_chances_without_a_warning() -> None:
     level = Level(WEIGHTS, np.full(len(INPUTS), -1e6), 0.25)
     weighed = Features(np.array([1]), np.ones((1, len(SIGNALS))), np.ones((1, 5)))
-    assert level.chances(weighed, level.scores(weighed)).tolist() == [0.0]
+    assert level.probabilities(weighed, level.scores(weighed)).tolist() == [0.0]

@@ -14,9 +14,12 @@ from tests.unit.retrieval.index.making import Row, build, write_collection
 from citebed.collection import open_collection
 from citebed.errors import CollectionError
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.learned.signals import SIGNALS, Features, Question
+from citebed.retrieval.learned.features import SIGNALS
 from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.query import Features, Query, Result
+from citebed.retrieval.recommending.explaining import evidence
 from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.retrieval.search.exhaustive import Hits
 
 DOCUMENTS: tuple[Row, ...] = (
     {"doc_id": "a", "title": "Ranking documents by language models", "year": 1998,
@@ -59,15 +62,15 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
 
 def question(
     runner: Runner, paper: str | None = None, year: int | None = None, cites: str = ""
-) -> Question:
+) -> Query:
     numbers = np.array([runner.index.ids.find(name) for name in cites], np.int64)
-    return replace(runner.question(runner.asked(TEXT)), cites=numbers, paper=paper, year=year)
+    return replace(runner.query(TEXT), cites=numbers, paper=paper, year=year)
 
 
-def weighed(runner: Runner, asked: Question) -> Features:
+def weighed(runner: Runner, asked: Query) -> Features:
     signals = runner.ranks.signals
     (vectors,) = signals.embedded([asked])
-    return signals.weigh(asked, runner.searcher.search(asked.terms, 10), vectors, 10)
+    return signals.features(asked, runner.searcher.search(asked.terms, 10), vectors, 10)
 
 
 def column(found: Features, name: str) -> list[float]:
@@ -131,7 +134,7 @@ def test_bm25_of_the_best_sentence(runner: Runner) -> None:
     assert found == pytest.approx(list(shares.values()), abs=1e-6)
     assert found[1] == 1, "the second sentence asks for the second document"
     assert found != column(weighed(runner, asked), "bm25")
-    alone = replace(asked, sentences=asked.sentences[:1])
+    alone = replace(asked, split=asked.sentences[:1])
     both = weighed(runner, alone)
     assert column(both, "bm25_sentence") == column(both, "bm25")
 
@@ -145,8 +148,9 @@ def test_the_best_known_author(runner: Runner) -> None:
 @pytest.mark.parametrize("fitting", [1, 2, 3, 50])
 def test_peers(runner: Runner, fitting: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert column(weighed(runner, question(runner)), "peers") == [0] * 5, "so few fit by chance"
-    monkeypatch.setattr("citebed.retrieval.learned.signals._FITTING", fitting)
-    monkeypatch.setattr("citebed.retrieval.learned.signals._ONE_OF", 1)
+    signals = runner.ranks.signals
+    constants = signals.constants._replace(fitting=fitting, fitting_one_of=1)
+    monkeypatch.setattr(signals, "constants", constants)
     found = weighed(runner, question(runner))
     names = [runner.index.ids[int(number)] for number in found.docs]
     parts = ("bm25", "bm25_sentence", "static", "static_sentence")
@@ -224,8 +228,9 @@ def test_lately(runner: Runner) -> None:
 def test_evidence(runner: Runner) -> None:
     asked = question(runner, "P1")
     numbers = np.array([runner.index.ids.find(name) for name in "abde"], np.int64)
-    abstracts = [d.get("abstract") or "" for d in DOCUMENTS if d["doc_id"] in "abde"]
-    first, smoothing, second, third = runner.ranks.evidence(asked, numbers, abstracts)
+    cards = [{"abstract": d.get("abstract") or ""} for d in DOCUMENTS if d["doc_id"] in "abde"]
+    result = Result(asked, Hits(numbers, np.zeros(4)))
+    first, smoothing, second, third = evidence(runner.ranks, result, cards)
     assert smoothing.asked_by == 1
     assert first.abstract == DOCUMENTS[0]["abstract"]
     assert first.asked_by == 0

@@ -16,7 +16,7 @@ from citebed.retrieval.recommending.recommendations import Recommendations
 ONE = Recommendation(
     1, "oak", 3.25, "Oak Trees & Forests", ("Ash, Ann",), 2001, "J. of Trees", "10.5072/oak",
     ("oaks", "forests"), "Oaks grow in forests.", passage=2, key="ash2001oak", in_bib=True,
-    chance=0.42, abstract_sentence="Oaks grow well.",
+    probability=0.42, abstract_sentence="Oaks grow well.",
     citing_sentences=("Forests have oaks.", "More is known."), cited_by=("Lee (2005), Firs", "Ray"),
     reprints=("2003, Trees Again, 10.5072/oak2",), link="https://doi.org/10.5072/oak",
 )  # fmt: skip

@@ -10,8 +10,8 @@ from tests.unit.retrieval.index.making import build, write_collection
 
 from citebed.collection import open_collection
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.recommending.foreign import Languages, function_words
-from citebed.retrieval.recommending.reasons import Reason, Reasons
+from citebed.retrieval.recommending.explaining import Reason, Reasons
+from citebed.retrieval.recommending.languages import Languages, function_words
 from citebed.retrieval.recommending.recommender import recommend
 
 DOCUMENTS = (

@@ -18,7 +18,8 @@ from citebed.errors import CitebedError
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.recommending.recommendation import Recommendation
-from citebed.retrieval.recommending.recommender import NothingToAsk, Recommender, recommend
+from citebed.retrieval.recommending.recommender import Recommender, recommend
+from citebed.retrieval.recommending.silence import NothingToAsk
 from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.searcher import Searcher
@@ -105,7 +106,18 @@ def test_where_all_is_left_out_nothing_is_found(folder: Path, model: str) -> Non
 @pytest.mark.parametrize("least", [float("nan"), -0.1, 5])
 def test_the_least_chance_is_one(folder: Path, least: float) -> None:
     with pytest.raises(CitebedError, match="expected a number from 0 to 1"):
-        recommender(folder, "bm25+learned").recommend(TEXT, least=least)
+        recommender(folder, "bm25+learned").recommend(TEXT, min_probability=least)
+
+
+def test_former_names_work_and_warn(folder: Path) -> None:
+    one = recommender(folder, "bm25+learned")
+    for ask in (one.recommend, one.recommend_for):
+        with pytest.warns(DeprecationWarning, match="'least' is now 'min_probability'"):
+            former = ask(TEXT, least=0)
+        assert former == ask(TEXT, min_probability=0)
+    with pytest.warns(DeprecationWarning, match="'chance' is now 'probability'"):
+        assert former[0].chance == former[0].probability
+    assert former.table["chance"].equals(former.table["probability"])
 
 
 def test_how_many(folder: Path) -> None:
@@ -136,7 +148,7 @@ def test_boilerplate_asks_for_nothing_alone_and_beside_a_claim_it_does_not_count
         "no answer for 1 passage about the text itself (line 1)",
     )
     assert len(one.recommend(f"{own} Oaks grow in forests near the sea."))
-    assert len(one.recommend(own, least=0))
+    assert len(one.recommend(own, min_probability=0))
     assert len(one.recommend("Table 3 shows the growth of oaks in forests [?]."))
 
 

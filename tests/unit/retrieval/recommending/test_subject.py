@@ -10,7 +10,7 @@ import pytest
 from tests.unit.retrieval.index.making import build, write_collection
 
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.recommending.subject import Subject
+from citebed.retrieval.recommending.silence import Subject
 
 TITLES = [
     *(f"query expansion by feedback in retrieval of documents {word}" for word in "ab"),

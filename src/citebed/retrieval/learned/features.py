@@ -1,26 +1,33 @@
-"""What speaks for a document: the signals of one text, for each document that may be an answer.
+"""Features: what speaks for a document, signal by signal, for each candidate of a query.
 
-Candidates are the best by BM25, by each kind of vectors, and by what citing sentences are like the
-text's. What a signal says is brought to one measure, so that a weight means the same for all texts:
-BM25 as a share of the best, similarities between the least (0) and the greatest (1) of all
-documents. Nothing comes from the asking paper itself, or from papers of its year or later.
+What a signal says is brought to one measure, so that a weight means the same for all texts: BM25 as
+a share of the best, similarities between the least (0) and the greatest (1) of all documents.
+Nothing comes from the asking paper itself, or from papers of its year or later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.dense.embedder import Embedder, Vectors
 from citebed.retrieval.dense.static_model import StaticModel
-from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.citing_sentences import CitingSentences
 from citebed.retrieval.index.records import Authorship, Docs, Reals
+from citebed.retrieval.learned.candidates import (
+    NOBODY,
+    Allowed,
+    Candidates,
+    allowed_for,
+    candidates,
+    liked,
+)
+from citebed.retrieval.learned.constants import Constants
+from citebed.retrieval.query import Features, Query
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher, usable
 
@@ -43,41 +50,8 @@ SIGNALS = {
 }
 """The signals by name, and what each of them is."""
 
-_CANDIDATES = 100
-"""So many documents each signal may put forward, or as many as are asked for."""
-_ALIKE = 0.35
-"""Of sentences that are less alike no one would say that they ask for the same."""
-_LIKE = 50
-"""So many documents the citing sentences put forward."""
-_FITTING, _ONE_OF = 50, 100
-"""So many documents are those that fit best, but no more than one of so many: in one's own library
-authors who are often there would win for any text."""
 _ASKERS = 4
-"""Papers and years whose known authors are remembered: questions of one come together."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked: the text, its sentences, its terms; what it cites; who asks, and in which
-    year; which documents may be answers (``None`` for all)."""
-
-    text: str
-    sentences: Sequence[str]
-    terms: TermWeights
-    excluded: Docs
-    cites: Docs
-    allowed: NDArray[np.bool_] | None = None
-    paper: str | None = None
-    year: int | None = None
-
-
-class Features(NamedTuple):
-    """Candidates, and their signals: a column for each of ``SIGNALS``, and ``raw`` similarities
-    and scores, which say how good the best is."""
-
-    docs: Docs
-    values: Reals
-    raw: Reals
+"""Papers and years whose known authors are remembered: queries of one come together."""
 
 
 RAW = ("bm25", "static", "static_sentence", "encoder", "encoder_sentence")
@@ -85,10 +59,13 @@ _LIKENESSES = ("bm25_sentence", *RAW)
 
 
 class Signals:
-    """A collection's index and models, ready to weigh documents for texts."""
+    """A collection's index and models, ready to tell what speaks for documents."""
 
-    def __init__(self, searcher: Searcher, models: dict[str, Embedder]) -> None:
+    def __init__(
+        self, searcher: Searcher, models: dict[str, Embedder], constants: Constants
+    ) -> None:
         self._searcher, self.index, self._models = searcher, searcher.index, models
+        self.constants = constants
         self._vectors = {kind: self.index.vectors_of(models[kind], kind) for kind in models}
         self._cited_authors: dict[tuple[str | None, int | None], Reals] = {}
 
@@ -100,78 +77,80 @@ class Signals:
             if isinstance(model, StaticModel):
                 model.prepare()
         if self.citing is not None:
+            self.citing.vectors.prepare()
             self._by_cited_authors  # noqa: B018 - read now
 
-    def embedded(self, questions: Sequence[Question]) -> list[dict[str, Vectors]]:
+    def embedded(self, queries: Sequence[Query]) -> list[dict[str, Vectors]]:
         """The vectors of each text and its sentences, by kind: the first row is the text's."""
-        texts = [[each.text, *_several(each.sentences)] for each in questions]
+        texts = [query.texts for query in queries]
         flat = [text for some in texts for text in some]
         ends = np.cumsum([len(some) for some in texts])[:-1]
         parts = {k: np.split(model.queries(flat), ends) for k, model in self._models.items()}
-        return [{kind: parts[kind][at] for kind in parts} for at in range(len(questions))]
+        return [{kind: parts[kind][at] for kind in parts} for at in range(len(queries))]
 
-    def weigh(
-        self, asked: Question, found: Hits, vectors: dict[str, Vectors], depth: int
+    def features(
+        self,
+        query: Query,
+        hits: Hits,
+        vectors: dict[str, Vectors],
+        depth: int,
+        in_time: Allowed = None,
     ) -> Features:
-        """The signals of what a question may be answered with; ``found`` is the best by BM25."""
-        wanted = max(_CANDIDATES, depth)
-        similar = {kind: self._vectors[kind].scores(rows) for kind, rows in vectors.items()}
-        # That of the whole text, and that of its best sentence where there are several.
-        both = {
-            kind: scores if len(scores) == 1 else np.stack([scores[0], scores[1:].max(axis=0)])
-            for kind, scores in similar.items()
-        }
-        may = self._may(asked)
-        like, likeness = self._like(asked, vectors)
-        lists = [found.docs[:wanted]]
-        lists += [_best(each, may, wanted) for pair in both.values() for each in pair]
-        lists += [like[_best(likeness, None if may is None else may[like], _LIKE)]]
-        docs = np.unique(np.concatenate(lists))
-        columns = self._of_others(asked, docs)
-        columns["citing"] = _at(docs, like, likeness)
-        raw = {}
-        raw["bm25"], columns["bm25_sentence"] = self._by_words(asked, docs, found)
-        columns["bm25"] = _share(raw["bm25"], found.scores)
-        for kind, pair in both.items():
-            for name, scores in ((kind, pair[0]), (f"{kind}_sentence", pair[-1])):
-                columns[name] = _spread(scores, docs)
-                raw[name] = scores[docs].astype(np.float64)
+        """The features of what a query may be answered with; ``hits`` are the best by BM25, and
+        ``in_time`` which documents are not too late."""
+        known = None if self.citing is None else self.known(query)
+        said = NOBODY
+        if self.citing is not None and known is not None and "static" in vectors:
+            said = liked(self.citing, vectors["static"], known, self.constants.alike)
+        pairs = {kind: (self._vectors[kind], rows) for kind, rows in vectors.items()}
+        allowed = allowed_for(query, in_time, len(self.index.ids))
+        found = candidates(hits, pairs, said, allowed, depth, self.constants)
+        return self._features(query, hits, found, known)
+
+    def _features(
+        self, query: Query, hits: Hits, found: Candidates, known: NDArray[np.bool_] | None
+    ) -> Features:
+        docs, raw = found.docs, {}
+        columns = self._of_others(query, docs, known)
+        columns["citing"] = _at(docs, *found.liked)
+        raw["bm25"], columns["bm25_sentence"], shares = self._by_words(query, docs, hits)
+        columns["bm25"] = _share(raw["bm25"], hits.scores)
+        for kind, similar in found.similar.items():
+            values = similar.of(docs).astype(np.float64)
+            for name, row in ((kind, 0), (f"{kind}_sentence", -1)):
+                least, most = similar.bounds(row)
+                columns[name] = (values[row] - least) / max(most - least, 1e-9)
+                raw[name] = values[row]
         alike = np.sum([columns[name] for name in _LIKENESSES if name in columns], axis=0)
         columns["peers"] = self._peers(docs, alike)
-        return Features(docs, _table(columns, SIGNALS, docs), _table(raw, RAW, docs))
+        return Features(docs, _table(columns, SIGNALS, docs), _table(raw, RAW, docs), shares)
 
-    def _may(self, asked: Question) -> NDArray[np.bool_] | None:
-        """Which documents may be found; ``None`` for all."""
-        if asked.allowed is None and not len(asked.excluded):
-            return None
-        may = np.ones(len(self.index.ids), bool) if asked.allowed is None else asked.allowed.copy()
-        may[asked.excluded] = False
-        return may
-
-    def _by_words(self, asked: Question, docs: Docs, found: Hits) -> tuple[Reals, Reals]:
-        """The documents' BM25, also of those that were not found by it; and the share that each has
-        of the best for one of the sentences."""
-        final = usable(asked.terms, self._searcher.view)
+    def _by_words(self, query: Query, docs: Docs, hits: Hits) -> tuple[Reals, Reals, Reals]:
+        """The documents' BM25, also of those that were not found by it; the share that each has of
+        the best for one of the sentences; and what each term adds."""
+        final = usable(query.terms, self._searcher.view)
         table = self._searcher.contributions(final.ids, docs)
         scores = table @ final.weights
-        order = np.argsort(found.docs)
-        place = np.searchsorted(found.docs, docs, sorter=order)
-        place[place == len(found.docs)] = 0
-        if len(found.docs):
+        order = np.argsort(hits.docs)
+        place = np.searchsorted(hits.docs, docs, sorter=order)
+        place[place == len(hits.docs)] = 0
+        if len(hits.docs):
             place = order[place]
-            known = found.docs[place] == docs
-            scores[known] = found.scores[place[known]]
-        if not _several(asked.sentences):
-            return scores, _share(scores, scores)
-        shares = [self._share_of(sentence, final.ids, table) for sentence in asked.sentences]
-        return scores, np.max(shares, axis=0)
+            known = hits.docs[place] == docs
+            scores[known] = hits.scores[place[known]]
+        sentences = query.texts[1:]
+        shares = [self._share_of(sentence, final.ids, table) for sentence in sentences]
+        best = np.max(shares, axis=0) if sentences else _share(scores, scores)
+        return scores, best, table * final.weights
 
     def _share_of(self, sentence: str, terms: Docs, table: Reals) -> Reals:
         """What share of the best each document has for a sentence of a text whose ``terms`` add to
         documents what the ``table`` has."""
         own = usable(self._searcher.query(sentence), self._searcher.view)
-        _, columns, places = np.intersect1d(terms, own.ids, assume_unique=True, return_indices=True)
-        scores = table[:, columns] @ own.weights[places]
+        columns = np.searchsorted(terms, own.ids)
+        there = columns < len(terms)
+        there[there] = terms[columns[there]] == own.ids[there]
+        scores = table[:, columns[there]] @ own.weights[there]
         return _share(scores, scores)
 
     # --- What other papers say ---
@@ -182,50 +161,36 @@ class Signals:
         citing, model = self.index.citing, self._models.get("static")
         return citing if citing and model and citing.vectors.is_of(model) else None
 
-    def known(self, asked: Question) -> NDArray[np.bool_]:
-        """Which citing sentences may help a question."""
+    def known(self, query: Query) -> NDArray[np.bool_]:
+        """Which citing sentences may help a query."""
         assert self.citing is not None
-        paper = self.index.papers.find(asked.paper) if asked.paper else -1
-        return self.citing.known_to(paper, asked.year)
+        paper = self.index.papers.find(query.paper) if query.paper else -1
+        return self.citing.known_to(paper, query.year)
 
-    def _like(
-        self, asked: Question, vectors: dict[str, Vectors]
-    ) -> tuple[Docs, NDArray[np.float32]]:
-        """Documents, and how much is said like the text when each is cited: the sum of what is
-        alike (logarithm)."""
-        if self.citing is None or "static" not in vectors:
-            return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        rows = vectors["static"]
-        likeness = self.citing.vectors.scores(rows[1:] if len(rows) > 1 else rows).max(axis=0)
-        alike = np.flatnonzero(self.known(asked) & (likeness > _ALIKE))
-        docs, places = np.unique(self.citing.docs[alike], return_inverse=True)
-        sums = np.zeros(len(docs), np.float32)
-        np.add.at(sums, places, likeness[alike])
-        return docs.astype(np.int64), np.log1p(sums)
-
-    def _of_others(self, asked: Question, docs: Docs) -> dict[str, Reals]:
+    def _of_others(
+        self, query: Query, docs: Docs, known: NDArray[np.bool_] | None
+    ) -> dict[str, Reals]:
         found = {"title_only": (self.index.lengths["abstract"][docs] == 0).astype(float)}
-        found["age"] = self._ages(docs, asked.year)
+        found["age"] = self._ages(docs, query.year)
         found["length"] = self.index.records.lengths(docs)
-        if self.citing is None:
+        if self.citing is None or known is None:
             return found
-        known = self.known(asked)
-        found["authors"] = self._authors(asked, known)[docs]
+        found["authors"] = self._authors(query, known)[docs]
         is_candidate = np.zeros(len(self.index.ids), bool)
         is_candidate[docs] = True
         rows = np.flatnonzero(known & is_candidate[self.citing.docs])
         places = np.searchsorted(docs, self.citing.docs[rows])
         which, papers = _pairs(places, self.citing.papers[rows])
         found["cited"] = np.log1p(np.bincount(which, minlength=len(docs)))
-        found["lately"] = self._lately(rows, places, docs, asked.year)
-        beside = np.isin(papers, self._papers_citing(asked.cites))
+        found["lately"] = self._lately(rows, places, docs, query.year)
+        beside = np.isin(papers, self._papers_citing(query.cites))
         found["cocited"] = np.log1p(np.bincount(which[beside], minlength=len(docs)))
         return found
 
-    def _authors(self, asked: Question, known: NDArray[np.bool_]) -> Reals:
+    def _authors(self, query: Query, known: NDArray[np.bool_]) -> Reals:
         """How much other works of each document's best known author are cited."""
         assert self.citing is not None
-        key = (asked.paper, asked.year)
+        key = (query.paper, query.year)
         if key not in self._cited_authors:
             while len(self._cited_authors) >= _ASKERS:
                 del self._cited_authors[next(iter(self._cited_authors))]
@@ -244,7 +209,8 @@ class Signals:
     def _peers(self, docs: Docs, likeness: Reals) -> Reals:
         """How many of the documents that fit best are by an author of each, too."""
         among = np.zeros(len(docs))
-        count = min(_FITTING, len(self.index.ids) // _ONE_OF)
+        one_of = max(self.constants.fitting_one_of, 1)
+        count = min(self.constants.fitting, len(self.index.ids) // one_of)
         among[np.argsort(-likeness, kind="stable")[:count]] = 1
         return np.log1p(self.index.records.authorship(docs).of_other_works(among))
 
@@ -267,22 +233,6 @@ class Signals:
         return np.where(years > 0, np.log1p(np.clip(now - years, 0, None)), 0.0)
 
 
-def _several(sentences: Sequence[str]) -> Sequence[str]:
-    """The sentences, where there is more than the text as a whole."""
-    return sentences if len(sentences) > 1 else ()
-
-
-def _best(scores: NDArray[np.float32], may: NDArray[np.bool_] | None, count: int) -> Docs:
-    """The documents with the highest scores among those that may be found, by number; those that
-    are equal to the last of them are there too."""
-    if may is not None:
-        scores = np.where(may, scores, -np.inf)
-    if len(scores) > count:
-        last = np.partition(scores, len(scores) - count)[len(scores) - count]
-        return np.flatnonzero((scores >= last) & (scores > -np.inf))
-    return np.flatnonzero(scores > -np.inf)
-
-
 def _at(docs: Docs, known: Docs, values: NDArray[np.float32]) -> Reals:
     """The values of documents, of which some are known, in order; 0 for the others."""
     found = np.zeros(len(docs))
@@ -302,11 +252,6 @@ def _pairs(first: NDArray[Any], second: NDArray[Any]) -> tuple[Docs, Docs]:
 def _share(scores: Reals, all_scores: Reals) -> Reals:
     best = float(all_scores.max(initial=0.0))
     return scores / best if best > 0 else np.zeros_like(scores)
-
-
-def _spread(scores: NDArray[np.float32], docs: Docs) -> Reals:
-    least, most = float(scores.min(initial=0)), float(scores.max(initial=0))
-    return (scores[docs].astype(np.float64) - least) / max(most - least, 1e-9)
 
 
 def _table(columns: dict[str, Reals], names: Iterable[str], docs: Docs) -> Reals:

@@ -7,6 +7,8 @@ from functools import cached_property
 
 from citebed.collection import Collection
 from citebed.retrieval.index.index import Index
+from citebed.retrieval.learned.constants import Constants
+from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.text.languages import SMALL_WORDS, language_name, language_of
 from citebed.text.words import FUNCTION_WORDS, PREFIXES
 
@@ -14,16 +16,8 @@ _WORDS = {**SMALL_WORDS, "en": FUNCTION_WORDS}
 _ENOUGH = 5000
 """So many characters tell the language of a text."""
 _SAMPLE = 500
-_LEAST_SHARE = 0.02
-"""Of so many titles in a language, the collection has that language."""
-_OURS, _HARDLY_OURS = 0.2, 0.05
-"""With this share of our function words a text is ours; with this, in a language of no name here,
-it is not."""
-_FEWEST_WORDS = 8
-_KNOWN_WORDS = 0.3
 # No stop words of the analyser, so that they are in the index; an English abstract has several.
 _ENGLISH = ("we", "our", "from", "which", "can", "has", "have", "its", "between", "more")
-_ENGLISH_SHARE = 0.1
 
 
 def function_words(text: str) -> frozenset[str]:
@@ -34,8 +28,11 @@ def function_words(text: str) -> frozenset[str]:
 class Languages:
     """The languages of a collection."""
 
-    def __init__(self, collection: Collection, index: Index) -> None:
+    def __init__(
+        self, collection: Collection, index: Index, constants: Constants | None = None
+    ) -> None:
         self._collection, self._index = collection, index
+        self._constants = constants or shipped_ranker().constants
 
     def foreign(self, text: str) -> str:
         """The name of the language of a text that the collection does not have, else nothing."""
@@ -46,13 +43,15 @@ class Languages:
         ours = frozenset().union(*(_WORDS[known] for known in self.codes if known in _WORDS))
         words = self._index.analyser.words(text)
         share = sum(word in ours for word in words) / max(len(words), 1)
-        if not ours or share >= (_HARDLY_OURS if code is None else _OURS):
+        least = self._constants.hardly_own_words if code is None else self._constants.own_words
+        if not ours or share >= least:
             return ""
         if code is not None:
             return language_name(code)
         is_known = [self._index.document_frequency(word) > 0 for word in words]
-        strange = len(set(words)) >= _FEWEST_WORDS and sum(is_known) < _KNOWN_WORDS * len(words)
-        return "another language" if strange else ""
+        enough = len(set(words)) >= self._constants.foreign_words
+        strange = sum(is_known) < self._constants.known_words * len(words)
+        return "another language" if enough and strange else ""
 
     @cached_property
     def codes(self) -> frozenset[str]:
@@ -60,14 +59,14 @@ class Languages:
         titles = self._collection.scan_documents().select("language", "title").collect()
         rows = titles.gather_every(max(1, titles.height // _SAMPLE)).iter_rows()
         found = Counter(filter(None, (_language_of(stated, title or "") for stated, title in rows)))
-        enough = _LEAST_SHARE * found.total()
+        enough = self._constants.language_share * found.total()
         return frozenset(code for code, many in found.items() if many >= enough)
 
     @cached_property
     def _shows_english(self) -> bool:
         """Whether the index tells that much of the collection is English: sooner than titles."""
         seen = sum(map(self._index.document_frequency, _ENGLISH))
-        return seen > _ENGLISH_SHARE * len(self._index.ids)
+        return seen > self._constants.english_share * len(self._index.ids)
 
 
 def _language_of(stated: str | None, title: str) -> str | None:

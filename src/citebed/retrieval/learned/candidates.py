@@ -1,0 +1,95 @@
+"""Candidates: the documents that may answer a query, put forward by words, vectors and citers.
+
+They are the best by BM25, the most similar to the text and to one of its sentences by each kind of
+vectors, and those that other papers cite with sentences like the text's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.retrieval.dense.embedder import Vectors
+from citebed.retrieval.dense.vectors import DocumentVectors, Similarities
+from citebed.retrieval.index.citing_sentences import CitingSentences
+from citebed.retrieval.learned.constants import Constants
+from citebed.retrieval.query import Query
+from citebed.retrieval.search.exhaustive import Hits
+
+Docs = NDArray[np.int64]
+Allowed = NDArray[np.bool_] | None
+"""Which documents may be found; ``None`` for all."""
+
+
+class Liked(NamedTuple):
+    """Documents, and how much is said like a text when each is cited: the sum of what is alike
+    (logarithm)."""
+
+    docs: Docs
+    likeness: NDArray[np.float32]
+
+
+NOBODY = Liked(np.zeros(0, np.int64), np.zeros(0, np.float32))
+
+
+class Candidates(NamedTuple):
+    """Candidates by number, rising; the similarities to all documents by kind of vectors; and what
+    citing sentences say."""
+
+    docs: Docs
+    similar: Mapping[str, Similarities]
+    liked: Liked
+
+
+def allowed_for(query: Query, in_time: Allowed, documents: int) -> Allowed:
+    """Which documents may be found: those in time that are not excluded."""
+    if in_time is None and not len(query.excluded):
+        return None
+    allowed = np.ones(documents, bool) if in_time is None else in_time.copy()
+    allowed[query.excluded] = False
+    return allowed
+
+
+def liked(
+    citing: CitingSentences, vectors: Vectors, known: NDArray[np.bool_], alike: float
+) -> Liked:
+    """The documents that are cited with sentences like the text's; ``vectors`` are the text's and
+    its sentences'."""
+    sentences, likeness = citing.vectors.similar(vectors).above(-1, alike)
+    may = known[sentences]
+    docs, places = np.unique(citing.docs[sentences[may]], return_inverse=True)
+    sums = np.zeros(len(docs), np.float32)
+    np.add.at(sums, places, likeness[may])
+    return Liked(docs.astype(np.int64), np.log1p(sums))
+
+
+def candidates(
+    hits: Hits,
+    vectors: Mapping[str, tuple[DocumentVectors, Vectors]],
+    liked: Liked,
+    allowed: Allowed,
+    depth: int,
+    constants: Constants,
+) -> Candidates:
+    """The candidates; ``hits`` are the best by BM25, ``vectors`` those of the documents and of the
+    query by kind."""
+    wanted = max(constants.candidates, depth)
+    similar = {kind: documents.similar(rows) for kind, (documents, rows) in vectors.items()}
+    lists = [hits.docs[:wanted]]
+    for each in similar.values():
+        lists += [each.best(row, wanted, allowed) for row in range(len(each.rough))]
+    among = None if allowed is None else allowed[liked.docs]
+    lists.append(liked.docs[_best(liked.likeness, among, constants.cited_candidates)])
+    return Candidates(np.unique(np.concatenate(lists)), similar, liked)
+
+
+def _best(values: NDArray[np.float32], allowed: Allowed, count: int) -> Docs:
+    """The places of the greatest values that are allowed, and of what is equal to the last."""
+    places = np.arange(len(values)) if allowed is None else np.flatnonzero(allowed)
+    if len(places) <= count:
+        return places
+    last = np.partition(values[places], len(places) - count)[len(places) - count]
+    return np.asarray(places[values[places] >= last], np.int64)

@@ -1,0 +1,296 @@
+"""Silence: what gets no answer, where a list ends, and what is said where no probability is told.
+
+People are shown no answer without a good match, no tail of what is hardly ever right, and
+probabilities only where they were learned for such a case; else a match is weak, fair or strong.
+
+Whether a text is on a subject of a collection is told by how rare its words are there. The words of
+a document have some rarity among the other documents, with a mean and a spread. Those of a text
+that is about something else are rarer, by more than chance would have it: a recipe has few words of
+computing. Names are rare everywhere, and do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.drafts.records import Passage, Place
+from citebed.drafts.wanting import is_caption
+from citebed.errors import CitebedError
+from citebed.retrieval.analysis import is_telling
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.learned.constants import Constants
+from citebed.retrieval.learned.ranker import shipped_ranker
+from citebed.retrieval.models.bm25 import lucene_idf
+from citebed.retrieval.pipeline import SEEN, Learned
+from citebed.retrieval.query import Query, Result
+from citebed.retrieval.recommending.languages import Languages
+from citebed.retrieval.running.runner import Runner
+from citebed.text.boilerplate import is_boilerplate
+from citebed.text.sentences import split_sentences
+from citebed.text.words import FUNCTION_WORDS, speaks_of_itself, telling_words
+from citebed.wording import count
+
+_UNTOLD = "no chances are told: they "
+_OF_FEW_WORDS = f"{_UNTOLD}were learned from sentences and paragraphs, not from a few words"
+_OF_FEW_DOCUMENTS = f"{_UNTOLD}were learned in a far larger collection, and are too low in this one"
+_OF_OTHER_VECTORS = (
+    f"{_UNTOLD}were not learned with the vectors of this index; learn them with: "
+    "citebed train ranker"
+)
+_WITHOUT_MATCH = "passage without a good match"
+_WITHOUT_WORDS = "passage without a word that is in the index"
+_HINTS = {
+    "a good match": "; --min-probability 0 shows the best there is",
+    "in the index": "; is it in another language, or on another subject?",
+}
+
+Numbers = NDArray[np.int64]
+
+
+class NothingToAsk(CitebedError):
+    """A text that gets no answer; ``kind`` is what such a passage is called.
+
+    It is unsearchable where no word of it can be searched for.
+    """
+
+    def __init__(self, message: str, kind: str = "", *, is_unsearchable: bool = False) -> None:
+        super().__init__(message)
+        self.kind, self.is_unsearchable = kind or message, is_unsearchable
+
+
+class Silence:
+    """What is not shown of the results of a runner; of rankings that are not learned, all is."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner, self._index = runner, runner.index
+        self._is_learned = isinstance(runner.pipeline.stage, Learned)
+
+    @cached_property
+    def _constants(self) -> Constants:
+        ranks = self._runner.ranks if self._is_learned else shipped_ranker()
+        return ranks.constants
+
+    @cached_property
+    def _languages(self) -> Languages:
+        return Languages(self._runner.collection, self._index, self._constants)
+
+    @cached_property
+    def _subject(self) -> Subject:
+        return Subject(self._index, self._constants)
+
+    def check(self, passage: Passage, query: Query, min_probability: float | None) -> None:
+        """Raise what a passage is that gets no answer, whatever could be found for it."""
+        if passage.silent:
+            raise NothingToAsk(passage.silent)
+        if min_probability != 0 and (language := self._languages.foreign(passage.text)):
+            raise NothingToAsk(f"passage in {language}")
+        if min_probability is None and not passage.wanted and (why := _asks_nothing(query)):
+            raise NothingToAsk(why)
+        if not len(query.terms.ids):
+            raise self._nothing_to_ask(query.text)
+
+    def _nothing_to_ask(self, text: str) -> NothingToAsk:
+        if not self._index.analyser.words(text):
+            what = "the text has no words. Give a sentence or a paragraph of prose."
+            return NothingToAsk(what, "passage without words", is_unsearchable=True)
+        if not any(map(is_telling, self._index.analyser.terms(text))):
+            what = "the text has only stop words. Give a sentence or a paragraph of prose."
+            return NothingToAsk(what, "passage with only stop words", is_unsearchable=True)
+        return NothingToAsk(_WITHOUT_WORDS)
+
+    def shown(self, result: Result, min_probability: float | None, *, tail: bool) -> Result:
+        """What is shown of a result: up to where documents are hardly ever right, unless its
+        ``tail`` is wanted; raises where there is no good match. A probability that is asked for
+        takes the place of both rules."""
+        if min_probability is not None:
+            return result.at_least(min_probability)
+        if self.is_poor(result):
+            raise NothingToAsk(_WITHOUT_MATCH)
+        return result if tail else self.without_tail(result)
+
+    def is_poor(self, result: Result) -> bool:
+        """Whether a text gets no answer: it has enough words, but no good match among as many
+        documents as the least probability was learned from, however many are asked for."""
+        text, constants = result.query.text, self._constants
+        if not self._is_learned or not len(result.hits.docs) or self._is_short(text):
+            return False
+        best = result.probability(0)  # what stands higher is no less likely
+        if best is not None and (result.is_unlikely(0) or best >= constants.strange):
+            return result.is_unlikely(0)
+        if not self._subject.is_strange(text):
+            return False
+        held = self._subject.most_held(text, result.hits.docs[:SEEN])
+        has_words = held >= constants.strange_held
+        return not has_words or (best is not None and best < constants.strange_with_words)
+
+    def without_tail(self, result: Result) -> Result:
+        """The result up to where documents are hardly ever right, as far as that is known."""
+        if not self._is_learned or self._is_short(result.query.text):
+            return result
+        few = self.untold(result.query.text)
+        constants = self._constants
+        return result.without_those_below(
+            constants.hardly_any_of_few if few else constants.hardly_any
+        )
+
+    def untold(self, text: str) -> str:
+        """Why a text's answers have no probabilities, in a line for people; empty where they
+        have."""
+        if not self._is_learned:
+            return ""
+        ranks = self._runner.ranks
+        if not ranks.has_probabilities:
+            return _OF_OTHER_VECTORS
+        if len(self._index.ids) * self._constants.far_larger < ranks.learned_among:
+            return _OF_FEW_DOCUMENTS
+        return _OF_FEW_WORDS if self._is_short(text) else ""
+
+    def strengths(self, result: Result) -> list[str]:
+        """How strong each match is, in a word, where no probability is told; else nothing."""
+        if not len(result.hits.docs) or not self.untold(result.query.text):
+            return []
+        return [match.strength(self._constants) for match in self.matches(result)]
+
+    def matches(self, result: Result) -> list[Match]:
+        """What each document of a result is told to be a strong or a weak match by."""
+        texts = result.query.sentences or (result.query.text,)
+        held = np.max([self._subject.held(each, result.hits.docs) for each in texts], axis=0)
+        short = self._is_short(result.query.text)
+        return [
+            Match(result.probability(place), float(share), short)
+            for place, share in enumerate(held)
+        ]
+
+    def _is_short(self, text: str) -> bool:
+        return len(telling_words(text)) < self._constants.few_words
+
+
+def _asks_nothing(query: Query) -> str:
+    """What a text is that asks for nothing, whatever it was given as."""
+    text = query.raw
+    if is_caption(text):
+        return "caption"
+    parts = query.sentences if query.split or text == query.text else split_sentences(text)
+    is_own = speaks_of_itself(text) or all(
+        speaks_of_itself(each) or is_boilerplate(each) for each in parts
+    )
+    return "passage about the text itself" if is_own and parts else ""
+
+
+def silence_notes(silent: Iterable[tuple[str, Passage]]) -> list[str]:
+    """One note for each kind of passage that gets no answer: how many there are, and where.
+
+    A kind is a noun with what follows it: ``caption``, ``passage in German``.
+    """
+    kinds: dict[str, list[Passage]] = {}
+    for kind, passage in silent:
+        kinds.setdefault(kind, []).append(passage)
+    return [_silence_note(kind, passages) for kind, passages in kinds.items()]
+
+
+def _silence_note(kind: str, passages: Sequence[Passage]) -> str:
+    from citebed.drafts.findings import lines_of
+
+    many = re.sub(r"^\w+|(?<=^heading or )\w+", r"\g<0>s", kind)
+    where = lines_of([Place(each.source, each.line, each.column) for each in passages])
+    hint = next((hint for end, hint in _HINTS.items() if kind.endswith(end)), "")
+    return f"no answer for {count(len(passages), kind, many)} ({where}){hint}"
+
+
+class Match(NamedTuple):
+    """A document found for a text: its probability (as in a large collection), the share that it
+    has of a sentence's words, and whether the text is a few words only."""
+
+    probability: float | None
+    held: float
+    is_short: bool
+
+    def strength(self, cuts: Constants) -> str:
+        """``weak``, ``fair`` or ``strong``; without a probability words alone tell, and none is
+        strong. Probabilities alone do not tell: outside the field that they were learned in they
+        are too high."""
+        if self.held < cuts.held_of_few and (self.is_short or self.probability is None):
+            return "weak"
+        if self.probability is None:
+            return "fair"
+        if self.probability >= cuts.strong_probability and self.held >= cuts.strong_held:
+            return "strong"
+        is_fair = self.probability >= cuts.fair_probability and self.held >= cuts.fair_held
+        return "fair" if is_fair else "weak"
+
+
+# --- Subjects -----------------------------------------------------------------------------------
+
+
+class Rarity(NamedTuple):
+    """How rare the words of documents are among the others: the mean (as inverse document
+    frequency), and its standard deviation."""
+
+    mean: float
+    spread: float
+
+
+class Subject:
+    """What an index's documents are about, as far as the rarity of words tells it."""
+
+    def __init__(self, index: Index, constants: Constants | None = None) -> None:
+        self._index = index
+        self._constants = constants or shipped_ranker().constants
+        # In how many documents each term is; that of number -1, which is in none, is the last.
+        self._often = np.append(np.diff(index.offsets), 0)
+
+    def is_strange(self, text: str) -> bool:
+        """Whether the words of a text are so rare that it must be on another subject."""
+        rarities = self._rarity(self._often[self._words(text)])
+        if len(rarities) < self._constants.subject_words:
+            return False
+        error = self.usual.spread / np.sqrt(min(len(rarities), self._constants.subject_most))
+        return bool(rarities.mean() - self.usual.mean > self._constants.subject_errors * error)
+
+    def most_held(self, text: str, documents: Numbers) -> float:
+        """The greatest share of a text's words, by their rarity, that one of documents has."""
+        return float(self.held(text, documents).max(initial=0.0))
+
+    def held(self, text: str, documents: Numbers) -> NDArray[np.float64]:
+        """The share of a text's words, by their rarity, that each of documents has."""
+        numbers = self._words(text)
+        if not len(numbers):
+            return np.zeros(len(documents))
+        held = np.stack([np.isin(documents, self._holders(number)) for number in numbers])
+        return np.average(held, axis=0, weights=self._rarity(self._often[numbers]))
+
+    @cached_property
+    def usual(self) -> Rarity:
+        """The rarity of a document's words, its own document not counted."""
+        weights = self._often.astype(np.float64)
+        weights[self._numbers(FUNCTION_WORDS)] = 0
+        if not weights.any():
+            return Rarity(0.0, np.inf)
+        rarities = self._rarity(np.maximum(self._often - 1, 0))
+        mean = float(np.average(rarities, weights=weights))
+        return Rarity(mean, float(np.sqrt(np.average((rarities - mean) ** 2, weights=weights))))
+
+    def _words(self, text: str) -> Numbers:
+        """The words of a text that hold no sentence together and are no names, as terms."""
+        small = " ".join(word for word in text.split() if word.islower())
+        words = {word for word in self._index.analyser.words(small) if len(word) > 1}
+        return self._numbers(words - FUNCTION_WORDS)
+
+    def _numbers(self, words: Iterable[str]) -> Numbers:
+        """The numbers of the words' terms, each term once; -1 for each that is not there."""
+        terms = {term for word in words if (term := self._index.analyser.term(word))}
+        return np.array([self._index.term_number(term) for term in sorted(terms)], np.int64)
+
+    def _rarity(self, often: Numbers) -> NDArray[np.float64]:
+        return np.asarray(lucene_idf(often, len(self._index.ids)), np.float64)
+
+    def _holders(self, number: int) -> Numbers:
+        """The documents that have a term."""
+        start = int(self._index.offsets[number]) if number >= 0 else 0
+        return np.asarray(self._index.docs[start : start + int(self._often[number])], np.int64)
