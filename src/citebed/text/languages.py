@@ -39,6 +39,10 @@ _SMALL_WORDS = {
 }
 SMALL_WORDS = {code: frozenset(words.split()) for code, words in _SMALL_WORDS.items()}
 """The most frequent words of a language, by its code."""
+_LANGUAGES_OF = {
+    word: [code for code, words in SMALL_WORDS.items() if word in words]
+    for word in frozenset().union(*SMALL_WORDS.values())
+}
 _SCRIPTS = (
     ("ja", re.compile("[\u3040-\u30ff]")),
     ("ko", re.compile("[\uac00-\ud7af]")),
@@ -86,10 +90,9 @@ def language_of(stated: str | None, title: str | None, abstract: str | None) -> 
         for code, script in _SCRIPTS:
             if len(script.findall(text)) * 3 > letters:
                 return code
-    words = text.lower().split()
-    small_words = SMALL_WORDS.items()
-    counts = sorted(
-        ((sum(w in small for w in words), code) for code, small in small_words), reverse=True
-    )
-    (most, code), (second, _) = counts[:2]
+    counts = dict.fromkeys(SMALL_WORDS, 0)
+    for word in text.lower().split():
+        for code in _LANGUAGES_OF.get(word, ()):
+            counts[code] += 1
+    (most, code), (second, _) = sorted(((n, c) for c, n in counts.items()), reverse=True)[:2]
     return code if most >= _FEWEST and most * 2 >= second * 3 else None

@@ -38,6 +38,8 @@ _GOES_ON = frozenset(
     oct nov dec
     """.split()  # noqa: SIM905
 )
+_LONG, _ENDS_OF_LONG = 5, ("pprox", "trans")
+"""So many letters are the end of those abbreviations only, of all that are here."""
 # Goes on if a number follows: "no. 5", but "the answer is no. Then".
 _GOES_ON_TO_NUMBER = frozenset(
     (
@@ -62,10 +64,9 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     cuts = sorted({*_stops(text), *(match.end() for match in _NEW_LINE.finditer(text))})
     spans = []
     for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
-        piece = text[start:end]
-        first = start + len(piece) - len(piece.lstrip())
-        if piece.strip():
-            spans.append((first, first + len(piece.strip())))
+        piece = text[start:end].rstrip()
+        if own := len(piece.lstrip()):
+            spans.append((start + len(piece) - own, start + len(piece)))
     return spans
 
 
@@ -86,8 +87,12 @@ def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
     """Whether the stop that was found ends the sentence that begins at ``start``."""
     if not _may_begin(text, match.end("blank")):
         return False
-    if match["stop"] != "." or match["close"] or match["mark"]:
+    if match.group("stop", "close", "mark") != (".", "", ""):
         return True
+    # Most stops come after a plain word, which is quick to tell: few abbreviations are as long.
+    last = text[max(start, match.start() - _LONG) : match.start()]
+    if len(last) == _LONG and last.isalpha() and last.islower():
+        return last not in _ENDS_OF_LONG
     far = max(start, match.start() - 30)
     before = _WORD_BEFORE.search(text, far, match.start())
     word = before[0] if before is not None else ""

@@ -116,5 +116,8 @@ def speaks_of_itself(text: str) -> bool:
 
 def telling_words(text: str) -> list[str]:
     """The words of a text without numbers, single letters and those that hold it together."""
-    words = (word for word in plain_words(text) if len(word) > 1 and not word.isdigit())
-    return [word for word in words if word not in FUNCTION_WORDS]
+    return [
+        word
+        for word in plain_words(text)
+        if word not in FUNCTION_WORDS and len(word) > 1 and not word.isdigit()
+    ]

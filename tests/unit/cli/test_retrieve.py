@@ -274,7 +274,7 @@ FIELDS = (
     *("rank", "doc_id", "score", "title", "authors", "year", "venue", "doi", "terms", "sentence"),
     *("passage", "line", "section", "file", "column", "key", "in_bib"),
     *("chance", "abstract_sentence", "citing_sentences", "cited_by", "reprints", "link"),
-    "strength",
+    *("strength", "probability"),
 )
 
 
@@ -308,6 +308,13 @@ def test_recommend_for_programs(run: Run) -> None:
     assert [row["rank"] for row in found] == [1, 2, 3]
     assert (found[0]["passage"], found[0]["line"]) == (1, 1)
     assert rows(run("recommend", "c", "salt", "--json", "-k", "1000000")[1])[0]["doc_id"] == "sea"
+
+
+def test_what_the_least_probability_was_called_works_with_a_note(run: Run) -> None:
+    now = run("recommend", "c", "Oaks in forests", "--json", "--min-probability", "0")
+    former = run("recommend", "c", "Oaks in forests", "--json", "--least", "0")
+    assert former[:2] == now[:2]
+    assert former[2] == f"note: --least is now --min-probability\n{now[2]}"
 
 
 def test_recommend_as_bibtex(run: Run) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -168,7 +168,13 @@ class Silence:
         ]
 
     def _is_short(self, text: str) -> bool:
-        return len(telling_words(text)) < self._constants.few_words
+        return _telling(text) < self._constants.few_words
+
+
+@lru_cache(8)
+def _telling(text: str) -> int:
+    """How many words of a text tell something; each stage asks for it."""
+    return len(telling_words(text))
 
 
 def _asks_nothing(query: Query) -> str:
