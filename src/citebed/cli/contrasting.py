@@ -98,8 +98,8 @@ def contrast(
     if drawn_runs and plots is None:
         raise typer.BadParameter("--draw needs --plots FOLDER.")
     two, drawn_runs = (
-        given and [options.run_named(run, runs, "run to picture") for run in given]
-        for given in (pair, drawn_runs)
+        names and [options.run_named(run, runs, "run to picture") for run in names]
+        for names in (pair, drawn_runs)
     )
     check_pair(two)
     how = contrasting.ContrastOptions(
@@ -110,18 +110,18 @@ def contrast(
         largest=largest,
     )
     chosen = measures or contrasting.CONTRASTED
-    found = contrasting.contrast(before, after, runs, chosen, how)
-    drawn = _draw(found, plots, two, drawn_runs, full)
-    _print(found, part, style, contrast_tables(found, part, full=full))
-    say_all(contrast_lines(found, part, full=full), style)
-    judged = count(len(found.sets.query_ids), "query")
-    runs_said = count(len(found.before.runs), "run")
+    contrasted = contrasting.contrast(before, after, runs, chosen, how)
+    drawn = _draw(contrasted, plots, two, drawn_runs, full)
+    _print(contrasted, part, style, contrast_tables(contrasted, part, full=full))
+    say_all(contrast_lines(contrasted, part, full=full), style)
+    judged = count(len(contrasted.sets.query_ids), "query")
+    runs_said = count(len(contrasted.before.runs), "run")
     say_all([*drawn, f"{judged} judged in both sets; {runs_said}"], style)
     _say_more(part, full, style, "correlations, differences between runs, queries that move")
 
 
 def _draw(
-    found: Contrast,
+    contrasted: Contrast,
     folder: Path | None,
     pair: Sequence[str] | None,
     runs: list[str] | None,
@@ -132,7 +132,7 @@ def _draw(
         return []
     from citebed.report.contrast.figures import draw_contrast
 
-    drawn = draw_contrast(found, folder, pair, runs=runs, full=full)
+    drawn = draw_contrast(contrasted, folder, pair, runs=runs, full=full)
     return [f"{count(len(drawn), 'figure file')} in {printable(folder)}"]
 
 
@@ -142,14 +142,14 @@ def _say_more(part: str | None, full: bool, style: str, what: str) -> None:
         typer.echo(f"--full prints the rest: {what}; --part NAME one table")
 
 
-def _print(found: Parts, wanted: str | None, style: str, tables: Iterable[Table]) -> None:
+def _print(parts: Parts, wanted: str | None, style: str, tables: Iterable[Table]) -> None:
     """One part, or all: rows with the name of their part (every query's own apart), or tables."""
     if style in ("json", "csv"):
         if wanted is not None:
-            print_rows(found.rows(wanted), style)
+            print_rows(parts.rows(wanted), style)
             return
-        several = [part for part in found.PARTS if part != "queries"]
-        print_rows([{"part": part, **row} for part in several for row in found.rows(part)], style)
+        several = [part for part in parts.PARTS if part != "queries"]
+        print_rows([{"part": part, **row} for part in several for row in parts.rows(part)], style)
         return
     marks = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
     for at, table in enumerate(tables):
@@ -210,7 +210,7 @@ def pool_bias(
         design=Design(test=test, correction=correct, alpha=alpha),
         resampling=resampling_of(cluster, qrels, queries, samples, seed),
     )
-    found = bias.pool_bias(qrels, runs, measures or bias.MEASURES, how)
-    _print(found, part, style, bias_tables(found, part, full=full))
-    say_all(bias_lines(found, full=full), style)
+    parts = bias.pool_bias(qrels, runs, measures or bias.MEASURES, how)
+    _print(parts, part, style, bias_tables(parts, part, full=full))
+    say_all(bias_lines(parts, full=full), style)
     _say_more(part, full, style, "every difference that rests on unjudged documents")

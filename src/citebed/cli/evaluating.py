@@ -80,19 +80,19 @@ def evaluate(
     switches = _switches(relevance_level, judged_only)
     chosen = _measures(measures, style, switches)
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
-    found = evaluate_runs(qrels, begun, chosen, options.settings_of(complete, scores))
+    evaluation = evaluate_runs(qrels, begun, chosen, options.settings_of(complete, scores))
     if style == "trec_eval":
         from citebed.report.evaluation.table import trec_eval_text
 
-        for each in found.runs:
+        for each in evaluation.runs:
             sys.stdout.write(trec_eval_text(each, per_query, switches))
     elif ledger:
-        print_rows([row for scored in found.runs for row in scored.ledger.rows()], style)
+        print_rows([row for scored in evaluation.runs for row in scored.ledger.rows()], style)
     elif style in ("json", "csv"):
-        _print_rows(found, drawn if intervals else None, style, per_query)
+        _print_rows(evaluation, drawn if intervals else None, style, per_query)
     else:
-        _print_table(found, drawn if intervals else None, style, per_query)
-    _say_notes(found, "csv" if ledger else style)
+        _print_table(evaluation, drawn if intervals else None, style, per_query)
+    _say_notes(evaluation, "csv" if ledger else style)
 
 
 def _switches(level: int | None, judged_only: bool) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _switches(level: int | None, judged_only: bool) -> dict[str, Any]:
 
 
 def _measures(
-    given: list[str] | None, style: str, switches: dict[str, Any] | None = None
+    names: list[str] | None, style: str, switches: dict[str, Any] | None = None
 ) -> list[Measure]:
     """The measures under these switches; printed as trec_eval does, its names come first."""
     from citebed.evaluation.measures.names import measures
@@ -110,18 +110,18 @@ def _measures(
     from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
 
     if style != "trec_eval":
-        return measures(given or DEFAULT_MEASURES, switches)
-    found: list[Measure] = []
-    for text in given or ["official"]:
-        found += trec_lines(text, switches) or measures(text, switches)
-    return in_their_order(dict.fromkeys(found), switches)
+        return measures(names or DEFAULT_MEASURES, switches)
+    chosen: list[Measure] = []
+    for text in names or ["official"]:
+        chosen += trec_lines(text, switches) or measures(text, switches)
+    return in_their_order(dict.fromkeys(chosen), switches)
 
 
 def _print_rows(
-    found: Evaluation, resampling: Resampling | None, style: str, per_query: bool
+    evaluation: Evaluation, resampling: Resampling | None, style: str, per_query: bool
 ) -> None:
     rows: list[dict[str, Any]] = []
-    for scores, summaries in zip(found.runs, found.summaries(resampling), strict=True):
+    for scores, summaries in zip(evaluation.runs, evaluation.summaries(resampling), strict=True):
         if per_query:
             rows += options.check_queries(scores.table().to_dicts())
         rows += [summary.row(scores.run) for summary in summaries]
@@ -129,30 +129,30 @@ def _print_rows(
 
 
 def _print_table(
-    found: Evaluation, resampling: Resampling | None, style: str, per_query: bool
+    evaluation: Evaluation, resampling: Resampling | None, style: str, per_query: bool
 ) -> None:
     from citebed.report.evaluation.table import queries_table, scores_table, unjudged_table
 
     if per_query:
         each = (
             queries_table(of.run, of.query_ids, map(str, of.measures), of.values)
-            for of in found.runs
+            for of in evaluation.runs
         )
         typer.echo("\n\n".join(table.written(style) for table in each))
-    table = scores_table(found, found.summaries(resampling)).written(style)
+    table = scores_table(evaluation, evaluation.summaries(resampling)).written(style)
     if style != "table":
         sys.stdout.write(table)
         return
     typer.echo(table)
-    typer.echo(unjudged_table([scores.ledger for scores in found.runs]).text(), nl=False)
+    typer.echo(unjudged_table([scores.ledger for scores in evaluation.runs]).text(), nl=False)
 
 
-def _say_notes(found: Evaluation, style: str) -> None:
+def _say_notes(evaluation: Evaluation, style: str) -> None:
     """What a reader must know of the scores; on standard error where programs read the output."""
-    ledgers = [scores.ledger for scores in found.runs]
+    ledgers = [scores.ledger for scores in evaluation.runs]
     documents = count(sum(ledger.retrieved for ledger in ledgers), "document")
     judged = count(ledgers[0].judged, "judged query", "judged queries")
-    say_all((f"note: {line}" for line in found.notes()), style)
+    say_all((f"note: {line}" for line in evaluation.notes()), style)
     say_all([f"{judged}; {count(len(ledgers), 'run')} of {documents}"], style)
 
 
@@ -195,12 +195,12 @@ def compare(
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
     chosen = _measures(measures, style)
     evaluation = evaluate_runs(qrels, runs, chosen, options.settings_of(complete, scores))
-    found = compare_runs(evaluation, design, drawn)
+    compared = compare_runs(evaluation, design, drawn)
     if style in ("json", "csv"):
-        print_rows([comparison.row() for comparison in found], style)
+        print_rows([comparison.row() for comparison in compared], style)
     else:
-        typer.echo(comparison_table(found).written(style), nl=False)
-    say_all(comparison_notes(found, design.alpha), style)
+        typer.echo(comparison_table(compared).written(style), nl=False)
+    say_all(comparison_notes(compared, design.alpha), style)
     _say_notes(evaluation, style)
 
 

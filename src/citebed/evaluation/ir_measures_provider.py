@@ -41,37 +41,37 @@ GDEVAL_MAX_REL = 4
 # --- names and parameters, both ways ----------------------------------------------------------
 
 
-def _given(theirs: Any, *names: str) -> dict[str, Any]:
+def _provided(theirs: Any, *names: str) -> dict[str, Any]:
     """The parameters of an ir_measures measure that have a value."""
-    found = {name: theirs[name] for name in names}
-    return {name: value for name, value in found.items() if value is not NOT_PROVIDED}
+    values = {name: theirs[name] for name in names}
+    return {name: value for name, value in values.items() if value is not NOT_PROVIDED}
 
 
 def _same(*names: str) -> Callable[[Any], dict[str, Any]]:
-    return lambda theirs: _given(theirs, *names)
+    return lambda theirs: _provided(theirs, *names)
 
 
 def _ndcg(theirs: Any) -> dict[str, Any] | None:
     if theirs["gains"] is not NOT_PROVIDED:
         return None
-    return _given(theirs, "cutoff", "dcg", "judged_only")
+    return _provided(theirs, "cutoff", "dcg", "judged_only")
 
 
 def _rbp(theirs: Any) -> dict[str, Any] | None:
     """Without ``rel`` theirs is by graded gains, which ours is not."""
-    return None if theirs["rel"] is NOT_PROVIDED else _given(theirs, "cutoff", "p", "rel")
+    return None if theirs["rel"] is NOT_PROVIDED else _provided(theirs, "cutoff", "p", "rel")
 
 
 def _set_p(theirs: Any) -> dict[str, Any] | None:
-    return None if theirs["relative"] else _given(theirs, "rel", "judged_only")
+    return None if theirs["relative"] else _provided(theirs, "rel", "judged_only")
 
 
 _FROM: dict[str, Callable[[Any], dict[str, Any] | None]] = {
     "AP": _same("cutoff", "rel", "judged_only"),
     "Bpref": _same("rel"),
-    "ERR": lambda theirs: {**_given(theirs, "cutoff"), "max_rel": GDEVAL_MAX_REL},
-    "IPrec": lambda theirs: {"cutoff": theirs["recall"], **_given(theirs, "rel", "judged_only")},
-    "Judged": lambda theirs: {"cutoff": EVERY_RANK, **_given(theirs, "cutoff")},
+    "ERR": lambda theirs: {**_provided(theirs, "cutoff"), "max_rel": GDEVAL_MAX_REL},
+    "IPrec": lambda theirs: {"cutoff": theirs["recall"], **_provided(theirs, "rel", "judged_only")},
+    "Judged": lambda theirs: {"cutoff": EVERY_RANK, **_provided(theirs, "cutoff")},
     "NumQ": _same(),
     "NumRel": _same("rel"),
     "NumRet": _same("rel"),
@@ -127,17 +127,17 @@ def _alike(measure: Measure) -> Any:
     if measure.NAME not in _FROM:
         return None
     kind = ir_measures.measures.registry[measure.NAME]
-    given = {name: getattr(measure, name) for name in kind.SUPPORTED_PARAMS
+    parameters = {name: getattr(measure, name) for name in kind.SUPPORTED_PARAMS
              if getattr(measure, name, None) is not None}  # fmt: skip
     if measure.NAME == "IPrec":
-        given["recall"] = float(str(measure.cutoff))
+        parameters["recall"] = float(str(measure.cutoff))
     if measure.NAME == "NumRet":
-        given.pop("rel")
+        parameters.pop("rel")
     if measure.cutoff == EVERY_RANK:
-        given.pop("cutoff")
-    given.pop("gains", None)  # theirs is a dict; ours stands in our own name
+        parameters.pop("cutoff")
+    parameters.pop("gains", None)  # theirs is a dict; ours stands in our own name
     defaults = {name: info.default for name, info in kind.SUPPORTED_PARAMS.items()}
-    written = kind(**{name: value for name, value in given.items() if value != defaults[name]})
+    written = kind(**{name: value for name, value in parameters.items() if value != defaults[name]})
     try:
         written.validate_params()
     except AssertionError:  # a cut-off R, for example

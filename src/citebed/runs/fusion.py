@@ -129,7 +129,7 @@ class _Columns(NamedTuple):
     k0: float
 
     @property
-    def found(self) -> Floats:
+    def runs_with_it(self) -> Floats:
         """How many runs have the document."""
         return np.asarray((~np.isnan(self.ranks)).sum(axis=1), np.float64)
 
@@ -150,14 +150,14 @@ def _rrf(columns: _Columns) -> Floats:
 
 
 def _isr(columns: _Columns) -> Floats:
-    return _sum(np.nan_to_num(columns.weights / columns.ranks**2)) * columns.found
+    return _sum(np.nan_to_num(columns.weights / columns.ranks**2)) * columns.runs_with_it
 
 
 def _borda(columns: _Columns) -> Floats:
     points = columns.candidates[:, None] - columns.ranks + 1
     shared = (columns.candidates[:, None] - columns.depth + 1) / 2
-    given = np.where(np.isnan(points), np.where(columns.depth > 0, shared, 0.0), points)
-    return _sum(given * columns.weights)
+    shares = np.where(np.isnan(points), np.where(columns.depth > 0, shared, 0.0), points)
+    return _sum(shares * columns.weights)
 
 
 class Method(NamedTuple):
@@ -174,7 +174,7 @@ METHODS: dict[str, Method] = {
     "combsum": Method("the sum of scores (Fox & Shaw 1994)", _comb_sum),
     "combmnz": Method(
         "the sum times the number of runs that have it (Fox & Shaw 1994)",
-        lambda c: _comb_sum(c) * c.found,
+        lambda c: _comb_sum(c) * c.runs_with_it,
     ),
     "combmed": Method(
         "the median score (Fox & Shaw 1994)", lambda c: np.nanmedian(c.scores, axis=1), weighs=False

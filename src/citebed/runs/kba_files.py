@@ -228,11 +228,11 @@ def _header(comments: list[str]) -> tuple[dict[str, Any], tuple[Problem, ...]]:
     if not text.startswith("{"):
         return {}, ()
     try:
-        found, _ = json.JSONDecoder().raw_decode(text)
+        header, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError) as error:
         what = f"the header is no JSON ({error}); read without it"
         return {}, (Problem(1, what, "mended"),)
-    return dict(found), ()
+    return dict(header), ()
 
 
 def _read(
@@ -245,8 +245,8 @@ def _read(
         for block in file_blocks(path, _BLOCK):
             table = read_at_once(block.data, form, rated)
             if table is None:
-                table, found = read_one_by_one(block, form, rated)
-                problems += found
+                table, wrong = read_one_by_one(block, form, rated)
+                problems += wrong
             if strict and problems:
                 raise FormatError(path, *problems[0][:2])
             parts.append(table)

@@ -38,14 +38,14 @@ def query_rows(path: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
 
 def query_texts(path: Path) -> dict[str, str]:
     """The text of each query that has one."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for number, query, row in query_rows(path):
         text = row.get("text")
         if text is None:
             continue
         if not isinstance(text, str):
             raise FormatError(path, number, f"'text' must be text, not {type(text).__name__}.")
-        if query in found:
+        if query in texts:
             raise FormatError(path, number, f"has query '{query}' a second time.")
-        found[query] = text
-    return found
+        texts[query] = text
+    return texts

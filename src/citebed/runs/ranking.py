@@ -162,15 +162,15 @@ def _placed(codes: Ints, rows: Ints) -> Ints:
 
 def _best_first(scores: Floats, starts: Ints) -> Ints:
     """The rows of each query by score, the best first, in blocks as `repeated` sorts them."""
-    found = np.empty(len(scores), np.int64)
+    order = np.empty(len(scores), np.int64)
     for first, last in query_blocks(np.diff(starts)):
         begin, end = starts[first], starts[last]
         lengths = np.diff(starts[first : last + 1])
         places = np.argsort(_as_matrix(-scores[begin:end], lengths, np.inf), axis=1)
         places += starts[first:last, None]
         inside = np.arange(places.shape[1]) < lengths[:, None]
-        found[begin:end] = places[inside]
-    return found
+        order[begin:end] = places[inside]
+    return order
 
 
 def _group_starts(codes: Ints) -> Ints:
@@ -227,7 +227,7 @@ def repeated(hashes: Hashes, starts: Ints, cells: int = _CELLS) -> list[tuple[in
     lengths = np.diff(starts)
     few = lengths.max(initial=0) <= _FEW
     parts: NDArray[Any] = (hashes >> np.uint64(32)).astype(np.uint32) if few else hashes
-    found: list[tuple[int, int]] = []
+    doubles: list[tuple[int, int]] = []
     for first, last in query_blocks(lengths, cells):
         block, rows = parts[starts[first] : starts[last]], lengths[first:last]
         matrix = _as_matrix(block, rows, np.iinfo(block.dtype).max)
@@ -236,8 +236,8 @@ def repeated(hashes: Hashes, starts: Ints, cells: int = _CELLS) -> list[tuple[in
         same &= np.arange(1, matrix.shape[1]) < rows[:, None]
         for query in (first + np.flatnonzero(same.any(axis=1))).tolist():
             row = _last_repeated(hashes[starts[query] : starts[query + 1]])
-            found += [] if row is None else [(query, int(starts[query]) + row)]
-    return found
+            doubles += [] if row is None else [(query, int(starts[query]) + row)]
+    return doubles
 
 
 def _last_repeated(hashes: Hashes) -> int | None:

@@ -99,8 +99,8 @@ def read_qrels(path: str | Path) -> Qrels:
 
     path = Path(path)
     with at_hand(path) as file:
-        if not is_parquet(file) and (found := kba_qrels(file, name_of(path))):
-            return found
+        if not is_parquet(file) and (qrels := kba_qrels(file, name_of(path))):
+            return qrels
         return Qrels(*_read(file, QRELS, path))
 
 
@@ -110,8 +110,8 @@ def read_run(path: str | Path) -> Run:
 
     path = Path(path)
     with at_hand(path) as file:
-        if not is_parquet(file) and (found := kba_run(file, name_of(path))):
-            return found
+        if not is_parquet(file) and (run := kba_run(file, name_of(path))):
+            return run
         return Run(*_read(file, RUN, path), None if is_parquet(file) else run_tag(file))
 
 
@@ -385,15 +385,15 @@ def _from_dicts(data: Mapping[Any, Any], layout: Layout) -> pl.DataFrame:
     queries: list[str] = []
     documents: list[str] = []
     values: list[Any] = []
-    for query, found in data.items():
-        if not isinstance(found, Mapping):
+    for query, of_query in data.items():
+        if not isinstance(of_query, Mapping):
             raise CitebedError(
-                f"query '{query}' has a {type(found).__name__}; expected a dict from document "
+                f"query '{query}' has a {type(of_query).__name__}; expected a dict from document "
                 f"to {layout.columns[2]}."
             )
-        queries.extend([str(query)] * len(found))
-        documents.extend(map(str, found))
-        values.extend(found.values())
+        queries.extend([str(query)] * len(of_query))
+        documents.extend(map(str, of_query))
+        values.extend(of_query.values())
     columns = dict(zip(layout.columns, (queries, documents, values), strict=True))
     return pl.DataFrame(columns, strict=False)
 

@@ -126,7 +126,7 @@ def checked_columns(table: pl.DataFrame, layout: Layout) -> pl.DataFrame:
 
     PyTerrier's names (``qid``, ``docno``, ``label``) are understood too.
     """
-    found = {}
+    columns = {}
     for name in layout.columns:
         known = [x for x in _SYNONYMS[name] if x in table.columns]
         if not known:
@@ -134,9 +134,9 @@ def checked_columns(table: pl.DataFrame, layout: Layout) -> pl.DataFrame:
                 f"the table has no column '{name}'. Found: {', '.join(table.columns) or 'none'}; "
                 f"expected {', '.join(layout.columns)}."
             )
-        found[name] = table[known[0]].rename(name)
-    value = number_column(found[layout.columns[2]], layout.number)
-    return pl.DataFrame([id_column(found["query_id"]), id_column(found["doc_id"]), value])
+        columns[name] = table[known[0]].rename(name)
+    value = number_column(columns[layout.columns[2]], layout.number)
+    return pl.DataFrame([id_column(columns["query_id"]), id_column(columns["doc_id"]), value])
 
 
 def id_column(column: pl.Series) -> pl.Series:

@@ -60,20 +60,20 @@ def time_column(column: pl.Series) -> pl.Series:
             "seconds."
         )
     if column.dtype in (pl.Datetime, pl.Date):
-        found = column.dt.epoch("s")
+        times = column.dt.epoch("s")
     elif column.dtype.is_integer() or column.dtype == pl.Null:
-        found = column
+        times = column
     else:
         raise CitebedError(
             f"the column 'time' holds {column.dtype}; expected epoch seconds, whole numbers, or "
             "times with a zone."
         )
-    found = found.cast(pl.Int64).rename("time")
-    if not is_in_years(found.drop_nulls()).all():
+    times = times.cast(pl.Int64).rename("time")
+    if not is_in_years(times.drop_nulls()).all():
         raise CitebedError(
             "the column 'time' has times beyond the years 1 to 9999; expected epoch seconds."
         )
-    return found
+    return times
 
 
 def parse_time(text: str, *, utc: bool) -> int:
@@ -85,21 +85,21 @@ def parse_time(text: str, *, utc: bool) -> int:
     if _EPOCH.fullmatch(text):
         return _within_years(text, math.floor(float(text)))
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         raise CitebedError(
             f"the time '{short(text)}' is neither an epoch second nor ISO 8601, like 1317945600 or "
             "2011-10-07T00:00:00Z."
         ) from None
-    if found.tzinfo is None:
+    if time.tzinfo is None:
         if not utc:
             whole = text if "T" in text or " " in text else f"{text}T00:00:00"
             raise CitebedError(
                 f"the time '{text}' has no time zone. Write it with one ({whole}Z, or +02:00 at "
                 "the end), or declare that such times are UTC (--utc)."
             )
-        found = found.replace(tzinfo=UTC)
-    return _within_years(text, math.floor(found.timestamp()))
+        time = time.replace(tzinfo=UTC)
+    return _within_years(text, math.floor(time.timestamp()))
 
 
 def _within_years(text: str, second: int) -> int:

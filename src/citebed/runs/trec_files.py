@@ -142,17 +142,17 @@ def _parts(path: Path, layout: Layout) -> Iterator[pl.DataFrame | None]:
 def _of_block(data: bytes, layout: Layout) -> pl.DataFrame | None:
     """The lines of a block; ``None`` where polars cannot read them, plain or made so."""
     mark = b"\t" if b"\t" in data[:_SAMPLE] else b" "
-    found = separators_in(data, mark)
-    if found is None:
+    gaps = separators_in(data, mark)
+    if gaps is None:
         remarks = _COMMENT.findall(data) if b"#" in data else []
         if b"\0" in data or any(_is_doubtful(remark, layout) for remark in remarks):
             return None
         data, mark = _tidy(_COMMENT.sub(b"", data) if remarks else data), b" "
-        found = data.count(b" ")
+        gaps = data.count(b" ")
     if polars_misreads(data):
         return None
     table = _scanned(data, layout, mark) if data else pl.DataFrame()
-    return None if table is None or found != layout.gaps * table.height else table
+    return None if table is None or gaps != layout.gaps * table.height else table
 
 
 _COMMENT = re.compile(rb"^[ \t\r\v\f]*#[^\n]*\n?", re.MULTILINE)
@@ -267,9 +267,9 @@ def _parsed(
         fields = fields[: len(layout.fields)]
     if len(fields) != len(layout.fields):
         raise FormatError(path, number, _wrong_count(fields, layout))
-    kept = [fields[layout.fields.index(name)] for name in layout.columns]
+    wanted = [fields[layout.fields.index(name)] for name in layout.columns]
     try:
-        query, document, value = [field.decode() for field in kept]
+        query, document, value = [field.decode() for field in wanted]
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         what = f"byte 0x{byte:02x} is not UTF-8 text. Save the file as UTF-8."
@@ -280,12 +280,12 @@ def _parsed(
 
 
 def _relevance(path: Path, number: int, value: str) -> int:
-    found = whole_number_in(value)
-    if found is None:
+    grade = whole_number_in(value)
+    if grade is None:
         raise FormatError(path, number, f"the relevance '{short(value)}' is not a whole number.")
-    if abs(found) > LARGEST_GRADE:
+    if abs(grade) > LARGEST_GRADE:
         raise FormatError(path, number, f"the relevance {short(value)} {OUT_OF_RANGE}")
-    return found
+    return grade
 
 
 def _score(path: Path, number: int, value: str) -> float:
@@ -301,17 +301,17 @@ def _wrong_count(fields: list[bytes], layout: Layout) -> str:
     line = b" ".join(fields).decode("utf-8", "replace")
     if line[0] in _OTHER_KINDS:
         return f"this looks like {_OTHER_KINDS[line[0]]}. {_expected(layout)}"
-    found = f"found {len(fields)} fields"
+    counted = f"found {len(fields)} fields"
     other = next((x for x in LAYOUTS if x is not layout and len(x.fields) == len(fields)), None)
     if other:
         return (
-            f"{found}, so this looks like {other.what} where {layout.what} should stand. "
+            f"{counted}, so this looks like {other.what} where {layout.what} should stand. "
             f"Are the files in the right order? {_expected(layout)}"
         )
     guess = " Was the file cut short?" if len(fields) < len(layout.fields) else ""
     if len(fields) >= 2 * layout.gaps:
         guess = " Do several lines stand in one?"
-    return f"{found} ('{short(line)}').{guess} {_expected(layout)}"
+    return f"{counted} ('{short(line)}').{guess} {_expected(layout)}"
 
 
 def _expected(layout: Layout) -> str:

@@ -117,8 +117,8 @@ def _write(path: Path, table: pl.DataFrame, facts: Facts | None) -> list[Path]:
         with drafts[0].open("wb") as handle:
             _fill(path, table, handle)
         if facts is not None:
-            told = {**facts, "file": path.name, "sha256": file_hash(drafts[0])}
-            drafts[1].write_text(json_text(told, indent=2) + "\n", "utf-8")
+            recorded = {**facts, "file": path.name, "sha256": file_hash(drafts[0])}
+            drafts[1].write_text(json_text(recorded, indent=2) + "\n", "utf-8")
     return paths
 
 

@@ -29,8 +29,8 @@ def bursting(times: Ints, start: int, end: int, s: float = RATIO, gamma: float =
     # for nothing, so the difference carried on is never below 0 nor above the cost to enter.
     ahead, carried = enter, []
     for cost in extra:
-        kept = min(max(ahead, 0.0), enter)
-        ahead = kept + cost
+        held = min(max(ahead, 0.0), enter)
+        ahead = held + cost
         carried.append(ahead)
     return _states(carried, enter)
 

@@ -21,10 +21,10 @@ _LENGTH = re.compile(r"(\d{1,9})(mo|y|h|d|w)")
 
 def parse_length(text: str) -> tuple[int, str]:
     """``7d`` as (7, "d"); units are h, d, w, and mo and y, which go by the calendar."""
-    found = _LENGTH.fullmatch(text)
-    if found is None or not int(found[1]):
+    match = _LENGTH.fullmatch(text)
+    if match is None or not int(match[1]):
         raise CitebedError(f"cannot read the length '{text}'. Write it like 12h, 7d, 1mo or 1y.")
-    return int(found[1]), found[2]
+    return int(match[1]), match[2]
 
 
 def seconds_of(text: str) -> int:

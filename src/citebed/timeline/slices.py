@@ -107,13 +107,13 @@ class Slices:
     def of(self, times: Ints) -> Ints:
         """The number of the slice that each time is in; -1 for times in none."""
         if self._length:
-            found = (times - self.bounds[0]) // self._length
+            numbers = (times - self.bounds[0]) // self._length
         else:
-            found = np.searchsorted(self.bounds, times, "right") - 1
+            numbers = np.searchsorted(self.bounds, times, "right") - 1
         outside = (times < self.bounds[0]) | (times >= self.bounds[-1])
         if outside.any():
-            found[outside] = -1
-        return np.asarray(found)
+            numbers[outside] = -1
+        return np.asarray(numbers)
 
     @cached_property
     def _length(self) -> int:
@@ -329,25 +329,25 @@ def read_boundaries(path: str | Path, *, utc: bool = False) -> Slices:
     The last line ends the last slice. Lines that start with ``#`` are comments.
     """
     path = Path(path)
-    found: list[tuple[int, int]] = []
+    bounds: list[tuple[int, int]] = []
     for number, line in read_lines(path):
         text = line.strip()
         if text and not text.startswith("#"):
             try:
-                found.append((number, parse_time(text, utc=utc)))
+                bounds.append((number, parse_time(text, utc=utc)))
             except CitebedError as error:
                 raise FormatError(path, number, str(error)) from None
-    if len(found) < 2:
-        few = f"found {count(len(found), 'boundary')}; expected two at least, one a line."
+    if len(bounds) < 2:
+        few = f"found {count(len(bounds), 'boundary')}; expected two at least, one a line."
         raise FormatError(path, None, few)
-    for (_, before), (number, after) in pairwise(found):
+    for (_, before), (number, after) in pairwise(bounds):
         if after <= before:
             what = (
                 f"the boundary {format_time(after)} is not later than the one before, "
                 f"{format_time(before)}. Put boundaries in order, each once."
             )
             raise FormatError(path, number, what)
-    return Slices(printable(path), np.array([time for _, time in found], np.int64))
+    return Slices(printable(path), np.array([time for _, time in bounds], np.int64))
 
 
 Slicing = Callable[[str, Range, int], Slices]

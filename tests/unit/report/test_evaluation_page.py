@@ -219,11 +219,11 @@ def test_too_many_queries_leave_those_with_the_largest_differences() -> None:
     whole = made({"base": base, "other": other}, ["RR"], qrels, baseline="base")
     found = query_data(whole, {}, no_titles, budget=1_000)
     assert found.total == 30
-    assert 0 < found.kept < 10
+    assert 0 < found.shown < 10
     # RR falls by 2/3 where two documents stand before the relevant one: every third query.
     assert all(int(query["id"][1:]) % 3 == 2 for query in found.data["queries"])
     page = tree(whole, budget=1_000)
-    assert f"Of 30 queries the {found.kept} whose scores differ most" in page.text_content()
+    assert f"Of 30 queries the {found.shown} whose scores differ most" in page.text_content()
 
 
 # --- safe -----------------------------------------------------------------------------------

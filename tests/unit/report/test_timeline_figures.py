@@ -175,7 +175,7 @@ def test_areas_of_all_queries_by_hand() -> None:
 def test_ahead_and_behind_make_the_difference() -> None:
     quiet, bursts = (areas(run, AP, "burst", "q") for run in made(RELEVANT, RUNS))
     pair = Pair("burst", quiet, bursts)
-    assert pair.told() == "0.400 − 0.600 = −0.200 (ahead by 0.400, behind by 0.600)"
+    assert pair.sentence() == "0.400 − 0.600 = −0.200 (ahead by 0.400, behind by 0.600)"
 
 
 documents = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 800), min_size=1)

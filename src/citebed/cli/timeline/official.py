@@ -102,28 +102,30 @@ def times_from(path: Path | None, utc: bool) -> Any:
     return times_of(open_collection(path))
 
 
-def best_once(found: OfficialTimeline) -> list[Table]:
+def best_once(official: OfficialTimeline) -> list[Table]:
     """The best cut-offs for people, who need not be told twice."""
     from citebed.report.timeline.table import official_table
 
     caption = "Official scores, best cut-offs by {}"
     return [
-        official_table(found.once(table), _teams(found), caption=caption.format(by))
-        for by, table in found.best.items()
+        official_table(official.once(table), _teams(official), caption=caption.format(by))
+        for by, table in official.best.items()
     ]
 
 
-def _teams(found: OfficialTimeline) -> dict[str, str]:
-    return {scores.run: scores.team for scores in found.runs}
+def _teams(official: OfficialTimeline) -> dict[str, str]:
+    return {scores.run: scores.team for scores in official.runs}
 
 
-def print_official(found: OfficialTimeline, style: str, all_cutoffs: bool, per_query: bool) -> None:
+def print_official(
+    official: OfficialTimeline, style: str, all_cutoffs: bool, per_query: bool
+) -> None:
     """Print the scores at the best cut-offs, or at all; with ``per_query`` of every entity too."""
     from citebed.report.timeline.table import ENTITIES, official_table
 
-    whole = {"": found.table} if all_cutoffs else found.best
-    entities = {by: found.entities(by) for by in whole} if per_query else {}
-    teams = _teams(found)
+    whole = {"": official.table} if all_cutoffs else official.best
+    entities = {by: official.entities(by) for by in whole} if per_query else {}
+    teams = _teams(official)
     if style in ("json", "csv"):
         print_rows(_official_rows([entities, whole], teams), style)
     else:
@@ -132,10 +134,10 @@ def print_official(found: OfficialTimeline, style: str, all_cutoffs: bool, per_q
                 typer.echo(f"Best cut-offs by {by}:")
             if per_query:
                 typer.echo(official_table(entities[by], teams, ENTITIES).written(style))
-            typer.echo(official_table(found.once(table), teams).written(style))
-    for note in found.notes():
+            typer.echo(official_table(official.once(table), teams).written(style))
+    for note in official.notes():
         typer.echo(f"note: {note}", err=style != "table")
-    for scores in found.runs:
+    for scores in official.runs:
         typer.echo(f"{scores.run}: {count(scores.skipped.lines, 'document')}", err=style != "table")
 
 

@@ -41,18 +41,18 @@ def print_timelines(timelines: Sequence[Timeline], shown: Shown, tests: Sequence
     else:
         from citebed.report.timeline.table import systems_table
 
-        for found in timelines:
-            _print_details(found, shown)
+        for timeline in timelines:
+            _print_details(timeline, shown)
         typer.echo(systems_table(timelines).written(shown.style), nl=shown.style == "table")
-    for at, found in enumerate(timelines):
+    for at, timeline in enumerate(timelines):
         err = shown.style != "table"
         if len(timelines) > 1 and not shown.machine:
-            typer.echo(f"Slices of {found.pairs.slices.kind}:", err=err)
+            typer.echo(f"Slices of {timeline.pairs.slices.kind}:", err=err)
         if tests:
             _print_compared(*tests[at], shown.style)
         if shown.trends and not shown.machine:
-            _say_trends(found, err)
-        _say_notes(found, err)
+            _say_trends(timeline, err)
+        _say_notes(timeline, err)
 
 
 def _rows(
@@ -60,76 +60,76 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """Rows for programs; where there are several slicings, each row says which it is of."""
     rows = []
-    for at, found in enumerate(timelines):
-        slicing = {"slicing": found.pairs.slices.kind} if len(timelines) > 1 else {}
-        of = [test.row() for test in tests[at][0]] if tests else _machine_rows(found, shown)
+    for at, timeline in enumerate(timelines):
+        slicing = {"slicing": timeline.pairs.slices.kind} if len(timelines) > 1 else {}
+        of = [test.row() for test in tests[at][0]] if tests else _machine_rows(timeline, shown)
         rows += [{**row, **slicing} for row in of]
     return rows
 
 
-def _machine_rows(found: Timeline, shown: Shown) -> list[dict[str, Any]]:
+def _machine_rows(timeline: Timeline, shown: Shown) -> list[dict[str, Any]]:
     if shown.by_kind:
-        return found.by_kind.to_dicts()
-    return found.trends.to_dicts() if shown.trends else _score_rows(found, shown)
+        return timeline.by_kind.to_dicts()
+    return timeline.trends.to_dicts() if shown.trends else _score_rows(timeline, shown)
 
 
-def _score_rows(found: Timeline, shown: Shown) -> list[dict[str, Any]]:
+def _score_rows(timeline: Timeline, shown: Shown) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for scores in found.runs:
+    for scores in timeline.runs:
         if shown.per_query and shown.per_slice:
             rows += scores.slice_queries().to_dicts()
         if shown.per_query:
-            rows += check_queries(scores.queries(found.weights).to_dicts())
+            rows += check_queries(scores.queries(timeline.weights).to_dicts())
         if shown.per_slice:
             rows += scores.slices().to_dicts()
-        rows += found.table.filter(run=scores.run).to_dicts()
+        rows += timeline.table.filter(run=scores.run).to_dicts()
     return rows
 
 
-def _print_details(found: Timeline, shown: Shown) -> None:
+def _print_details(timeline: Timeline, shown: Shown) -> None:
     from citebed.report.timeline.table import kinds_table, queries_table, slices_table
 
-    for scores in found.runs:
+    for scores in timeline.runs:
         if shown.per_query:
-            typer.echo(queries_table(scores, found.weights).written(shown.style))
+            typer.echo(queries_table(scores, timeline.weights).written(shown.style))
         if shown.per_slice:
             by_slice = {str(measure): scores.by_slice(measure) for measure in scores.measures}
             typer.echo(slices_table(scores.pairs, by_slice, scores.run).written(shown.style))
     if shown.by_kind:
-        typer.echo(kinds_table(found).written(shown.style))
+        typer.echo(kinds_table(timeline).written(shown.style))
 
 
-def _say_trends(found: Timeline, err: bool) -> None:
+def _say_trends(timeline: Timeline, err: bool) -> None:
     from citebed.report.timeline.table import stability_sentences, trend_sentence
 
-    if len(found.pairs.slices) == 1:
+    if len(timeline.pairs.slices) == 1:
         return  # the evaluation that knows no time
-    said = (trend_sentence(*each, found.alpha) for each in found.trends_found)
-    for sentence in (*dict.fromkeys(said), *stability_sentences(found.runs)):
+    said = (trend_sentence(*each, timeline.alpha) for each in timeline.trends_found)
+    for sentence in (*dict.fromkeys(said), *stability_sentences(timeline.runs)):
         typer.echo(sentence, err=err)
 
 
-def _say_notes(found: Timeline, err: bool) -> None:
+def _say_notes(timeline: Timeline, err: bool) -> None:
     """What the scores rest on; on standard error where programs read the output."""
     from citebed.runs.times import format_time
 
-    for note in (*found.notes(), *found.run_notes()):
+    for note in (*timeline.notes(), *timeline.run_notes()):
         typer.echo(f"note: {note}", err=err)
-    slices = found.pairs.slices
+    slices = timeline.pairs.slices
     typer.echo(
-        f"{count(len(found.pairs.queries), 'query')} in {count(len(slices), 'slice')} from "
+        f"{count(len(timeline.pairs.queries), 'query')} in {count(len(slices), 'slice')} from "
         f"{format_time(slices.bounds[0])} to {format_time(slices.bounds[-1])}; "
-        f"{count(len(found.runs), 'run')} of "
-        f"{count(sum(scores.ledger.skipped.lines for scores in found.runs), 'document')}",
+        f"{count(len(timeline.runs), 'run')} of "
+        f"{count(sum(scores.ledger.skipped.lines for scores in timeline.runs), 'document')}",
         err=err,
     )
 
 
-def _print_compared(found: Comparisons[StreamComparison], design: Design, style: str) -> None:
+def _print_compared(compared: Comparisons[StreamComparison], design: Design, style: str) -> None:
     """The paired tests as a table, for people, and what there is to know of them."""
     from citebed.report.evaluation.table import comparison_table
     from citebed.report.timeline.table import stream_comparison_notes
 
     if style not in ("json", "csv"):
-        typer.echo(comparison_table([of.named for of in found]).written(style), nl=False)
-    say_all(stream_comparison_notes(found, design.alpha), style)
+        typer.echo(comparison_table([of.named for of in compared]).written(style), nl=False)
+    say_all(stream_comparison_notes(compared, design.alpha), style)

@@ -111,7 +111,7 @@ def _pair(pair: tuple[str, str], runs: Sequence[Path]) -> tuple[str, str]:
 
 def write_look(
     look: Look,
-    found: Timeline,
+    timeline: Timeline,
     official: Sequence[Table],
     compared: Compared | None = None,
 ) -> None:
@@ -120,18 +120,18 @@ def write_look(
     from citebed.report.timeline.figures import timeline_pictures
     from citebed.report.timeline.page import Extras, timeline_page
 
-    both = tuple(dict.fromkeys(("uniform", "burst", *found.weights)))
-    pictures = timeline_pictures(found.runs, both, found.focus, look.pairs, look.over)
+    both = tuple(dict.fromkeys(("uniform", "burst", *timeline.weights)))
+    pictures = timeline_pictures(timeline.runs, both, timeline.focus, look.pairs, look.over)
     if look.plots:
         _write_plots(look.plots, pictures, look.read)
     if look.page:
         from citebed.files.writing import write_whole
 
-        judged = found.pairs.qrels.name
-        title = f"{judged}: {count(len(found.runs), 'run')} over time"
+        judged = timeline.pairs.qrels.name
+        title = f"{judged}: {count(len(timeline.runs), 'run')} over time"
         tests, design = compared or ((), Design())
         extras = Extras(official, tests, design, look.over)
-        whole = timeline_page(found, pictures, extras, title, look.command).encode("utf-8")
+        whole = timeline_page(timeline, pictures, extras, title, look.command).encode("utf-8")
         write_whole(look.page, whole)
         typer.echo(f"{printable(look.page)}: {len(whole) / 1e6:.1f} MB", err=True)
 

@@ -242,12 +242,12 @@ def timeline(
 
 
 def _slicings(
-    given: Sequence[str] | None, *, drawn: bool
+    typed: Sequence[str] | None, *, drawn: bool
 ) -> tuple[Sequence[str | None], list[Path]]:
     """The slicings to score by, each once, and those that are files."""
-    if given is None:
+    if typed is None:
         return [None], []
-    slicings = list(dict.fromkeys(given))
+    slicings = list(dict.fromkeys(typed))
     if len(slicings) > 1 and drawn:
         raise CitebedError("a page and its pictures show one slicing: give --slice once.")
     return slicings, [path for path in map(Path, slicings) if path.is_file()]
@@ -291,9 +291,9 @@ def _design_of(
     return Design(baseline=named, test=how[0], correction=how[1], alpha=alpha)
 
 
-def _compared(found: Timeline, design: Design, units: str) -> Comparisons[StreamComparison]:
+def _compared(scored: Timeline, design: Design, units: str) -> Comparisons[StreamComparison]:
     how = {"test": design.test, "correction": design.correction, "units": units}
-    return found.compare(design.baseline, **how)
+    return scored.compare(design.baseline, **how)
 
 
 # --- TREC KBA's official scoring --------------------------------------------------------------
@@ -307,13 +307,13 @@ def _check_options(context: typer.Context, official: bool, drawn: bool) -> None:
     unused = _OFFICIAL
     if official:
         unused = _PRINTED_SLICES if drawn else _PRINTED_SLICES | _SLICES
-    given = ", ".join(
+    typed = ", ".join(
         parameter.opts[0]
         for parameter in context.command.params
         if parameter.name in unused and is_given(context, parameter.name)
     )
-    if given and official:
+    if typed and official:
         page = "" if drawn else ", or write a page (--report), which shows slices too"
-        raise CitebedError(f"--official scores without slices: leave out {given}{page}.")
-    if given:
-        raise CitebedError(f"{given}: for the official scoring only. Give --official too.")
+        raise CitebedError(f"--official scores without slices: leave out {typed}{page}.")
+    if typed:
+        raise CitebedError(f"{typed}: for the official scoring only. Give --official too.")

@@ -48,19 +48,19 @@ class Change(FlatRow):
 
 def changes(before: Evaluation, after: Evaluation) -> list[Change]:
     """Every run under every measure."""
-    found = []
+    rows = []
     for x, y in zip(before.runs, after.runs, strict=True):
         for at, measure in enumerate(before.measures):
             moved = y.values[at] - x.values[at]
             rose, fell = int((moved > NEGLIGIBLE).sum()), int((moved < -NEGLIGIBLE).sum())
             ends = measure.summary(x.values[at]), measure.summary(y.values[at])
-            found.append(
+            rows.append(
                 Change(
                     x.run, str(measure), len(moved), *ends, ends[1] - ends[0],
                     rose, len(moved) - rose - fell, fell,
                 )
             )  # fmt: skip
-    return found
+    return rows
 
 
 # --- correlations ---------------------------------------------------------------------------
@@ -95,18 +95,18 @@ def is_by_query(measure: Measure) -> bool:
 
 def agreements(before: Evaluation, after: Evaluation) -> list[Agreement]:
     """Per measure: of the systems, then of the queries of every run."""
-    found = []
+    rows = []
     for at, measure in enumerate(before.measures):
         means = [
             [measure.summary(scores.values[at]) for scores in side.runs] for side in (before, after)
         ]
-        found.append(agreement(str(measure), SYSTEMS, "all", *means))
+        rows.append(agreement(str(measure), SYSTEMS, "all", *means))
         if is_by_query(measure):
-            found += [
+            rows += [
                 agreement(str(measure), QUERIES, x.run, x.values[at], y.values[at])
                 for x, y in zip(before.runs, after.runs, strict=True)
             ]
-    return found
+    return rows
 
 
 def agreement(
@@ -207,10 +207,10 @@ def fate_of(before: Comparison, after: Comparison) -> Fate:
     return "appears" if after.significant else "none"
 
 
-def fates(found: Sequence[Conclusion]) -> dict[str, Counter[Fate]]:
+def fates(conclusions: Sequence[Conclusion]) -> dict[str, Counter[Fate]]:
     """For each measure, how many differences had which fate."""
     counted: dict[str, Counter[Fate]] = {}
-    for conclusion in found:
+    for conclusion in conclusions:
         counted.setdefault(conclusion.measure, Counter())[conclusion.fate] += 1
     return counted
 
@@ -262,10 +262,10 @@ def movers(
         if abs(y - x) > NEGLIGIBLE
     ]  # fmt: skip
     rows.sort(key=lambda mover: (-abs(mover.change), mover.query_id))
-    kept = {id(mover) for mover in rows if mover.move in ("from best", "from 0")}
+    chosen = {id(mover) for mover in rows if mover.move in ("from best", "from 0")}
     for move in ("fell", "rose"):
-        kept |= {id(mover) for mover in [m for m in rows if m.move == move][:largest]}
-    return [mover for mover in rows if id(mover) in kept]
+        chosen |= {id(mover) for mover in [m for m in rows if m.move == move][:largest]}
+    return [mover for mover in rows if id(mover) in chosen]
 
 
 def _move(measure: Measure, before: float, after: float) -> Move:

@@ -91,9 +91,9 @@ class Contrast(Parts):
 
     def change(self, run: str, measure: Measure | str) -> Change:
         """The change of one run under one measure."""
-        for found in self.changes:
-            if (found.run, found.measure) == (run, str(measure)):
-                return found
+        for row in self.changes:
+            if (row.run, row.measure) == (run, str(measure)):
+                return row
         raise CitebedError(f"{measure} of '{run}' was not contrasted.")
 
     def rows(self, part: str) -> list[dict[str, Any]]:
@@ -167,10 +167,10 @@ def contrast(
     chosen = tuple(parse_measures(measures))
     _check_measures(chosen)
     rel = max(1, min(measure.rel for measure in chosen))
-    given = _sets(before, after)
+    judgements = _sets(before, after)
     if cluster is not None:
-        options = replace(options, resampling=resampling_of(cluster, given[1].source))
-    sets = align(*given, rel, options.keep_empty)
+        options = replace(options, resampling=resampling_of(cluster, judgements[1].source))
+    sets = align(*judgements, rel, options.keep_empty)
     judged = prepare(sets.before), prepare(sets.after)
     first, second = evaluate_under(judged, runs, chosen, options.settings)
     check_names([scores.run for scores in first.runs])
@@ -203,10 +203,10 @@ def _check_measures(measures: Sequence[Measure]) -> None:
 
 
 def _movers(sets: Sets, before: Evaluation, after: Evaluation, largest: int) -> list[Mover]:
-    found: list[Mover] = []
+    rows: list[Mover] = []
     for measure in filter(is_by_query, before.measures):
         rel = max(1, measure.rel)
         relevant = relevant_counts(sets.before, rel), relevant_counts(sets.after, rel)
         for x, y in zip(before.runs, after.runs, strict=True):
-            found += movers(measure, x, y, relevant, largest)
-    return found
+            rows += movers(measure, x, y, relevant, largest)
+    return rows

@@ -194,15 +194,15 @@ def bounds(
             "needs. Correct with holm."
         )
     named = {str(measure): measure for measure in measures}
-    found = []
+    rows = []
     for name, group in groupby(compared, key=lambda comparison: comparison.measure):
         family = list(group)
-        found += [
+        rows += [
             _bound(qrels, runs, options, named[name], (family, at))
             for at, comparison in enumerate(family)
             if comparison.significant
         ]
-    return found
+    return rows
 
 
 def _bound(

@@ -131,8 +131,8 @@ def pool_bias(
     """
     options = options or PoolOptions()
     chosen = _checked(parse_measures(measures), options)
-    given = as_qrels(qrels)
-    known = Qrels(given.table.select(QRELS.columns), given.name, given.source)
+    judgements = as_qrels(qrels)
+    known = Qrels(judgements.table.select(QRELS.columns), judgements.name, judgements.source)
     tables = list(as_runs(runs))
     check_names([run.name for run in tables])
     if len(tables) < 2:

@@ -115,18 +115,18 @@ def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -
             "Do they belong together?"
         )
     emptied = shared - (relevant_counts(before, rel).keys() & relevant_counts(after, rel).keys())
-    kept = shared if keep_empty else shared - emptied
-    if not kept:
+    queries = shared if keep_empty else shared - emptied
+    if not queries:
         raise CitebedError(
             f"no query has a relevant document in both '{before.name}' and '{after.name}': "
             "there is nothing to contrast."
         )
-    first, second = _cut(before, kept), _cut(after, kept)
+    first, second = _cut(before, queries), _cut(after, queries)
     lost, changed = _disagreement(first, second, rel)
     return Sets(
         before=first,
         after=second,
-        query_ids=tuple(sorted(kept)),
+        query_ids=tuple(sorted(queries)),
         only_before=tuple(sorted(ours - theirs)),
         only_after=tuple(sorted(theirs - ours)),
         emptied=tuple(sorted(emptied)),
@@ -140,8 +140,8 @@ def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -
 
 def relevant_counts(qrels: Qrels, rel: int) -> dict[str, int]:
     """How many relevant documents each query has, of those that have any."""
-    found = qrels.table.filter(pl.col("relevance") >= rel).group_by("query_id").len()
-    return dict(found.iter_rows())
+    counts = qrels.table.filter(pl.col("relevance") >= rel).group_by("query_id").len()
+    return dict(counts.iter_rows())
 
 
 def _cut(qrels: Qrels, queries: set[str]) -> Qrels:

@@ -111,18 +111,18 @@ def _coded(judgements: Columns, scale: Scale | None, among: Sequence[Any] = ()) 
     if among:
         _check_judges(table, among)
         table = table.filter(pl.col("judge").cast(pl.String).is_in([str(judge) for judge in among]))
-    kept = table.filter(pl.len().over("item") > 1)
-    found = table["value"].unique().sort().to_list()
-    whole = tuple(found if scale is None else scale)
+    shared = table.filter(pl.len().over("item") > 1)
+    values = table["value"].unique().sort().to_list()
+    whole = tuple(values if scale is None else scale)
     place = {value: at for at, value in enumerate(whole)}
-    for value in found:
+    for value in values:
         if value not in place:
             raise CitebedError(f"the value '{value}' is not on the scale {list(whole)}.")
-    judges = kept["judge"].to_list()
+    judges = shared["judge"].to_list()
     return _Coded(
-        codes_of(kept["item"].to_list(), len(kept)),
-        codes_of(judges, len(kept)),
-        np.array([place[value] for value in kept["value"].to_list()], dtype=np.int64),
+        codes_of(shared["item"].to_list(), len(shared)),
+        codes_of(judges, len(shared)),
+        np.array([place[value] for value in shared["value"].to_list()], dtype=np.int64),
         tuple(dict.fromkeys(judges)),
         whole,
         scale is not None or not any(isinstance(value, str) for value in whole),

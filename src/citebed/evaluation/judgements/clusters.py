@@ -40,14 +40,14 @@ def clusters_of(
 
 
 def _fields(path: Path, wanted: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for number, query, row in query_rows(path):
         name = wanted if wanted in row else f"{wanted}_id"
         if row.get(name) is None:
             known = ", ".join(sorted(row))
             raise FormatError(path, number, f"the query has no '{wanted}'. Found: {known}.")
-        found[query] = str(row[name])
-    return found
+        groups[query] = str(row[name])
+    return groups
 
 
 def read_groups(path: Path, name: str, group: str) -> dict[str, str]:
@@ -55,7 +55,7 @@ def read_groups(path: Path, name: str, group: str) -> dict[str, str]:
 
     ``name`` and ``group`` are what the two fields are called in messages.
     """
-    found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for number, line in read_lines(path):
         parts = line.split()
         if not parts or parts[0].startswith("#"):
@@ -64,6 +64,6 @@ def read_groups(path: Path, name: str, group: str) -> dict[str, str]:
             raise FormatError(
                 path, number, f"found {len(parts)} fields, expected two: {name} and {group}."
             )
-        if found.setdefault(parts[0], parts[1]) != parts[1]:
+        if groups.setdefault(parts[0], parts[1]) != parts[1]:
             raise FormatError(path, number, f"the {name} '{parts[0]}' is in a second {group}.")
-    return found
+    return groups

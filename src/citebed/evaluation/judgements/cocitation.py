@@ -115,13 +115,13 @@ def expand(
     """
     table = checked(qrels).table.select(*PAIR, "relevance")
     seeds = table.filter(pl.col("relevance") >= how.rel).select(*PAIR)
-    found = seeds.join(pairs, on="doc_id")
+    candidates = seeds.join(pairs, on="doc_id")
     if own is not None:
-        found = _less_own(found, own)
-    found = found.filter(pl.col("count") > 0)
-    often = found.filter(pl.col("count") >= how.at_least)
+        candidates = _less_own(candidates, own)
+    candidates = candidates.filter(pl.col("count") > 0)
+    often = candidates.filter(pl.col("count") >= how.at_least)
     new = _candidates(often)
-    passed = found.select("query_id", "other_id").n_unique() - new.height
+    passed = candidates.select("query_id", "other_id").n_unique() - new.height
     unjudged = new.join(table, on=PAIR, how="anti")
     allowed = unjudged if barred is None else unjudged.join(barred, on=PAIR, how="anti")
     relevance = pl.lit(how.grade, pl.Int64).alias("relevance")
@@ -135,14 +135,14 @@ def expand(
     )
 
 
-def _less_own(found: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
+def _less_own(candidates: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
     """One co-citation less where the query's own paper cites both."""
     own = own.select(*PAIR).unique().with_columns(there=pl.lit(1.0))
-    ours = found.join(own, on=PAIR, how="left", maintain_order="left")["there"]
+    ours = candidates.join(own, on=PAIR, how="left", maintain_order="left")["there"]
     others = own.rename({"doc_id": "other_id"})
-    theirs = found.join(others, on=["query_id", "other_id"], how="left", maintain_order="left")
+    theirs = candidates.join(others, on=["query_id", "other_id"], how="left", maintain_order="left")
     both = ours.fill_null(0.0) * theirs["there"].fill_null(0.0)
-    return found.with_columns(count=pl.col("count") - both)
+    return candidates.with_columns(count=pl.col("count") - both)
 
 
 def _candidates(often: pl.DataFrame) -> pl.DataFrame:
@@ -293,14 +293,14 @@ def _own_lists(
     return queries.select("query_id", "paper_id").join(lists, on="paper_id")
 
 
-def _barred(collection: CitingTables, asked: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+def _barred(collection: CitingTables, queries: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """What searching bars too: documents that a query excludes, and those later than it."""
-    excluded = asked.select("query_id", pl.col("exclude").alias("doc_id"))
+    excluded = queries.select("query_id", pl.col("exclude").alias("doc_id"))
     excluded = excluded.explode("doc_id").drop_nulls()
     date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))
     dated = collection.documents.select("doc_id", date.alias("date")).drop_nulls()
     dated = dated.filter(pl.col("doc_id").is_in(pairs["other_id"].unique().to_list()))
-    before = asked.select("before").unique().drop_nulls()
+    before = queries.select("before").unique().drop_nulls()
     late = before.join(dated, how="cross").filter(is_later(pl.col("date"), pl.col("before")))
-    later = asked.select("query_id", "before").join(late, on="before")
+    later = queries.select("query_id", "before").join(late, on="before")
     return pl.concat([excluded, later.select("query_id", "doc_id")]).unique()

@@ -78,11 +78,11 @@ class JudgementStatistics:
         """The figures of the paper's Table 2, in its order."""
         means = {f"{what} per query, mean": value for what, value in self.means.items()}
         judged = means.pop("judged per query, mean")
-        found = {"queries": self.queries, **means, "judged per query, mean": judged}
+        figures = {"queries": self.queries, **means, "judged per query, mean": judged}
         if self.collection and self.per_thousand is not None:
-            found["documents of the collection"] = self.collection
-            found["relevant per 1,000 documents"] = self.per_thousand
-        return found
+            figures["documents of the collection"] = self.collection
+            figures["relevant per 1,000 documents"] = self.per_thousand
+        return figures
 
     def _counts(self) -> dict[str, float]:
         spreads = {"judged": self.judged_per_query, "relevant": self.relevant_per_query}
@@ -107,16 +107,16 @@ def describe(qrels: Any, rel: int = 1, documents: int | None = None) -> Judgemen
     """
     if documents is not None and documents < 1:
         raise CitebedError(f"a collection of {documents} documents: expected 1 or more.")
-    given = checked(qrels)
-    table = given.table
+    judgements = checked(qrels)
+    table = judgements.table
     if not table.height:
-        raise CitebedError(f"{given.name} has no judgements.")
+        raise CitebedError(f"{judgements.name} has no judgements.")
     grades = table["relevance"].value_counts().sort("relevance", descending=True)
     judged, relevant = pl.col("relevance") >= 0, pl.col("relevance") >= rel
     counts = {"judged": judged.sum(), "relevant": relevant.sum()}
     queries = table.group_by("query_id").agg(**counts)
     return JudgementStatistics(
-        name=given.name,
+        name=judgements.name,
         queries=queries.height,
         documents=table["doc_id"].n_unique(),
         judgements=table.height,
@@ -134,8 +134,8 @@ def _by_source(table: pl.DataFrame, counts: dict[str, pl.Expr]) -> dict[str, Tal
     """The sources in the order in which they come."""
     if LABEL not in table.columns:
         return {}
-    found = table.group_by(LABEL, maintain_order=True).agg(**counts)
-    return {source: Tally(*tally) for source, *tally in found.iter_rows()}
+    tallies = table.group_by(LABEL, maintain_order=True).agg(**counts)
+    return {source: Tally(*tally) for source, *tally in tallies.iter_rows()}
 
 
 def _spread(counts: Any) -> tuple[int, float, int]:

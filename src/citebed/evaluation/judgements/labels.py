@@ -31,11 +31,11 @@ def read_labelled(path: str | Path) -> Qrels:
     """Judgements from a file, with a column ``label`` where their second field is a word."""
     path = Path(path)
     with at_hand(path) as file:
-        found = replace(read_qrels(file), name=name_of(path), source=path)
+        qrels = replace(read_qrels(file), name=name_of(path), source=path)
         labels = _labels(file)
     if labels is None or labels.str.contains(_A_NUMBER).all():
-        return found
-    return replace(found, rows=found.table.with_columns(labels.alias(LABEL)))
+        return qrels
+    return replace(qrels, rows=qrels.table.with_columns(labels.alias(LABEL)))
 
 
 def _labels(file: Path) -> pl.Series | None:
@@ -57,9 +57,9 @@ def read_labelled_sets(paths: Sequence[Path]) -> list[Qrels]:
     ]
 
 
-def as_labelled(given: Any) -> Qrels:
+def as_labelled(qrels: Any) -> Qrels:
     """Judgements from whatever holds them; of a file with its labels."""
-    return read_labelled(given) if isinstance(given, str | Path) else as_qrels(given)
+    return read_labelled(qrels) if isinstance(qrels, str | Path) else as_qrels(qrels)
 
 
 def label_of(name: str) -> str:

@@ -24,9 +24,9 @@ PAIR = ["query_id", "doc_id"]
 SampleBy = Literal["judgement", "query"]
 
 
-def checked(given: Any) -> Qrels:
+def checked(data: Any) -> Qrels:
     """Judgements in which no document is judged twice for a query."""
-    qrels = as_labelled(given)
+    qrels = as_labelled(data)
     refuse_doubles(qrels, pairs_of(qrels.table).keys[0])
     return qrels
 
@@ -47,21 +47,21 @@ def sample(qrels: Any, share: float, seed: int = 0, by: SampleBy = "judgement") 
         raise CitebedError(f"the share {share} is not above 0 and up to 1.")
     if by not in ("judgement", "query"):
         raise UnknownName("way of sampling", by, ("judgement", "query"))
-    given = as_labelled(qrels)
-    pairs = pairs_of(given.table)
+    judgements = as_labelled(qrels)
+    pairs = pairs_of(judgements.table)
     keys = pairs.keys[0]
-    refuse_doubles(given, keys)
+    refuse_doubles(judgements, keys)
     order = np.argsort(keys)
     query = pairs.queries(keys[order])
     starts = np.searchsorted(query, np.arange(len(pairs.query_ids)))
     draw = np.random.default_rng(seed)
-    kept = np.zeros(len(keys), bool)
+    drawn = np.zeros(len(keys), bool)
     if by == "query":
         lots = np.argsort(np.argsort(draw.random(len(starts))))
-        kept[order] = (lots < round_half_up(share * len(starts)))[query]
+        drawn[order] = (lots < round_half_up(share * len(starts)))[query]
     else:
-        kept[order] = _drawn(draw, starts, query, share)
-    return Qrels(given.table.filter(pl.Series(kept)), given.name)
+        drawn[order] = _drawn(draw, starts, query, share)
+    return Qrels(judgements.table.filter(pl.Series(drawn)), judgements.name)
 
 
 def round_half_up(value: float) -> int:
@@ -100,10 +100,10 @@ def subset(
         conditions.append(pl.col("doc_id").is_in(_ids("doc_id", documents)))
     if min_relevance is not None:
         conditions.append(pl.col("relevance") >= min_relevance)
-    given = checked(qrels)
+    judged = checked(qrels)
     if sources is not None:
-        conditions.append(_from(given, _ids("source", sources)))
-    return Qrels(given.table.filter(*conditions) if conditions else given.table, given.name)
+        conditions.append(_from(judged, _ids("source", sources)))
+    return Qrels(judged.table.filter(*conditions) if conditions else judged.table, judged.name)
 
 
 def _from(qrels: Qrels, sources: list[str]) -> pl.Expr:
@@ -132,11 +132,11 @@ def pooled(qrels: Any, runs: Iterable[Run], depth: int) -> Qrels:
     tops = [in_rank_order(run).filter(pl.col("rank") <= depth).select(PAIR) for run in runs]
     if not tops:
         raise CitebedError("a pool needs at least one run. Name the runs it is made of.")
-    given = as_labelled(qrels)
-    ours, *pool = pairs_of(given.table, *tops).keys
-    refuse_doubles(given, ours)
+    judgements = as_labelled(qrels)
+    ours, *pool = pairs_of(judgements.table, *tops).keys
+    refuse_doubles(judgements, ours)
     inside = np.isin(ours, np.concatenate(pool))
-    return Qrels(given.table.filter(pl.Series(inside)), given.name)
+    return Qrels(judgements.table.filter(pl.Series(inside)), judgements.name)
 
 
 # --- difference -------------------------------------------------------------------------------
@@ -163,13 +163,16 @@ def difference(qrels: Any, *others: Any) -> Difference:
     """
     if not others:
         raise CitebedError("there is no set of judgements to take away.")
-    given = checked(qrels)
-    mine = given.table.select(*PAIR, "relevance")
+    judged = checked(qrels)
+    mine = judged.table.select(*PAIR, "relevance")
     known = [checked(other).table.filter(pl.col("relevance") >= 0) for other in others]
     theirs = pl.concat([table.select(*PAIR, other="relevance") for table in known])
     shared = mine.join(theirs, on=PAIR)
     return Difference(
-        Qrels(given.table.join(theirs, on=PAIR, how="anti", maintain_order="left"), given.name),
+        Qrels(
+            judged.table.join(theirs, on=PAIR, how="anti", maintain_order="left"),
+            judged.name,
+        ),
         shared=shared.select(PAIR).n_unique(),
         changed=shared.filter(pl.col("relevance") != pl.col("other")).select(PAIR).n_unique(),
     )
@@ -284,11 +287,11 @@ def merge(
         refuse_doubles(one, keys)
     every = distinct(np.concatenate(pairs.keys))
     rows = [np.searchsorted(every, keys) for keys in pairs.keys]
-    given = np.zeros((len(every), len(judged)), np.int64)
-    there = np.zeros(given.shape, bool)
+    matrix = np.zeros((len(every), len(judged)), np.int64)
+    there = np.zeros(matrix.shape, bool)
     for at, (one, name, row) in enumerate(zip(judged, names, rows, strict=True)):
-        given[row, at], there[row, at] = _mapped(one, (maps or {}).get(name, {})), True
-    grades = _Grades(given, there)
+        matrix[row, at], there[row, at] = _mapped(one, (maps or {}).get(name, {})), True
+    grades = _Grades(matrix, there)
     labels = _labels(judged, rows, grades)
     return _merged(pairs.table(every), grades, names, rule, labels)
 
@@ -321,44 +324,44 @@ def _mapped(qrels: Qrels, grades: Mapping[int, int]) -> Ints:
     return new.to_numpy()
 
 
-def _labels(sets: Sequence[Qrels], rows: Sequence[Ints], given: _Grades) -> pl.Series:
+def _labels(sets: Sequence[Qrels], rows: Sequence[Ints], grades: _Grades) -> pl.Series:
     """Where each pair comes from: the label that the first set that judges it gives it."""
-    judged = given.there & (given.grades >= 0)
-    first = np.where(judged.any(axis=1), judged.argmax(axis=1), given.there.argmax(axis=1))
-    found = pl.Series(LABEL, [label_of(one.name) for one in sets]).gather(first)
+    judged = grades.there & (grades.grades >= 0)
+    first = np.where(judged.any(axis=1), judged.argmax(axis=1), grades.there.argmax(axis=1))
+    labels = pl.Series(LABEL, [label_of(one.name) for one in sets]).gather(first)
     for at, (one, row) in enumerate(zip(sets, rows, strict=True)):
         if LABEL in one.table.columns:
             own = first[row] == at
-            found = found.scatter(row[own], one.table[LABEL].filter(pl.Series(own)))
-    return found
+            labels = labels.scatter(row[own], one.table[LABEL].filter(pl.Series(own)))
+    return labels
 
 
 def _merged(
-    pairs: pl.DataFrame, given: _Grades, names: list[str], rule: str, labels: pl.Series
+    pairs: pl.DataFrame, grades: _Grades, names: list[str], rule: str, labels: pl.Series
 ) -> Merged:
-    judged = _Grades(given.grades, given.there & (given.grades >= 0))
+    judged = _Grades(grades.grades, grades.there & (grades.grades >= 0))
     number = judged.there.sum(axis=1)
     grade, has_grade = RULES[rule][1](judged)
-    grade = np.where(number > 0, grade, given.highest())
-    kept = has_grade | (number == 0)
+    grade = np.where(number > 0, grade, grades.highest())
+    merged = has_grade | (number == 0)
     disputed = (number > 1) & ~judged.alike()
     table = pairs.with_columns(labels, relevance=grade).select(*PAIR, "relevance", LABEL)
     return Merged(
-        Qrels(table.filter(pl.Series(kept)), "merged"),
-        _conflicts(pairs, given, names, (grade, kept), disputed),
+        Qrels(table.filter(pl.Series(merged)), "merged"),
+        _conflicts(pairs, grades, names, (grade, merged), disputed),
         rule,
         pairs=len(grade),
         shared=int((number > 1).sum()),
-        left_out=int((~kept).sum()),
+        left_out=int((~merged).sum()),
     )
 
 
 def _conflicts(
-    pairs: pl.DataFrame, given: _Grades, names: list[str], merged: Answer, which: Flags
+    pairs: pl.DataFrame, grades: _Grades, names: list[str], merged: Answer, which: Flags
 ) -> pl.DataFrame:
-    columns = [*zip(names, given.grades.T, given.there.T, strict=True), ("merged", *merged)]
-    found = [
+    columns = [*zip(names, grades.grades.T, grades.there.T, strict=True), ("merged", *merged)]
+    series = [
         pl.Series(name, values[which]).set(pl.Series(~there[which]), None)
         for name, values, there in columns
     ]
-    return pairs.filter(pl.Series(which)).with_columns(found)
+    return pairs.filter(pl.Series(which)).with_columns(series)

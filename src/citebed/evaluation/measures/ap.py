@@ -44,8 +44,8 @@ class YAAP(AP):
     RANGE = (float("-inf"), float("inf"))
 
     def score(self, rankings: Rankings) -> Floats:
-        found, known = self.precisions(rankings), rankings.judged(self.rel)
-        return np.log((1.0 + found) / (1.0 + known - found))
+        precisions, known = self.precisions(rankings), rankings.judged(self.rel)
+        return np.log((1.0 + precisions) / (1.0 + known - precisions))
 
 
 class GMAP(AP):

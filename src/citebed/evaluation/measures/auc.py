@@ -25,11 +25,11 @@ class AUC(Measure):
 
     def score(self, rankings: Rankings) -> Floats:
         relevant = self.relevant(rankings)
-        found = rankings.count(relevant)
-        others = rankings.retrieved - found
+        hits = rankings.count(relevant)
+        others = rankings.retrieved - hits
         right = rankings.total(relevant * self._below(rankings, others))
         known = rankings.judged(self.rel)
-        return np.where(others > 0, ratio(right, known * others), ratio(found, known))
+        return np.where(others > 0, ratio(right, known * others), ratio(hits, known))
 
     def _below(self, rankings: Rankings, others: Floats) -> Floats:
         """For each row: documents not relevant with a lower score, those of equal score half."""

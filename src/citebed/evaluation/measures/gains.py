@@ -20,7 +20,7 @@ _PAIR = re.compile(r"\s*([0-9]{1,9})=([^,]+)")
 
 def parse_gains(owner: str, text: str) -> dict[int, float]:
     """What ``1=3.5,2=9`` says: the gains of grades; of a grade named twice the last."""
-    found = {}
+    gains = {}
     for part in text.split(",") if text else ():
         pair = _PAIR.fullmatch(part)
         try:
@@ -32,20 +32,20 @@ def parse_gains(owner: str, text: str) -> dict[int, float]:
                 f"{owner}: cannot read the gain '{part}'. Write grade=gain, as in gains='1=3,2=9'; "
                 "a grade is a whole number from 0, a gain a number."
             )
-        found[int(pair[1])] = gain
-    return found
+        gains[int(pair[1])] = gain
+    return gains
 
 
 @dataclass(frozen=True, eq=False)
 class Gains:
     """Gains of the retrieved documents, and those of the ideal ranking, query by query.
 
-    ``found`` are of the rows of the rankings; ``ideal`` of all judgements, a query's best first
+    ``retrieved`` are of the rows of the rankings; ``ideal`` of all judgements, a query's best first
     (those not above 0 are 0, for no ideal ranking shows them).
     """
 
     rankings: Rankings
-    found: Floats
+    retrieved: Floats
     ideal: Floats
 
     @cached_property
@@ -69,11 +69,11 @@ class Gains:
 
 def gains_of(rankings: Rankings, rel: int, own: Mapping[int, float]) -> Gains:
     """A grade is its own gain, below ``rel`` nothing, unless ``own`` says otherwise."""
-    found = _gain(rankings.relevance, rel, own)
+    retrieved = _gain(rankings.relevance, rel, own)
     ideal = np.maximum(_gain(rankings.judged_relevance, rel, own), 0.0)
     if own:
         ideal = ideal[np.lexsort((-ideal, rankings.judged_query))]
-    return Gains(rankings, found, ideal)
+    return Gains(rankings, retrieved, ideal)
 
 
 def _gain(grades: Ints, rel: int, own: Mapping[int, float]) -> Floats:

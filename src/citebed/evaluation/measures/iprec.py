@@ -74,17 +74,17 @@ class ElevenPoint(_Interpolated):
     def at(self) -> tuple[float, ...]:
         """The recall levels."""
         try:
-            found = (
+            levels = (
                 tuple(float(level) for level in self.levels.split(",")) if self.levels else LEVELS
             )
         except ValueError:
-            found = (-1.0,)
-        if not all(0 <= level <= 1 for level in found):
+            levels = (-1.0,)
+        if not all(0 <= level <= 1 for level in levels):
             raise CitebedError(
                 f"ElevenPoint: levels='{self.levels}' are not recall levels from 0 to 1. "
                 "Write them as levels='0.2,0.5,0.8'."
             )
-        return found
+        return levels
 
     def score(self, rankings: Rankings) -> Floats:
         levels = [self.at_level(rankings, level) for level in sorted(self.at())]

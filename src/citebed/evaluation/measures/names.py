@@ -59,8 +59,8 @@ def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) 
     text = str(text).strip()
     if (theirs := from_trec_name(text, unless_given)) is not None:
         return theirs
-    if (found := from_usual_name(text)) is not None:
-        return replace(found, **(unless_given or {}))
+    if (usual := from_usual_name(text)) is not None:
+        return replace(usual, **(unless_given or {}))
     call = _call(text)
     kind = kind_of(call.name)
     return kind(**{**(unless_given or {}), **_parameters(kind, call)}, **_cutoff(call.cutoff))
@@ -87,18 +87,18 @@ def measures(
 
     So are those that trec_eval has under one name: ``ndcg_cut``, ``P.5,10``.
     """
-    found: dict[Measure, None] = {}
+    chosen: dict[Measure, None] = {}
     for text in [texts] if isinstance(texts, str | Measure) else texts:
         if isinstance(text, str) and re.search("[._]", text):
             theirs = trec_lines(text.strip(), unless_given)
             if theirs is not None:
-                found.update(dict.fromkeys(theirs))
+                chosen.update(dict.fromkeys(theirs))
                 continue
         parts = [text] if isinstance(text, Measure) else split_names(str(text))
-        found.update((measure(part, unless_given), None) for part in parts)
-    if not found:
+        chosen.update((measure(part, unless_given), None) for part in parts)
+    if not chosen:
         raise CitebedError("no measure was named. Name one, e.g. nDCG@10.")
-    return list(found)
+    return list(chosen)
 
 
 def split_names(text: str) -> list[str]:
@@ -110,8 +110,8 @@ def kind_of(name: str) -> type[Measure]:
     """The measure of that name, in whatever case, or of that usual name; raises `UnknownName`."""
     if name in MEASURES:
         return MEASURES[name]
-    if (found := usual_kind(name)) is not None:
-        return found
+    if (usual := usual_kind(name)) is not None:
+        return usual
     raise UnknownName("measure", name, MEASURES, usual=USUAL_NAMES)
 
 
@@ -121,33 +121,33 @@ def _cutoff(text: str | None) -> dict[str, Any]:
     if text == "R":
         return {"cutoff": "R"}
     whole = whole_number_in(text)
-    found = number_in(text) if whole is None else whole
-    if found is None:
+    cutoff = number_in(text) if whole is None else whole
+    if cutoff is None:
         raise CitebedError(f"the cut-off '@{text}' is not a number (or R).")
-    return {"cutoff": found}
+    return {"cutoff": cutoff}
 
 
 def _parameters(kind: type[Measure], call: Call) -> dict[str, Any]:
     types = {field.name: str(field.type) for field in fields(kind) if field.name != "cutoff"}
-    given = call.known_params(kind.NAME, types)
-    return {name: _typed(kind, name, value, types[name]) for name, value in given.items()}
+    values = call.known_params(kind.NAME, types)
+    return {name: _typed(kind, name, value, types[name]) for name, value in values.items()}
 
 
 def _typed(kind: type[Measure], name: str, value: Value, wanted: str) -> Any:
     """A value as the measure's field has it: ``wanted`` is its annotation."""
     text = value if isinstance(value, str) else value_text(value)
-    found: Any = text
+    typed: Any = text
     if wanted == "bool":
-        found = {"true": True, "false": False}.get(text.lower())
+        typed = {"true": True, "false": False}.get(text.lower())
     elif wanted.startswith("int"):
-        found = whole_number_in(text)
+        typed = whole_number_in(text)
     elif wanted == "float":
-        found = number_in(text)
-    if found is None:
+        typed = number_in(text)
+    if typed is None:
         raise CitebedError(
             f"{kind.NAME}({name}={text}): '{text}' is not {_IN_WORDS[wanted.split(maxsplit=1)[0]]}."
         )
-    return found
+    return typed
 
 
 _IN_WORDS = {"bool": "True or False", "int": "a whole number", "float": "a number"}
@@ -156,8 +156,8 @@ _IN_WORDS = {"bool": "True or False", "int": "a whole number", "float": "a numbe
 def usual_kind(name: str) -> type[Measure] | None:
     """The measure that a name means elsewhere, whatever its case, hyphens and underscores."""
     plain = plain_name(name)
-    found = USUAL_NAMES.get(plain) or _LOWER.get(plain)
-    return MEASURES[found] if found else None
+    known = USUAL_NAMES.get(plain) or _LOWER.get(plain)
+    return MEASURES[known] if known else None
 
 
 def from_usual_name(text: str) -> Measure | None:

@@ -42,9 +42,9 @@ class nDCG(Gainful):
             )
 
     def score(self, rankings: Rankings) -> Floats:
-        found, ideal = self._gains(rankings)
-        found = self.above_cutoff(rankings) * found / np.log2(rankings.rank + 1.0)
-        return ratio(rankings.total(found), self._total_of_ideal(rankings, ideal))
+        gains, ideal = self._gains(rankings)
+        gains = self.above_cutoff(rankings) * gains / np.log2(rankings.rank + 1.0)
+        return ratio(rankings.total(gains), self._total_of_ideal(rankings, ideal))
 
     def _total_of_ideal(self, rankings: Rankings, ideal: Floats) -> Floats:
         place, query = rankings.ideal_place, rankings.judged_query
@@ -58,11 +58,11 @@ class nDCG(Gainful):
         """Of the retrieved documents, and of the ideal ranking."""
         gained = self.gained(rankings)
         if self.dcg == "log2":
-            return gained.found, gained.ideal
+            return gained.retrieved, gained.ideal
         # 2^grade - 1 over 2^(the query's highest): the ratio stays, and no grade is too high.
         highest = np.maximum(rankings.judged_relevance[rankings.ideal_place == 1], 0.0)
         return (
-            _raised(gained.found, highest[rankings.query]),
+            _raised(gained.retrieved, highest[rankings.query]),
             _raised(gained.ideal, highest[rankings.judged_query]),
         )
 
@@ -75,7 +75,7 @@ def _discounted(gained: Gains) -> tuple[Floats, Floats]:
     """Gains over log2(rank + 1), of the retrieved documents and of the ideal ranking."""
     rankings = gained.rankings
     return (
-        gained.found / np.log2(rankings.rank + 1.0),
+        gained.retrieved / np.log2(rankings.rank + 1.0),
         gained.ideal / np.log2(rankings.ideal_place + 1.0),
     )
 
@@ -92,13 +92,13 @@ class nDCGRel(Gainful):
 
     def score(self, rankings: Rankings) -> Floats:
         gained = self.gained(rankings)
-        found, ideal = _discounted(gained)
-        reached = running(rankings.query, rankings.places, found, rankings.queries)
+        gains, ideal = _discounted(gained)
+        reached = running(rankings.query, rankings.places, gains, rankings.queries)
         best = gained.ideal_at(ideal, rankings.query, rankings.rank)
-        counts = gained.found > 0
+        counts = gained.retrieved > 0
         shown = rankings.total(counts * ratio(reached, best))
         missed = gained.positive - rankings.count(counts)
-        end = ratio(rankings.total(found), gained.by_query(ideal))
+        end = ratio(rankings.total(gains), gained.by_query(ideal))
         return ratio(shown + missed * end, gained.positive)
 
 
@@ -114,16 +114,16 @@ class RnDCG(Gainful):
 
     def score(self, rankings: Rankings) -> Floats:
         gained = self.gained(rankings)
-        found, ideal = _discounted(gained)
+        gains, ideal = _discounted(gained)
         total, steps = np.zeros(rankings.queries), np.zeros(rankings.queries)
         query, step = self._steps(gained)
         for at in np.unique(step):
             some = query[step == at]
-            within = rankings.total(found * (rankings.rank <= at))
+            within = rankings.total(gains * (rankings.rank <= at))
             total[some] += ratio(within[some], gained.ideal_at(ideal, some, np.full(len(some), at)))
             steps[some] += 1
         further = (rankings.retrieved > gained.positive + 1) & (gained.positive > 0)
-        total += further * ratio(rankings.total(found), gained.by_query(ideal))
+        total += further * ratio(rankings.total(gains), gained.by_query(ideal))
         return ratio(total, steps + further)
 
     def _steps(self, gained: Gains) -> tuple[Ints, Ints]:
@@ -147,11 +147,11 @@ class G(Gainful):
 
     def score(self, rankings: Rankings) -> Floats:
         gained = self.gained(rankings)
-        reached = running(rankings.query, rankings.places, gained.found, rankings.queries)
+        reached = running(rankings.query, rankings.places, gained.retrieved, rankings.queries)
         best = gained.ideal_at(gained.ideal, rankings.query, rankings.rank)
         best += np.maximum(rankings.rank - gained.positive[rankings.query], 0.0)
         behind = np.log2(2.0 + best - reached)
-        return ratio(rankings.total(gained.found / behind), gained.by_query(gained.ideal))
+        return ratio(rankings.total(gained.retrieved / behind), gained.by_query(gained.ideal))
 
 
 class BinG(Measure):

@@ -20,9 +20,9 @@ class P(Measure):
     NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
-        found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
+        hits = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
         assert isinstance(self.cutoff, int)
-        return found / self.cutoff
+        return hits / self.cutoff
 
 
 class RelativeP(Measure):
@@ -35,9 +35,9 @@ class RelativeP(Measure):
     NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
-        found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
+        hits = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
         assert isinstance(self.cutoff, int)
-        return ratio(found, np.minimum(rankings.judged(self.rel), self.cutoff))
+        return ratio(hits, np.minimum(rankings.judged(self.rel), self.cutoff))
 
 
 class R(Measure):
@@ -51,8 +51,8 @@ class R(Measure):
     NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
-        found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
-        return ratio(found, rankings.judged(self.rel))
+        hits = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
+        return ratio(hits, rankings.judged(self.rel))
 
 
 class Rprec(Measure):
@@ -108,5 +108,5 @@ class Success(Measure):
     NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
-        found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
-        return (found > 0).astype(float)
+        hits = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
+        return (hits > 0).astype(float)

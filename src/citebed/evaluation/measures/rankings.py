@@ -72,15 +72,15 @@ class Rankings:
 
     def first(self, documents: int) -> Rankings:
         """The same with only so many documents of each query, the best."""
-        kept = self.rows(self.rank <= documents)
-        return replace(kept, retrieved=np.minimum(self.retrieved, documents))
+        best = self.rows(self.rank <= documents)
+        return replace(best, retrieved=np.minimum(self.retrieved, documents))
 
     def judged(self, at_least: int) -> Floats:
         """For each query, how many documents were judged at that level or above."""
         if at_least not in self.counts:
             which = self.judged_relevance >= at_least
-            found = np.bincount(self.judged_query, which, self.queries)
-            self.counts[at_least] = found.astype(np.float64)
+            counts = np.bincount(self.judged_query, which, self.queries)
+            self.counts[at_least] = counts.astype(np.float64)
         return self.counts[at_least]
 
     @cached_property
@@ -97,8 +97,8 @@ class Rankings:
     @cached_property
     def condensed(self) -> Rankings:
         """The same without the documents that nobody judged (Sakai's condensed lists)."""
-        kept = self.relevance >= 0
-        rows = self.rows(kept)
+        judged = self.relevance >= 0
+        rows = self.rows(judged)
         place = rows.places
         group = np.stack((rows.query, rows.tie_first))
         new = np.concatenate(([True], (group[:, 1:] != group[:, :-1]).any(axis=0)))[: len(place)]
@@ -126,9 +126,9 @@ class Rankings:
     @cached_property
     def with_ties(self) -> Flags:
         """Which queries have a judged document that shares its score with another document."""
-        found = np.zeros(self.queries, bool)
-        found[self.query[self.tie_size > 1]] = True
-        return found
+        tied = np.zeros(self.queries, bool)
+        tied[self.query[self.tie_size > 1]] = True
+        return tied
 
     @property
     def has_ties(self) -> bool:
@@ -216,17 +216,17 @@ def judged_rows(qrels: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, 
     lengths, parts = ranked.lengths, spread(codes)
     for first, last in query_blocks(lengths, _CELLS):
         begin, end = ranked.starts[first], ranked.starts[last]
-        found_keys = np.repeat(parts[first:last], lengths[first:last])
-        found_keys ^= ranked.hashes[begin:end]
+        block = np.repeat(parts[first:last], lengths[first:last])
+        block ^= ranked.hashes[begin:end]
         # As signed numbers, which numpy takes as places without a copy.
-        some = np.flatnonzero(seen.take((found_keys & _LAST).view(np.int64)))
+        some = np.flatnonzero(seen.take((block & _LAST).view(np.int64)))
         rows.append(begin + some)
-        keys.append(found_keys[some])
-    found = pl.DataFrame({"key": np.concatenate(keys), "row": np.concatenate(rows)}).join(
+        keys.append(block[some])
+    matches = pl.DataFrame({"key": np.concatenate(keys), "row": np.concatenate(rows)}).join(
         pl.DataFrame({"key": qrels.keys}).with_row_index("judgement"), on="key"
     )
-    row = found["row"].to_numpy()
-    judgement = found["judgement"].to_numpy().astype(np.int64)
+    row = matches["row"].to_numpy()
+    judgement = matches["judgement"].to_numpy().astype(np.int64)
     group = np.searchsorted(ranked.starts, row, "right") - 1
     same = ranked.ids_at(row) == qrels.doc_ids.gather(judgement)
     real = same.to_numpy() & (qrels.query[judgement] == codes[group])
@@ -285,8 +285,8 @@ def _judged_unordered(judged: SortedQrels, run: Run, query: Ints) -> tuple[Ints,
     seen[judged.keys & _LAST] = True
     some = np.flatnonzero(seen.take((keys & _LAST).view(np.int64)))
     known = pl.DataFrame({"key": judged.keys}).with_row_index("judgement")
-    found = pl.DataFrame({"key": keys[some], "row": some}).join(known, on="key")
-    row, judgement = found["row"].to_numpy(), found["judgement"].to_numpy().astype(np.int64)
+    matches = pl.DataFrame({"key": keys[some], "row": some}).join(known, on="key")
+    row, judgement = matches["row"].to_numpy(), matches["judgement"].to_numpy().astype(np.int64)
     same = run.rows["doc_id"].gather(row) == judged.doc_ids.gather(judgement)
     real = same.to_numpy() & (judged.query[judgement] == query[row])
     return row[real], judgement[real]

@@ -58,7 +58,7 @@ class GradedRBP(RBP, Gainful):
     def score(self, rankings: Rankings) -> Floats:
         gained = self.gained(rankings)
         highest = gained.ideal[rankings.ideal_place == 1][rankings.query]
-        counts = self.above_cutoff(rankings) * ratio(gained.found, highest)
+        counts = self.above_cutoff(rankings) * ratio(gained.retrieved, highest)
         going_on = powers(self.p, int(rankings.rank.max(initial=0)))
         return (1.0 - self.p) * rankings.total(counts * going_on[rankings.rank - 1])
 

@@ -64,8 +64,8 @@ class SetAP(Measure):
     """SetP times SetR."""
 
     def score(self, rankings: Rankings) -> Floats:
-        found = rankings.count(self.relevant(rankings))
-        return ratio(found * found, rankings.retrieved * rankings.judged(self.rel))
+        hits = rankings.count(self.relevant(rankings))
+        return ratio(hits * hits, rankings.retrieved * rankings.judged(self.rel))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,12 +85,12 @@ class Utility(Measure):
     documents: int = 0
 
     def score(self, rankings: Rankings) -> Floats:
-        found, known = rankings.count(self.relevant(rankings)), rankings.judged(self.rel)
-        missed = known - found
+        hits, known = rankings.count(self.relevant(rankings)), rankings.judged(self.rel)
+        missed = known - hits
         others = self.documents - rankings.retrieved - missed
         return np.asarray(
-            self.relevant_retrieved * found
-            + self.other_retrieved * (rankings.retrieved - found)
+            self.relevant_retrieved * hits
+            + self.other_retrieved * (rankings.retrieved - hits)
             + self.relevant_missed * missed
             + self.other_missed * others
         )
@@ -106,9 +106,9 @@ class SU(Measure):
     CITATION = "Robertson & Soboroff, The TREC 2002 filtering track report, TREC 2002"
 
     def score(self, rankings: Rankings) -> Floats:
-        found = rankings.count(self.relevant(rankings))
+        hits = rankings.count(self.relevant(rankings))
         known = rankings.judged(self.rel)
-        utility = 2 * found - (rankings.retrieved - found)
+        utility = 2 * hits - (rankings.retrieved - hits)
         scaled = (np.maximum(ratio(utility, 2 * known), -0.5) + 0.5) / 1.5
         return np.where(known > 0, scaled, 0.0)
 

@@ -148,18 +148,18 @@ def compare_scores(
     if any(run.pairs for run in runs):
         _check_crossed(design)
     pairs = _pairs(runs, design)
-    found: list[Comparison] = []
+    compared: list[Comparison] = []
     for at, measure in enumerate(runs[0].measures):
         if measure.SUMMARY == "sum":
             continue
         group = [_compared(measure, at, *pair, design, resampling) for pair in pairs]
         if design.correction == "tukey":
-            found += _by_tukey(group, at, runs, design, resampling)
+            compared += _by_tukey(group, at, runs, design, resampling)
         else:
-            found += _corrected(group, design)
-    if not found:
+            compared += _corrected(group, design)
+    if not compared:
         raise CitebedError("counts are not compared; name a measure such as nDCG@10.")
-    return Comparisons(found)
+    return Comparisons(compared)
 
 
 def _check_crossed(design: Design) -> None:

@@ -146,8 +146,8 @@ def evaluate(
     [('run', 'RR', 0.5, None, None)]
     """
     table = as_qrels(qrels)
-    (found,) = evaluate_under([prepare(table)], runs, measures, settings)
-    return replace(found, read_as=(*table.notes, *found.read_as))
+    (evaluation,) = evaluate_under([prepare(table)], runs, measures, settings)
+    return replace(evaluation, read_as=(*table.notes, *evaluation.read_as))
 
 
 def evaluate_under(

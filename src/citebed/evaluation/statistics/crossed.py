@@ -76,16 +76,16 @@ class Crossed(NamedTuple):
 
 def crossed_cells(values: ArrayLike, weights: ArrayLike, rows: Labels, columns: Labels) -> Crossed:
     """Cells with their values and weights, and each cell's unit of one kind and of the other."""
-    found, shares = as_values(values), as_values(weights)
-    if not len(found) or len(shares) != len(found) or not shares.sum() > 0:
+    cells, shares = as_values(values), as_values(weights)
+    if not len(cells) or len(shares) != len(cells) or not shares.sum() > 0:
         raise CitebedError("expected a value and a weight for each cell, and one cell at least")
     shares = shares / shares.sum()
-    mean = float(shares @ found)
-    places = codes_of(rows, len(found)), codes_of(columns, len(found))
+    mean = float(shares @ cells)
+    places = codes_of(rows, len(cells)), codes_of(columns, len(cells))
     parts, rests = (np.zeros([int(codes.max()) + 1 for codes in places]) for _ in range(2))
     np.add.at(parts, places, shares)
-    np.add.at(rests, places, shares * (found - mean))
-    return Crossed(mean, parts, rests, len(found))
+    np.add.at(rests, places, shares * (cells - mean))
+    return Crossed(mean, parts, rests, len(cells))
 
 
 def crossed_ratios(cells: Crossed, samples: int, seed: int) -> Floats:
@@ -111,8 +111,8 @@ def _resampled(cells: Crossed, u: Floats, v: Floats) -> Floats:
     row_sizes, row_rests = (thin_product(v, table.T.copy()) for table in (w, e))
     column_sizes, column_rests = (thin_product(u, table) for table in (w, e))
     size = (u * row_sizes).sum(axis=1)
-    kept = size > 0
-    size = np.where(kept, size, 1.0)
+    some = size > 0
+    size = np.where(some, size, 1.0)
     shift = (u * row_rests).sum(axis=1) / size
     apart = shift[:, None]
     squares, products, sizes = (
@@ -126,7 +126,7 @@ def _resampled(cells: Crossed, u: Floats, v: Floats) -> Floats:
     flat = spread <= 1e-10 * (squares + shift**2 * sizes)
     errors = np.sqrt(np.where(flat, 1.0, spread)) / size
     endless = np.where(shift == 0, 0.0, np.copysign(np.inf, shift))
-    return np.asarray(np.where(flat, endless, shift / errors)[kept])
+    return np.asarray(np.where(flat, endless, shift / errors)[some])
 
 
 def crossed_interval(

@@ -43,17 +43,17 @@ def resampled_sums(columns: Floats, samples: int, seed: int) -> Floats:
     """
     check_samples(samples)
     rng = np.random.default_rng(seed)
-    found = np.empty((samples, columns.shape[1]))
+    sums = np.empty((samples, columns.shape[1]))
     n = len(columns)
     if n <= _DRAWN:
         for start, stop in blocks(samples, n, _DRAWING):
-            found[start:stop] = thin_product(draw_counts(rng, stop - start, n), columns)
-        return found
+            sums[start:stop] = thin_product(draw_counts(rng, stop - start, n), columns)
+        return sums
     narrow = columns.astype(np.float32)
     for start, stop in blocks(samples, n, _WEIGHTING):
         chosen = rng.integers(0, 256, size=(stop - start, n), dtype=np.uint8)
-        found[start:stop] = thin_product(np.take(_POISSON, chosen), narrow)
-    return found
+        sums[start:stop] = thin_product(np.take(_POISSON, chosen), narrow)
+    return sums
 
 
 def draw_counts(rng: np.random.Generator, rows: int, units: int) -> Floats:
@@ -70,14 +70,14 @@ def thin_product(weights: NDArray[_Real], columns: NDArray[_Real]) -> Floats:
     Threads bring nothing for products this thin, and on a busy machine they wait for one another:
     up to fifty times as long.
     """
-    found = np.empty((len(weights), columns.shape[1]))
+    product = np.empty((len(weights), columns.shape[1]))
     for left in range(0, columns.shape[1], 16):
         piece = np.ascontiguousarray(columns[:, left : left + 16])
         step = max(14, (1 << 18) // piece.size)
         for top in range(0, len(weights), step):
             rows = slice(top, top + step)
-            found[rows, left : left + 16] = weights[rows] @ piece
-    return found
+            product[rows, left : left + 16] = weights[rows] @ piece
+    return product
 
 
 def blocks(samples: int, width: int, size: int) -> Iterator[tuple[int, int]]:
@@ -164,9 +164,9 @@ def shuffled_ranges(sums: Floats, samples: int, seed: int) -> Floats:
     """Greatest less smallest total of a column, after shuffling every row; one a sample."""
     check_samples(samples)
     rng = np.random.default_rng(seed)
-    found = np.empty(samples)
+    ranges = np.empty(samples)
     for start, stop in blocks(samples, sums.size, _SHUFFLING):
         shuffled = np.broadcast_to(sums, (stop - start, *sums.shape)).copy()
         rng.permuted(shuffled, axis=2, out=shuffled)
-        found[start:stop] = np.ptp(shuffled.sum(axis=1), axis=1)
-    return found
+        ranges[start:stop] = np.ptp(shuffled.sum(axis=1), axis=1)
+    return ranges

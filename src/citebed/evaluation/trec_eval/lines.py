@@ -47,7 +47,7 @@ def _in_order() -> Iterator[TrecMeasure | str]:
             yield _RESIDUAL
 
 
-def lines_of(asked: Sequence[str], version: Version) -> list[Line]:
+def lines_of(wanted: Sequence[str], version: Version) -> list[Line]:
     """The lines for what was asked, in the program's order, whatever order it was asked in.
 
     A name that is asked for twice has the parameters that it was first given.
@@ -55,7 +55,7 @@ def lines_of(asked: Sequence[str], version: Version) -> list[Line]:
     order = [each for each in _in_order() if _has(version, each)]
     names = [_name(each) for each in order]
     chosen: dict[str, str | None] = {}
-    for text in asked:
+    for text in wanted:
         for name, parameters in _named(text, names):
             if chosen.get(name) is None:
                 chosen[name] = parameters

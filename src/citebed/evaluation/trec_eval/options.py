@@ -56,19 +56,19 @@ def read_options(words: Sequence[str]) -> Options:
     """
     version, words = _version(words)
     try:
-        given, files = getopt.gnu_getopt(list(words), _LETTERS, list(_WORDS))
+        typed, files = getopt.gnu_getopt(list(words), _LETTERS, list(_WORDS))
     except getopt.GetoptError as error:
         raise CitebedError(f"{error.msg}.\n{USAGE}") from None
-    found: dict[str, Any] = {}
-    for option, value in given:
+    options: dict[str, Any] = {}
+    for option, value in typed:
         letter = option[1:] if option[1] != "-" else _letter(option[2:])
         if letter in "hv":  # the first of them counts, whatever comes behind
             return Options(version=version, asks="help" if letter == "h" else "version")
-        _take(letter, value, found)
+        _take(letter, value, options)
     if len(files) != 2:
         raise CitebedError(f"expected 2 files, found {len(files)}.\n{USAGE}")
-    measures = tuple(found.pop("measures", ("official",)))
-    return Options(version=version, qrels=files[0], run=files[1], measures=measures, **found)
+    measures = tuple(options.pop("measures", ("official",)))
+    return Options(version=version, qrels=files[0], run=files[1], measures=measures, **options)
 
 
 def _version(words: Sequence[str]) -> tuple[Version, Sequence[str]]:
@@ -86,20 +86,20 @@ def _letter(word: str) -> str:
     return _WORDS.get(word) or _WORDS[f"{word}="]
 
 
-def _take(letter: str, value: str, found: dict[str, Any]) -> None:
+def _take(letter: str, value: str, options: dict[str, Any]) -> None:
     """Note what an option says."""
     if letter in _FLAGS:
-        found[_FLAGS[letter]] = True
+        options[_FLAGS[letter]] = True
     elif letter in _NUMBERS:
-        found[_NUMBERS[letter]] = _whole(letter, value)
+        options[_NUMBERS[letter]] = _whole(letter, value)
     elif letter == "m":
-        found.setdefault("measures", []).append(value)
+        options.setdefault("measures", []).append(value)
     elif letter == "D" and value != "0":
         raise CitebedError(
             "-D prints what happens inside trec_eval, which is not built here. Leave it out."
         )
     elif letter == "Z":
-        found["means"] = value
+        options["means"] = value
     elif letter == "R":
         _check_judgements(value)
     elif letter == "T" and value != "trec_results":

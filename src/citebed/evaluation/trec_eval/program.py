@@ -74,12 +74,12 @@ class Scored:
 
     def _measure(self, measure: Measure, name: str) -> Measure:
         """The measure under the program's switches."""
-        given: dict[str, Any] = {"rel": self.options.level} if by_level(name) else {}
+        switches: dict[str, Any] = {"rel": self.options.level} if by_level(name) else {}
         if isinstance(measure, Utility):
-            given["documents"] = self.options.documents
+            switches["documents"] = self.options.documents
         if isinstance(measure, IPrec | ElevenPoint) and self.options.version == "10.0":
-            given["round"] = "nearest"
-        return replace(measure, **given)
+            switches["round"] = "nearest"
+        return replace(measure, **switches)
 
     def _as_there(self, line: Line, measure: Measure) -> Floats:
         """Our values, but for what the program has otherwise where there is nothing."""
@@ -100,8 +100,8 @@ class Scored:
 
     def _is_nothing_if_missing(self, line: Line) -> bool:
         """Whether version 10 puts 0 for a query that the run lacks; it looks at the label."""
-        told = line.label in _NOTHING_IF_MISSING or line.name == "unj"
-        return self.options.version == "10.0" and told
+        listed = line.label in _NOTHING_IF_MISSING or line.name == "unj"
+        return self.options.version == "10.0" and listed
 
     def summary(self, line: Line, values: Floats) -> float:
         """One number for all queries."""
@@ -142,12 +142,12 @@ def _residuals(rankings: Rankings, p: float) -> Floats:
     unjudged = np.ones(ends[-1], bool)
     unjudged[(ends - rankings.retrieved)[judged.query] + judged.rank - 1] = False
     going_on = powers(p, int(rankings.retrieved.max(initial=0)))
-    found = np.zeros(rankings.queries)
+    residuals = np.zeros(rankings.queries)
     for query, (end, length) in enumerate(zip(ends, rankings.retrieved, strict=True)):
         if unjudged[end - length : end].any():
             sums = np.cumsum(unjudged[end - length : end] * going_on[:length])
-            found[query] = sums[-1] * (1.0 - p) + going_on[length]
-    return found
+            residuals[query] = sums[-1] * (1.0 - p) + going_on[length]
+    return residuals
 
 
 def _letters(grades: Ints) -> Ints:
@@ -200,31 +200,31 @@ def printed(options: Options) -> Iterator[str]:
     """The program's output, piece by piece."""
     lines = lines_of(options.measures, options.version)
     scored = score(options)
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         line.label: scored.relstrings(line) if line.name == "relstring" else scored.values(line)
         for line in lines
         if line.name != "runid"
     }
     if options.per_query:
-        yield from _of_queries(scored, [line for line in lines if is_for_queries(line)], found)
+        yield from _of_queries(scored, [line for line in lines if is_for_queries(line)], values)
     if not options.without_summary:
-        yield "".join(_of_all(scored, line, found) for line in lines if line.name != "relstring")
+        yield "".join(_of_all(scored, line, values) for line in lines if line.name != "relstring")
 
 
-def _of_queries(scored: Scored, lines: list[Line], found: Mapping[str, Any]) -> Iterator[str]:
+def _of_queries(scored: Scored, lines: list[Line], values: Mapping[str, Any]) -> Iterator[str]:
     for at, query in enumerate(scored.names):
         yield "".join(
-            f"{line.label:<22}\t{query}\t'{found[line.label][at]}'\n"
+            f"{line.label:<22}\t{query}\t'{values[line.label][at]}'\n"
             if line.measure is None
-            else _line(scored, line, query, found[line.label][at])
+            else _line(scored, line, query, values[line.label][at])
             for line in lines
         )
 
 
-def _of_all(scored: Scored, line: Line, found: Mapping[str, Floats]) -> str:
+def _of_all(scored: Scored, line: Line, values: Mapping[str, Floats]) -> str:
     if line.measure is None:
         return f"{line.label:<22}\tall\t{scored.tag}\n"
-    return _line(scored, line, "all", scored.summary(line, found[line.label]))
+    return _line(scored, line, "all", scored.summary(line, values[line.label]))
 
 
 def _line(scored: Scored, line: Line, query: str, value: float) -> str:
@@ -258,8 +258,8 @@ def read_means(path: Path) -> Means:
 
 def z_scores(means: Means, label: str, queries: Sequence[str], values: Floats) -> Floats:
     """The values of one label, query by query, as deviations from their means."""
-    found = [means.get((query, label), (np.nan, np.nan)) for query in queries]
-    mean, deviation = np.array(found, np.float64).reshape(-1, 2).T
+    pairs = [means.get((query, label), (np.nan, np.nan)) for query in queries]
+    mean, deviation = np.array(pairs, np.float64).reshape(-1, 2).T
     with np.errstate(divide="ignore", invalid="ignore"):  # as C divides by 0
         scores = (values - mean) / deviation
     return np.where(np.isnan(mean), UNKNOWN, scores)

@@ -151,42 +151,42 @@ def _if_by_query(of: Digest, text: str) -> str:
 
 
 def contrast_tables(
-    found: Contrast, part: str | None = None, *, full: bool = False
+    contrast: Contrast, part: str | None = None, *, full: bool = False
 ) -> Iterator[Table]:
     """The tables of a contrast: in short, in ``full``, or of one part."""
 
     def wanted(name: str) -> bool:
         return part == name or (part is None and (full or name in SHORT))
 
-    first, second = found.sets.before.name, found.sets.after.name
+    first, second = contrast.sets.before.name, contrast.sets.after.name
     if wanted("judgements"):
-        yield table_of(SETS, found.sets.facts, "Judgements")
+        yield table_of(SETS, contrast.sets.facts, "Judgements")
     if wanted("changes"):
         long = full or part is not None
-        yield changes_table(found.changes, f"Means under {first} → under {second}", long)
+        yield changes_table(contrast.changes, f"Means under {first} → under {second}", long)
         if long:
-            yield directions_table(found.changes)
+            yield directions_table(contrast.changes)
     if wanted("summary"):
-        yield table_of(DIGESTS, found.summary, f"In short, from {first} to {second}")
+        yield table_of(DIGESTS, contrast.summary, f"In short, from {first} to {second}")
     if wanted("correlations"):
-        yield table_of(AGREEMENTS, found.agreements, f"Correlations of {first} with {second}")
-    if wanted("conclusions") and found.conclusions:
-        yield fates_table(found.conclusions)
-        changed = changed_conclusions(found.conclusions, every=part is not None)
+        yield table_of(AGREEMENTS, contrast.agreements, f"Correlations of {first} with {second}")
+    if wanted("conclusions") and contrast.conclusions:
+        yield fates_table(contrast.conclusions)
+        changed = changed_conclusions(contrast.conclusions, every=part is not None)
         if changed:
             yield table_of(CONCLUSIONS, changed, f"Differences under {first}, then {second}")
-    moved = found.movers if part is not None else largest_moves(found.movers, 3)
+    moved = contrast.movers if part is not None else largest_moves(contrast.movers, 3)
     if wanted("movers") and moved:
         yield table_of(MOVERS, moved, "Queries that move most")
     if part == "queries":
         scores = (Column(first, "before", ".4f"), Column(second, "after", ".4f"))
-        yield table_of((*MOVERS[:3], *scores), found.query_rows(), "Every query")
+        yield table_of((*MOVERS[:3], *scores), contrast.query_rows(), "Every query")
 
 
-def contrast_lines(found: Contrast, part: str | None = None, *, full: bool = False) -> list[str]:
+def contrast_lines(contrast: Contrast, part: str | None = None, *, full: bool = False) -> list[str]:
     """What to know of a contrast: the queries that moved furthest, and what was left out."""
-    lines = extremes_lines(found) if part == "movers" or full else []
-    return lines + [f"note: {note}" for note in found.notes()]
+    lines = extremes_lines(contrast) if part == "movers" or full else []
+    return lines + [f"note: {note}" for note in contrast.notes()]
 
 
 def changes_table(changes: Sequence[Change], caption: str = "", with_change: bool = True) -> Table:
@@ -207,25 +207,25 @@ def directions_table(changes: Sequence[Change]) -> Table:
     return across("rose/same/fell", cells, "Queries that rose, stayed, fell")
 
 
-def fates_table(found: Sequence[Conclusion]) -> Table:
+def fates_table(conclusions: Sequence[Conclusion]) -> Table:
     """Per measure, what became of the significant differences."""
     rows = [
         [measure, *(str(counts[fate]) for fate in FATES)]
-        for measure, counts in fates(found).items()
+        for measure, counts in fates(conclusions).items()
     ]
     head = ["differences", *(_FATE_HEADS[fate] for fate in FATES)]
     return text_table(head, rows, caption="Significant differences")
 
 
-def changed_conclusions(found: Sequence[Conclusion], every: bool = False) -> list[Conclusion]:
+def changed_conclusions(conclusions: Sequence[Conclusion], every: bool = False) -> list[Conclusion]:
     """The differences whose significance changed; or every one."""
-    return [of for of in found if every or of.fate not in ("survives", "none")]
+    return [of for of in conclusions if every or of.fate not in ("survives", "none")]
 
 
-def largest_moves(found: Sequence[Mover], shown: int) -> list[Mover]:
+def largest_moves(movers: Sequence[Mover], shown: int) -> list[Mover]:
     """The ``shown`` largest moves of each measure."""
-    measures = list(dict.fromkeys(of.measure for of in found))
-    ordered = sorted(found, key=lambda of: (measures.index(of.measure), -abs(of.change)))
+    measures = list(dict.fromkeys(of.measure for of in movers))
+    ordered = sorted(movers, key=lambda of: (measures.index(of.measure), -abs(of.change)))
     groups = groupby(ordered, key=lambda of: of.measure)
     return [of for _, group in groups for of in islice(group, shown)]
 
@@ -253,50 +253,50 @@ def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
 # --- pool bias ------------------------------------------------------------------------------
 
 
-def bias_tables(found: PoolBias, part: str | None = None, *, full: bool = False) -> Iterator[Table]:
+def bias_tables(bias: PoolBias, part: str | None = None, *, full: bool = False) -> Iterator[Table]:
     """The tables of a pool bias, or one; all conclusions only if asked for."""
-    bounds = found.bounds if full or part else _doubtful(found)[:DOUBTS]
+    bounds = bias.bounds if full or part else _doubtful(bias)[:DOUBTS]
     made = {
-        "falls": table_of(FALLS, found.falls, "Left out of the pool"),
-        "orders": orders_table(found.orders),
-        "unjudged": shares_table(found.shares),
+        "falls": table_of(FALLS, bias.falls, "Left out of the pool"),
+        "orders": orders_table(bias.orders),
+        "unjudged": shares_table(bias.shares),
         "conclusions": table_of(BOUNDS, bounds, "What rests on unjudged documents"),
     }
     return (table for name, table in made.items() if part in (None, name) and table.rows)
 
 
-def orders_table(found: Sequence[Order]) -> Table:
+def orders_table(orders: Sequence[Order]) -> Table:
     """Teams down, measures across: τ and τ_AP of the order of all runs with and without."""
     cells = (
         (of.team, of.measure, f"{number(of.kendall, '.3f')} / {number(of.tau_ap, '.3f')}")
-        for of in found
+        for of in orders
     )
     return across("τ / τ_AP without", cells, "Order of all runs, with and without")
 
 
-def shares_table(found: Sequence[UnjudgedShare]) -> Table:
+def shares_table(shares: Sequence[UnjudgedShare]) -> Table:
     """Runs down, cut-offs across: the unjudged share with and without."""
-    cells = ((of.run, f"@{of.cutoff}", f"{of.before:.1%} → {of.after:.1%}") for of in found)
+    cells = ((of.run, f"@{of.cutoff}", f"{of.before:.1%} → {of.after:.1%}") for of in shares)
     return across("unjudged", cells, "Unjudged documents, with → without")
 
 
-def _doubtful(found: PoolBias) -> list[Bound]:
+def _doubtful(bias: PoolBias) -> list[Bound]:
     """The differences that rest on unjudged documents."""
-    return [bound for bound in found.bounds if bound.verdict != "stands"]
+    return [bound for bound in bias.bounds if bound.verdict != "stands"]
 
 
-def bias_lines(found: PoolBias, *, full: bool = False) -> list[str]:
+def bias_lines(bias: PoolBias, *, full: bool = False) -> list[str]:
     """How the tables were made and what they come to; every doubt in words only in ``full``."""
-    verdicts = Counter(bound.verdict for bound in found.bounds)
+    verdicts = Counter(bound.verdict for bound in bias.bounds)
     words = {"stands": "stand"}
     said = ", ".join(f"{verdicts[each]} {words.get(each, each)}" for each in VERDICTS)
     return [
-        *(bound.sentence() for bound in (_doubtful(found) if full else ())),
-        f"{count(found.judged, 'judgement')}; {found.unclaimed:,} "
-        f"{'is' if found.unclaimed == 1 else 'are'} of documents that no run has in its first "
-        f"{found.depth}: nobody's, so they stay",
-        f"of {count(len(found.bounds), 'significant difference')} {said}; "
-        f"{count(found.undecided, 'pair')} without one",
+        *(bound.sentence() for bound in (_doubtful(bias) if full else ())),
+        f"{count(bias.judged, 'judgement')}; {bias.unclaimed:,} "
+        f"{'is' if bias.unclaimed == 1 else 'are'} of documents that no run has in its first "
+        f"{bias.depth}: nobody's, so they stay",
+        f"of {count(len(bias.bounds), 'significant difference')} {said}; "
+        f"{count(bias.undecided, 'pair')} without one",
         "worst case: every unjudged document within the cut-off (or the depth) that only the "
         "worse run has is relevant, of the highest grade, and none of the better run's is",
     ]

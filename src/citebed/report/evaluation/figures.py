@@ -135,13 +135,13 @@ def measure_means(
     runs: Sequence[str], summaries: Sequence[Sequence[Summary]]
 ) -> dict[Measure, list[Mean]]:
     """For each measure the runs' means; counts have none."""
-    found: dict[Measure, list[Mean]] = {}
+    means: dict[Measure, list[Mean]] = {}
     for run, row in zip(runs, summaries, strict=True):
         for summary in row:
             if summary.measure.SUMMARY != "sum" and not math.isnan(summary.value):
                 mean = Mean(run, summary.value, summary.low, summary.high)
-                found.setdefault(summary.measure, []).append(mean)
-    return found
+                means.setdefault(summary.measure, []).append(mean)
+    return means
 
 
 def by_query(measures: Sequence[Measure]) -> list[int]:

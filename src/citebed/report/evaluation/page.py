@@ -130,15 +130,15 @@ def _interval_plots(study: Study) -> list[Figure]:
 
 
 def _by_query(queries: QueryData) -> dict[str, Any]:
-    kept = (
+    which = (
         ("The query is here" if queries.total == 1 else f"All {queries.total:,} queries are here")
-        if queries.kept == queries.total
-        else f"Of {queries.total:,} queries the {queries.kept:,} whose scores differ most between "
+        if queries.shown == queries.total
+        else f"Of {queries.total:,} queries the {queries.shown:,} whose scores differ most between "
         "the runs are here, for the page would grow too large with all (the tables above are "
         "of all)"
     )
     alone = len(queries.data["runs"]) == 1
-    return {"kept": kept, "alone": alone, "depth": DEPTH, "query_data": queries.data}
+    return {"which_queries": which, "alone": alone, "depth": DEPTH, "query_data": queries.data}
 
 
 # --- ledger ---------------------------------------------------------------------------------

@@ -55,8 +55,8 @@ def titles_around(qrels: Path, collection: Path | None = None) -> Titles:
 
     def titles(documents: Sequence[str]) -> Mapping[str, str]:
         wanted = pl.col("doc_id").is_in(list(documents))
-        found = opened.scan_documents().filter(wanted).select("doc_id", "title").collect()
-        return {name: title for name, title in found.iter_rows() if title}
+        titled = opened.scan_documents().filter(wanted).select("doc_id", "title").collect()
+        return {name: title for name, title in titled.iter_rows() if title}
 
     return titles
 
@@ -72,7 +72,7 @@ class QueryData:
     """The data for the page's script, and how many of how many queries are in it."""
 
     data: dict[str, Any]
-    kept: int
+    shown: int
     total: int
 
 

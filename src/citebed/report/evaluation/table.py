@@ -30,17 +30,17 @@ if TYPE_CHECKING:  # who prints no comparison does without them
     from citebed.evaluation.scoring.comparing import Comparison, Design
 
 
-def scores_table(found: Evaluation, summaries: Sequence[Sequence[Summary]]) -> Table:
+def scores_table(evaluation: Evaluation, summaries: Sequence[Sequence[Summary]]) -> Table:
     """Runs down, measures across, each with its interval."""
     columns = [
         Column("run", lambda of: of[0].run, left=True),
         Column("queries", lambda of: of[0].ledger.measured),
         *(
             Column(str(measure), partial(_summary, at), title=about(measure))
-            for at, measure in enumerate(found.measures)
+            for at, measure in enumerate(evaluation.measures)
         ),
     ]
-    runs = zip(found.runs, summaries, strict=True)
+    runs = zip(evaluation.runs, summaries, strict=True)
     return table_of(columns, runs, "Means of the runs, with their intervals")
 
 
@@ -186,7 +186,7 @@ COMPARISON = (
 )  # fmt: skip
 
 
-def comparison_table(found: Sequence[Comparison], design: Design | None = None) -> Table:
+def comparison_table(compared: Sequence[Comparison], design: Design | None = None) -> Table:
     """A row a comparison; † where the difference is significant.
 
     Where the ``design`` is known, what is the same in all rows has no column: the base, or a
@@ -200,13 +200,13 @@ def comparison_table(found: Sequence[Comparison], design: Design | None = None) 
     if design and design.correction == "none":
         same.add("p adjusted")
     caption = f"Runs compared{against}, query by query; {DAGGER} marks significant differences"
-    return table_of([column for column in COMPARISON if column.head not in same], found, caption)
+    return table_of([column for column in COMPARISON if column.head not in same], compared, caption)
 
 
-def comparison_notes(found: Sequence[Comparison], alpha: float) -> list[str]:
+def comparison_notes(compared: Sequence[Comparison], alpha: float) -> list[str]:
     """How the table was made, and what its columns say."""
-    first = found[0]
-    units = {(of.queries, of.clusters) for of in found}
+    first = compared[0]
+    units = {(of.queries, of.clusters) for of in compared}
     over = ", ".join(
         count(queries, "query")
         + (f" in {count(clusters, 'cluster')}" if clusters != queries else "")
@@ -222,13 +222,13 @@ def comparison_notes(found: Sequence[Comparison], alpha: float) -> list[str]:
         f"{DAGGER} p < {alpha:g}; {first.test} test, paired by query, {how}; {over}",
         legend(COMPARISON, "d", "w/t/l", "can show"),
     ]
-    effects = [of.design_effect for of in found if not math.isnan(of.design_effect)]
+    effects = [of.design_effect for of in compared if not math.isnan(of.design_effect)]
     if effects:
         lines.append(
             f"queries of one cluster are alike: variances are {min(effects):.2f} to "
             f"{max(effects):.2f} times those of independent queries"
         )
     lines += sorted(
-        {f"note: {of.measure}: {of.note}" for of in found if of.note and "log" in of.note}
+        {f"note: {of.measure}: {of.note}" for of in compared if of.note and "log" in of.note}
     )
     return lines

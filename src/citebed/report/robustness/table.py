@@ -70,23 +70,24 @@ _MOVES = {
 }
 
 
-def verdict_lines(found: Sequence[Robustness]) -> list[str]:
+def verdict_lines(verdicts: Sequence[Robustness]) -> list[str]:
     """What was found under each of two questions, the paper's and ours, which are not the same."""
-    lines = [_PAPER] if any(of.measure in _PAPERS for of in found) else []
-    lines.append(f"Measured here as the mean distance from 1 − θ: {_distances(found)}.")
+    lines = [_PAPER] if any(of.measure in _PAPERS for of in verdicts) else []
+    lines.append(f"Measured here as the mean distance from 1 − θ: {_distances(verdicts)}.")
     lines += [
         f"Rescaled to [-1, 1], as {of.measure}:rescaled, {of.measure} lies "
         f"{of.rescaled_distance:.2f} from 1 − θ, not {of.distance:.2f}."
-        for of in found
+        for of in verdicts
         if of.rescaled_distance < of.distance / 2  # it stands for the disorder twice as well
     ]
-    if any(of.verdict == "one level" for of in found):
+    if any(of.verdict == "one level" for of in verdicts):
         return [*lines, "Take two levels or more (--theta) to see how far size moves a measure."]
     lines.append(
         "Another question, ours: how far does the size of a slice move a measure at the same "
-        f"disorder? The mean move, as a part of the fall from order to disorder: {_moves(found)}."
+        "disorder? The mean move, as a part of the fall from order to disorder: "
+        f"{_moves(verdicts)}."
     )
-    both = [of.measure for of in found if of.follows and of.verdict == "moves much"]
+    both = [of.measure for of in verdicts if of.follows and of.verdict == "moves much"]
     if both:
         one = len(both) == 1
         lines.append(
@@ -97,9 +98,9 @@ def verdict_lines(found: Sequence[Robustness]) -> list[str]:
     return lines
 
 
-def _distances(found: Sequence[Robustness]) -> str:
+def _distances(verdicts: Sequence[Robustness]) -> str:
     """``AP 0.17 (within 0.25); nDCG 0.32 (farther)``, the nearest first."""
-    nearest = sorted(found, key=lambda of: of.distance)
+    nearest = sorted(verdicts, key=lambda of: of.distance)
     parts = [
         (", ".join(f"{of.measure} {of.distance:.2f}" for of in nearest if of.follows == near), how)
         for near, how in ((True, f"within {NEAR:g}"), (False, "farther"))
@@ -107,11 +108,11 @@ def _distances(found: Sequence[Robustness]) -> str:
     return "; ".join(f"{names} ({how})" for names, how in parts if names)
 
 
-def _moves(found: Sequence[Robustness]) -> str:
+def _moves(verdicts: Sequence[Robustness]) -> str:
     """``at most 10%: AUC 4%; more: AP 51%``."""
     parts = []
     for verdict, words in _MOVES.items():
-        of_it = [of for of in found if of.verdict == verdict]
+        of_it = [of for of in verdicts if of.verdict == verdict]
         shares = (f"{of.measure} {of.share:.0%}".removesuffix(" nan%") for of in of_it)
         if of_it:
             parts.append(f"{words}: {', '.join(shares)}")

@@ -45,7 +45,7 @@ class Pair(NamedTuple):
     first: Areas
     second: Areas
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """``0.513 − 0.365 = +0.148 (ahead by 0.160, behind by 0.012)``."""
         first, second = self.first.score, self.second.score
         apart, widths = self.first.heights - self.second.heights, self.first.widths
@@ -109,7 +109,7 @@ class AreasPlot:
     def _panel(self, axes: Axes, pair: Pair) -> None:
         edges, first, second = pair.first.edges, pair.first.heights, pair.second.heights
         axes.set_ylim(*score_limits([first, second], self.measure))
-        axes.set_title(f"{pair.weight}: {pair.told()}", **_PLAIN)
+        axes.set_title(f"{pair.weight}: {pair.sentence()}", **_PLAIN)
         axes.axhline(0, color=INK, linewidth=0.6)
         axes.add_patch(PathPatch(_boxes(edges, second, first), facecolor=LIGHT, linewidth=0))
         _hatch(axes, _boxes(edges, first, second))
@@ -160,12 +160,12 @@ def _date_places(edges: Floats) -> list[int]:
 
 def _boxes(edges: Floats, low: Floats, high: Floats) -> Path:
     """The boxes between two heights, of the slices where ``high`` is the higher one."""
-    kept = np.flatnonzero(high > low)
-    left, right, low, high = edges[kept], edges[kept + 1], low[kept], high[kept]
+    wide = np.flatnonzero(high > low)
+    left, right, low, high = edges[wide], edges[wide + 1], low[wide], high[wide]
     corners = [(left, low), (left, high), (right, high), (right, low), (left, low)]
     points = np.stack([np.stack(corner, axis=1) for corner in corners], axis=1).reshape(-1, 2)
-    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(kept)
-    return Path(points, codes) if len(kept) else Path(np.zeros((0, 2)))
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(wide)
+    return Path(points, codes) if len(wide) else Path(np.zeros((0, 2)))
 
 
 def _hatch(axes: Axes, boxes: Path) -> None:

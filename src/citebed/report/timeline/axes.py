@@ -55,28 +55,28 @@ def date_axis(axes: Axes, first: float, last: float, most: int = 7) -> None:
 # --- documents by day, and slices -----------------------------------------------------------
 
 
-def draw_volume(axes: Axes, found: Volume, ticks: int = 5) -> None:
+def draw_volume(axes: Axes, volume: Volume, ticks: int = 5) -> None:
     """Relevant documents of each day and their moving average, with room above for slices."""
-    bounds = days(found.bounds)
+    bounds = days(volume.bounds)
     middles = (bounds[:-1] + bounds[1:]) / 2
-    _draw_counts(axes, middles, found)
-    line = f"mean over {WINDOW} {found.unit}s"
-    axes.plot(middles, found.average, color=MARK, linewidth=1.6, label=line)
-    most = max(1, int(found.counts.max()))
+    _draw_counts(axes, middles, volume)
+    line = f"mean over {WINDOW} {volume.unit}s"
+    axes.plot(middles, volume.average, color=MARK, linewidth=1.6, label=line)
+    most = max(1, int(volume.counts.max()))
     axes.set_ylim(0, 1.1 * most / _ABOVE)
     axes.set_ylabel("documents")
     places = MaxNLocator(ticks, integer=True).tick_values(0, most)
     axes.set_yticks([place for place in places if 0 <= place <= most])
 
 
-def _draw_counts(axes: Axes, middles: Floats, found: Volume) -> None:
+def _draw_counts(axes: Axes, middles: Floats, volume: Volume) -> None:
     """Dots; or, where there are too many to tell apart, an outline."""
-    name = f"a {found.unit}"
-    if len(found.counts) > _DOTS:
-        axes.fill_between(middles, found.counts, step="mid", color=LIGHT, linewidth=0, label=name)
+    name = f"a {volume.unit}"
+    if len(volume.counts) > _DOTS:
+        axes.fill_between(middles, volume.counts, step="mid", color=LIGHT, linewidth=0, label=name)
         return
     style: dict[str, Any] = {"markersize": 3, "markeredgewidth": 0.6, "markerfacecolor": "white"}
-    axes.plot(middles, found.counts, "o", color=INK, clip_on=False, label=name, **style)
+    axes.plot(middles, volume.counts, "o", color=INK, clip_on=False, label=name, **style)
 
 
 def draw_slices(axes: Axes, cut: Cut, counted: bool = True) -> None:
@@ -91,13 +91,13 @@ def draw_slices(axes: Axes, cut: Cut, counted: bool = True) -> None:
     if len(cut.relevant) <= _LINES:
         axes.vlines(bounds, 0, _ABOVE, transform=axes.get_xaxis_transform(), color=RULE,
                     linewidth=0.4, zorder=0)  # fmt: skip
-    for kept, dashes, colour, wide, name in (
+    for which, dashes, colour, wide, name in (
         (cut.relevant > 0, "solid", INK, 2.0, "slice with relevant documents"),
         (cut.relevant == 0, (0, (1.5, 1.5)), INK, 0.8, "slice without"),
     ):
-        if kept.any():
+        if which.any():
             axes.hlines(
-                np.full(int(kept.sum()), _ABOVE), starts[kept], ends[kept],
+                np.full(int(which.sum()), _ABOVE), starts[which], ends[which],
                 transform=axes.get_xaxis_transform(), color=colour, linestyle=dashes,
                 linewidth=wide, label=name,
             )  # fmt: skip

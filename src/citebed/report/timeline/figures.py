@@ -133,15 +133,15 @@ def timeline_pictures(
     """
     topics, names = runs[0].pairs, FileNames()
     places = [None] if len(topics.queries) == 1 else [None, focus or burstiest(topics)]
-    found = [volume_picture(topics, place, names) for place in places]
+    pictures = [volume_picture(topics, place, names) for place in places]
     for measure in runs[0].measures:
-        found.append(scores_picture(runs, measure, names))
+        pictures.append(scores_picture(runs, measure, names))
         if len(runs) > _TOGETHER:
-            found.append(overlay_picture(runs, measure, names))
+            pictures.append(overlay_picture(runs, measure, names))
     named = [(run_called(one, runs), run_called(other, runs)) for one, other in pairs]
     for pair in named or best_pairs(runs, weights[0]):
-        found += [areas_picture(pair, weights, place, names, over) for place in places]
-    return found
+        pictures += [areas_picture(pair, weights, place, names, over) for place in places]
+    return pictures
 
 
 def best_pairs(
@@ -157,14 +157,14 @@ def best_pairs(
 
 def volume_picture(topics: TopicSlices, query: str | None, names: FileNames) -> Picture:
     """Relevant documents per day, their average over seven days, and how time is cut."""
-    found, cut = volume(topics, query), cut_of(topics, query)
-    top = int(found.counts.argmax())
+    documents, cut = volume(topics, query), cut_of(topics, query)
+    top = int(documents.counts.argmax())
     whose = "all queries" if query is None else query
-    since = "on" if found.unit == "day" else f"in the {found.unit} from"
+    since = "on" if documents.unit == "day" else f"in the {documents.unit} from"
     says = (
-        f"Relevant documents per {found.unit}, {whose}: {int(found.counts.sum())} from "
-        f"{day_name(found.bounds[0])} to {day_name(found.bounds[-1] - 1)}, at most "
-        f"{found.counts[top]}, {since} {day_name(found.bounds[top])}. Cut into "
+        f"Relevant documents per {documents.unit}, {whose}: {int(documents.counts.sum())} from "
+        f"{day_name(documents.bounds[0])} to {day_name(documents.bounds[-1] - 1)}, at most "
+        f"{documents.counts[top]}, {since} {day_name(documents.bounds[top])}. Cut into "
         f"{count(len(cut.relevant), 'slice')}, {int((cut.relevant == 0).sum()):,} of them without "
         "relevant documents"
         f"{'; the last is partial' if topics.slices.partial[-1] else ''}."
@@ -173,9 +173,9 @@ def volume_picture(topics: TopicSlices, query: str | None, names: FileNames) -> 
     def make() -> Figure:
         figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
         axes = figure.subplots()
-        draw_volume(axes, found)
+        draw_volume(axes, documents)
         draw_slices(axes, cut)
-        axes.set_title(lines_of(f"Relevant documents per {found.unit}: {whose}", 70))
+        axes.set_title(lines_of(f"Relevant documents per {documents.unit}: {whose}", 70))
         date_axis(axes, *days(cut.bounds[[0, -1]]))
         legend_below(figure, axes.get_legend_handles_labels()[0])
         return figure
@@ -242,9 +242,9 @@ def best_first(runs: Sequence[StreamScores], measure: Measure) -> list[StreamSco
     return sorted(runs, key=lambda scores: -scores.mean(measure, "uniform"))
 
 
-def _step_line(found: Steps) -> tuple[Floats, Floats]:
+def _step_line(steps: Steps) -> tuple[Floats, Floats]:
     """Level through each slice; a gap breaks the line."""
-    return np.repeat(days(found.bounds), 2)[1:-1], np.repeat(found.values, 2)
+    return np.repeat(days(steps.bounds), 2)[1:-1], np.repeat(steps.values, 2)
 
 
 def _in_one_panel(
@@ -259,17 +259,17 @@ def _in_one_panel(
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.subplots()
     handles = []
-    for at, (label, found, look) in enumerate(zip(labels, series, looks, strict=False)):
+    for at, (label, scores, look) in enumerate(zip(labels, series, looks, strict=False)):
         line: dict[str, Any] = {
             "color": look.colour, "linestyle": look.dashes, "linewidth": look.width,
         }  # fmt: skip
         dots: dict[str, Any] = {
             "marker": look.mark, "markersize": 4, "markerfacecolor": look.filling,
         }  # fmt: skip
-        axes.plot(*_step_line(found), **line)
-        shown = _spread(found.values, at)
-        middles = _middles(found)[shown]
-        axes.plot(middles, found.values[shown], color=look.colour, linestyle="", **dots)
+        axes.plot(*_step_line(scores), **line)
+        shown = _spread(scores.values, at)
+        middles = _middles(scores)[shown]
+        axes.plot(middles, scores.values[shown], color=look.colour, linestyle="", **dots)
         handles.append(line_key(label, **line, **dots))
     _score_axis(axes, series, measure)
     axes.set_ylabel(str(measure))
@@ -278,8 +278,8 @@ def _in_one_panel(
     return figure
 
 
-def _middles(found: Steps) -> Floats:
-    bounds = days(found.bounds)
+def _middles(steps: Steps) -> Floats:
+    bounds = days(steps.bounds)
     return (bounds[:-1] + bounds[1:]) / 2
 
 
@@ -294,7 +294,7 @@ def _spread(values: Floats, at: int) -> list[int]:
 
 def _score_axis(axes: Axes, series: Sequence[Steps], measure: Measure, most: int = 7) -> None:
     bounds = days(series[0].bounds)
-    axes.set_ylim(*score_limits([found.values for found in series], measure))
+    axes.set_ylim(*score_limits([scores.values for scores in series], measure))
     axes.grid(axis="y", color=RULE, linewidth=0.3)
     date_axis(axes, bounds[0], bounds[-1], most)
 
@@ -305,10 +305,10 @@ def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Me
     figure, grid = panels(len(runs), columns, *size, sharex=True, sharey=True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN slice")
-        together = np.stack([found.values for found in series])
+        together = np.stack([scores.values for scores in series])
         span = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
-    for axes, run, found in zip(grid, runs, series, strict=True):
-        _panel(axes, found, span)
+    for axes, run, scores in zip(grid, runs, series, strict=True):
+        _panel(axes, scores, span)
         axes.set_title(lines_of(run, 76 // columns), fontweight="normal", fontsize=8)
         _score_axis(axes, series, measure, 6 - columns)
     for at, axes in enumerate(grid):
@@ -325,14 +325,14 @@ def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Me
     return figure
 
 
-def _panel(axes: Axes, found: Steps, span: tuple[Floats, Floats]) -> None:
-    x, y = _step_line(found)
+def _panel(axes: Axes, steps: Steps, span: tuple[Floats, Floats]) -> None:
+    x, y = _step_line(steps)
     low, high = (np.repeat(end, 2) for end in span)
     axes.fill_between(x, low, high, where=~np.isnan(low), color=LIGHT, linewidth=0)
     axes.plot(x, y, color=INK, linewidth=1.2)
-    known = ~np.isnan(found.values)
+    known = ~np.isnan(steps.values)
     if known.sum() > 2:
-        across, scores = _middles(found)[known], found.values[known]
+        across, scores = _middles(steps)[known], steps.values[known]
         slope = theil_sen(across, scores)
         line = slope * across + np.median(scores - slope * across)
         axes.plot(across[[0, -1]], line[[0, -1]], color=MARK, linewidth=1.6, linestyle=(0, (5, 2)))
@@ -356,7 +356,7 @@ def areas_picture(
     ]
     first, second = (scores.run for scores in runs)
     whose = "all queries" if query is None else query
-    said = "; ".join(f"{pair.weight} {pair.told()}" for pair in pairs)
+    said = "; ".join(f"{pair.weight} {pair.sentence()}" for pair in pairs)
     says = f"{measure} of {first} less that of {second}, {whose}: {said}."
     plot = AreasPlot(
         title=lines_of(f"{measure}: {whose}", 70), runs=(first, second), measure=measure,

@@ -60,9 +60,9 @@ def timeline_page(
         "official": "Official scores of TREC KBA", "ledger": "What the scores rest on",
     }  # fmt: skip
     missing = {"compared": not pictures["areas"], "official": not extras.official}
-    kept = {name: heading for name, heading in sections.items() if not missing.get(name)}
+    shown = {name: heading for name, heading in sections.items() if not missing.get(name)}
     return render(
-        "timeline.html.j2", kept, ("tables.js",), title=title, command=command,
+        "timeline.html.j2", shown, ("tables.js",), title=title, command=command,
         libraries=("numpy", "polars"), facts=_facts(of), pictures=pictures,
         measure=str(of.runs[0].measures[0]), over=extras.over, **_scores(of, extras),
         **_trends(of), **_slices(of.runs), official=extras.official, **_ledger(of),
@@ -129,14 +129,14 @@ def _trends(of: Timeline) -> dict[str, Any]:
 
     With too few slices for a trend there is no table of them.
     """
-    told = [found for found in of.trends_found if found[2].significant(of.alpha)]
+    significant = [trend for trend in of.trends_found if trend[2].significant(of.alpha)]
     few = len(of.trends_found) <= MOST_SENTENCES
-    said = (trend_sentence(*each, of.alpha) for each in (of.trends_found if few else told))
+    said = (trend_sentence(*each, of.alpha) for each in (of.trends_found if few else significant))
     sentences = [*dict.fromkeys(said), *stability_sentences(of.runs)]
-    enough = any(not math.isnan(found.low) for _, _, found in of.trends_found)
-    lead = f"{len(told)} of {len(of.trends_found)} trends are significant; the table has all."
+    enough = any(not math.isnan(trend.low) for _, _, trend in of.trends_found)
+    some = f"{len(significant)} of {len(of.trends_found)} trends are significant"
     return {
-        "told_of": "" if few else lead,
+        "told_of": "" if few else f"{some}; the table has all.",
         "sentences": [f"{sentence}." for sentence in sentences],
         "trend_table": trends_table(of) if enough else None,
     }

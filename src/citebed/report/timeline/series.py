@@ -52,11 +52,11 @@ def volume(pairs: TopicSlices, query: str | None = None) -> Volume:
     inside = pairs.slices.of(qrels.times) >= 0
     times = qrels.times[inside]
     first, last = int(times.min()) // DAY, int(times.max()) // DAY
-    kept = (qrels.relevance > 0) & inside
+    counted = (qrels.relevance > 0) & inside
     if query is not None:
-        kept &= qrels.query == pairs.query_number(query)
+        counted &= qrels.query == pairs.query_number(query)
     unit, bounds = _units(first, last)
-    counts = np.histogram(qrels.times[kept] // DAY, bounds)[0]
+    counts = np.histogram(qrels.times[counted] // DAY, bounds)[0]
     return Volume(bounds * DAY, counts, moving_average(counts), unit)
 
 
@@ -95,10 +95,10 @@ class Cut(NamedTuple):
 
 def cut_of(pairs: TopicSlices, query: str | None = None) -> Cut:
     """The slices with their relevant documents, of one query or of all together."""
-    kept = np.ones(len(pairs), bool)
+    chosen = np.ones(len(pairs), bool)
     if query is not None:
-        kept = pairs.query == pairs.query_number(query)
-    relevant = np.bincount(pairs.slice[kept], pairs.relevant[kept], len(pairs.slices))
+        chosen = pairs.query == pairs.query_number(query)
+    relevant = np.bincount(pairs.slice[chosen], pairs.relevant[chosen], len(pairs.slices))
     return Cut(pairs.slices.filled, relevant.astype(np.int64))
 
 
@@ -173,12 +173,12 @@ def areas(
     weights, parts = _by_slice(scores, measure, weight, query)
     slices, bounds = scores.pairs.slices, scores.pairs.slices.filled
     if over == "time":
-        kept, widths = np.arange(len(weights)), np.diff(bounds) / (bounds[-1] - bounds[0])
+        places, widths = np.arange(len(weights)), np.diff(bounds) / (bounds[-1] - bounds[0])
     else:
-        kept, widths = np.flatnonzero(weights > 0), weights
-    at = np.arange(0, len(kept), math.ceil(len(kept) / _MOST_SLICES))
-    wide, high, weighs = (np.add.reduceat(of[kept], at) for of in (widths, parts, weights))
-    starts = slices.starts[kept[at]]
+        places, widths = np.flatnonzero(weights > 0), weights
+    at = np.arange(0, len(places), math.ceil(len(places) / _MOST_SLICES))
+    wide, high, weighs = (np.add.reduceat(of[places], at) for of in (widths, parts, weights))
+    starts = slices.starts[places[at]]
     edges = np.concatenate(([0.0], np.cumsum(wide)))
     if over == "time":
         edges = np.append(starts, bounds[-1]) / DAY

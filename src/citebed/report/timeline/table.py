@@ -147,12 +147,12 @@ def _slice(pairs: TopicSlices, at: int) -> Cell:
     return Cell(label, "partial", line=f"{label} (partial)")
 
 
-def stream_comparison_notes(found: Sequence[StreamComparison], alpha: float) -> list[str]:
+def stream_comparison_notes(compared: Sequence[StreamComparison], alpha: float) -> list[str]:
     """How the table of paired tests was made, and what its columns say."""
-    notes = comparison_notes(found, alpha)
-    if found[0].units == "both":
+    notes = comparison_notes(compared, alpha)
+    if compared[0].units == "both":
         slices = count(
-            found[0].slices, "slice with relevant documents", "slices with relevant documents"
+            compared[0].slices, "slice with relevant documents", "slices with relevant documents"
         )
         notes.append(
             f"intervals and tests are over queries and slices, both drawn: {slices}; d and w/t/l "
@@ -168,61 +168,61 @@ _MOST_TIMES = 10
 _ONE_WAY = {True: "gains", False: "loses"}
 
 
-def trend_sentence(run: str, measure: str, found: Trend, alpha: float) -> str:
+def trend_sentence(run: str, measure: str, trend: Trend, alpha: float) -> str:
     """``lsisRFAI loses 0.011 AP per week (95% interval 0.004 to 0.018), significant …``.
 
     The same for all where slices are too few. All numbers are of one line, so they go one way;
     where the test and the interval do not agree on whether there is a trend, both are told.
     """
-    if math.isnan(found.slope) or math.isnan(found.low):
-        return f"No trends: only {count(found.slices, 'slice')} with relevant documents"
-    interval = f"({found.level:.0%} interval {_limits(found)})"
-    size, verdict = f"{abs(found.slope):.{_digits(found)}f}", _verdict(found, alpha)
+    if math.isnan(trend.slope) or math.isnan(trend.low):
+        return f"No trends: only {count(trend.slices, 'slice')} with relevant documents"
+    interval = f"({trend.level:.0%} interval {_limits(trend)})"
+    size, verdict = f"{abs(trend.slope):.{_digits(trend)}f}", _verdict(trend, alpha)
     if float(size):
-        way = _ONE_WAY[found.slope > 0]
-        return f"{run} {way} {size} {measure} per {found.unit} {interval}, {verdict}{_ends(found)}"
-    if found.significant(alpha):  # many slices are equal, the others go one way
-        way = "up" if found.test.s > 0 else "down"
+        way = _ONE_WAY[trend.slope > 0]
+        return f"{run} {way} {size} {measure} per {trend.unit} {interval}, {verdict}{_ends(trend)}"
+    if trend.significant(alpha):  # many slices are equal, the others go one way
+        way = "up" if trend.test.s > 0 else "down"
         return (
-            f"{run} has as a rule no change of {measure} per {found.unit} {interval}, but where "
-            f"there is one it goes {way}, significant {_p_value(found)}"
+            f"{run} has as a rule no change of {measure} per {trend.unit} {interval}, but where "
+            f"there is one it goes {way}, significant {_p_value(trend)}"
         )
-    return f"{run} keeps its {measure} {interval}, no significant change {_p_value(found)}"
+    return f"{run} keeps its {measure} {interval}, no significant change {_p_value(trend)}"
 
 
-def _p_value(found: Trend) -> str:
-    p = found.test.p
+def _p_value(trend: Trend) -> str:
+    p = trend.test.p
     return f"(Mann-Kendall p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})"
 
 
-def _verdict(found: Trend, alpha: float) -> str:
+def _verdict(trend: Trend, alpha: float) -> str:
     """Whether there is a trend, by the test; and what the interval says, if it differs."""
-    low, high = (round(limit, _digits(found)) for limit in (found.low, found.high))
-    significant, one_sided = found.significant(alpha), low > 0 or high < 0  # as they are written
-    verdict = f"{'' if significant else 'not '}significant {_p_value(found)}"
+    low, high = (round(limit, _digits(trend)) for limit in (trend.low, trend.high))
+    significant, one_sided = trend.significant(alpha), low > 0 or high < 0  # as they are written
+    verdict = f"{'' if significant else 'not '}significant {_p_value(trend)}"
     if significant == one_sided:
         return verdict
     return f"{verdict}, though the interval {'has no 0 in it' if one_sided else 'has 0 in it'}"
 
 
-def _digits(found: Trend) -> int:
+def _digits(trend: Trend) -> int:
     """As many decimals as show two figures of the slope or of its interval's width.
 
     And more where a limit that is not 0 would be written as 0.
     """
-    scale = max(abs(found.slope), (found.high - found.low) / 2)
+    scale = max(abs(trend.slope), (trend.high - trend.low) / 2)
     digits = min(max(2, 1 - math.floor(math.log10(scale))), _MOST_DIGITS) if scale else 2
-    limits = [limit for limit in (found.low, found.high) if limit]
+    limits = [limit for limit in (trend.low, trend.high) if limit]
     while digits < _MOST_DIGITS and not all(round(limit, digits) for limit in limits):
         digits += 1
     return digits
 
 
-def _limits(found: Trend) -> str:
+def _limits(trend: Trend) -> str:
     """The interval in the direction of the sentence: a loss is told as a positive number."""
-    sign = -1 if found.slope < 0 else 1
-    low, high = sorted((sign * found.low, sign * found.high))
-    digits = _digits(found)
+    sign = -1 if trend.slope < 0 else 1
+    low, high = sorted((sign * trend.low, sign * trend.high))
+    digits = _digits(trend)
     return f"{_plain(low, digits)} to {_plain(high, digits)}"
 
 
@@ -231,15 +231,15 @@ def _plain(number: float, digits: int) -> str:
     return text.replace("-", "−") if float(text) else text.lstrip("-")
 
 
-def _ends(found: Trend) -> str:
+def _ends(trend: Trend) -> str:
     """Where the line starts and ends, if that differs as it is written."""
-    first, last = f"{found.first:.3f}", f"{found.last:.3f}"
+    first, last = f"{trend.first:.3f}", f"{trend.last:.3f}"
     if first == last:
         return ""
-    said = f"; along that line from {_plain(found.first, 3)} to {_plain(found.last, 3)}"
-    if abs(found.first) < 0.0005 or not 0.005 < abs(found.drop) < _MOST_TIMES:
+    said = f"; along that line from {_plain(trend.first, 3)} to {_plain(trend.last, 3)}"
+    if abs(trend.first) < 0.0005 or not 0.005 < abs(trend.drop) < _MOST_TIMES:
         return said  # a share of next to nothing, or next to no share
-    return f"{said}, {'down' if found.drop > 0 else 'up'} {abs(found.drop):.0%}"
+    return f"{said}, {'down' if trend.drop > 0 else 'up'} {abs(trend.drop):.0%}"
 
 
 def trends_table(of: Timeline) -> Table:
@@ -269,9 +269,9 @@ def trends_table(of: Timeline) -> Table:
     return table_of(columns, of.trends_found, caption)
 
 
-def _slope(found: Trend, alpha: float) -> Cell:
-    mark = DAGGER if found.significant(alpha) else " "
-    return interval(found.slope, found.low, found.high, "+.4f", mark)
+def _slope(trend: Trend, alpha: float) -> Cell:
+    mark = DAGGER if trend.significant(alpha) else " "
+    return interval(trend.slope, trend.low, trend.high, "+.4f", mark)
 
 
 def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
@@ -289,15 +289,15 @@ def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
     ]
 
 
-def stability_sentence(measure: str, found: Stability) -> str:
+def stability_sentence(measure: str, stable: Stability) -> str:
     """How alike systems are ranked from slice to slice."""
-    if math.isnan(found.with_overall):
+    if math.isnan(stable.with_overall):
         return f"{measure}: no slice tells the systems apart"
-    following = f", with that of the next slice at τ = {found.with_next:.2f}"
+    following = f", with that of the next slice at τ = {stable.with_next:.2f}"
     return (
         f"{measure}: the ranking of systems in a slice agrees with the overall one at τ = "
-        f"{found.with_overall:.2f}{'' if math.isnan(found.with_next) else following} "
-        f"(means over {count(found.slices, 'slice')})"
+        f"{stable.with_overall:.2f}{'' if math.isnan(stable.with_next) else following} "
+        f"(means over {count(stable.slices, 'slice')})"
     )
 
 

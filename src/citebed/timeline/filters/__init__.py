@@ -30,9 +30,9 @@ def filter_of(text: str) -> Filter:
     kind = FILTERS.get(call.name.lower())
     if kind is None:
         raise UnknownName("filter", call.name, FILTERS)
-    given = call.known_params(kind.name, [f.name for f in fields(kind)])
-    for name, value in given.items():
+    parameters = call.known_params(kind.name, [f.name for f in fields(kind)])
+    for name, value in parameters.items():
         if isinstance(value, str) or value < 0:
             shown = f"{name}={value_text(value)}"
             raise CitebedError(f"'{shown}' does not give a number of 0 or more")
-    return kind(**{name: float(value) for name, value in given.items()})
+    return kind(**{name: float(value) for name, value in parameters.items()})

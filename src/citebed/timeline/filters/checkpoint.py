@@ -92,10 +92,10 @@ def _check_identity(path: Path, then: Identity, now: Identity) -> None:
     # What only one of them has follows from the rest: names has no analyser.
     differ = [name for name in differ if name in then and name in now] or differ
     if differ:
-        found = ", ".join(_difference(name, then.get(name), now.get(name)) for name in differ)
+        differences = ", ".join(_difference(name, then.get(name), now.get(name)) for name in differ)
         raise CitebedError(
-            f"the checkpoint {printable(path)} does not fit: it was made with {found}. Run with "
-            "the same options and files to go on from it, or add --restart to start over"
+            f"the checkpoint {printable(path)} does not fit: it was made with {differences}. Run "
+            "with the same options and files to go on from it, or add --restart to start over"
         )
 
 

@@ -80,7 +80,7 @@ class IncrementalFiltering(Learner):
         length = math.sqrt(float((values * values).sum()))
         return values / length if length else values
 
-    def _found(self, seen: Seen) -> list[tuple[int, int]]:
+    def _returned(self, seen: Seen) -> list[tuple[int, int]]:
         z = self._bias + (seen.values[:, None] * self._weights[seen.numbers]).sum(axis=0)
         for topic, evidence in seen.mentions.items():
             z[topic] += self._mention[topic] * _saturated(evidence)

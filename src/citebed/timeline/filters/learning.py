@@ -99,13 +99,15 @@ class Lessons:
 
     def state(self) -> State:
         """The lessons, as arrays end to end."""
-        kept = list(self._waiting)
-        whole = np.array([(k.due, k.topic, k.relevant, k.numbers.size) for k in kept], np.int64)
+        lessons = list(self._waiting)
+        whole = np.array([(k.due, k.topic, k.relevant, k.numbers.size) for k in lessons], np.int64)
         return {
             "lessons": whole.reshape(-1, 4),
-            "lesson_mentions": np.array([k.mention for k in kept], np.float64),
-            "lesson_numbers": np.concatenate([k.numbers for k in kept] or [np.empty(0, np.int64)]),
-            "lesson_values": np.concatenate([k.values for k in kept] or [np.empty(0)]),
+            "lesson_mentions": np.array([k.mention for k in lessons], np.float64),
+            "lesson_numbers": np.concatenate(
+                [k.numbers for k in lessons] or [np.empty(0, np.int64)]
+            ),
+            "lesson_values": np.concatenate([k.values for k in lessons] or [np.empty(0)]),
         }
 
     def restore(self, state: State) -> None:
@@ -152,15 +154,15 @@ def known_labels(
     """For each document the topics it is judged for, by number; training documents are
     relevant."""
     number = {topic.query_id: place for place, topic in enumerate(topics)}
-    found: dict[str, dict[int, bool]] = {}
+    known: dict[str, dict[int, bool]] = {}
     for doc_id, of_document in labels.items():
         for query_id, relevant in of_document.items():
             if query_id in number:
-                found.setdefault(doc_id, {})[number[query_id]] = relevant
+                known.setdefault(doc_id, {})[number[query_id]] = relevant
     for place, topic in enumerate(topics):
         for doc_id in topic.training:
-            found.setdefault(doc_id, {})[place] = True
-    return {doc_id: tuple(sorted(pairs.items())) for doc_id, pairs in found.items()}
+            known.setdefault(doc_id, {})[place] = True
+    return {doc_id: tuple(sorted(pairs.items())) for doc_id, pairs in known.items()}
 
 
 class Labels:
@@ -232,16 +234,16 @@ class Learner(ABC):
             values = self._values(numbers, tf, batch.first + row)
             seen = Seen(mentions.get(row, {}), numbers, values)
             name = stream_id(doc_id, time)
-            found = list(self._found(seen))
+            returned = list(self._returned(seen))
             lines += [
                 FilterLine(self._ids[topic], name, time, sure, RELEVANT, topic in seen.mentions)
-                for topic, sure in found
+                for topic, sure in returned
             ]
             judged = self._labels.of(doc_id, name)
             for topic, relevant in judged:
                 mention = seen.mentions.get(topic, 0.0)
                 self._lessons.add(time, Lesson(0, topic, relevant, mention, numbers, values))
-            self._passed(seen, is_other=not found and not judged)
+            self._passed(seen, is_other=not returned and not judged)
         return lines
 
     def _counted(self, text: str) -> tuple[Ints, Floats]:
@@ -270,7 +272,7 @@ class Learner(ABC):
         """What a document's terms weigh; ``before`` is how many documents came before it."""
 
     @abstractmethod
-    def _found(self, seen: Seen) -> Iterable[tuple[int, int]]:
+    def _returned(self, seen: Seen) -> Iterable[tuple[int, int]]:
         """The topics that a document is returned for, in their order, with the confidences."""
 
     @abstractmethod

@@ -72,17 +72,17 @@ class NameTable:
         by_first = self._by_first
         if by_first.keys().isdisjoint(there):
             return []
-        found: list[int] = []
+        numbers: list[int] = []
         free = 0
         for place, word in enumerate(there):
             if place < free or word not in by_first:
                 continue
             for name, number in by_first[word]:
                 if tuple(there[place : place + len(name)]) == name:
-                    found.append(number)
+                    numbers.append(number)
                     free = place + len(name)
                     break
-        return found
+        return numbers
 
     def candidates(self, table: pl.DataFrame) -> pl.DataFrame:
         """The rows that may mention a name, with their ``row`` number in front; a text that
@@ -96,9 +96,9 @@ class NameTable:
         """The topics that are mentioned in each row that mentions any."""
         named: dict[int, set[int]] = {}
         for row, *texts in self.candidates(table).select("row", *TEXTS).iter_rows():
-            found = [name for text in texts if text for name in self.mentions(text)]
-            if found:
-                named[row] = {topic for name in found for topic, _ in self.uses[name]}
+            names = [name for text in texts if text for name in self.mentions(text)]
+            if names:
+                named[row] = {topic for name in names for topic, _ in self.uses[name]}
         return named
 
 
@@ -109,12 +109,12 @@ def _shares(uses: dict[int, float]) -> tuple[tuple[int, float], ...]:
 
 def _by_first_word(names: list[Words]) -> dict[str, list[tuple[Words, int]]]:
     """For each word the names that start with it, the longest first."""
-    found: dict[str, list[tuple[Words, int]]] = {}
+    by_word: dict[str, list[tuple[Words, int]]] = {}
     for number, name in enumerate(names):
-        found.setdefault(name[0], []).append((name, number))
-    for same in found.values():
+        by_word.setdefault(name[0], []).append((name, number))
+    for same in by_word.values():
         same.sort(key=lambda pair: -len(pair[0]))
-    return found
+    return by_word
 
 
 # --- anchors --------------------------------------------------------------------------------

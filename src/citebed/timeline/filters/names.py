@@ -58,9 +58,9 @@ class NameFiltering:
     def score(self, batch: Documents) -> list[FilterLine]:
         """The lines of the documents that mention a name."""
         lines: list[FilterLine] = []
-        half, found = self._declared.half, self.evidences(batch)
-        rows = batch.table.select("doc_id", "time")[list(found)].iter_rows()
-        for (doc_id, time), evidence in zip(rows, found.values(), strict=True):
+        half, evidences = self._declared.half, self.evidences(batch)
+        rows = batch.table.select("doc_id", "time")[list(evidences)].iter_rows()
+        for (doc_id, time), evidence in zip(rows, evidences.values(), strict=True):
             name = stream_id(doc_id, time)
             lines += [
                 FilterLine(self._ids[topic], name, time, sure, RELEVANT, True)
@@ -71,13 +71,13 @@ class NameFiltering:
 
     def evidences(self, batch: Documents) -> dict[int, dict[int, float]]:
         """The evidence for each topic in each row that mentions any; counts the names."""
-        found: dict[int, dict[int, float]] = {}
+        by_row: dict[int, dict[int, float]] = {}
         rows = self._table.candidates(batch.table).select("row", *TEXTS).iter_rows()
         for row, *texts in rows:
             evidence = self._evidence(texts, batch.first + row)
             if evidence:
-                found[row] = evidence
-        return found
+                by_row[row] = evidence
+        return by_row
 
     def _evidence(self, texts: Sequence[str | None], before: int) -> dict[int, float]:
         """The evidence for each topic in a document's texts, title first; counts its names.

@@ -156,7 +156,7 @@ class RelevanceFiltering(Learner):
     def _passed(self, seen: Seen, is_other: bool) -> None:  # noqa: ARG002
         self._background.add(seen.numbers, seen.values)
 
-    def _found(self, seen: Seen) -> Iterator[tuple[int, int]]:
+    def _returned(self, seen: Seen) -> Iterator[tuple[int, int]]:
         length = float(seen.values.sum())
         frequency = dict(zip(seen.numbers.tolist(), seen.values.tolist(), strict=True))
         for topic, profile in enumerate(self._profiles):

@@ -140,7 +140,7 @@ def _no_documents(name: str, progress: Progress) -> FormatError:
 def _report(run: _Run, output: Path, resumed: int) -> FilterReport:
     done, task = run.progress, run.task
     ids = [topic.query_id for topic in task.topics]
-    judged = {query_id for found in task.tools.labels.values() for query_id in found}
+    judged = {query_id for topics in task.tools.labels.values() for query_id in topics}
     return FilterReport(
         output=output,
         documents=done.documents,
@@ -208,9 +208,9 @@ class _Run:
 
     def _check_stream(self, progress: Progress) -> None:
         """Refuse a stream that is another one now; one that has grown is the same."""
-        found = checksum(self.task.source, progress.offset)
-        if found != progress.crc:
-            what = "are not all there" if found is None else "differ"
+        checksums = checksum(self.task.source, progress.offset)
+        if checksums != progress.crc:
+            what = "are not all there" if checksums is None else "differ"
             raise CitebedError(
                 f"{self.task.source.name} has changed since the checkpoint "
                 f"{printable(self.files.checkpoint)} was made: its first {progress.offset:,} bytes "
@@ -324,8 +324,8 @@ _HEADER = {"corpus_id": "the stream", "topic_set_id": "the topics file", "made_b
 
 def _identity(task: FilterTask, options: RunOptions, header: dict[str, Any]) -> dict[str, Any]:
     """What must be the same when a run goes on, by the words for it."""
-    labels = {doc_id: dict(found) for doc_id, found in task.tools.labels.items()}
-    told = (options.team, task.declared.name, header["model"])
+    labels = {doc_id: dict(topics) for doc_id, topics in task.tools.labels.items()}
+    elsewhere = (options.team, task.declared.name, header["model"])
     return {
         "the model": header["model"],
         "topics": _digest(list(task.topics)),
@@ -340,7 +340,7 @@ def _identity(task: FilterTask, options: RunOptions, header: dict[str, Any]) -> 
         **{
             _HEADER.get(name, f"the header's {name}"): value
             for name, value in header.items()
-            if value not in told
+            if value not in elsewhere
         },
     }
 

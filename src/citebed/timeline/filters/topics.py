@@ -77,10 +77,10 @@ def _topic(fields: Any) -> Topic:
     query_id = fields.get("query_id")
     if not isinstance(query_id, str) or query_id.replace("\0", " ").split() != [query_id]:
         raise ValueError(f"the query_id {query_id!r} is not one word, which a filter run needs")
-    given = [*_listed(fields, "name"), *_listed(fields, "names"), *_listed(fields, "aliases")]
+    called = [*_listed(fields, "name"), *_listed(fields, "names"), *_listed(fields, "aliases")]
     text = " ".join(str(fields[field]) for field in ("title", "text") if fields.get(field))
     training = tuple(str(doc_id) for doc_id in _listed(fields, "training"))
-    names = tuple(map(_name, given)) or (Name(spelt_out(query_id)),)
+    names = tuple(map(_name, called)) or (Name(spelt_out(query_id)),)
     return Topic(query_id, names, text, training)
 
 
@@ -91,15 +91,15 @@ def _listed(fields: dict[str, Any], name: str) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _name(given: Any) -> Name:
-    if isinstance(given, dict) and isinstance(given.get("name"), str):
-        weight = given.get("weight", 1.0)
+def _name(value: Any) -> Name:
+    if isinstance(value, dict) and isinstance(value.get("name"), str):
+        weight = value.get("weight", 1.0)
         if not isinstance(weight, int | float) or not 0 < weight <= 1:
-            raise ValueError(f"the weight {weight!r} of '{given['name']}' is not in (0, 1]")
-        return Name(given["name"], float(weight))
-    if not isinstance(given, str):
-        raise TypeError(f"the name {given!r} is neither a text nor an object with 'name'")
-    return Name(given)
+            raise ValueError(f"the weight {weight!r} of '{value['name']}' is not in (0, 1]")
+        return Name(value["name"], float(weight))
+    if not isinstance(value, str):
+        raise TypeError(f"the name {value!r} is neither a text nor an object with 'name'")
+    return Name(value)
 
 
 def spelt_out(query_id: str) -> str:

@@ -37,7 +37,7 @@ class Unfinished:
     """Where a run is written, and what becomes of it."""
 
     def __init__(self, output: Path, skipped: Path | None = None) -> None:
-        self._given = {"-o": output, "--skipped": skipped}
+        self._typed = {"-o": output, "--skipped": skipped}
         self.is_packed = output.suffix == ".gz"
         self.output = _place(output)
         self.skipped = _place(skipped) if skipped else None
@@ -52,9 +52,9 @@ class Unfinished:
 
     def check_place(self, read: Sequence[Path]) -> None:
         """What is written goes to plain files, over nothing that is read, and nothing twice."""
-        for option, given in self._given.items():
-            if given is not None and (given.is_dir() or not given.name):
-                raise CitebedError(f"'{printable(given)}' is a folder; name a file with {option}.")
+        for option, path in self._typed.items():
+            if path is not None and (path.is_dir() or not path.name):
+                raise CitebedError(f"'{printable(path)}' is a folder; name a file with {option}.")
         written = self.all()
         for made in written:
             self._check_file(made, read)
@@ -202,15 +202,15 @@ def _opened(path: Path, flags: int) -> int:
     return handle
 
 
-def _check(path: Path, found: os.stat_result) -> None:
+def _check(path: Path, status: os.stat_result) -> None:
     what = ""
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         what = "a link"
-    elif not stat.S_ISREG(found.st_mode):
+    elif not stat.S_ISREG(status.st_mode):
         what = "no plain file"
-    elif found.st_nlink > 1:
+    elif status.st_nlink > 1:
         what = "a file with two names"
-    elif found.st_uid != os.geteuid():
+    elif status.st_uid != os.geteuid():
         what = "a file of another user"
     if what:
         raise CitebedError(

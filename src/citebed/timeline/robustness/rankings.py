@@ -55,24 +55,24 @@ def settings_of(documents: str = DOCUMENTS, relevant: str = RELEVANT) -> list[Se
     Lists with commas; a number of relevant documents is whole, or a part of all: ``D/10``. A
     setting that comes twice counts once.
     """
-    found: dict[tuple[int, int], Setting] = {}
+    settings: dict[tuple[int, int], Setting] = {}
     for text in _pieces(documents, "the numbers of documents"):
         length = _whole(text, "the number of documents")
         for written in _pieces(relevant, "the numbers of relevant documents"):
             setting = Setting(length, _relevant(written, length), written)
-            found.setdefault((setting.D, setting.R), setting)
-    return list(found.values())
+            settings.setdefault((setting.D, setting.R), setting)
+    return list(settings.values())
 
 
 def levels_of(text: str) -> tuple[float, ...]:
     """Levels of disorder from 0 to 1, in rising order, each once."""
-    found = set()
+    levels = set()
     for piece in _pieces(text, "the levels"):
         try:
-            found.add(float(piece))
+            levels.add(float(piece))
         except ValueError:
             raise CitebedError(f"the level '{piece}' is not a number from 0 to 1.") from None
-    return checked_levels(sorted(found))
+    return checked_levels(sorted(levels))
 
 
 def checked_levels(levels: Sequence[float]) -> tuple[float, ...]:

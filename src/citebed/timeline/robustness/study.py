@@ -109,14 +109,14 @@ def studied(texts: Iterable[str | Measure | Studied] = MEASURES) -> list[Studied
     Behind a colon stands what is done with it: ``AUC:rescaled``. ``RescaledAUC``
     is the same.
     """
-    found: dict[str, Studied] = {}
+    measures: dict[str, Studied] = {}
     for text in texts:
         for part in split_names(text) if isinstance(text, str) else [text]:
             each = part if isinstance(part, Studied) else _studied(part)
-            found.setdefault(str(each), each)
-    if not found:
+            measures.setdefault(str(each), each)
+    if not measures:
         raise CitebedError("no measure was named. Name one, e.g. nDCG@R.")
-    return list(found.values())
+    return list(measures.values())
 
 
 def _studied(text: str | Measure) -> Studied:
@@ -207,9 +207,9 @@ def simulate(
     """
     chosen = tuple(studied(measures))
     options = options or StudyOptions()
-    found = [_scores(chosen, setting, options) for setting in options.settings]
+    scores = [_scores(chosen, setting, options) for setting in options.settings]
     parts = [
-        [(*measure.mean(values[at]), values[at].std(axis=-1, ddof=1)) for values in found]
+        [(*measure.mean(values[at]), values[at].std(axis=-1, ddof=1)) for values in scores]
         for at, measure in enumerate(chosen)
     ]
     mean, low, high, deviation = np.moveaxis(np.array(parts), 2, 0)
@@ -338,9 +338,9 @@ def _distance(means: Floats, levels: Floats) -> float:
 
 def _largest(means: Floats, groups: Sequence[Hashable]) -> float:
     """The largest move within a group of settings; nan where no group has two."""
-    found = [
+    sizes = [
         np.ptp(means[[at for at, each in enumerate(groups) if each == group]], axis=0).max()
         for group in dict.fromkeys(groups)
         if groups.count(group) > 1
     ]
-    return float(max(found, default=math.nan))
+    return float(max(sizes, default=math.nan))

@@ -29,11 +29,11 @@ def query_kinds(pairs: TopicSlices) -> pl.DataFrame:
     Time goes from the start of the first slice to the end of the stream.
     """
     judged, times = pairs.qrels, pairs.qrels.times
-    kept = (judged.relevance > 0) & (pairs.slices.of(times) >= 0)
+    relevant = (judged.relevance > 0) & (pairs.slices.of(times) >= 0)
     ends = int(pairs.slices.bounds[0]), int(pairs.slices.filled[-1])
     rows = []
     for number, name in zip(pairs.queries.tolist(), pairs.query_ids, strict=True):
-        of_query = np.sort(times[kept & (judged.query == number)])
+        of_query = np.sort(times[relevant & (judged.query == number)])
         number_of = episodes(of_query, *ends)
         rows.append((name, _kind(len(of_query), number_of), number_of, len(of_query)))
     columns = {"query_id": pl.String, "kind": pl.String, "episodes": pl.Int32, "relevant": pl.Int32}
@@ -48,8 +48,8 @@ def episodes(times: Ints, start: int, end: int) -> int:
     return int((busy[1:] & ~busy[:-1]).sum())
 
 
-def _kind(relevant: int, found: int) -> str:
-    return FEW if relevant < FEWEST else (ATEMPORAL, UNAMBIGUOUS, AMBIGUOUS)[min(found, 2)]
+def _kind(relevant: int, bursts: int) -> str:
+    return FEW if relevant < FEWEST else (ATEMPORAL, UNAMBIGUOUS, AMBIGUOUS)[min(bursts, 2)]
 
 
 def scores_by_kind(

@@ -36,13 +36,13 @@ def slice_measures(
     Relevance is decided before slices and weights are made, so a measure's own ``rel`` is
     refused; so is one that has no mean, such as a count.
     """
-    found: dict[Measure, None] = {}
+    chosen: dict[Measure, None] = {}
     for text in [texts] if isinstance(texts, str | Measure) else texts:
         parts = [text] if isinstance(text, Measure) else split_names(text)
-        found.update((_measure(part), None) for part in parts)
-    for each in found:
+        chosen.update((_measure(part), None) for part in parts)
+    for each in chosen:
         _check(each)
-    return list(found) or slice_measures()
+    return list(chosen) or slice_measures()
 
 
 def _measure(text: str | Measure) -> Measure:

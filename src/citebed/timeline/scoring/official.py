@@ -274,8 +274,8 @@ def score_official(
     names = qrels.query_ids.to_numpy()
     for level in LEVELS:
         counts = counted.confusion(qrels, level, unjudged_negative)
-        kept = np.flatnonzero((counts.positives > 0) | (not require_positives))
-        by_entity[level] = names[kept].tolist(), counts.of(kept)
+        chosen_entities = np.flatnonzero((counts.positives > 0) | (not require_positives))
+        by_entity[level] = names[chosen_entities].tolist(), counts.of(chosen_entities)
         for entities, needs in ENTITIES.items():
             chosen = np.flatnonzero((counts.positives > 0) | (not needs))
             if require_positives in (None, needs) and len(chosen):
@@ -290,7 +290,7 @@ def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[
     nothing = scaled_utility(
         Confusion(*(np.zeros_like(counts.tp[:, :1]),) * 2, (counts.tp + counts.fn)[:, :1])
     )
-    found = []
+    tables = []
     for name, average in AVERAGES.items():
         if name == "weighted" and not counts.positives.any():
             continue  # there is nothing to weigh by
@@ -298,8 +298,8 @@ def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[
             **dict(zip(SCORES, (*kind, name), strict=False)), "cutoff": cutoffs,
             **average(counts), "su_of_nothing": float(nothing.mean()),
         }  # fmt: skip
-        found.append(pl.DataFrame(columns, schema=SCORES))
-    return found
+        tables.append(pl.DataFrame(columns, schema=SCORES))
+    return tables
 
 
 # --- several runs ----------------------------------------------------------------------------
@@ -334,8 +334,8 @@ class OfficialTimeline:
         """The rows without those that say the same again: where every entity has positives."""
         same = [level for level, (_, of) in self.runs[0].counts.items() if of.positives.all()]
         alike = pl.col("positives").is_in(same) & pl.lit("all" in table["entities"])
-        kept = table.filter(~alike | (pl.col("entities") == "all"))
-        return kept.with_columns(
+        rows = table.filter(~alike | (pl.col("entities") == "all"))
+        return rows.with_columns(
             entities=pl.when(alike).then(pl.lit(EVERYONE)).otherwise("entities")
         )
 
@@ -343,11 +343,11 @@ class OfficialTimeline:
         """What a reader has to know of the runs, in sentences."""
         skipped = {scores.run: scores.skipped for scores in self.runs}
         strange = [s.run for s in self.runs if s.skipped.lines and not s.judged]
-        told = []
+        notes = []
         if strange:
             documents = sum(skipped[run].lines for run in strange)
-            told = [none_judged(strange, documents, "(--times knows those with a time in front)")]
-        return told + [
+            notes = [none_judged(strange, documents, "(--times knows those with a time in front)")]
+        return notes + [
             f"{run}: {count(of.unjudged, 'document')} of {count(len(of.queries), 'entity')} that "
             "nobody judged left out"
             for run, of in skipped.items()

@@ -127,15 +127,15 @@ def _slopes(x: Floats, series: Floats) -> Floats:
     spans = np.concatenate([x[lag:] - x[:-lag] for lag in range(1, n)])
     rows = max(1, _CELLS // pairs)
     room = np.empty((min(rows, len(series)), pairs))
-    found = np.empty(len(series))
+    medians = np.empty(len(series))
     for at in range(0, len(series), rows):
         part = series[at : at + rows]
         slopes = room[: len(part)]
         for lag, end in enumerate(ends, 1):
             np.subtract(part[:, lag:], part[:, :-lag], out=slopes[:, end - (n - lag) : end])
         slopes /= spans
-        found[at : at + rows] = _medians(slopes)
-    return found
+        medians[at : at + rows] = _medians(slopes)
+    return medians
 
 
 def _medians(rows: Floats) -> Floats:
@@ -212,10 +212,10 @@ def trend(
     ``middles`` are the middles of the slices in epoch seconds. Of more than 250 slices so many
     neighbours are joined to means that no more are left: all pairs of more would take minutes.
     """
-    kept = ~np.isnan(scores)
+    known = ~np.isnan(scores)
     unit = unit_of(middles)
-    x = (middles[kept] - middles[0]) / UNITS[unit]
-    y = scores[kept]
+    x = (middles[known] - middles[0]) / UNITS[unit]
+    y = scores[known]
     slices = len(y)
     x, y = _joined(x), _joined(y)
     slope = theil_sen(x, y)
@@ -267,12 +267,16 @@ def stability(by_slice: Mapping[str, Floats]) -> Stability:
     Slices in which all systems score the same rank nothing and are left out.
     """
     matrix = np.stack(list(by_slice.values())) if by_slice else np.empty((0, 0))
-    kept = matrix[:, ~np.isnan(matrix).any(axis=0)]
-    told = kept[:, (kept != kept[:1]).any(axis=0)] if len(kept) > 1 else kept[:, :0]
-    overall = kept.mean(axis=1) if told.shape[1] else np.empty(0)
-    whole = [kendall_tau(column, overall) for column in told.T]
-    following = [kendall_tau(a, b) for a, b in pairwise(told.T)]
-    return Stability(_mean(whole), _mean(following), told.shape[1])
+    complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
+    apart = (
+        complete[:, (complete != complete[:1]).any(axis=0)]
+        if len(complete) > 1
+        else complete[:, :0]
+    )
+    overall = complete.mean(axis=1) if apart.shape[1] else np.empty(0)
+    whole = [kendall_tau(column, overall) for column in apart.T]
+    following = [kendall_tau(a, b) for a, b in pairwise(apart.T)]
+    return Stability(_mean(whole), _mean(following), apart.shape[1])
 
 
 def _mean(values: list[float]) -> float:

@@ -129,11 +129,11 @@ def decode(block: Block, naive_is_utc: bool) -> Decoded:
     table = raw.with_columns((line + block.first_line).alias("line"))
     table = table.with_columns(_times(table["time"], table["doc_id"], naive_is_utc))
     wrong = table.filter(~_is_document())
-    found = [Problem(at + block.first_line, what) for at, what in problems]
+    listed = [Problem(at + block.first_line, what) for at, what in problems]
     if wrong.height:
-        found += [Problem(row["line"], _wrong(row)) for row in wrong.iter_rows(named=True)]
+        listed += [Problem(row["line"], _wrong(row)) for row in wrong.iter_rows(named=True)]
         table = table.filter(_is_document())
-    return Decoded(table.drop("given"), tuple(sorted(found)))
+    return Decoded(table.drop("given"), tuple(sorted(listed)))
 
 
 def _read(data: bytes) -> pl.DataFrame:
@@ -205,19 +205,19 @@ def _shown(value: object) -> str:
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
 
 
-def _times(given: pl.Series, ids: pl.Series, naive_is_utc: bool) -> list[pl.Series]:
+def _times(column: pl.Series, ids: pl.Series, naive_is_utc: bool) -> list[pl.Series]:
     """The times in seconds, null where they cannot be read; and as they were ``given``."""
-    kept = given.alias("given")
-    time = given.cast(pl.Int64, strict=False)
+    unchanged = column.alias("given")
+    time = column.cast(pl.Int64, strict=False)
     if time.null_count():
-        others = given.filter(time.is_null()).unique().drop_nulls()
+        others = column.filter(time.is_null()).unique().drop_nulls()
         read = [_seconds(text, naive_is_utc) for text in others]
-        by_text = given.replace_strict(others, read, default=None, return_dtype=pl.Int64)
+        by_text = column.replace_strict(others, read, default=None, return_dtype=pl.Int64)
         time = time.fill_null(by_text) if len(others) else time
         from_id = ids.str.extract(_EPOCH).cast(pl.Int64)
-        time = time.zip_with(given.is_not_null(), from_id)
+        time = time.zip_with(column.is_not_null(), from_id)
     time = time.set(~is_in_years(time), None)
-    return [time.alias("time"), kept]
+    return [time.alias("time"), unchanged]
 
 
 def _seconds(text: str, naive_is_utc: bool) -> int | None:

@@ -94,11 +94,13 @@ def timed_qrels(
         doc_id = timed.filter(pl.col("time").is_null())["doc_id"][0]
         raise CitebedError(f"{name}: no epoch second in the id '{doc_id}'. {NO_TIMES_HELP}")
     merged = merge_assessors(timed, reading.rule, reading.rel)
-    kept = merged.drop_nulls("time")
+    with_time = merged.drop_nulls("time")
     repeated = merged.height < timed.height
-    found = disagreements(timed, reading.rel) if repeated else Disagreement()
-    ledger = QrelsLedger(table.height, merged.height, *found, merged.height - kept.height)
-    return _prepared(_graded(kept, reading), name, ledger)
+    disagreement = disagreements(timed, reading.rel) if repeated else Disagreement()
+    ledger = QrelsLedger(
+        table.height, merged.height, *disagreement, merged.height - with_time.height
+    )
+    return _prepared(_graded(with_time, reading), name, ledger)
 
 
 def _checked(table: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -151,14 +153,14 @@ def _prepared(table: pl.DataFrame, name: str, ledger: QrelsLedger) -> TimedQrels
     return TimedQrels(**vars(judged), times=table["time"].to_numpy(), ledger=ledger)
 
 
-def judged_table(given: Any) -> tuple[pl.DataFrame, str]:
+def judged_table(judgements: Any) -> tuple[pl.DataFrame, str]:
     """The table of judgements, with times where it has them, and their name."""
-    if isinstance(given, str | Path):
-        with at_hand(Path(given)) as file:
-            return read_judged(file), name_of(Path(given))
-    if isinstance(given, pl.DataFrame):
-        return given, "qrels"
-    qrels = as_qrels(given)
+    if isinstance(judgements, str | Path):
+        with at_hand(Path(judgements)) as file:
+            return read_judged(file), name_of(Path(judgements))
+    if isinstance(judgements, pl.DataFrame):
+        return judgements, "qrels"
+    qrels = as_qrels(judgements)
     return qrels.table, qrels.name
 
 

@@ -17,20 +17,20 @@ from citebed.timeline.streams.stream_files import blocks, decode, documents_by_d
 from citebed.wording import count, printable
 
 
-def times_of(given: Any, *, utc: bool = False) -> pl.DataFrame | None:
+def times_of(source: Any, *, utc: bool = False) -> pl.DataFrame | None:
     """Times from a file (`read_times`), a table, or the dates of a collection's documents.
 
     A year or month counts from its first day.
     """
-    if given is None or (isinstance(given, pl.DataFrame) and given.schema == TIMES):
-        return given
-    if isinstance(given, pl.DataFrame):
-        ids, times = id_column(given["doc_id"]), time_column(given["time"])
+    if source is None or (isinstance(source, pl.DataFrame) and source.schema == TIMES):
+        return source
+    if isinstance(source, pl.DataFrame):
+        ids, times = id_column(source["doc_id"]), time_column(source["time"])
         return times_table(zip(ids, times, strict=True), "times")
-    if isinstance(given, str | Path):
-        with at_hand(Path(given)) as file:
+    if isinstance(source, str | Path):
+        with at_hand(Path(source)) as file:
             return read_times(file, utc=utc)
-    dated = documents_by_date(given.scan_documents()).select("doc_id", "time")
+    dated = documents_by_date(source.scan_documents()).select("doc_id", "time")
     return dated.drop_nulls().collect()
 
 
