@@ -13,10 +13,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.commands import Run
 
 import citebed
 from citebed.cli.app import main
@@ -34,24 +34,14 @@ XML = """<doc><id>p</id><title>A Paper</title><year>2005</year><contexts>
 <s cites="1">As said before [1].</s></context></contexts>
 <references><reference id="1">10.5072/A</reference></references></doc>"""
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(command: Run) -> Run:
     """Run the command line in an empty folder that holds ``in/``; gives code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/refs.bib").write_text(BIB)
-    (tmp_path / "in/p.xml").write_text(XML)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    Path("in").mkdir()
+    Path("in/refs.bib").write_text(BIB)
+    Path("in/p.xml").write_text(XML)
+    return command
 
 
 def test_import_says_what_it_read_kept_and_left_out(run: Run) -> None:
@@ -245,12 +235,14 @@ def test_every_verb_shows_a_working_example(run: Run) -> None:
         assert f"Example: citebed {verb}" in out
 
 
-def test_a_bug_of_ours_is_exit_code_2(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_of_ours_is_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oh")
 
     monkeypatch.setattr("citebed.collection.open_collection", broken)
-    code, _, err = run("stats", "c")
+    code, err = main(["stats", "c"]), capsys.readouterr().err
     assert code == 2
     assert "a bug of ours: ZeroDivisionError: oh" in err
     assert "CITEBED_DEBUG" in err

@@ -6,11 +6,11 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import Run
 
 from citebed.cli.app import main
 from citebed.runs.kba_files import read_filter_run
@@ -29,25 +29,15 @@ BIB = """@article{x1, title={Ann Oak and her trees}, author={Ash, A}, year={2001
 @article{x2, title={No date}, author={Ash, A}, journal={J}, abstract={Bo Elm}}
 @article{x3, title={Of paint}, author={Ash, A}, year={1969}, journal={J}, abstract={Bo Elm}}
 """
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(command: Run) -> Run:
     """Run the command line in a folder with a stream and topics."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
     lines(Path("s.jsonl"), STREAM)
     lines(Path("t.jsonl"), TOPICS)
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        assert "a bug of ours" not in err
-        return code, out, err
-
-    return call
+    return command
 
 
 def lines(path: Path, rows: list[dict]) -> None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.commands import Run
 
-from citebed.cli.app import main
 from citebed.runs.reading import read_qrels
-
-Call = Callable[..., tuple[int, str, str]]
 
 A = "q1 0 a 1\nq1 0 b 0\nq1 0 c 2\nq2 0 a 1\n"
 B = "q1 0 a 1\nq1 0 b 1\nq2 0 d 0\n"
@@ -29,22 +26,12 @@ CITING = """<doc><id>{name}</id><title>On {name}</title><year>2015</year><contex
 
 
 @pytest.fixture
-def call(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Call:
+def call(command: Run) -> Run:
     """Run the command line in a folder with two small sets of judgements."""
-    monkeypatch.chdir(tmp_path)
     Path("a.qrels").write_text(A)
     Path("b.qrels").write_text(B)
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        assert "a bug of ours" not in err
-        return code, out, err
-
-    return run
+    return command
 
 
 def read(path: str) -> list[tuple[str, str, int]]:
@@ -54,7 +41,7 @@ def read(path: str) -> list[tuple[str, str, int]]:
 # --- stats ---
 
 
-def test_stats_of_kba_judgements(call: Call) -> None:
+def test_stats_of_kba_judgements(call: Run) -> None:
     """A pair once, as ``evaluate`` reads them; the second field is a document, and no source."""
     ratings = [("a", 2), ("a", 1), ("b", -1), ("c", 1)]
     lines = (f"e {1317945600}-{doc} 1000 {rating} 1\n" for doc, rating in ratings)
@@ -67,7 +54,7 @@ def test_stats_of_kba_judgements(call: Call) -> None:
     assert (code, len(read("left.qrels"))) == (0, 3)
 
 
-def test_stats(call: Call) -> None:
+def test_stats(call: Run) -> None:
     code, out, _ = call("qrels", "stats", "a.qrels", "b.qrels", "--json")
     rows = {(row["qrels"], row["figure"]): row["value"] for row in json.loads(out)}
     assert code == 0
@@ -80,7 +67,7 @@ def test_stats(call: Call) -> None:
     assert list(csv.DictReader(io.StringIO(call("qrels", "stats", "a.qrels", "--csv")[1])))
 
 
-def test_stats_are_the_figures_of_a_test_collection(call: Call) -> None:
+def test_stats_are_the_figures_of_a_test_collection(call: Run) -> None:
     """Of a: three relevant and one other over two queries; of nine thousand documents."""
     code, out, _ = call("qrels", "stats", "a.qrels", "--documents", "9,000", "--json")
     rows = {row["figure"]: row["value"] for row in json.loads(out)}
@@ -95,7 +82,7 @@ def test_stats_are_the_figures_of_a_test_collection(call: Call) -> None:
     assert "per 1,000" not in out
 
 
-def test_stats_know_the_collection(call: Call, collection: Path) -> None:
+def test_stats_know_the_collection(call: Run, collection: Path) -> None:
     inside = str(collection / "qrels" / "paragraphs.qrels")
     for words in ((inside,), ("a.qrels", "--documents", str(collection))):
         code, out, _ = call("qrels", "stats", *words)
@@ -106,7 +93,7 @@ def test_stats_know_the_collection(call: Call, collection: Path) -> None:
     assert "--documents takes a number or the folder of a collection" in err
 
 
-def test_stats_by_source(call: Call) -> None:
+def test_stats_by_source(call: Run) -> None:
     Path("s.qrels").write_text("q1 cited a 1\nq1 manual b 0\nq2 cited a 0\n")
     _, out, _ = call("qrels", "stats", "s.qrels", "b.qrels")
     assert [line.split() for line in out.splitlines()[-3:]] == [
@@ -124,7 +111,7 @@ def test_stats_by_source(call: Call) -> None:
 # --- difference ---
 
 
-def test_a_difference_says_what_it_took_away(call: Call) -> None:
+def test_a_difference_says_what_it_took_away(call: Run) -> None:
     code, _, err = call("qrels", "difference", "a.qrels", "b.qrels", "-o", "less.qrels")
     assert code == 0
     assert read("less.qrels") == [("q1", "c", 2), ("q2", "a", 1)]
@@ -138,7 +125,7 @@ def test_a_difference_says_what_it_took_away(call: Call) -> None:
     )
 
 
-def test_where_judgements_come_from_goes_along(call: Call) -> None:
+def test_where_judgements_come_from_goes_along(call: Run) -> None:
     Path("s.qrels").write_text("q1 cited a 1\nq1 manual b 0\nq2 cited a 0\n")
     assert call("qrels", "difference", "s.qrels", "b.qrels", "-o", "d.qrels")[0] == 0
     assert Path("d.qrels").read_text() == "q2 cited a 0\n"
@@ -151,7 +138,7 @@ def test_where_judgements_come_from_goes_along(call: Call) -> None:
 # --- sample and subset ---
 
 
-def test_sample_says_what_it_read_dropped_and_wrote(call: Call) -> None:
+def test_sample_says_what_it_read_dropped_and_wrote(call: Run) -> None:
     code, out, err = call(
         "qrels", "sample", "a.qrels", "--share", "0.5", "--by", "query", "-o", "half.qrels"
     )
@@ -163,7 +150,7 @@ def test_sample_says_what_it_read_dropped_and_wrote(call: Call) -> None:
     assert list(facts["from"]) == ["a.qrels"]
 
 
-def test_subset(call: Call) -> None:
+def test_subset(call: Run) -> None:
     Path("q.txt").write_text("# wanted\nq2 and more\nq7\n")
     code, _, err = call("qrels", "subset", "a.qrels", "--queries", "q.txt", "-o", "q2.qrels")
     assert code == 0
@@ -176,7 +163,7 @@ def test_subset(call: Call) -> None:
     assert {query for query, *_ in read("y.parquet")} == {"q1"}
 
 
-def test_a_pool(call: Call) -> None:
+def test_a_pool(call: Run) -> None:
     Path("r.run").write_text("q1 Q0 b 1 2 t\nq1 Q0 a 2 1 t\n")
     assert call("qrels", "subset", "a.qrels", "r.run", "--depth", "1", "-o", "p.qrels")[0] == 0
     assert read("p.qrels") == [("q1", "b", 0)]
@@ -217,7 +204,7 @@ def test_a_pool(call: Call) -> None:
     ],
 )
 def test_mistakes_are_told_and_nothing_is_written(
-    call: Call, arguments: tuple[str, ...], message: str
+    call: Run, arguments: tuple[str, ...], message: str
 ) -> None:
     code, out, err = call("qrels", *arguments)
     assert (code, out) == (1, "")
@@ -229,7 +216,7 @@ def test_mistakes_are_told_and_nothing_is_written(
 # --- merge ---
 
 
-def test_merge_lists_the_conflicts(call: Call) -> None:
+def test_merge_lists_the_conflicts(call: Run) -> None:
     code, out, err = call("qrels", "merge", "a.qrels", "b.qrels", "--rule", "max", "-o", "m.qrels")
     assert code == 0
     assert read("m.qrels") == [
@@ -249,7 +236,7 @@ def test_merge_lists_the_conflicts(call: Call) -> None:
 
 
 @pytest.fixture
-def collection(call: Call) -> Path:
+def collection(call: Run) -> Path:
     """Three papers cite oak and elm together, one of them ash and another the news of 2019."""
     Path("in").mkdir()
     Path("in/refs.bib").write_text(BIB)
@@ -263,7 +250,7 @@ def collection(call: Call) -> Path:
     return Path("c")
 
 
-def expanded(call: Call, collection: Path, *options: str) -> tuple[dict[str, set[str]], str]:
+def expanded(call: Run, collection: Path, *options: str) -> tuple[dict[str, set[str]], str]:
     qrels = str(collection / "qrels" / "paragraphs.qrels")
     code, _, err = call(
         "qrels", "expand", qrels, "--cocited", str(collection), "-o", "co.qrels", *options
@@ -275,7 +262,7 @@ def expanded(call: Call, collection: Path, *options: str) -> tuple[dict[str, set
     return found, err
 
 
-def test_expanding_from_a_collection(call: Call, collection: Path) -> None:
+def test_expanding_from_a_collection(call: Run, collection: Path) -> None:
     """Each paragraph cites oak. Elm stands thrice beside it; ash and the news once."""
     before = (collection / "qrels" / "paragraphs.qrels").read_text()
     found, err = expanded(call, collection)
@@ -287,7 +274,7 @@ def test_expanding_from_a_collection(call: Call, collection: Path) -> None:
     assert json.loads(Path("co.qrels.json").read_text())["at_least"] == 2
 
 
-def test_the_own_paper_and_later_documents_are_left_out(call: Call, collection: Path) -> None:
+def test_the_own_paper_and_later_documents_are_left_out(call: Run, collection: Path) -> None:
     """Without its own list a query has elm twice; ash only where its paper does not cite it.
 
     The news came four years after all papers: no query may have it.
@@ -317,14 +304,14 @@ PAIRS = pl.DataFrame({"doc_id": ["a"], "other_id": ["x"], "count": [2]})
         (PAIRS, ""),
     ],
 )
-def test_expanding_from_a_table(call: Call, table: pl.DataFrame, message: str) -> None:
+def test_expanding_from_a_table(call: Run, table: pl.DataFrame, message: str) -> None:
     table.write_parquet("pairs.parquet")
     code, _, err = call("qrels", "expand", "a.qrels", "--cocited", "pairs.parquet", "-o", "x")
     assert message in err
     assert code == (1 if message else 0)
 
 
-def test_expanding_from_a_file(call: Call) -> None:
+def test_expanding_from_a_file(call: Run) -> None:
     Path("pairs").write_text("a x 2\ny a 1\na b 5\nc x 1\n")
     code, _, err = call(
         "qrels", "expand", "a.qrels", "--cocited", "pairs", "--grade", "3", "-o", "co.qrels"
@@ -337,7 +324,7 @@ def test_expanding_from_a_file(call: Call) -> None:
     )[0] == 1  # fmt: skip
 
 
-def test_sets_of_one_name_are_told_apart(call: Call) -> None:
+def test_sets_of_one_name_are_told_apart(call: Run) -> None:
     Path("old").mkdir()
     Path("old/a.qrels").write_text(B)
     here = Path.cwd().name
@@ -354,7 +341,7 @@ def test_sets_of_one_name_are_told_apart(call: Call) -> None:
 # --- fuse ---
 
 
-def test_fuse(call: Call) -> None:
+def test_fuse(call: Run) -> None:
     Path("one.run").write_text("q1 Q0 a 1 3 t\nq1 Q0 b 2 1 t\nq2 Q0 x 1 1 t\n")
     Path("two.run").write_text("q1 Q0 b 1 9 t\n")
     code, out, err = call("fuse", "one.run", "two.run", "-k", "1", "-o", "f.run", "--tag", "both")
@@ -380,7 +367,7 @@ def test_fuse(call: Call) -> None:
         (("-o", "one.run"), "would be lost"),
     ],
 )
-def test_fusing_what_makes_no_sense(call: Call, options: tuple[str, ...], message: str) -> None:
+def test_fusing_what_makes_no_sense(call: Run, options: tuple[str, ...], message: str) -> None:
     for name in ("one.run", "two.run"):
         Path(name).write_text("q1 Q0 a 1 3 t\n")
     code, _, err = call("fuse", "one.run", "two.run", "-o", "f.run", *options)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.commands import Run
 
 from citebed.cli.app import main
 from citebed.collection import Rules, import_sources, open_collection
@@ -18,24 +18,16 @@ from citebed.errors import CitebedError, CollectionError, UnknownName
 
 BIB = "@article{a, title={On Reading Well}, author={Ash, Ann}, year={2001}}\n"
 MORE = "@misc{b, title={On Writing Well}}\n@misc{c, author = {Nobody"
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(command: Run) -> Run:
     """Run the command line beside a collection ``c`` of ``a.bib``; gives code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
     Path("a.bib").write_text(BIB)
     Path("note.txt").write_text("nothing to import\n")
     import_sources("c", ["a.bib"])
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return command
 
 
 # --- nothing to import ------------------------------------------------------------------------

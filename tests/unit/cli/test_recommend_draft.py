@@ -6,15 +6,15 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import html as lxml_html
+from tests.commands import Run, indexed
+from tests.shared import Once
 
 import citebed
-from citebed.cli.app import main
 from citebed.retrieval.recommending.silence import _OF_FEW_DOCUMENTS
 
 pybtex_database = pytest.importorskip("pybtex.database")
@@ -64,32 +64,19 @@ REFS = """% my references, as they are
 @article{Roe16, author = {Rob Roe}, title = {The {Songs} of Birds in the City}, year = 2016}
 """
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(command: Run, once: Once, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the command line in the folder of the draft."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/library.bib").write_text(LIBRARY)
-    (tmp_path / "in/export.bib").write_text(EXPORT)
-    (tmp_path / "in/zotero.json").write_text(json.dumps(ZOTERO))
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "paper.tex").write_text(PAPER)
-    (tmp_path / "parts/sea.tex").write_text(SEA)
-    (tmp_path / "refs.bib").write_text(REFS)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
-
-    assert call("import", "c", "in", "-q")[0] == 0
-    assert call("index", "c", "-q")[0] == 0
-    return call
+    library = {
+        "in/library.bib": LIBRARY,
+        "in/export.bib": EXPORT,
+        "in/zotero.json": json.dumps(ZOTERO),
+    }
+    draft = {"paper.tex": PAPER, "parts/sea.tex": SEA, "refs.bib": REFS}
+    indexed(once, "draft", {**library, **draft})
+    return command
 
 
 def answers(run: Run, *words: str) -> list[dict[str, Any]]:

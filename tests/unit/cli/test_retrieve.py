@@ -9,14 +9,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.commands import Run, indexed
+from tests.shared import Once
 from tests.unit.retrieval.dense.models import write_small
 
-from citebed.cli.app import main
 from citebed.collection.formats.bibtex import document_in
 from citebed.retrieval.recommending.silence import _OF_FEW_DOCUMENTS
 
@@ -33,28 +33,12 @@ XML = """<doc><id>p</id><title>A Paper</title><year>2015</year><contexts>
 <references><reference id="1">10.5072/OAK</reference><reference id="2">10.5072/elm</reference>
 </references></doc>"""
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(command: Run, once: Once) -> Run:
     """Run the command line in a folder that holds an indexed collection ``c``."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/refs.bib").write_text(BIB)
-    (tmp_path / "in/p.xml").write_text(XML)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        assert "a bug of ours" not in err
-        return code, out, err
-
-    assert call("import", "c", "in", "-q")[0] == 0
-    assert call("index", "c", "-q")[0] == 0
-    return call
+    indexed(once, "two-trees", {"in/refs.bib": BIB, "in/p.xml": XML})
+    return command
 
 
 def rows(out: str) -> list[dict]:

@@ -6,15 +6,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import html
+from tests.commands import Run
 
 import citebed
-from citebed.cli.app import main
 
 START, DAY = 1_317_945_600, 86_400  # 2011-10-07T00:00:00Z
 
@@ -31,7 +30,6 @@ RUNS = {
     "blind": ("west", {"e": "c", "f": "g"}),
 }
 DAYS = {doc: day for _, doc, day, _ in JUDGED}
-Call = Callable[..., tuple[int, str, str]]
 
 
 def stream_id(doc: str) -> str:
@@ -39,11 +37,8 @@ def stream_id(doc: str) -> str:
 
 
 @pytest.fixture
-def call(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Call:
+def call(command: Run) -> Run:
     """Run the command line in a folder with judgements and runs in KBA's forms, and in TREC's."""
-    monkeypatch.chdir(tmp_path)
     votes = [(q, d, grade) for q, d, _, grades in JUDGED for grade in grades]
     Path("kba.txt").write_text("".join(f"{q} {stream_id(d)} 1000 {g} 1\n" for q, d, g in votes))
     merged = [(q, stream_id(d), max(min(grades), 0)) for q, d, _, grades in JUDGED]
@@ -55,11 +50,7 @@ def call(
         Path(f"{name}.txt").write_text(head + kba)
         Path(f"{name}.run").write_text("".join(f"{q} Q0 {d} 1 {s} {name}\n" for q, d, s in lines))
 
-    def run(*words: str) -> tuple[int, str, str]:
-        code = main(list(words))
-        return code, *capsys.readouterr()
-
-    return run
+    return command
 
 
 def values(out: str, key: str = "measure") -> dict[str, float]:
@@ -75,7 +66,7 @@ BINARY = (1 + LOG3 / (1 + LOG3)) / 2
 GRADED = ((1 + 2 * LOG3 + 0.5) / (2 + LOG3 + 0.5) + LOG3 / (2 + LOG3)) / 2
 
 
-def test_relevance_is_binary_unless_told(call: Call) -> None:
+def test_relevance_is_binary_unless_told(call: Run) -> None:
     for words, expected in (([], BINARY), (["--binary"], BINARY), (["--graded"], GRADED)):
         code, out, err = call(*BATCH, "-m", "nDCG@R", "-m", "AP", *words)
         assert (code, values(out)["nDCG@R"]) == (0, pytest.approx(expected, abs=1e-12))
@@ -87,7 +78,7 @@ def test_relevance_is_binary_unless_told(call: Call) -> None:
         assert f"note: relevance is {said}" in err
 
 
-def test_trec_judgements_are_read_alike(call: Call) -> None:
+def test_trec_judgements_are_read_alike(call: Run) -> None:
     _, kba, _ = call(*BATCH, "-m", "nDCG@R")
     _, trec, _ = call(
         "timeline", "merged.qrels", "other.run", "--slice", "all", "--json", "-m", "nDCG@R"
@@ -99,7 +90,7 @@ def test_trec_judgements_are_read_alike(call: Call) -> None:
     assert found.table["value"].to_list() == pytest.approx([GRADED])
 
 
-def test_measures_that_ask_for_gains_get_them(call: Call) -> None:
+def test_measures_that_ask_for_gains_get_them(call: Run) -> None:
     wanted = ["-m", "nDCG@R", "-m", "nDCG(dcg='exp-log2')@R", "-m", "ERR"]
     _, out, err = call(*BATCH, *wanted)
     assert "count alike, but for nDCG(dcg='exp-log2')@R, ERR (--graded" in err
@@ -110,14 +101,14 @@ def test_measures_that_ask_for_gains_get_them(call: Call) -> None:
         assert usual[name] == graded[name] != binary[name]
 
 
-def test_a_higher_grade_may_be_asked_for(call: Call) -> None:
+def test_a_higher_grade_may_be_asked_for(call: Run) -> None:
     _, out, err = call(*BATCH, "-m", "AP", "--rel", "2", "-q")
     # Central to all who judged: a for e, h for f; second and third.
     assert values(out, "query_id") == pytest.approx({"e": 1 / 2, "f": 1 / 3, "all": 5 / 12})
     assert "relevance is" not in err
 
 
-def test_assessors_are_counted_by_what_they_disagree_on(call: Call) -> None:
+def test_assessors_are_counted_by_what_they_disagree_on(call: Run) -> None:
     _, _, err = call(*BATCH)
     assert (
         "2 of 7 judged pairs with several assessors, who disagree on relevance in 1 and on the "
@@ -128,7 +119,7 @@ def test_assessors_are_counted_by_what_they_disagree_on(call: Call) -> None:
 # --- teams ----------------------------------------------------------------------------------
 
 
-def test_table_1_of_the_paper(call: Call) -> None:
+def test_table_1_of_the_paper(call: Run) -> None:
     """The best run of each team by AP as one batch, best first, without teams at zero."""
     runs = [f"{name}.txt" for name in RUNS]
     code, out, _ = call("timeline", "kba.txt", *runs, "--teams", "--no-intervals")
@@ -149,7 +140,7 @@ def test_table_1_of_the_paper(call: Call) -> None:
         assert [float(text) for text in line[3:]] == [round(value, 4) for value in scores]
 
 
-def test_tables_2_and_3_have_the_same_runs_in_the_same_order(call: Call) -> None:
+def test_tables_2_and_3_have_the_same_runs_in_the_same_order(call: Run) -> None:
     """Chosen as one batch, whatever slices and weights say then."""
     runs = [f"{name}.txt" for name in ("other", "low", "high", "blind")]
     for weight in ("uniform", "burst"):
@@ -159,7 +150,7 @@ def test_tables_2_and_3_have_the_same_runs_in_the_same_order(call: Call) -> None
         assert (code, rows) == (0, [("north", "high"), ("south", "other")])
 
 
-def test_teams_of_runs_that_do_not_say_theirs(call: Call) -> None:
+def test_teams_of_runs_that_do_not_say_theirs(call: Run) -> None:
     Path("teams").write_text("high ours\nlow theirs\n")
     code, out, _ = call("timeline", "merged.qrels", "high.run", "low.run", "--teams-file", "teams")
     assert code == 0
@@ -169,13 +160,13 @@ def test_teams_of_runs_that_do_not_say_theirs(call: Call) -> None:
     assert found.table["run"].unique().to_list() == ["high"]
 
 
-def test_no_team_is_left(call: Call) -> None:
+def test_no_team_is_left(call: Run) -> None:
     code, out, err = call("timeline", "kba.txt", "blind.txt", "--teams")
     assert (code, out) == (1, "")
     assert "the best run of every team scores 0 AP" in err
 
 
-def test_teams_are_shown_wherever_runs_are(call: Call) -> None:
+def test_teams_are_shown_wherever_runs_are(call: Run) -> None:
     _, out, _ = call("timeline", "kba.txt", "high.txt", "high.run", "--slice", "1d", "--no-trend")
     assert out.splitlines()[0].split()[:3] == ["team", "run", "queries"]
     Path("head.txt").write_text('#{"team_id": "east", "system_id": "none"}\n')
@@ -188,7 +179,7 @@ def test_teams_are_shown_wherever_runs_are(call: Call) -> None:
 # --- entities -------------------------------------------------------------------------------
 
 
-def test_official_scores_entity_by_entity(call: Call) -> None:
+def test_official_scores_entity_by_entity(call: Run) -> None:
     words = ["timeline", "official", "kba.txt", "other.txt", "-q"]
     _, out, _ = call(*words, "--all-cutoffs", "--cutoff-step", "700", "--csv")
     rows = [row for row in csv.DictReader(io.StringIO(out)) if row["query_id"]]
@@ -212,7 +203,7 @@ def test_official_scores_entity_by_entity(call: Call) -> None:
     assert found["central", "f", "700"][:3] == [0, 2, 1]
 
 
-def test_entities_stand_at_the_cutoff_that_is_best_for_their_mean(call: Call) -> None:
+def test_entities_stand_at_the_cutoff_that_is_best_for_their_mean(call: Run) -> None:
     _, out, _ = call("timeline", "official", "kba.txt", "other.txt", "high.txt", "-q", "--json")
     rows = json.loads(out)
     means = [row for row in rows if row.get("average") == "macro" and row["entities"] == "all"]
@@ -228,7 +219,7 @@ def test_entities_stand_at_the_cutoff_that_is_best_for_their_mean(call: Call) ->
     assert re.search(r"^team +run +positives +entity +cutoff +P +R +F1 +SU$", out, re.MULTILINE)
 
 
-def test_what_is_the_same_for_all_entities_is_printed_once(call: Call) -> None:
+def test_what_is_the_same_for_all_entities_is_printed_once(call: Run) -> None:
     """And where it is not, twice; programs get all rows in any case."""
     words = ["timeline", "official", "kba.txt", "other.txt", "--cutoff-step", "100"]
     _, out, _ = call(*words)
@@ -240,7 +231,7 @@ def test_what_is_the_same_for_all_entities_is_printed_once(call: Call) -> None:
     assert len(re.findall("central  +with positives", out)) == 2 * 3
 
 
-def test_official_scores_of_a_page_name_teams(call: Call) -> None:
+def test_official_scores_of_a_page_name_teams(call: Run) -> None:
     """Of runs too that --teams leaves out of the slices."""
     runs = ["high.txt", "low.txt", "other.txt"]
     words = ["--official", "--cutoff-step", "500", "--teams", "--report", "out.html"]
@@ -256,7 +247,7 @@ def test_official_scores_of_a_page_name_teams(call: Call) -> None:
 
 
 @pytest.mark.parametrize("verb", [[], ["official"]], ids=["slices", "official"])
-def test_whether_ids_are_written_alike_is_asked_once(call: Call, verb: list[str]) -> None:
+def test_whether_ids_are_written_alike_is_asked_once(call: Run, verb: list[str]) -> None:
     for name in ("one", "two"):
         Path(f"{name}.run").write_text(f"e Q0 {START}-other 1 5 tag\n")
     _, out, _ = call("timeline", *verb, "kba.txt", "one.run", "two.run")
@@ -267,7 +258,7 @@ def test_whether_ids_are_written_alike_is_asked_once(call: Call, verb: list[str]
 # --- evaluate and compare -------------------------------------------------------------------
 
 
-def test_evaluate_and_compare_read_kba(call: Call) -> None:
+def test_evaluate_and_compare_read_kba(call: Run) -> None:
     """Confidence as score, several assessors by the track's rule: as from TREC's files."""
     names = ("high", "low", "other")
     for verb in ("evaluate", "compare"):
@@ -296,7 +287,7 @@ def test_evaluate_and_compare_read_kba(call: Call) -> None:
         (["kba.txt", "nothing.txt"], "the run 'nothing' is empty"),
     ],
 )
-def test_kba_files_that_evaluate_cannot_take(call: Call, words: list[str], told: str) -> None:
+def test_kba_files_that_evaluate_cannot_take(call: Run, words: list[str], told: str) -> None:
     line = f"t s {stream_id('a')} e 5 1 1\n"
     Path("twice.txt").write_text(line + line)
     Path("bad.txt").write_text(line + line.replace(" 5 ", " 0 "))

@@ -9,12 +9,13 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.commands import Run
 
 from citebed.cli.app import main
 
@@ -27,17 +28,14 @@ QRELS = [("q", "a", 0, 1), ("q", "b", 0, 1), ("q", "c", 0, 0), ("q", "d", 8, 1),
 RUN = [("q", "a", 0, 900), ("q", "c", 0, 800), ("q", "b", 0, 700), ("q", "x", 8, 600),
        ("q", "d", 8, 500), ("q", "y", 15, 950), ("r", "e", 9, 100)]  # fmt: skip
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 def stream_id(doc: str, day: int) -> str:
     return f"{START + day * DAY + 3600}-{doc}"
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(command: Run) -> Run:
     """Run the command line in a folder with judgements and runs, in TREC's form and KBA's."""
-    monkeypatch.chdir(tmp_path)
     lines = [(q, stream_id(d, day), s) for q, d, day, s in RUN]
     Path("t.qrels").write_text("".join(f"{q} 0 {stream_id(d, y)} {g}\n" for q, d, y, g in QRELS))
     Path("me.run").write_text("".join(f"{q} Q0 {d} 1 {s} tag\n" for q, d, s in lines))
@@ -47,14 +45,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
         "".join(f"{q} {stream_id(d, y)} 1000 {2 * g or -1} 1\n" for q, d, y, g in QRELS)
     )
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(["timeline", *arguments])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        assert "a bug of ours" not in err
-        return code, out, err
-
-    return call
+    return partial(command, "timeline")
 
 
 def test_slicings_stand_side_by_side(run: Run) -> None:
