@@ -14,8 +14,6 @@ from citebed.lazy import names_on_first_use
 if TYPE_CHECKING:
     from citebed.evaluation.statistics.corrections import (
         CORRECTIONS as CORRECTIONS,
-        TUKEY as TUKEY,
-        Correction as Correction,
         Pair as Pair,
         adjust as adjust,
         tukey as tukey,
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
     )
     from citebed.evaluation.statistics.paired import (
         TESTS as TESTS,
-        PairedTest as PairedTest,
         TestResult as TestResult,
         paired_test as paired_test,
     )

@@ -1,10 +1,9 @@
-"""Paired tests: a declaration each, and a function from units to a result."""
+"""Paired tests: a function each from units to a result, which says what it assumes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
 
@@ -66,18 +65,6 @@ class Outcome(NamedTuple):
     note: str = ""
 
 
-@dataclass(frozen=True)
-class PairedTest:
-    """One test: its name, statistic and assumptions, what it does with clusters, its source."""
-
-    name: str
-    statistic: str
-    assumes: str
-    clustered: str
-    citation: str
-    run: Callable[[Sample], Outcome]
-
-
 def without_spread(sample: Sample, variance: float) -> Outcome | None:
     """The outcome where a standard error cannot be had: one unit, or no spread at all."""
     if sample.units.n_units < 2:
@@ -104,6 +91,15 @@ def signed_sums(sample: Sample, scores: Floats) -> Floats:
 
 
 def _student(sample: Sample) -> Outcome:
+    """The mean difference divided by its standard error.
+
+    Differences are independent, with a mean that is near to normal. With clusters the variance of
+    the mean is G/(G-1) · Σ (S_g - n_g·m)² / N², over G clusters of n_g queries with sum S_g, and
+    there are G-1 degrees of freedom; clusters, not queries, are independent.
+
+    Student (1908), The Probable Error of a Mean; with clusters Liang & Zeger (1986) and Cameron &
+    Miller (2015), A Practitioner's Guide to Cluster-Robust Inference.
+    """
     units = sample.units
     variance = float(variance_of_means(units)[0]) if units.n_units > 1 else 0.0
     if (outcome := without_spread(sample, variance)) is not None:
@@ -115,50 +111,36 @@ def _student(sample: Sample) -> Outcome:
     return Outcome(statistic, p_value, f"{units.n_units - 1} degrees of freedom")
 
 
-STUDENT = PairedTest(
-    name="t",
-    statistic="the mean difference divided by its standard error",
-    assumes="differences that are independent, with a mean that is near to normal",
-    clustered=(
-        "the variance of the mean is G/(G-1) · Σ (S_g - n_g·m)² / N², over G clusters of n_g "
-        "queries with sum S_g, and there are G-1 degrees of freedom; clusters, not queries, are "
-        "independent"
-    ),
-    citation=(
-        "Student (1908), The Probable Error of a Mean; with clusters Liang & Zeger (1986) and "
-        "Cameron & Miller (2015), A Practitioner's Guide to Cluster-Robust Inference"
-    ),
-    run=_student,
-)
-
-
 # --- permutation -------------------------------------------------------------------------------
 
 
 def _permutation(sample: Sample) -> Outcome:
+    """The mean difference: which system gave which score is a matter of chance, query by query.
+
+    The signs of a cluster's queries are flipped together.
+
+    Fisher (1935), The Design of Experiments; Smucker, Allan & Carterette (2007), A Comparison of
+    Statistical Significance Tests for Information Retrieval Evaluation; with clusters Canay,
+    Romano & Shaikh (2017), Randomization Tests under an Approximate Symmetry Assumption.
+    """
     flips = flip_signs(sample.units.sums[:, 0], sample.samples, sample.seed)
     return Outcome(float(sample.units.means[0]), *flips)
-
-
-PERMUTATION = PairedTest(
-    name="permutation",
-    statistic="the mean difference",
-    assumes="which of the two systems gave which score is a matter of chance, query by query",
-    clustered="the signs of a cluster's queries are flipped together",
-    citation=(
-        "Fisher (1935), The Design of Experiments; Smucker, Allan & Carterette (2007), A "
-        "Comparison of Statistical Significance Tests for Information Retrieval Evaluation; with "
-        "clusters Canay, Romano & Shaikh (2017), Randomization Tests under an Approximate "
-        "Symmetry Assumption"
-    ),
-    run=_permutation,
-)
 
 
 # --- Wilcoxon ----------------------------------------------------------------------------------
 
 
 def _wilcoxon(sample: Sample) -> Outcome:
+    """The smaller of the rank sums of positive and of negative differences.
+
+    Differences are independent, and symmetric about zero; zeros are left out, ties share their
+    mean rank. Exact up to 50 queries, or 13 where there are zeros or ties, else the normal
+    approximation with tie correction. With clusters differences are ranked over all queries,
+    signed ranks summed over each cluster, and the signs of whole clusters flipped.
+
+    Wilcoxon (1945), Individual Comparisons by Ranking Methods; with clusters Rosner, Glynn & Lee
+    (2006), The Wilcoxon Signed Rank Test for Paired Comparisons of Clustered Data.
+    """
     d = sample.differences
     ranks = np.zeros(len(d))
     ranks[d != 0] = average_ranks(np.abs(d[d != 0]))
@@ -195,30 +177,18 @@ def _normal_p(plus: float, ties: Floats) -> float:
     return 2 * float(ndtr(-abs(plus - n * (n + 1) / 4) / sqrt(variance)))
 
 
-WILCOXON = PairedTest(
-    name="wilcoxon",
-    statistic="the smaller of the rank sums of positive and of negative differences",
-    assumes=(
-        "independent differences, symmetric about zero; zeros are left out, ties share their mean "
-        "rank; exact up to 50 queries, or 13 where there are zeros or ties, else the normal "
-        "approximation with tie correction"
-    ),
-    clustered=(
-        "differences are ranked over all queries, signed ranks summed over each cluster, and the "
-        "signs of whole clusters flipped"
-    ),
-    citation=(
-        "Wilcoxon (1945), Individual Comparisons by Ranking Methods; with clusters Rosner, Glynn "
-        "& Lee (2006), The Wilcoxon Signed Rank Test for Paired Comparisons of Clustered Data"
-    ),
-    run=_wilcoxon,
-)
-
-
 # --- signs -------------------------------------------------------------------------------------
 
 
 def _sign(sample: Sample) -> Outcome:
+    """The number of wins, queries with a difference above zero; how large it is does not matter.
+
+    Queries are independent; zeros are left out. With clusters wins less losses of each, and the
+    signs of whole clusters flipped as in the permutation test.
+
+    Arbuthnott (1710); Conover (1999), Practical Nonparametric Statistics, 3.4; with clusters
+    Canay, Romano & Shaikh (2017), Randomization Tests under an Approximate Symmetry Assumption.
+    """
     wins = int(np.sum(sample.differences > 0))
     losses = int(np.sum(sample.differences < 0))
     if sample.clustered:
@@ -231,27 +201,20 @@ def _sign(sample: Sample) -> Outcome:
     return Outcome(wins, p_value, "exact binomial")
 
 
-SIGN = PairedTest(
-    name="sign",
-    statistic="the number of wins, queries with a difference above zero",
-    assumes="independent queries; how large a difference is does not matter; zeros are left out",
-    clustered=(
-        "wins less losses of each cluster, and the signs of whole clusters flipped as in the "
-        "permutation test"
-    ),
-    citation=(
-        "Arbuthnott (1710); Conover (1999), Practical Nonparametric Statistics, 3.4; with clusters "
-        "Canay, Romano & Shaikh (2017), Randomization Tests under an Approximate Symmetry "
-        "Assumption"
-    ),
-    run=_sign,
-)
-
-
 # --- bootstrap ---------------------------------------------------------------------------------
 
 
 def _bootstrap(sample: Sample) -> Outcome:
+    """The mean difference divided by its standard error, among resamples.
+
+    Independent differences stand for those of all queries; they are shifted to a mean of zero and
+    resampled, each resample with its own standard error (studentised); one without spread counts
+    as extreme. Whole clusters are resampled, with the standard error of the clustered t-test.
+
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, algorithm 16.2; Sakai (2006),
+    Evaluating Evaluation Metrics Based on the Bootstrap; with clusters Cameron, Gelbach & Miller
+    (2008), Bootstrap-Based Improvements for Inference with Clustered Errors.
+    """
     check_samples(sample.samples)
     units = sample.units
     variance = float(variance_of_means(units)[0]) if units.n_units > 1 else 0.0
@@ -264,29 +227,15 @@ def _bootstrap(sample: Sample) -> Outcome:
     return Outcome(statistic, (1 + extreme) / (1 + sample.samples), f"{sample.samples} resamples")
 
 
-BOOTSTRAP = PairedTest(
-    name="bootstrap",
-    statistic="the mean difference divided by its standard error",
-    assumes=(
-        "independent differences that stand for those of all queries; they are shifted to a mean "
-        "of zero and resampled, each resample with its own standard error (studentised); one "
-        "without spread counts as extreme"
-    ),
-    clustered="whole clusters are resampled, with the standard error of the clustered t-test",
-    citation=(
-        "Efron & Tibshirani (1993), An Introduction to the Bootstrap, algorithm 16.2; Sakai "
-        "(2006), Evaluating Evaluation Metrics Based on the Bootstrap; with clusters Cameron, "
-        "Gelbach & Miller (2008), Bootstrap-Based Improvements for Inference with Clustered Errors"
-    ),
-    run=_bootstrap,
-)
-
-
 # --- all of them -----------------------------------------------------------------------------
 
 
-TESTS: dict[str, PairedTest] = {
-    test.name: test for test in (STUDENT, PERMUTATION, WILCOXON, SIGN, BOOTSTRAP)
+TESTS: dict[str, Callable[[Sample], Outcome]] = {
+    "t": _student,
+    "permutation": _permutation,
+    "wilcoxon": _wilcoxon,
+    "sign": _sign,
+    "bootstrap": _bootstrap,
 }
 """All paired tests by name, in the order in which they are explained."""
 
@@ -316,6 +265,6 @@ def paired_test(
     if not len(d):
         outcome = Outcome(math.nan, math.nan, "no queries")
     else:
-        outcome = test.run(sample) if d.any() else Outcome(0.0, 1.0, "all differences are zero")
+        outcome = test(sample) if d.any() else Outcome(0.0, 1.0, "all differences are zero")
     statistic, p_value, note = outcome
     return TestResult(name, statistic, p_value, len(d), sample.units.n_units, note)

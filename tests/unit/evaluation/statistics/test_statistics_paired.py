@@ -196,9 +196,3 @@ def test_bad_input_is_explained() -> None:
         paired_test("t", [[1.0, 2.0]])
     with pytest.raises(CitebedError, match="samples=0"):
         paired_test("permutation", [1.0, 2.0], samples=0)
-
-
-@pytest.mark.parametrize("test", TESTS.values(), ids=lambda test: test.name)
-def test_every_test_says_what_it_is(test: object) -> None:
-    for field in ("statistic", "assumes", "clustered", "citation"):
-        assert getattr(test, field)
