@@ -1,80 +1,71 @@
-"""The table of all formats, and which of them a file has."""
+"""The table of all formats, and which of them a file has.
+
+A format's file is loaded when it is asked for: recognising stops at the first that knows a file.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import UserDict
 from collections.abc import Iterable
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
-from citebed.collection.formats.acl_xml import ACL_XML
-from citebed.collection.formats.annotation import ANNOTATION_XML, DOIS
-from citebed.collection.formats.arxiv import ARXIV_ATOM, ARXIV_JSON
 from citebed.collection.formats.base import Format
-from citebed.collection.formats.bibtex import BIBTEX
-from citebed.collection.formats.csl import CSL_JSON, CSL_YAML
-from citebed.collection.formats.csv_tables import CSV
-from citebed.collection.formats.dblp_xml import DBLP_XML
-from citebed.collection.formats.endnote import ENDNOTE_XML, ENW
-from citebed.collection.formats.jats import JATS
-from citebed.collection.formats.jsonl import JSONL, LOCAL_CITATION_JSON
-from citebed.collection.formats.openalex import OPENALEX
-from citebed.collection.formats.pubmed import NBIB, PUBMED_XML
-from citebed.collection.formats.ris import RIS
-from citebed.collection.formats.semantic_scholar import S2ORC, SEMANTIC_SCHOLAR
-from citebed.collection.formats.smart import SMART_DOCUMENTS, SMART_QUERIES
-from citebed.collection.formats.tei import TEI
-from citebed.collection.formats.texts import (
-    BEIR_CORPUS,
-    BEIR_QRELS,
-    BEIR_QUERIES,
-    TSV_DOCUMENTS,
-    TSV_QUERIES,
-)
-from citebed.collection.formats.trec import TREC_DOCUMENTS, TREC_QRELS, TREC_TOPICS, sniff_pairs
-from citebed.collection.formats.web_of_science import WEB_OF_SCIENCE
-from citebed.collection.formats.zotero import ZOTERO_JSON, ZOTERO_RDF
 from citebed.errors import UnknownName
 
-FORMATS = {
-    format.name: format
-    for format in (
-        BIBTEX,
-        ACL_XML,
-        ANNOTATION_XML,
-        TEI,
-        JATS,
-        PUBMED_XML,
-        ENDNOTE_XML,
-        DBLP_XML,
-        ARXIV_ATOM,
-        ZOTERO_RDF,
-        TREC_TOPICS,
-        TREC_DOCUMENTS,
-        SMART_DOCUMENTS,
-        SMART_QUERIES,
-        RIS,
-        NBIB,
-        WEB_OF_SCIENCE,
-        ENW,
-        CSL_YAML,
-        DOIS,
-        BEIR_QRELS,
-        TREC_QRELS,
-        OPENALEX,
-        S2ORC,
-        ARXIV_JSON,
-        ZOTERO_JSON,
-        SEMANTIC_SCHOLAR,
-        CSL_JSON,
-        LOCAL_CITATION_JSON,
-        BEIR_CORPUS,
-        BEIR_QUERIES,
-        JSONL,
-        CSV,
-        TSV_QUERIES,
-        TSV_DOCUMENTS,
-    )
-}
+
+class _Formats(UserDict[str, Any]):
+    """Formats by name; of one that was not asked for yet, the file that has it (in capitals)."""
+
+    def __getitem__(self, name: str) -> Format:
+        home = self.data[name]
+        if isinstance(home, str):
+            module = import_module(f"citebed.collection.formats.{home}")
+            self.data[name] = getattr(module, name.upper().replace("-", "_"))
+        format: Format = self.data[name]
+        return format
+
+
+FORMATS = _Formats(
+    {
+        "bibtex": "bibtex",
+        "acl-xml": "acl_xml",
+        "annotation-xml": "annotation",
+        "tei": "tei",
+        "jats": "jats",
+        "pubmed-xml": "pubmed",
+        "endnote-xml": "endnote",
+        "dblp-xml": "dblp_xml",
+        "arxiv-atom": "arxiv",
+        "zotero-rdf": "zotero",
+        "trec-topics": "trec",
+        "trec-documents": "trec",
+        "smart": "smart",
+        "smart-queries": "smart",
+        "ris": "ris",
+        "nbib": "pubmed",
+        "web-of-science": "web_of_science",
+        "enw": "endnote",
+        "csl-yaml": "csl",
+        "dois": "annotation",
+        "beir-qrels": "texts",
+        "trec-qrels": "trec",
+        "openalex": "openalex",
+        "s2orc": "semantic_scholar",
+        "arxiv-json": "arxiv",
+        "zotero-json": "zotero",
+        "semantic-scholar": "semantic_scholar",
+        "csl-json": "csl",
+        "local-citation-json": "jsonl",
+        "beir-corpus": "texts",
+        "beir-queries": "texts",
+        "jsonl": "jsonl",
+        "csv": "csv_tables",
+        "tsv-queries": "texts",
+        "tsv-documents": "texts",
+    }
+)
 """By name, in the order in which they are asked whether a file is theirs."""
 
 
@@ -90,9 +81,9 @@ _OF_DOCUMENTS = re.compile(r"corpus|collection|doc|\.all\b|passages", re.IGNOREC
 _OF_QUERIES = re.compile(r"quer|topic|\.qry\b|\.que\b|questions", re.IGNORECASE)
 _OF_JUDGEMENTS = re.compile(r"\.rel\b|qrel", re.IGNORECASE)
 _PAIRS = (
-    (BEIR_CORPUS, BEIR_QUERIES),
-    (SMART_DOCUMENTS, SMART_QUERIES),
-    (TSV_DOCUMENTS, TSV_QUERIES),
+    ("beir-corpus", "beir-queries"),
+    ("smart", "smart-queries"),
+    ("tsv-documents", "tsv-queries"),
 )
 """Formats of documents and of queries that can hold the very same text."""
 
@@ -125,20 +116,23 @@ class Recogniser:
         """What a file is taken for; ``None`` where it is in no format that is known."""
         if self._forced is not None:
             return Taken(self._forced)
-        found = recognise(head)
-        if found is None and _OF_JUDGEMENTS.search(_split(name)[1]) and sniff_pairs(head):
-            found = TREC_QRELS
+        likely = recognise(head)
+        if likely is None and _OF_JUDGEMENTS.search(_split(name)[1]):
+            from citebed.collection.formats.trec import TREC_QRELS, sniff_pairs
+
+            likely = TREC_QRELS if sniff_pairs(head) else None
         self._note(name)
         for pair in _PAIRS:
-            if found in pair and found is not None and found.leaves_doubt(head):
-                return self._decided(pair, found, name)
-        return Taken(found) if found else None
+            if likely is not None and likely.name in pair and likely.leaves_doubt(head):
+                return self._decided(pair, likely, name)
+        return Taken(likely) if likely else None
 
     def _note(self, name: str) -> None:
         folder, own = _split(name)
         self._beside.setdefault(folder, set()).add(own)
 
-    def _decided(self, pair: tuple[Format, Format], likely: Format, name: str) -> Taken:
+    def _decided(self, names: tuple[str, str], likely: Format, name: str) -> Taken:
+        pair = [FORMATS[each] for each in names]
         folder, own = _split(name)
         if (named := _named(own)) is not None:
             return Taken(pair[named])

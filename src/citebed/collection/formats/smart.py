@@ -284,7 +284,7 @@ def _single_name(name: str) -> str:
     return bare if whole else name_from_display(bare)
 
 
-SMART_DOCUMENTS = Format(
+SMART = Format(
     *("smart", "SMART documents (Cranfield, CACM)", sniff_documents, parse_documents, cut),
     leaves_doubt=leaves_doubt,
 )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.collection.formats.base import Chunk, Format
-from citebed.collection.formats.smart import SMART_DOCUMENTS, SMART_QUERIES
+from citebed.collection.formats.smart import SMART, SMART_QUERIES
 from citebed.records import Document, Link, Problem, Query, Record
 
 DOCUMENTS = """\
@@ -72,13 +72,13 @@ def read(format: Format, text: str | bytes, line: int = 1) -> list[Record]:
 
 
 def document(*lines: str) -> Document:
-    [item] = read(SMART_DOCUMENTS, "\n".join((".I 5", *lines, "")))
+    [item] = read(SMART, "\n".join((".I 5", *lines, "")))
     assert isinstance(item, Document)
     return item
 
 
 def test_every_field_of_a_document() -> None:
-    assert read(SMART_DOCUMENTS, DOCUMENTS, line=50) == [
+    assert read(SMART, DOCUMENTS, line=50) == [
         Document(
             doc_id="1",
             type="article",
@@ -110,7 +110,7 @@ def test_queries() -> None:
 
 @pytest.mark.parametrize("end", ["\r\n", "\r", " \n"])
 def test_line_ends(end: str) -> None:
-    assert read(SMART_DOCUMENTS, DOCUMENTS.replace("\n", end)) == read(SMART_DOCUMENTS, DOCUMENTS)
+    assert read(SMART, DOCUMENTS.replace("\n", end)) == read(SMART, DOCUMENTS)
 
 
 def test_a_query_without_text_is_skipped() -> None:
@@ -118,7 +118,7 @@ def test_a_query_without_text_is_skipped() -> None:
 
 
 def test_a_broken_number_is_mended() -> None:
-    items = read(SMART_DOCUMENTS, ".I 28\n56\n.T\nTitle\n.X\n2856\t5\t2856\n3\t5\t2856\n")
+    items = read(SMART, ".I 28\n56\n.T\nTitle\n.X\n2856\t5\t2856\n3\t5\t2856\n")
     assert items == [
         Problem(1, "the number 2856 was broken over two lines", "mended"),
         Document("2856", type="article", title="Title", links=(Link("3", "linked"),)),
@@ -127,7 +127,7 @@ def test_a_broken_number_is_mended() -> None:
 
 def test_a_stray_marker_stays_in_the_text() -> None:
     text = ".I 4\n.T\nTitle\n.A\nMuster, A.\n.W\nOne\n.A\ntwo\n.T\nthree .\n"
-    assert read(SMART_DOCUMENTS, text) == [
+    assert read(SMART, text) == [
         Problem(1, "record 4: second .A, .T taken as part of the text", "mended"),
         Document(
             "4", type="article", title="Title", authors=("Muster, A.",), abstract="One two three ."
@@ -238,36 +238,36 @@ def test_text_before_the_first_record_is_reported() -> None:
 
 
 def test_sniff() -> None:
-    assert SMART_DOCUMENTS.sniff(DOCUMENTS)
-    assert not SMART_DOCUMENTS.sniff(QUERIES)
+    assert SMART.sniff(DOCUMENTS)
+    assert not SMART.sniff(QUERIES)
     assert SMART_QUERIES.sniff(QUERIES)
     assert not SMART_QUERIES.sniff(DOCUMENTS)
-    assert SMART_DOCUMENTS.sniff(DOCUMENTS.replace("\n", "\r\n"))
+    assert SMART.sniff(DOCUMENTS.replace("\n", "\r\n"))
     for text in ("", ".I 1\n", "I 1\n.T\n", ".I one\n.T\nx\n", "\x00\x01", "words\n.I 1\n.T\nx\n"):
-        assert not SMART_DOCUMENTS.sniff(text)
+        assert not SMART.sniff(text)
         assert not SMART_QUERIES.sniff(text)
 
 
 def test_cut_is_before_the_last_record() -> None:
-    assert SMART_DOCUMENTS.cut is not None
-    assert SMART_DOCUMENTS.cut(DOCUMENTS.encode()) == DOCUMENTS.index(".I 2")
-    assert SMART_DOCUMENTS.cut(b".I 1\n.T\nx\n") == 0
-    assert SMART_DOCUMENTS.cut(b"") == 0
+    assert SMART.cut is not None
+    assert SMART.cut(DOCUMENTS.encode()) == DOCUMENTS.index(".I 2")
+    assert SMART.cut(b".I 1\n.T\nx\n") == 0
+    assert SMART.cut(b"") == 0
 
 
 @given(st.integers(0, 3), st.data())
 def test_pieces_read_like_the_whole(times: int, data: st.DataObject) -> None:
     whole = (DOCUMENTS * times).encode()
     end = data.draw(st.integers(0, len(whole)))
-    assert SMART_DOCUMENTS.cut is not None
-    place = SMART_DOCUMENTS.cut(whole[:end])
-    rest = read(SMART_DOCUMENTS, whole[place:], 1 + whole.count(b"\n", 0, place))
-    assert read(SMART_DOCUMENTS, whole[:place]) + rest == read(SMART_DOCUMENTS, whole)
+    assert SMART.cut is not None
+    place = SMART.cut(whole[:end])
+    rest = read(SMART, whole[place:], 1 + whole.count(b"\n", 0, place))
+    assert read(SMART, whole[:place]) + rest == read(SMART, whole)
 
 
 @given(st.binary())
 def test_any_bytes_are_survived(data: bytes) -> None:
-    for format in (SMART_DOCUMENTS, SMART_QUERIES):
+    for format in (SMART, SMART_QUERIES):
         read(format, data)
         format.sniff(data.decode("latin-1"))
 
@@ -282,7 +282,7 @@ LINE = st.one_of(
 
 @given(st.lists(LINE).map("\n".join))
 def test_any_lines_give_clean_records(text: str) -> None:
-    for item in read(SMART_DOCUMENTS, text.encode(errors="replace")):
+    for item in read(SMART, text.encode(errors="replace")):
         assert isinstance(item, Document | Problem)
         if isinstance(item, Document):
             assert item.doc_id.isdecimal()
@@ -303,7 +303,7 @@ def load(format: Format, path: Path) -> tuple[list[Record], list[Problem]]:
 
 
 def test_cranfield_documents(shared_data: Path) -> None:
-    found, problems = load(SMART_DOCUMENTS, shared_data / "cranfield" / "cran.all.1400")
+    found, problems = load(SMART, shared_data / "cranfield" / "cran.all.1400")
     documents = [item for item in found if isinstance(item, Document)]
     assert [item.doc_id for item in documents] == [str(n) for n in range(1, 1401)]
     assert [(item.line, item.kind) for item in problems] == [(7305, "mended")]
@@ -332,7 +332,7 @@ def test_cranfield_queries(shared_data: Path) -> None:
 
 
 def test_cacm_documents(shared_data: Path) -> None:
-    found, problems = load(SMART_DOCUMENTS, shared_data / "cacm" / "cacm.all")
+    found, problems = load(SMART, shared_data / "cacm" / "cacm.all")
     documents = [item for item in found if isinstance(item, Document)]
     assert [item.doc_id for item in documents] == [str(n) for n in range(1, 3205)]
     assert [(item.line, item.kind) for item in problems] == [(92798, "mended")]
@@ -351,7 +351,7 @@ def test_cacm_documents(shared_data: Path) -> None:
 
 
 def test_cacm_links_are_mutual(shared_data: Path) -> None:
-    found, _ = load(SMART_DOCUMENTS, shared_data / "cacm" / "cacm.all")
+    found, _ = load(SMART, shared_data / "cacm" / "cacm.all")
     documents = [item for item in found if isinstance(item, Document)]
     ties = {(doc.doc_id, *link) for doc in documents for link in doc.links}
     assert {(target, source, kind, weight) for source, target, kind, weight in ties} == ties
@@ -376,7 +376,7 @@ def test_queries_with_titles_are_read() -> None:
 
 def test_counts_of_co_citations_are_no_codes() -> None:
     lines = ["1\t92\t1", "262\t1\t1", "429\t1\t1", "1131\t5\t1", "1278\t1\t1"]
-    [document] = read(SMART_DOCUMENTS, "\n".join((".I 1", ".T", "T", ".X", *lines)))
+    [document] = read(SMART, "\n".join((".I 1", ".T", "T", ".X", *lines)))
     assert isinstance(document, Document)
     assert document.links == (
         Link("262", "cocited"),
@@ -387,5 +387,5 @@ def test_counts_of_co_citations_are_no_codes() -> None:
 
 
 def test_numbers_with_letters_start_records_too() -> None:
-    records = read(SMART_DOCUMENTS, ".I A-1\n.T\nOne\n.I b2\n.T\nTwo\n.I think so\n")
+    records = read(SMART, ".I A-1\n.T\nOne\n.I b2\n.T\nTwo\n.I think so\n")
     assert [getattr(record, "doc_id", "") for record in records] == ["A-1", "b2"]
