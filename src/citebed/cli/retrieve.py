@@ -326,7 +326,7 @@ def recommend(
     if append is not None:
         _tell_added(append, added or ())
     if (append is not None or shown == "bibtex") and (strange := found.strange_commands):
-        from citebed.collection.formats.bibtex_safety import told_of_strange
+        from citebed.collection.formats.bibtex_entry import told_of_strange
 
         _note([told_of_strange(strange)])
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         rules_for as rules_for,
     )
     from citebed.collection.progress import Progress as Progress
-    from citebed.collection.storing.import_report import ImportReport as ImportReport
+    from citebed.collection.building.import_report import ImportReport as ImportReport
     from citebed.collection.storing.store import finish_change as finish_change
 
 __getattr__, __dir__ = names_on_first_use(__name__)

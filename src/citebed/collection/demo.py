@@ -6,11 +6,11 @@ import json
 from importlib import resources
 from pathlib import Path
 
+from citebed.collection.building.import_report import ImportReport
 from citebed.collection.collection import Collection
 from citebed.collection.importing import ImportOptions, import_sources
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing import store
-from citebed.collection.storing.import_report import ImportReport
 from citebed.errors import CollectionError
 from citebed.files.writing import several_files
 from citebed.runs.times import parse_time

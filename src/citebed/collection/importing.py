@@ -25,20 +25,23 @@ from citebed.collection.building import assembling, citing
 from citebed.collection.building.checking import LatexLeft, check_yield
 from citebed.collection.building.citing import with_ids
 from citebed.collection.building.combining import BEFORE
-from citebed.collection.building.fates import Fates
 from citebed.collection.building.given_sets import given_sets, judgement_problems
+from citebed.collection.building.import_report import (
+    ImportReport,
+    counted,
+    fates,
+    outcomes,
+    together,
+)
 from citebed.collection.building.records import Parts
-from citebed.collection.collection import open_collection
 from citebed.collection.names import document_names
 from citebed.collection.progress import SILENT, Progress
-from citebed.collection.reading.known_sources import KnownSources
 from citebed.collection.reading.parsing import RECORDS
-from citebed.collection.reading.reader import Reader, all_or_nothing
+from citebed.collection.reading.reader import KnownSources, Reader, all_or_nothing
 from citebed.collection.reading.sources import NotAFile, SourceFile, SourceNames, find_files
 from citebed.collection.reading.workers import run_all
 from citebed.collection.rules import Rules, load_profile
 from citebed.collection.storing import store, table_files
-from citebed.collection.storing.import_report import ImportReport, counted
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, FormatError
@@ -89,8 +92,11 @@ def rules_for(folder: str | Path, profile: str | None = None, **changes: Any) ->
         return None
     if profile is not None:
         return load_profile(profile).changed(**changes)
-    exists = (Path(folder) / store.MANIFEST).is_file()
-    return (open_collection(folder).rules if exists else Rules()).changed(**changes)
+    folder, rules = Path(folder), Rules()
+    if (folder / store.MANIFEST).is_file():
+        store.recover(folder)
+        rules = store.read_manifest(folder).rules
+    return rules.changed(**changes)
 
 
 def import_sources(
@@ -178,14 +184,13 @@ class _Import:
         dropped = replaced | pruned | {item.name for item in found if isinstance(item, NotAFile)}
         self.told = fresh["problems"].height if "problems" in fresh else 0
         state = self._with_earlier(fresh, dropped)
-        report, prepared = self._assemble(state, dropped, given, files)
+        report = self._assemble(state, dropped, given, files)
         if self.options.strict:
             self._check_strictly(fresh)
         if not forgotten:
-            check_yield(report, prepared.frames, {file.name for file in files})
+            check_yield(report, self.frames, {file.name for file in files})
         self.progress.step("writing", 0)
-        remove = self._write(prepared)
-        store.commit(self.folder, remove)
+        store.commit(self.folder, self._write())
         (self.folder / "runs").mkdir(exist_ok=True)
         if prune:
             elsewhere = self.earlier.elsewhere(given)
@@ -253,13 +258,10 @@ class _Import:
         before = self.slices("documents", BEFORE)
         return assembling.decide(parts, self.rules, fresh, before)
 
-    def _crew(self, target: str, jobs: Iterable[object]) -> Iterable[Any]:
-        """Work on documents in as many processes as files are read in."""
-        return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
-
     def _assemble(
         self, state: Frames, dropped: set[str], given: list[str], files: list[SourceFile]
-    ) -> tuple[ImportReport, _Prepared]:
+    ) -> ImportReport:
+        """Make everything that is to be written; gives what there is to say of it."""
         self.progress.step("merging", 0)
         decided = self._records(dropped)
         self._write_records(decided)
@@ -269,61 +271,76 @@ class _Import:
         read = citing.Citing(**{name: state[name] for name in citing.Citing._fields})
         every = pl.concat([ours.with_columns(kept=True), others.with_columns(kept=False)])
         cited = citing.resolve(read, every, self.rules)
-        sets = citing.query_sets(cited, ours, self.rules)
-        more, found = given_sets(state["topics"], state["judgements"], self.rules)
-        self.reader.problems += [*found, *decided.problems]
+        made = citing.query_sets(cited, ours, self.rules)
+        came, doubts = given_sets(state["topics"], state["judgements"], self.rules)
+        self.query_sets = {**made, **came}
+        self.reader.problems += [*doubts, *decided.problems]
         rows = self.known.filter(~pl.col("source").is_in(list(dropped)))
         read_now = pl.DataFrame(self.reader.sources, schema=dict(tables.SOURCES))
         sources = pl.concat([rows, read_now]).sort("source")
         problems = pl.concat([state["problems"], _problem_frame(self.reader.problems)])
-        fates = Fates.of(decided)
-        prepared = _Prepared(
-            is_any_aside=fates.documents < fates.records,
-            frames={
-                "papers": cited.papers,
-                "references": cited.references,
-                "contexts": cited.contexts,
-                "links": with_ids(state["links"], ours, names),
-                "sections": with_ids(state["sections"], ours, names),
-                **{f"{IMPORT}/{name}": state[name] for name in ("lists", "topics", "judgements")},
-                f"{IMPORT}/problems": problems,
-                f"{IMPORT}/sources": sources,
-            },
-            query_sets={**sets, **more},
-            manifest=Manifest(
-                name=printable(self.options.name or self.manifest.name),
-                rules=self.rules,
-                sources=self._manifest_sources(sources, given),
-                query_sets=(*sets, *more),
-                version=__version__,
-            ),
+        self.frames = {
+            "papers": cited.papers,
+            "references": cited.references,
+            "contexts": cited.contexts,
+            "links": with_ids(state["links"], ours, names),
+            "sections": with_ids(state["sections"], ours, names),
+            **{f"{IMPORT}/{name}": state[name] for name in ("lists", "topics", "judgements")},
+            f"{IMPORT}/problems": problems,
+            f"{IMPORT}/sources": sources,
+        }
+        self.new_manifest = Manifest(
+            name=printable(self.options.name or self.manifest.name),
+            rules=self.rules,
+            sources=self._manifest_sources(sources, given),
+            query_sets=tuple(self.query_sets),
+            version=__version__,
         )
-        report = ImportReport(
+        return self._report(decided, state, cited, files)
+
+    def _report(
+        self,
+        decided: assembling.Decided,
+        state: Frames,
+        cited: citing.Citing,
+        files: list[SourceFile],
+    ) -> ImportReport:
+        table, read, by_file = decided.table, self.reader.sources, fates(decided)
+        documents = table["owner"].drop_nulls().n_unique()
+        sources, problems = (self.frames[f"{IMPORT}/{name}"] for name in ("sources", "problems"))
+        lost = problems.filter(kind="skipped").height + self.reader.told - self.told
+        formats = pl.Series([row["format"] for row in read], dtype=pl.String)
+        others = sum(state[name].height for name in ("topics", "judgements"))
+        return ImportReport(
             folder=self.folder,
             files=len(files),
-            unchanged=len(files) - len(self.reader.sources),
-            records=fates.records,
-            documents=fates.documents,
-            merged=fates.merged,
-            set_aside=fates.set_aside,
+            unchanged=len(files) - len(read),
+            records=table.height,
+            documents=documents,
+            merged=table["reason"].null_count() - documents,
+            set_aside=counted(table["reason"].drop_nulls().cast(pl.String)),
             papers=cited.papers.height,
             resolved=counted(cited.references["resolved_by"].drop_nulls()),
             outside=citing.paragraphs_outside(cited.contexts, self.rules),
-            queries={name: made.queries.height for name, made in prepared.query_sets.items()},
+            queries={name: each.queries.height for name, each in self.query_sets.items()},
             problems=problems,
-            outcomes=fates.outcomes(self.reader.sources, self.reader.copies),
-            formats=counted(read_now["format"].str.split(", ").explode()),
+            outcomes=outcomes(by_file, read, self.reader.copies),
+            formats=counted(formats.str.split(", ").explode()),
             new_problems=self._new_problems(problems),
-            doubtful=fates.doubtful,
+            doubtful=table.filter("doubtful")["owner"].n_unique(),
             latex_left=self.latex_left.texts,
-            together=fates.together(self.reader.sources),
-            account=fates.account(prepared.frames, lost=self.reader.told - self.told),
+            together=together(by_file, read),
+            met=int(sources["records"].sum()) + lost,
+            others=others + cited.papers.height + state["lists"]["source"].n_unique(),
         )
-        return report, prepared
 
     def _write_records(self, decided: assembling.Decided) -> None:
         """The two tables that are made of records, which may be larger than memory."""
-        made = assembling.documents(decided, self.parts / "documents", self._crew)
+
+        def crew(target: str, jobs: Iterable[object]) -> Iterable[Any]:
+            return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
+
+        made = assembling.documents(decided, self.parts / "documents", crew)
         made = self.latex_left.counted(made)
         for name, pieces in (("documents", made), (_ASIDE, assembling.set_aside(decided))):
             path = self.ready / f"{name}.parquet"
@@ -369,7 +386,7 @@ class _Import:
 
     # --- writing ---
 
-    def _write(self, prepared: _Prepared) -> list[str]:
+    def _write(self) -> list[str]:
         """Write everything that is to be put in place; gives the files that must go."""
         remove = []
         with at_hand(self.ready / f"{_ASIDE}.parquet") as path:
@@ -377,32 +394,22 @@ class _Import:
         if nothing_aside:
             (self.ready / f"{_ASIDE}.parquet").unlink()
             remove.append(f"{_ASIDE}.parquet")
-        for name, table in prepared.frames.items():
+        for name, table in self.frames.items():
             schema = tables.TABLES[name]
             if table.is_empty() and name not in _ALWAYS:
                 remove.append(f"{name}.parquet")
             else:
                 table_files.write_table(self.ready / f"{name}.parquet", table, schema)
-        for name, made in prepared.query_sets.items():
+        for name, made in self.query_sets.items():
             if made.queries.height:
                 table_files.write_jsonl(self.ready / "queries" / f"{name}.jsonl", made.queries)
             if made.qrels.height:
                 table_files.write_qrels(self.ready / "qrels" / f"{name}.qrels", made.qrels)
         for name in self.manifest.query_sets:
-            if name not in prepared.query_sets:
+            if name not in self.query_sets:
                 remove += [f"queries/{name}.jsonl", f"qrels/{name}.qrels"]
-        (self.ready / store.MANIFEST).write_text(prepared.manifest.to_toml(), encoding="utf-8")
+        (self.ready / store.MANIFEST).write_text(self.new_manifest.to_toml(), encoding="utf-8")
         return remove
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """Everything an import is about to write."""
-
-    frames: Frames
-    query_sets: dict[str, citing.QuerySet]
-    manifest: Manifest
-    is_any_aside: bool
 
 
 def _problem_frame(problems: list[tuple[str, Problem]]) -> pl.DataFrame:

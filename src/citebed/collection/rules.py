@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from importlib import resources
@@ -25,7 +25,7 @@ from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.places import names_file
 from citebed.files.reading import read_text
 from citebed.text.identifiers import normalise_doi
-from citebed.text.languages import language_code, language_of
+from citebed.text.languages import is_language, language_code, language_names, language_of
 from citebed.wording import printable
 
 FRONT_MATTER = ("keep", "sessions", "drop")
@@ -165,6 +165,35 @@ def read_exclusions(path: str | Path) -> tuple[str, ...]:
     lines = read_text(Path(path)).splitlines()
     items = (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)
     return tuple(dict.fromkeys(item for item in items if item))
+
+
+ENTRY_TYPES = frozenset(
+    (
+        "article", "book", "bookinbook", "booklet", "collection", "dataset", "inbook",
+        "incollection", "inproceedings", "inreference", "manual", "mastersthesis", "misc", "mvbook",
+        "mvcollection", "mvproceedings", "online", "patent", "periodical", "phdthesis",
+        "proceedings", "reference", "report", "software", "suppbook", "techreport", "thesis",
+        "unpublished",
+    )
+)  # fmt: skip
+"""The entry types of BibTeX and BibLaTeX, as they are stored."""
+
+
+def check_types(rules: Rules, types: Collection[str]) -> None:
+    """A type that neither BibTeX nor any record has is a slip of the pen."""
+    known = ENTRY_TYPES | set(types)
+    for name in rules.types:
+        if name not in known:
+            raise UnknownName("entry type", name, known)
+
+
+def check_languages(rules: Rules, stated: Collection[str]) -> None:
+    """Likewise a language of which nobody has heard, and that no record states."""
+    codes = {language_code(name) for name in stated}
+    for name in rules.languages:
+        if not is_language(name) and language_code(name) not in codes:
+            more = "Any code of two letters (ISO 639-1) is known too."
+            raise UnknownName("language", name, {*language_names(), *codes}, more)
 
 
 def reasons(records: pl.DataFrame, rules: Rules) -> pl.Series:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
-from citebed.collection.cite_keys import MADE_OF, cite_keys
+from citebed.collection.names import MADE_OF, cite_keys
 from citebed.records import (
     CitingPaper,
     Document,

@@ -11,7 +11,7 @@ from tests.samples import SAMPLES
 
 from citebed.collection import ImportOptions, Rules, import_sources, open_collection
 from citebed.collection.building import assembling
-from citebed.collection.storing.import_report import Account, ImportReport
+from citebed.collection.building.import_report import Account, ImportReport
 
 
 def entry(key: str, title: str, **fields: str) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from citebed.collection import import_sources, open_collection
-from citebed.collection.cite_keys import cite_keys
+from citebed.collection.names import cite_keys
 
 SCHEMA: dict[str, Any] = {
     "keys": pl.List(pl.String),

@@ -10,6 +10,7 @@ import pytest
 from tests.reference.merging import plain
 
 from citebed.collection import Collection, import_sources, open_collection
+from citebed.collection.building.import_report import ImportReport
 from citebed.collection.building.merging import (
     MOST_TITLES,
     Place,
@@ -20,7 +21,6 @@ from citebed.collection.building.merging import (
     titles_agree,
 )
 from citebed.collection.lint import lint
-from citebed.collection.storing.import_report import ImportReport
 
 DOI = "10.5072/shared"
 

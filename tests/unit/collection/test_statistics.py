@@ -18,9 +18,9 @@ from citebed.collection.statistics import (
     CollectionStatistics,
     Means,
     Spread,
+    rows,
     statistics,
 )
-from citebed.collection.statistics_rows import rows
 
 BIB = """
 @inproceedings{a, title = {Alpha of all things}, author = {Ash, Ann}, year = {2010},

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from citebed.collection.building.checking import check_languages, check_types
 from citebed.collection.building.combining import (
     Bucket,
     combine_bucket,
@@ -27,7 +25,7 @@ from citebed.collection.building.combining import (
 )
 from citebed.collection.building.merging import identities
 from citebed.collection.building.records import Parts, keys_of, read_part, write_part
-from citebed.collection.rules import Rules, reasons
+from citebed.collection.rules import Rules, check_languages, check_types, reasons
 from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE
 from citebed.records import Problem
 from citebed.text.identifiers import FreeIds
@@ -58,24 +56,10 @@ class Decided:
     sources: list[str]
     problems: list[tuple[str, Problem]] = field(default_factory=list)
 
-    @cached_property
-    def owners(self) -> pl.DataFrame:
-        """The rows that are a document, or the first of one."""
-        return self.table.filter(pl.col("owner") == pl.col("row"))
-
-    @cached_property
-    def doubtful(self) -> int:
-        """How many documents have a DOI that others have too."""
-        return self.table.filter("doubtful")["owner"].n_unique()
-
     def spans(self) -> Iterator[tuple[int, pl.DataFrame]]:
         """Slices of the table, numbered."""
         for number, start in enumerate(range(0, self.table.height, SPAN)):
             yield number, self.table[start : start + SPAN]
-
-    def take(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The records at some rows of the table."""
-        return self.parts.take(rows)
 
 
 _READ_FIRST = (
@@ -215,7 +199,7 @@ def documents(decided: Decided, folder: Path, crew: Crew) -> Iterator[pl.DataFra
     names = decided.table.select("doc_id", "cite_key")
     for number, span in decided.spans():
         single = span.filter(pl.col("size") == 1)
-        parts = [_singles(decided.take(single), single)]
+        parts = [_singles(decided.parts.take(single), single)]
         parts += [_several(read, names) for read in map(read_part, made.get(number, ()))]
         yield pl.concat(parts).sort("row").select(list(DOCUMENTS))
 
@@ -253,7 +237,7 @@ def set_aside(decided: Decided) -> Iterator[pl.DataFrame]:
     for _, span in decided.spans():
         rows = span.filter(pl.col("reason").is_not_null() | (pl.col("size") > 1))
         yield (
-            decided.take(rows)
+            decided.parts.take(rows)
             .with_columns(
                 reason=pl.lit(rows["reason"].cast(pl.String).fill_null(MERGED)),
                 kept_as=pl.lit(ids.gather(rows["owner"])),
@@ -272,7 +256,7 @@ def _combined(decided: Decided, folder: Path, crew: Crew) -> dict[int, list[Path
     buckets = [Bucket(number, [], folder, SPAN) for number in range(count)]
     for number, span in decided.spans():
         rows = span.filter(pl.col("size") > 1)
-        records = decided.take(rows).hstack(rows.select("row", "identity", "doubtful"))
+        records = decided.parts.take(rows).hstack(rows.select("row", "identity", "doubtful"))
         for part in records.with_columns(bucket=pl.col("identity") % count).partition_by("bucket"):
             bucket = buckets[int(part["bucket"][0])]
             path = folder / f"bucket-{bucket.number}-{number}.arrow"

@@ -14,42 +14,12 @@ from typing import Any
 
 import polars as pl
 
+from citebed.collection.building.import_report import ImportReport
 from citebed.collection.formats.biblatex import ONLY_STRINGS
-from citebed.collection.rules import Rules
-from citebed.collection.storing.import_report import ImportReport
 from citebed.collection.tables import IMPORT, Frames
-from citebed.errors import CitebedError, UnknownName
-from citebed.text.languages import is_language, language_code, language_names
+from citebed.errors import CitebedError
 from citebed.text.latex import KNOWN_COMMANDS
 from citebed.wording import count
-
-ENTRY_TYPES = frozenset(
-    (
-        "article", "book", "bookinbook", "booklet", "collection", "dataset", "inbook",
-        "incollection", "inproceedings", "inreference", "manual", "mastersthesis", "misc", "mvbook",
-        "mvcollection", "mvproceedings", "online", "patent", "periodical", "phdthesis",
-        "proceedings", "reference", "report", "software", "suppbook", "techreport", "thesis",
-        "unpublished",
-    )
-)  # fmt: skip
-"""The entry types of BibTeX and BibLaTeX, as they are stored."""
-
-
-def check_types(rules: Rules, types: Collection[str]) -> None:
-    """A type that neither BibTeX nor any record has is a slip of the pen."""
-    known = ENTRY_TYPES | set(types)
-    for name in rules.types:
-        if name not in known:
-            raise UnknownName("entry type", name, known)
-
-
-def check_languages(rules: Rules, stated: Collection[str]) -> None:
-    """Likewise a language of which nobody has heard, and that no record states."""
-    codes = {language_code(name) for name in stated}
-    for name in rules.languages:
-        if not is_language(name) and language_code(name) not in codes:
-            more = "Any code of two letters (ISO 639-1) is known too."
-            raise UnknownName("language", name, {*language_names(), *codes}, more)
 
 
 def check_yield(report: ImportReport, frames: Frames, named: Collection[str]) -> None:

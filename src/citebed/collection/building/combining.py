@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from citebed.collection.building.records import Keys, Parts, read_part, write_part
-from citebed.collection.cite_keys import MADE_OF, author_year_keys, cite_keys_of
 from citebed.collection.formats.bibtex import (
     document_in,
     fields_of,
@@ -25,6 +24,7 @@ from citebed.collection.formats.bibtex import (
     write_entry,
     write_names,
 )
+from citebed.collection.names import MADE_OF, author_year_keys, cite_keys_of
 from citebed.collection.tables import DOCUMENTS, RECORD, document_of_row, empty
 from citebed.files.limits import Allowance
 from citebed.records import Problem

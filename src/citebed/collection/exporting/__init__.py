@@ -9,12 +9,9 @@ from pathlib import Path
 
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import Exporter, ExportReport, Output, left_out
-from citebed.collection.exporting.bibtex import BIBTEX
-from citebed.collection.exporting.csl_json import CSL_JSON
-from citebed.collection.exporting.ir_datasets import IR_DATASETS
-from citebed.collection.exporting.ris import RIS
+from citebed.collection.exporting.bibliographies import BIBTEX, CSL_JSON, RIS
 from citebed.collection.exporting.tables import CSV, JSONL, PARQUET
-from citebed.collection.exporting.test_collections import BEIR, TREC
+from citebed.collection.exporting.test_collections import BEIR, IR_DATASETS, TREC
 from citebed.collection.storing.store import MANIFEST
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.writing import sweep, whole_files, whole_folder

@@ -1,26 +1,35 @@
-"""BEIR datasets: a corpus, queries and judgements, as ``GenericDataLoader`` reads them.
+"""Test collections as BEIR, TREC and ``ir_datasets`` have them.
 
+BEIR datasets are a corpus, queries and judgements, as ``GenericDataLoader`` reads them.
 BEIR has one query file to a dataset. A collection with several query sets becomes several
 datasets, a folder each; they share one corpus file on disk where the file system allows.
+
+A folder that ``ir_datasets`` can load has a small Python file that registers it:
+``import citebed_acm_cr`` (the file in the folder) makes the collection known, and then
+``ir_datasets.load("citebed/acm-cr/paragraphs")`` is a dataset like any other.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output
+from citebed.collection.exporting.base import BIBLIOGRAPHIC, DERIVED_SETS, Exporter, Output
+from citebed.collection.exporting.ir_datasets_plugin import DOCS, METADATA, QRELS, QUERIES
 from citebed.collection.formats.trec import write_documents, write_topics
 from citebed.records import Document
 from citebed.runs.tables import Qrels
 from citebed.runs.writing import write_qrels
 
-_METADATA = [name for name in BIBLIOGRAPHIC if name not in ("title", "abstract")]
-_QUERY_METADATA = ("title", "paper_id", "section", "exclude", "before")
+_DETAILS = [name for name in BIBLIOGRAPHIC if name not in ("title", "abstract")]
+_QUERY_DETAILS = ("title", "paper_id", "section", "exclude", "before")
 
 
 def write_beir(collection: Collection, output: Output) -> None:
@@ -28,7 +37,7 @@ def write_beir(collection: Collection, output: Output) -> None:
     several = not (output.chosen and len(output.query_sets) == 1)
     text = pl.col("abstract").fill_null("")
     corpus = collection.scan_documents().select(
-        "title", _id="doc_id", text=text, metadata=pl.struct(_METADATA)
+        "title", _id="doc_id", text=text, metadata=pl.struct(_DETAILS)
     )
     documents = corpus.select("_id", "title", "text", "metadata").collect()
     first: Path | None = None
@@ -51,7 +60,7 @@ def _link(source: Path, path: Path) -> None:
 
 
 def _write_set(collection: Collection, name: str, prefix: str, output: Output) -> None:
-    metadata = pl.struct(_QUERY_METADATA).alias("metadata")
+    metadata = pl.struct(_QUERY_DETAILS).alias("metadata")
     queries = collection.queries(name).select(pl.col("query_id").alias("_id"), "text", metadata)
     output.write_jsonl(f"{prefix}queries.jsonl", queries)
     qrels = collection.qrels(name).table
@@ -94,4 +103,59 @@ TREC = Exporter(
     write_trec,
     lacks=("fields", "full text", "links", "papers", "query details"),
     called="TREC's files",
+)
+
+
+# --- ir_datasets ------------------------------------------------------------------------------
+
+
+_MODULE = '''"""Tells ir_datasets of the collection {name}: ir_datasets.load("{example}")."""
+
+from pathlib import Path
+
+from citebed.collection.exporting.ir_datasets_plugin import register
+
+DATASETS = register(Path(__file__).parent)
+'''
+
+
+def write_ir_datasets(collection: Collection, output: Output) -> None:
+    """``docs.jsonl``, a folder with queries and qrels for each set, and the registering file."""
+    documents = collection.scan_documents().select("doc_id", *BIBLIOGRAPHIC).collect()
+    output.write_jsonl(DOCS, documents)
+    sets = {}
+    for name in output.query_sets:
+        queries, qrels = collection.queries(name), collection.qrels(name).table
+        output.write_jsonl(f"{name}/{QUERIES}", queries)
+        write_qrels(output.file(f"{name}/{QRELS}", qrels.height), Qrels(qrels))
+        sets[name] = _metadata(name, queries, qrels)
+    short = re.sub(r"[^A-Za-z0-9_.-]+", "-", collection.name).strip("-.") or "collection"
+    about = {"name": short, "docs": {"count": documents.height}, "query_sets": sets}
+    text = json.dumps(about, ensure_ascii=False, indent=1)
+    output.file(METADATA, 1 + len(sets)).write_text(f"{text}\n", "utf-8")
+    # The name of a set may be anything, and this becomes a program.
+    plain = [name for name in output.query_sets if re.fullmatch(r"[\w.-]+", name)]
+    example = "/".join(["citebed", short, *plain[:1]])
+    module = f"citebed_{re.sub(r'[^A-Za-z0-9_]', '_', short)}.py"
+    output.file(module, 1).write_text(_MODULE.format(name=short, example=example), "utf-8")
+
+
+def _metadata(name: str, queries: pl.DataFrame, qrels: pl.DataFrame) -> dict[str, Any]:
+    """Counts as ir_datasets keeps them, and what each grade of relevance means."""
+    counts = sorted(qrels["relevance"].value_counts().iter_rows())
+    grades = {str(grade): number for grade, number in counts}
+    cited = name in DERIVED_SETS
+    return {
+        "queries": {"count": queries.height},
+        "qrels": {"count": qrels.height, "fields": {"relevance": {"counts_by_value": grades}}},
+        "definitions": {grade: "cited" if cited else f"relevance {grade}" for grade in grades},
+    }
+
+
+IR_DATASETS = Exporter(
+    "ir_datasets",
+    "a folder for ir_datasets",
+    write_ir_datasets,
+    lacks=("full text", "links", "aliases", "bibtex", "papers", "provenance"),
+    called="an ir_datasets folder",
 )

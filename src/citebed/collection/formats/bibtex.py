@@ -16,9 +16,14 @@ from citebed.collection.formats.biblatex import (
     not_there,
     with_xdata,
 )
-from citebed.collection.formats.bibtex_entry import ASTRONOMY, NOT_RECORDS, TOO_MUCH, RawEntry
+from citebed.collection.formats.bibtex_entry import (
+    ASTRONOMY,
+    NOT_RECORDS,
+    TOO_MUCH,
+    RawEntry,
+    harmless_entry,
+)
 from citebed.collection.formats.bibtex_names import names_of, split_outside_braces
-from citebed.collection.formats.bibtex_safety import harmless_entry
 from citebed.collection.formats.bibtex_scan import head_of, scan
 from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, no_doi, page_range
 from citebed.patterns import compiled

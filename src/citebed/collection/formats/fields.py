@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from citebed.collection.cite_keys import UNTYPABLE
+from citebed.collection.names import UNTYPABLE
 from citebed.records import Document, Link, Problem, Record
 from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi, normalise_doi
 from citebed.text.names import family_name

@@ -15,7 +15,7 @@ import polars as pl
 from citebed.collection.building.records import plain_title
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex import lone_entry, with_fields, write_entry
-from citebed.collection.formats.bibtex_safety import harmless_entry
+from citebed.collection.formats.bibtex_entry import harmless_entry
 from citebed.collection.formats.bibtex_scan import scan
 from citebed.drafts.bibliography.bibfiles import bib_entries, parts_of
 from citebed.drafts.bibliography.matching import Bibliography, Work, plain_titles

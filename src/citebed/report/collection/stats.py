@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.collection.statistics import CollectionStatistics, statistics
-from citebed.collection.statistics_rows import rows
+from citebed.collection.statistics import CollectionStatistics, rows, statistics
 from citebed.frames import Shown
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import DESCRIPTION, FOLDER, DamagedIndex

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.collection.cite_keys import typable
+from citebed.collection.names import typable
 from citebed.drafts.bibliography.matching import Bibliography, Work
 from citebed.drafts.records import Draft
 

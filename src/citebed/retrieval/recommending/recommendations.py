@@ -169,7 +169,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
     def strange_commands(self) -> tuple[str, ...]:
         """The LaTeX commands in the records that bibliographies do not use: BibTeX is written with
         these as text."""
-        from citebed.collection.formats.bibtex_safety import strange_commands
+        from citebed.collection.formats.bibtex_entry import strange_commands
 
         entries = (document.bibtex or "" for _, document in self._once())
         return tuple(dict.fromkeys(name for each in entries for name in strange_commands(each)))
@@ -178,7 +178,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
     def left_out_keys(self) -> tuple[str, ...]:
         """The documents that are ``left_out``, by what one types in a ``\\cite``: first of all the
         keys of the author's own entries."""
-        from citebed.collection.cite_keys import typable
+        from citebed.collection.names import typable
         from citebed.collection.tables import document_of_row
         from citebed.drafts.bibliography.bibliography import bibliography_for, work_of
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from citebed.collection import import_sources, open_collection
 from citebed.collection.exporting import export
 from citebed.collection.formats.bibtex import document_in, entry_of, lone_entry, write_entry
-from citebed.collection.formats.bibtex_safety import harmless_entry, strange_commands
+from citebed.collection.formats.bibtex_entry import harmless_entry, strange_commands
 from citebed.drafts.bibliography.bibliography import append_new, entry_to_cite
 from citebed.records import Document
 

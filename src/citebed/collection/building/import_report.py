@@ -1,13 +1,15 @@
-"""What an import did, for people and for programs."""
+"""What an import did, for people and for programs: what became of its records and files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
+from citebed.collection.building.assembling import Decided
 from citebed.wording import count, printable
 
 _MOST_FILES = 3
@@ -17,6 +19,11 @@ _NAMES = {
     "arxiv": "by arXiv id",
     "title": "by title",
     "preprint": "as preprint or published version (title and first author are the same)",
+}
+_FATES = {
+    "other": "merged with others",
+    "within": "merged among themselves",
+    "aside": "set aside",
 }
 
 
@@ -37,14 +44,6 @@ class Account(NamedTuple):
         """How many records are none of that; any but 0 is a bug of ours."""
         return self.met - sum(self[1:])
 
-    def told(self) -> str:
-        """The mismatch, to be reported."""
-        parts = ", ".join(f"{number:,} {name}" for name, number in self._asdict().items())
-        return f"the account does not add up ({parts}): a bug of citebed's; please report it"
-
-
-_NOTHING = Account(0, 0, 0, 0, 0, 0)
-
 
 @dataclass(frozen=True)
 class ImportReport:
@@ -58,7 +57,7 @@ class ImportReport:
     ``resolved`` counts the references found by each name of a document.
     ``doubtful`` documents have a DOI that others have too, under other titles; in ``latex_left``
     texts the name of a LaTeX command seems to be left. The ``account`` tells what became of every
-    record.
+    record: of those that the readers ``met``, ``others`` are not of documents.
     """
 
     folder: Path
@@ -81,69 +80,77 @@ class ImportReport:
     resolved: dict[str, int] = field(default_factory=dict)
     doubtful: int = 0
     latex_left: int = 0
-    account: Account = _NOTHING
+    met: int = 0
+    others: int = 0
     together: str = ""
+
+    @property
+    def account(self) -> Account:
+        """What became of every record that a reader met."""
+        excluded, skipped = sum(self.set_aside.values()), self.problems.filter(kind="skipped")
+        return Account(self.met, self.documents, self.merged, excluded, self.others, skipped.height)
 
     def lines(self) -> list[tuple[str, str]]:
         """The report for people: a label and a sentence a line; nothing is left unsaid."""
         new, same = self.files - self.unchanged, self.unchanged
         files = count(new, "new or changed file") + (f", {same:,} unchanged" if same else "")
-        files = files if self.files else "no file was named"
+        records, others = count(self.records, "record"), count(self.others, "other")
+        read = f"{records} of documents, {others}" if self.others else records
         merged = count(self.merged, "record")
         lines = [
-            ("read", f"{self._records_told()}; {files}"),
+            ("read", f"{read}; {files if self.files else 'no file was named'}"),
             *self._outcome_lines(),
             ("kept", f"{count(self.documents, 'document')}, {merged} merged into others"),
         ]
-        if self.set_aside:
-            total = sum(self.set_aside.values())
-            parts = "; ".join(f"{reason} {count:,}" for reason, count in self.set_aside.items())
-            lines.append(("set aside", f"{total:,}: {parts}"))
-        if self.account.missing:
-            lines.append(("bug", self.account.told()))
-        if self.doubtful:
-            shared = f"{count(self.doubtful, 'document')} with a DOI that other titles have too"
-            lines.append(("doubtful", f"{shared}; citebed lint shows them"))
-        if self.latex_left:
-            texts = f"{count(self.latex_left, 'text')} in which a LaTeX command seems to be left"
-            lines.append(("LaTeX", f"{texts}; citebed lint --only latex-remains shows them"))
-        if self.papers:
-            lines.append(("citing", count(self.papers, "paper")))
-        if self.resolved:
-            lines.append(("references", self._references_found()))
-        if self.outside:
-            lines.append(("outside", self._sections_outside()))
-        if self.queries:
-            sets = (f"{count:,} {name}" for name, count in self.queries.items())
-            lines.append(("queries", ", ".join(sets)))
-        if self.forgotten:
-            lines.append(("forgot", _some(self.forgotten)))
-        if self.elsewhere:
-            unknown = f"not known whether there: {_some(self.elsewhere)}"
-            lines.append(("elsewhere", f"{unknown}; name such a path to prune it, or forget it"))
-        if self.missing:
-            gone = f"no longer there: {_some(self.missing)}"
-            lines.append(("gone", f"{gone}; --prune forgets such sources"))
-        return lines + self._problem_lines()
-
-    def _records_told(self) -> str:
-        """How many records are of documents, and how many of something else, if any."""
-        if not (others := self.account.others):
-            return count(self.records, "record")
-        return f"{count(self.records, 'record')} of documents, {count(others, 'other')}"
-
-    def _references_found(self) -> str:
-        """How many references were found, and by which of a document's names."""
-        by = ", ".join(f"{_NAMES[name]} {number:,}" for name, number in self.resolved.items())
-        return f"{sum(self.resolved.values()):,} found in the collection: {by}"
-
-    def _sections_outside(self) -> str:
-        """How many paragraphs, and of which sections: one may have been misspelt."""
+        total = f"{sum(self.set_aside.values()):,}"
+        aside = "; ".join(f"{reason} {number:,}" for reason, number in self.set_aside.items())
+        account = ", ".join(f"{number:,} {name}" for name, number in self.account._asdict().items())
+        found = ", ".join(f"{_NAMES[name]} {number:,}" for name, number in self.resolved.items())
         paragraphs = count(sum(self.outside.values()), "citing paragraph")
-        sections = [
-            f"{printable(name) or 'none'} {number:,}" for name, number in self.outside.items()
-        ]
-        return f"{paragraphs} of other sections: {_some(sections)}"
+        sections = [f"{printable(n) or 'none'} {number:,}" for n, number in self.outside.items()]
+        sets = (f"{number:,} {name}" for name, number in self.queries.items())
+        for there, label, text in (
+            (self.set_aside, "set aside", f"{total}: {aside}"),
+            (
+                self.account.missing,
+                "bug",
+                f"the account does not add up ({account}): a bug of citebed's; please report it",
+            ),
+            (
+                self.doubtful,
+                "doubtful",
+                f"{count(self.doubtful, 'document')} with a DOI that other titles have too;"
+                " citebed lint shows them",
+            ),
+            (
+                self.latex_left,
+                "LaTeX",
+                f"{count(self.latex_left, 'text')} in which a LaTeX command seems to be left;"
+                " citebed lint --only latex-remains shows them",
+            ),
+            (self.papers, "citing", count(self.papers, "paper")),
+            (
+                self.resolved,
+                "references",
+                f"{sum(self.resolved.values()):,} found in the collection: {found}",
+            ),
+            (self.outside, "outside", f"{paragraphs} of other sections: {_some(sections)}"),
+            (self.queries, "queries", ", ".join(sets)),
+            (self.forgotten, "forgot", _some(self.forgotten)),
+            (
+                self.elsewhere,
+                "elsewhere",
+                f"not known whether there: {_some(self.elsewhere)};"
+                " name such a path to prune it, or forget it",
+            ),
+            (
+                self.missing,
+                "gone",
+                f"no longer there: {_some(self.missing)}; --prune forgets such sources",
+            ),
+        ):
+            lines += [(label, text)] if there else []
+        return lines + self._problem_lines()
 
     def _outcome_lines(self) -> list[tuple[str, str]]:
         """A line a file, where these are few, else how many are in each format and, if others
@@ -203,3 +210,67 @@ def _some(names: list[str]) -> str:
     """The first names of a list, and how many more there are."""
     more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
+
+
+# --- What became of files ---------------------------------------------------------------------
+
+
+Files = dict[str, dict[str, int]]
+"""For each file its ``own`` documents, records merged ``within`` it, those merged with records of
+``other`` files, and those set ``aside``."""
+
+
+def fates(decided: Decided) -> Files:
+    """What became of the records of each file."""
+    names = sorted({name.partition("!")[0] for name in decided.sources})
+    files = {name: number for number, name in enumerate(names)}
+    numbers = [files[name.partition("!")[0]] for name in decided.sources]
+    file = pl.Series("file", numbers, dtype=pl.UInt32).gather(decided.table["source"])
+    table = decided.table.select("row", "owner", "size", file)
+    if table.is_empty():
+        return {}
+    inside = pl.col("file").min().over("owner") == pl.col("file").max().over("owner")
+    several = (pl.col("size") > 1).fill_null(value=False)
+    first = pl.col("owner") == pl.col("row")
+    counts = (
+        table.with_columns(inside=inside)
+        .group_by("file")
+        .agg(
+            own=((pl.col("size") == 1) | (several & pl.col("inside") & first)).sum(),
+            within=(several & pl.col("inside") & ~first).sum(),
+            other=(several & ~pl.col("inside")).sum(),
+            aside=pl.col("owner").is_null().sum(),
+        )
+    )
+    return {names[row.pop("file")]: row for row in counts.iter_rows(named=True)}
+
+
+Read = list[dict[str, object]]
+"""A row for each file that was read."""
+
+
+def outcomes(files: Files, read: Read, copies: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What became of each file that was read, in words; ``copies`` are equal to another."""
+    items = [(name, f"the same as {other}, which was read") for name, other in copies]
+    for row in read:
+        form = f" ({row['format']})" if row["format"] else ""
+        items.append((str(row["source"]), _in_words(files, [row], "its") + form))
+    return sorted(items)
+
+
+def together(files: Files, read: Read) -> str:
+    """What became of the files that were read, in words; nothing where there are no others."""
+    new = {str(row["source"]) for row in read}
+    everything = files.keys() <= new
+    return "" if everything else f"{count(len(read), 'file')}: {_in_words(files, read, 'their')}"
+
+
+def _in_words(files: Files, read: Read, whose: str) -> str:
+    counts = [files.get(str(row["source"]), {}) for row in read]
+    totals = {name: sum(file.get(name, 0) for file in counts) for name in ("own", *_FATES)}
+    own = totals.pop("own")
+    parts = [f"{number:,} {_FATES[name]}" for name, number in totals.items() if number]
+    if parts and own:
+        parts = [f"{count(own, 'document')} of {whose} own", *parts]
+    records = sum(int(str(row["records"])) for row in read)
+    return ", ".join([count(records, "record"), *parts])
