@@ -14,11 +14,11 @@ from citebed.collection.formats.xml import (
     Element,
     child,
     children,
+    has_root,
     inner_text,
     line_of,
     local,
     open_root,
-    root_in,
     text_at,
 )
 from citebed.records import Document, Problem, Record
@@ -35,11 +35,6 @@ _JOURNAL_VENUES = {
     "tacl": "Transactions of the Association for Computational Linguistics",
 }
 _ISSUE = re.compile(r"[,:]?\s+(?:Volume|Vol\.)\s+\w+.*", re.DOTALL)
-
-
-def _sniff(head: str) -> bool:
-    name, rest = root_in(head)
-    return name == "collection" and re.search(r"<volume\s[^<>]*\bid\s*=", rest) is not None
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
@@ -174,4 +169,8 @@ def anthology_id(collection: str, volume: str, paper: str) -> str:
     return f"{collection}-{volume}{paper:0>3}"
 
 
-ACL_XML = Format("acl-xml", "ACL Anthology XML", _sniff, _parse, limit=MAX_XML_BYTES)
+ACL_XML = Format(
+    *("acl-xml", "ACL Anthology XML", has_root("collection", holding=r"<volume\s[^<>]*\bid\s*=")),
+    _parse,
+    limit=MAX_XML_BYTES,
+)

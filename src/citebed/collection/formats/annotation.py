@@ -11,17 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format, read_text, with_newlines
+from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format, of_text
 from citebed.collection.formats.xml import (
     Element,
     attribute,
     child,
     children,
     file_stem,
+    has_root,
     inner_text,
     line_of,
     open_root,
-    root_in,
     text_at,
 )
 from citebed.records import (
@@ -81,12 +81,11 @@ def _dois_sniff(head: str) -> bool:
     return answered and all(_NUMBERED.match(line) for line in lines)
 
 
-def _dois_parse(chunk: Chunk) -> Iterator[Record]:
+@of_text
+def _dois_parse(text: str, chunk: Chunk) -> Iterator[Record]:
     """One reference list; a line that is not a reference is skipped."""
-    text, problems = read_text(chunk)
-    yield from problems
     references: dict[str, Reference] = {}
-    for line, content in enumerate(with_newlines(text).split("\n"), chunk.line):
+    for line, content in enumerate(text.split("\n"), chunk.line):
         if content.strip():
             yield from _read_line(line, content.strip(), references)
     if references:
@@ -113,15 +112,9 @@ DOIS = Format(name="dois", title="ACM-CR list of cited DOIs", sniff=_dois_sniff,
 # --- Lists of DOIs ----------------------------------------------------------------------------
 
 
-_FIRST_CHILD = re.compile(r"<doc\b[^<>]*>\s*<doi\b")
 _YES = frozenset(("true", "1", "yes"))
 _NO = frozenset(("", "false", "0", "no"))
-_PARTS = re.compile(r"<(?:contexts|references)\b|<context\s")
-
-
-def _sniff(head: str) -> bool:
-    name, rest = root_in(head)
-    return name == "doc" and bool(_FIRST_CHILD.match(rest) or _PARTS.search(rest))
+_PARTS = r"\A<doc\b[^<>]*>\s*<doi\b|<(?:contexts|references)\b|<context\s"
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
@@ -241,5 +234,7 @@ def _cites(sentence: Element) -> tuple[str, ...]:
 
 
 ANNOTATION_XML = Format(
-    "annotation-xml", "ACM-CR annotated citing paper", _sniff, _parse, limit=MAX_XML_BYTES
+    *("annotation-xml", "ACM-CR annotated citing paper", has_root("doc", holding=_PARTS)),
+    _parse,
+    limit=MAX_XML_BYTES,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from citebed.collection.formats.xml import (
     Element,
     attribute,
     children,
-    root_in,
+    has_root,
     text_at,
 )
 from citebed.collection.formats.xml_records import Names, xml_records
@@ -29,11 +28,6 @@ _FEED = (
     *("feed", "link", "title", "id", "updated", "author", "name", "uri", "generator", "rights"),
     *("totalResults", "startIndex", "itemsPerPage", "subtitle", "published"),
 )
-
-
-def _sniff(head: str) -> bool:
-    name, rest = root_in(head)
-    return name in ("feed", "entry") and "//arxiv.org/" in rest
 
 
 def arxiv_document(number: str, title: str, abstract: str) -> Document:
@@ -57,17 +51,16 @@ def published_as(paper: Document, doi: str | None, journal: str | None) -> Docum
     return paper._replace(doi=doi, venue=venue, type="article" if journal else paper.type)
 
 
-def _read(entry: Element, line: int) -> Iterator[Record]:
+def _read(entry: Element, line: int) -> Record:
     address = text_at(entry, "id")
     number = arxiv_of(address) or arxiv_id(None, address)
     if number is None:
         what = f"an entry without the address of a paper: found '{address[:60]}'"
-        yield Problem(line, what if address else "an entry without an id")
-        return
+        return Problem(line, what if address else "an entry without an id")
     paper = arxiv_document(number, text_at(entry, "title"), text_at(entry, "summary"))
     date = date_in(text_at(entry, "published"))
     names = (text_at(author, "name") for author in children(entry, "author"))
-    yield published_as(
+    return published_as(
         paper, normalise_doi(text_at(entry, "doi")), text_at(entry, "journal_ref") or None
     )._replace(
         authors=filled(map(name_from_display, names)),
@@ -79,7 +72,9 @@ def _read(entry: Element, line: int) -> Iterator[Record]:
 
 
 ARXIV_ATOM = xml_records(
-    *("arxiv-atom", "arXiv Atom feed", _sniff), Names(("entry",), _FEED), _read
+    *("arxiv-atom", "arXiv Atom feed", has_root("feed", "entry", holding="//arxiv.org/")),
+    Names(("entry",), _FEED),
+    _read,
 )
 
 

@@ -102,6 +102,20 @@ def read_text(chunk: Chunk) -> tuple[str, list[Problem]]:
     return text, [Problem(chunk.line, NOT_UTF8, "mended")] if mended else []
 
 
+def of_text(
+    parse: Callable[[str, Chunk], Iterator[Record]],
+) -> Callable[[Chunk], Iterator[Record]]:
+    """A parser of text whose lines end in ``\\n``, of which it is told first where it is not in the
+    encoding it should be in."""
+
+    def parse_chunk(chunk: Chunk) -> Iterator[Record]:
+        text, problems = read_text(chunk)
+        yield from problems
+        yield from parse(with_newlines(text), chunk)
+
+    return parse_chunk
+
+
 def with_newlines(text: str) -> str:
     """Text whose lines end in ``\\n``; a file without any may use ``\\r`` alone."""
     if "\r" not in text:
@@ -125,3 +139,9 @@ def cut_lines(data: bytes) -> int:
 def cut_after(pattern: re.Pattern[bytes]) -> Callable[[bytes], int]:
     """The end of the last place that matches, 0 where there is none."""
     return lambda data: max((match.end() for match in pattern.finditer(data)), default=0)
+
+
+def cut_before(start: bytes) -> Callable[[bytes], int]:
+    """The start of the last record, behind the line end that ``start`` begins with: only the next
+    one shows where a record ends."""
+    return lambda data: data.rfind(start) + 1

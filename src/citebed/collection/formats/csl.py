@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from citebed.collection.formats.base import Chunk, Format, decode, read_text, with_newlines
+from citebed.collection.formats.base import Chunk, Format, decode, of_text, with_newlines
 from citebed.collection.formats.fields import arxiv_id, bibtex_type, cite_keys, links_to, page_range
 from citebed.collection.formats.json_objects import (
     JsonObject,
@@ -170,11 +170,9 @@ def _sniff(head: str) -> bool:
     return _HEAD.match(head) is not None and _FIELDS.search(head) is not None
 
 
-def _parse(chunk: Chunk) -> Iterator[Record]:
+@of_text
+def _parse(text: str, chunk: Chunk) -> Iterator[Record]:
     """The documents of the items."""
-    text, problems = read_text(chunk)
-    yield from problems
-    text = with_newlines(text)
     items = _with_aliases(text, chunk.line) if _ANCHOR.search(text) else None
     for item in _one_by_one(text, chunk.line) if items is None else items:
         yield from records_of(item, csl_record)

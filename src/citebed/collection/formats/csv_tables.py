@@ -21,20 +21,27 @@ from citebed.collection.formats.base import (
     Chunk,
     Format,
     decode,
-    read_text,
+    of_text,
     with_newlines,
 )
 from citebed.collection.formats.fields import (
     arxiv_id,
     bibtex_type,
     cite_keys,
+    document,
     made_up_id,
     no_doi,
     one_word,
 )
-from citebed.collection.formats.pubmed import pubmed_id
-from citebed.collection.formats.tagged import best_date, entry_of, pages_of, people_in
-from citebed.collection.formats.web_of_science import LISTS, wos_document
+from citebed.collection.formats.tagged import (
+    WOS_LISTS,
+    best_date,
+    entry_of,
+    pages_of,
+    people_in,
+    pubmed_id,
+    wos_document,
+)
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import arxiv_of, normalise_doi
 from citebed.text.normalise import fold, html_to_text, unique
@@ -220,11 +227,9 @@ def _carry(data: bytes, known: dict[str, str]) -> None:
         known["header"] = f"{header.separator}{'|'.join(header.names)}" if header else ""
 
 
-def _parse(chunk: Chunk) -> Iterator[Record]:
+@of_text
+def _parse(text: str, chunk: Chunk) -> Iterator[Record]:
     """A document for each row."""
-    text, problems = read_text(chunk)
-    yield from problems
-    text = with_newlines(text)
     lines, carried = text.split("\n"), chunk.macros.get("header")
     if carried:
         header, skipped = Header(carried[0], tuple(carried[1:].split("|")), 0), 0
@@ -249,7 +254,7 @@ def _of_wos(row: Row) -> Document | Problem:
     pairs = []
     for name, value in row.fields.items():
         tag = name.upper()
-        pairs += [(tag, v) for v in (value.split("; ") if tag in LISTS else [value])]
+        pairs += [(tag, v) for v in (value.split("; ") if tag in WOS_LISTS else [value])]
     return wos_document(entry_of(row.line, pairs))
 
 
@@ -257,7 +262,7 @@ def _document(row: Row) -> Document | Problem:
     title = html_to_text(_first(row, "title"))
     authors = people_in(_first(row, "authors"))
     date = best_date(*filter(None, (_first(row, "year"), _first(row, "date"))))
-    doi, venue = normalise_doi(_first(row, "doi")), _first(row, "venue") or None
+    doi, venue = normalise_doi(_first(row, "doi")), _first(row, "venue")
     arxiv, url = _first(row, "arxiv"), _first(row, "url")
     number = _first(row, "pmid")
     doc_id = (
@@ -265,29 +270,28 @@ def _document(row: Row) -> Document | Problem:
         or (pubmed_id(number) if number.isdecimal() else doi)
         or made_up_id(authors, date[:4] if date else None, title)
     )
-    if not doc_id or not (title or authors or doi or row.fields.keys() & {"abstract"}):
-        return Problem(row.line, "a row without a title, an author, a DOI or an abstract")
-    return Document(
-        doc_id=one_word(doc_id),
+    is_one = title or authors or doi or "abstract" in row.fields
+    return document(
+        row.line,
+        one_word(doc_id) if is_one else "",
+        "a row without a title, an author, a DOI or an abstract",
         type=_type(row, venue),
         title=title,
         authors=authors,
         editors=people_in(_first(row, "editors")),
-        year=int(date[:4]) if date else None,
         date=date,
         venue=venue,
-        volume=_first(row, "volume") or None,
-        number=_first(row, "number") or None,
+        volume=_first(row, "volume"),
+        number=_first(row, "number"),
         pages=_pages(row),
-        publisher=_first(row, "publisher") or None,
+        publisher=_first(row, "publisher"),
         doi=doi,
         arxiv=arxiv_id(doi, url, eprint=arxiv) if arxiv_of(arxiv) else arxiv_id(doi, url),
-        url=url or None,
-        abstract=html_to_text(_first(row, "abstract")) or None,
+        url=url,
+        abstract=html_to_text(_first(row, "abstract")),
         keywords=_keywords(row),
-        language=_first(row, "language") or None,
+        language=_first(row, "language"),
         keys=cite_keys(ids=map(row.fields.get, _KEYS)),
-        line=row.line,
     )
 
 
@@ -296,7 +300,7 @@ def _first(row: Row, field: str) -> str:
     return next((row.fields[name] for name in _NAMES[field] if name in row.fields), "")
 
 
-def _type(row: Row, venue: str | None) -> str:
+def _type(row: Row, venue: str) -> str:
     """The entry type that is named, in words or as BibTeX has it; else told by the venue."""
     named = _first(row, "type")
     found = bibtex_type(named.partition(";")[0])
@@ -305,7 +309,7 @@ def _type(row: Row, venue: str | None) -> str:
 
 def _pages(row: Row) -> str | None:
     ends = pages_of(_first(row, "first page"), _first(row, "last page"))
-    return pages_of(_first(row, "pages")) or ends or _first(row, "article") or None
+    return pages_of(_first(row, "pages")) or ends or _first(row, "article")
 
 
 _PARTED = re.compile(r"\s*[;|]\s*")

@@ -6,20 +6,19 @@ Pages of people (``www``) are no publications: they are counted, not kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
-from citebed.collection.formats.fields import arxiv_id, cite_keys, links_to
+from citebed.collection.formats.fields import arxiv_id, cite_keys, document, links_to
 from citebed.collection.formats.tagged import Entry
 from citebed.collection.formats.xml import (
     Element,
     attribute,
+    has_root,
     inner_text,
     local,
-    root_in,
 )
 from citebed.collection.formats.xml_records import Names, xml_records
-from citebed.records import Document, Problem, Record
+from citebed.records import Record
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_display
 from citebed.text.normalise import filled, iso_date, month_in, page_range, year_in
@@ -30,19 +29,14 @@ _PUBLICATIONS = (
 )
 _VENUE = {"book": "series", "proceedings": "series"}
 _NUMBER = re.compile(r"\s\d{4}$")  # tells namesakes apart: Wei Wang 0001
-_KEY = re.compile(r"<(?:article|inproceedings|proceedings|book|incollection|www)\s[^<>]*\bkey\s*=")
+_KEY = (
+    r"\A<(?:[\w.-]+:)?dblp\b"
+    r"|\A<(?:article|inproceedings|proceedings|book|incollection|www)\s[^<>]*\bkey\s*="
+)
 
 
-def _sniff(head: str) -> bool:
-    name, rest = root_in(head)
-    return name == "dblp" or (name in _PUBLICATIONS and _KEY.match(rest) is not None)
-
-
-def _read(record: Element, line: int) -> Iterator[Record]:
+def _read(record: Element, line: int) -> Record:
     kind, key = local(record), attribute(record, "key")
-    if not key:
-        yield Problem(line, f"a record <{kind}> without a key")
-        return
     entry = Entry(line, {})
     for field in record:
         if text := inner_text(field):
@@ -50,26 +44,27 @@ def _read(record: Element, line: int) -> Iterator[Record]:
     title, addresses = entry.first("title"), entry.all("ee")
     doi = next(filter(None, map(normalise_doi, addresses)), None)
     year = year_in(entry.first("year"))
-    yield Document(
-        doc_id=key,
+    return document(
+        line,
+        key,
+        f"a record <{kind}> without a key",
         type="misc" if kind == "data" else kind,
         title=title[:-1] if title.endswith(".") and not title.endswith("..") else title,
         authors=filled(map(_name, entry.all("author"))),
         editors=filled(map(_name, entry.all("editor"))),
         year=year,
         date=iso_date(year, month_in(entry.first("month"))),
-        venue=entry.first("journal", _VENUE.get(kind, "booktitle")) or None,
-        volume=entry.first("volume") or None,
-        number=entry.first("number") or None,
-        pages=page_range(entry.first("pages")) or None,
-        publisher=entry.first("publisher", "school") or None,
+        venue=entry.first("journal", _VENUE.get(kind, "booktitle")),
+        volume=entry.first("volume"),
+        number=entry.first("number"),
+        pages=page_range(entry.first("pages")),
+        publisher=entry.first("publisher", "school"),
         doi=doi,
         arxiv=arxiv_id(doi, *addresses, entry.first("volume")),
         url=next(iter(addresses), None),
-        crossref=entry.first("crossref") or None,
+        crossref=entry.first("crossref"),
         keys=cite_keys([key]),
         links=links_to(cited for cited in entry.all("cite") if cited != "..."),
-        line=line,
     )
 
 
@@ -80,5 +75,7 @@ def _name(name: str) -> str:
 
 
 DBLP_XML = xml_records(
-    *("dblp-xml", "DBLP XML", _sniff), Names(_PUBLICATIONS, ("dblp",), ("www", "person")), _read
+    *("dblp-xml", "DBLP XML", has_root("dblp", *_PUBLICATIONS, holding=_KEY)),
+    Names(_PUBLICATIONS, ("dblp",), ("www", "person")),
+    _read,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from citebed.collection.names import UNTYPABLE
 from citebed.records import Document, Link, Problem, Record
@@ -12,6 +13,26 @@ from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi, normalise
 from citebed.text.names import family_name
 from citebed.text.normalise import fold, unique
 from citebed.text.normalise import page_range as with_en_dash
+
+# --- Documents ------------------------------------------------------------------------------
+
+NAMELESS = "record without title, author or identifier"
+
+
+def document(
+    line: int, doc_id: str | None, lacking: str = NAMELESS, **fields: Any
+) -> Document | Problem:
+    """A document of what a format says of it; what is empty is unknown, and the year is the date's.
+
+    One that nothing names is a problem, which says what is ``lacking``.
+    """
+    if not doc_id:
+        return Problem(line, lacking)
+    known = {name: value for name, value in fields.items() if value}
+    if date := known.get("date"):
+        known.setdefault("year", int(date[:4]))
+    return Document(doc_id, line=line, **known)
+
 
 # --- Ids ------------------------------------------------------------------------------------
 

@@ -16,11 +16,11 @@ from citebed.collection.formats.xml import (
     children,
     file_stem,
     first_text,
+    has_root,
     inner_text,
     line_of,
     local,
     open_root,
-    root_in,
     text_at,
 )
 from citebed.records import Document, Record, Reference
@@ -28,7 +28,10 @@ from citebed.text.identifiers import arxiv_of, looks_like_url, normalise_doi
 from citebed.text.names import name_from_display, name_from_parts
 from citebed.text.normalise import filled, iso_date, month_in, unique, year_in
 
-_JATS = re.compile(r"<(?:[\w.-]+:)?(?:front|article-meta|journal-meta)\b|\barticle-type\s*=")
+_JATS = (
+    r"\A<(?:[\w.-]+:)?pmc-articleset\b"
+    r"|<(?:[\w.-]+:)?(?:front|article-meta|journal-meta)\b|\barticle-type\s*="
+)
 # What is not running text, and is left out of sections and contexts.
 _SKIP = frozenset(
     (
@@ -40,11 +43,6 @@ _NO_PUBLICATION = ("pmc-release", "nihms-submitted", "received", "accepted", "re
 _DATE_ORDER = ("pub", "epub", "epub-ppub", "ppub", "collection")
 _DASHES = frozenset("-–—‐‑−")
 _LONGEST_RANGE = 100
-
-
-def _sniff(head: str) -> bool:
-    name, rest = root_in(head)
-    return name == "pmc-articleset" or (name == "article" and _JATS.search(rest) is not None)
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
@@ -207,4 +205,10 @@ def _marker(references: tuple[Reference, ...]) -> Callable[[Element], Marks]:
     return marks
 
 
-JATS = Format("jats", "JATS or PubMed Central article", _sniff, _parse, limit=MAX_XML_BYTES)
+JATS = Format(
+    "jats",
+    "JATS or PubMed Central article",
+    has_root("article", "pmc-articleset", holding=_JATS),
+    _parse,
+    limit=MAX_XML_BYTES,
+)

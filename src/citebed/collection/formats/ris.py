@@ -10,16 +10,24 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from citebed.collection.formats.base import Chunk, Format, cut_after, read_text, with_newlines
+from citebed.collection.formats.base import Chunk, Format, cut_after, of_text, with_newlines
 from citebed.collection.formats.fields import (
     arxiv_id,
     bibtex_type,
     cite_keys,
+    document,
     made_up_id,
     no_doi,
     one_word,
 )
-from citebed.collection.formats.tagged import Entry, best_date, date_in_words, pages_of, people
+from citebed.collection.formats.tagged import (
+    NO_END,
+    Entry,
+    best_date,
+    date_in_words,
+    pages_of,
+    people,
+)
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import doi_of, normalise_doi
@@ -66,12 +74,11 @@ def sniff(head: str) -> bool:
     return following is not None and _TAG_LINE.match(following) is not None
 
 
-def parse(chunk: Chunk) -> Iterator[Record]:
+@of_text
+def _parse(text: str, chunk: Chunk) -> Iterator[Record]:
     """The documents of a RIS file; a record without its ``ER`` is kept and noted."""
-    text, problems = read_text(chunk)
-    yield from problems
     line = chunk.line - 1
-    for block in _NEXT_RECORD.split("\n" + with_newlines(text)):
+    for block in _NEXT_RECORD.split("\n" + text):
         yield from _records(block, line)
         line += block.count("\n") + 1
 
@@ -94,8 +101,7 @@ def _records(block: str, line: int) -> Iterator[Record]:
         yield record
         yield from no_doi(record, entry.first("DO"))
         if end == len(tags):
-            what = "record without an ER line: taken to end where it stops"
-            yield Problem(line, what, "mended")
+            yield Problem(line, NO_END, "mended")
         tags, values = tags[end + 1 :], values[end + 1 :]
     if any(tag != "ER" for tag in tags):
         first = next(at for at, tag in enumerate(tags) if tag != "ER")
@@ -144,23 +150,25 @@ def _document(entry: Entry) -> Document | Problem:
     doc_id = entry.first("ID") or doi or entry.first("AN")
     if not doc_id and (authors or editors or title):
         doc_id = made_up_id(authors or editors, date[:4] if date else "", title)
-    if not doc_id:
-        return Problem(entry.line, "record without title, author or identifier")
-    return Document(
-        *(one_word(doc_id), kind, title, authors, editors, int(date[:4]) if date else None, date),
-        venue=entry.first("T2", "JF", "JO", *in_book, "C3", "J2", "JA") or None,
-        volume=entry.first("VL") or None,
-        number=entry.first("IS") or None,
+    return document(
+        *(entry.line, one_word(doc_id)),
+        type=kind,
+        title=title,
+        authors=authors,
+        editors=editors,
+        date=date,
+        venue=entry.first("T2", "JF", "JO", *in_book, "C3", "J2", "JA"),
+        volume=entry.first("VL"),
+        number=entry.first("IS"),
         pages=pages_of(entry.first("SP"), entry.first("EP")),
-        publisher=entry.first("PB") or None,
+        publisher=entry.first("PB"),
         doi=doi,
         arxiv=arxiv_id(doi, *entry.all("UR", "M1", "AN", "N1", "T2", "JO", "JF")),
-        url=entry.first("UR", "LK").partition(" ")[0] or None,
-        abstract=" ".join(entry.all("AB") or entry.all("N2")) or None,
+        url=entry.first("UR", "LK").partition(" ")[0],
+        abstract=" ".join(entry.all("AB") or entry.all("N2")),
         keywords=entry.keywords("KW"),
-        language=entry.first("LA") or None,
+        language=entry.first("LA"),
         keys=cite_keys(ids=entry.all("ID"), notes=entry.all("N1", "U1", "M1")),
-        line=entry.line,
     )
 
 
@@ -180,4 +188,4 @@ def _doi(entry: Entry) -> str | None:
     return next(filter(None, (*stated, *links, *map(doi_of, entry.all("M3")))), None)
 
 
-RIS = Format("ris", "RIS (EndNote, Mendeley, Scopus, Zotero)", sniff, parse, cut_after(_END_LINE))
+RIS = Format("ris", "RIS (EndNote, Mendeley, Scopus, Zotero)", sniff, _parse, cut_after(_END_LINE))

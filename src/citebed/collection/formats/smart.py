@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
+from citebed.collection.formats.base import Chunk, Format, cut_before, of_text
 from citebed.collection.formats.fields import is_organisation, is_suffix, without_zeros
 from citebed.records import Document, Link, Problem, Query, Record
 from citebed.text.names import name_from_display, name_from_parts
@@ -81,22 +81,19 @@ def leaves_doubt(head: str) -> bool:
     )
 
 
-def cut(data: bytes) -> int:
-    """The start of the last record, since only the next one shows where it ends."""
-    return data.rfind(b"\n.I ") + 1
-
-
-def parse_documents(chunk: Chunk) -> Iterator[Record]:
+@of_text
+def parse_documents(text: str, chunk: Chunk) -> Iterator[Record]:
     """The documents of a SMART file; an empty one is kept, as judgements may name it."""
-    items = list(_entries(chunk))
+    items = list(_entries(text, chunk))
     counted = _counts_cocitations(item for item in items if isinstance(item, _Entry))
     for item in items:
         yield item if isinstance(item, Problem) else _document(item, counted)
 
 
-def parse_queries(chunk: Chunk) -> Iterator[Record]:
+@of_text
+def parse_queries(text: str, chunk: Chunk) -> Iterator[Record]:
     """The queries of a SMART file, each with the number it has there."""
-    for item in _entries(chunk):
+    for item in _entries(text, chunk):
         if isinstance(item, Problem):
             yield item
         elif text := item.text("W") or item.text("T"):
@@ -109,12 +106,10 @@ def parse_queries(chunk: Chunk) -> Iterator[Record]:
 # --- Records --------------------------------------------------------------------------------
 
 
-def _entries(chunk: Chunk) -> Iterator[_Entry | Problem]:
+def _entries(text: str, chunk: Chunk) -> Iterator[_Entry | Problem]:
     """The records, each after the problems found in it; text before the first is reported."""
-    text, problems = read_text(chunk)
-    yield from problems
     start, number, lines = chunk.line, "", list[str]()
-    for place, line in enumerate(with_newlines(text).split("\n"), chunk.line):
+    for place, line in enumerate(text.split("\n"), chunk.line):
         if not line.startswith(".I") or (match := _START.fullmatch(line)) is None:
             lines.append(line)
             continue
@@ -284,11 +279,12 @@ def _single_name(name: str) -> str:
     return bare if whole else name_from_display(bare)
 
 
+_CUT = cut_before(b"\n.I ")
 SMART = Format(
-    *("smart", "SMART documents (Cranfield, CACM)", sniff_documents, parse_documents, cut),
+    *("smart", "SMART documents (Cranfield, CACM)", sniff_documents, parse_documents, _CUT),
     leaves_doubt=leaves_doubt,
 )
 SMART_QUERIES = Format(
-    *("smart-queries", "SMART queries (Cranfield, CACM)", sniff_queries, parse_queries, cut),
+    *("smart-queries", "SMART queries (Cranfield, CACM)", sniff_queries, parse_queries, _CUT),
     leaves_doubt=leaves_doubt,
 )

@@ -21,10 +21,10 @@ from citebed.collection.formats.xml import (
     children,
     file_stem,
     first_text,
+    has_root,
     inner_text,
     line_of,
     open_root,
-    root_in,
     text_at,
 )
 from citebed.records import Document, Problem, Record, Reference
@@ -249,10 +249,4 @@ def _marks(element: Element) -> Marks:
     return {ref: tuple(name.removeprefix("#") for name in names) for ref, names in targets}
 
 
-TEI = Format(
-    "tei",
-    "GROBID TEI full text",
-    lambda head: root_in(head)[0] in _ROOTS,
-    _parse,
-    limit=MAX_XML_BYTES,
-)
+TEI = Format(*("tei", "GROBID TEI full text", has_root(*_ROOTS)), _parse, limit=MAX_XML_BYTES)

@@ -23,7 +23,7 @@ from citebed.collection.formats.base import (
     Format,
     cut_lines,
     decode,
-    read_text,
+    of_text,
     starts_as,
     with_newlines,
 )
@@ -129,25 +129,20 @@ def _fits(name: str, text: str) -> bool:
     return is_id and "\t" not in text and any(map(str.isalpha, text))
 
 
-def _is_long(texts: list[str]) -> bool:
-    return sum(map(len, texts)) > _LONG_TEXT * len(texts)
+def _holds_texts(*, long: bool) -> Callable[[str], bool]:
+    """A test for a head of texts that are long on average, as passages are, or short."""
 
+    def holds(head: str) -> bool:
+        texts = _texts_in(head)
+        return bool(texts) and (sum(map(len, texts)) > _LONG_TEXT * len(texts)) == long
 
-def _sniff_queries(head: str) -> bool:
-    texts = _texts_in(head)
-    return bool(texts) and not _is_long(texts)
-
-
-def _sniff_documents(head: str) -> bool:
-    texts = _texts_in(head)
-    return bool(texts) and _is_long(texts)
+    return holds
 
 
 def _reader(record: Callable[[str, str, int], Record]) -> Callable[[Chunk], Iterator[Record]]:
-    def parse(chunk: Chunk) -> Iterator[Record]:
-        text, problems = read_text(chunk)
-        yield from problems
-        for line, row in enumerate(with_newlines(text).split("\n"), chunk.line):
+    @of_text
+    def parse(text: str, chunk: Chunk) -> Iterator[Record]:
+        for line, row in enumerate(text.split("\n"), chunk.line):
             if not row.strip() or (line == 1 and _TSV_HEADER.fullmatch(row)):
                 continue
             name, _, content = (fold(part) for part in row.partition("\t"))
@@ -159,25 +154,19 @@ def _reader(record: Callable[[str, str, int], Record]) -> Callable[[Chunk], Iter
     return parse
 
 
-def _tsv_query(name: str, text: str, line: int) -> Record:
-    return Query(name, text, line=line)
-
-
-def _tsv_document(name: str, text: str, line: int) -> Record:
-    return Document(name, abstract=text, line=line)
-
-
 TSV_QUERIES = Format(
-    *("tsv-queries", "queries (id, tab, text)", _sniff_queries, _reader(_tsv_query), cut_lines),
+    "tsv-queries",
+    "queries (id, tab, text)",
+    _holds_texts(long=False),
+    _reader(lambda name, text, line: Query(name, text, line=line)),
+    cut_lines,
     leaves_doubt=lambda _: True,
 )
 TSV_DOCUMENTS = Format(
-    *(
-        "tsv-documents",
-        "passages (id, tab, text)",
-        _sniff_documents,
-        _reader(_tsv_document),
-        cut_lines,
-    ),
+    "tsv-documents",
+    "passages (id, tab, text)",
+    _holds_texts(long=True),
+    _reader(lambda name, text, line: Document(name, abstract=text, line=line)),
+    cut_lines,
     leaves_doubt=lambda _: True,
 )

@@ -15,7 +15,7 @@ from citebed.collection.formats.base import (
     Format,
     cut_after,
     cut_lines,
-    read_text,
+    of_text,
     starts_as,
     with_newlines,
 )
@@ -132,10 +132,9 @@ def _cut_topics(data: bytes) -> int:
     return cut_after(_TOPIC_END)(data) or max(starts, default=0)
 
 
-def parse_topics(chunk: Chunk) -> Iterator[Record]:
+@of_text
+def parse_topics(text: str, chunk: Chunk) -> Iterator[Record]:
     """The queries of a topic file: the description is searched for, else the title."""
-    text, problems = read_text(chunk)
-    yield from problems
     for line, _, parts in _elements(text, chunk.line, _TOPIC, _FIELDS, "num"):
         number = _NUMBER.search(parts["@"])
         found = _labelled(parts, "num") or _labelled(parts, "identifier")
@@ -184,10 +183,9 @@ _DOC_HEAD = compiled(
 _DOC_END = re.compile(rb"</doc\s*>", re.IGNORECASE)
 
 
-def parse_documents(chunk: Chunk) -> Iterator[Record]:
+@of_text
+def parse_documents(text: str, chunk: Chunk) -> Iterator[Record]:
     """The documents of a TREC file; ``<TEXT>`` is the abstract, else what is not the title."""
-    text, problems = read_text(chunk)
-    yield from problems
     for line, closed, parts in _elements(text, chunk.line, _DOC, _DOC_FIELDS, "docno"):
         doc_id = _identifier(entities_to_text(parts.get("docno", "")))
         if not doc_id:
@@ -249,15 +247,14 @@ def _fits_qrels(tabs: int, row: list[str]) -> bool:
     return bool(listed or _SMALL_RELEVANCE.fullmatch(row[-1]))
 
 
-def parse_qrels(chunk: Chunk) -> Iterator[Record]:
+@of_text
+def parse_qrels(text: str, chunk: Chunk) -> Iterator[Record]:
     """The judgements of ``qid iteration docid relevance`` or ``qid docid relevance`` lines.
 
     The iteration is not kept. CACM's ``01 1410 0 0`` and CISI's ``1 28 0 0.000000`` (columns
     three and four are 0 throughout) list relevant documents: relevance 1. So do bare pairs.
     """
-    text, problems = read_text(chunk)
-    yield from problems
-    rows = [_columns(line) for line in with_newlines(text).split("\n")]
+    rows = [_columns(line) for line in text.split("\n")]
     pairs_only = _lists_pairs(rows)
     for line, row in enumerate(rows, chunk.line):
         if not row:

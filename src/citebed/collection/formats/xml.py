@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from html.entities import html5
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ Element: TypeAlias = etree._Element
 
 # --- Parsing --------------------------------------------------------------------------------
 
-_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
+DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # What no file is in, and what no file is in whose declaration can be read as ASCII.
 _NOT_FOR_FILES = frozenset(
@@ -118,7 +118,7 @@ def as_utf8(data: bytes) -> tuple[bytes, list[Problem]]:
     """The bytes in UTF-8; a declared encoding is believed only where the bytes agree."""
     if data[:4] in (b"<\0?\0", b"\0<\0?"):
         data = (codecs.BOM_UTF16_LE if data[0] else codecs.BOM_UTF16_BE) + data
-    declared = _DECLARED.match(data[:200])
+    declared = DECLARED.match(data[:200])
     if declared is not None and not data.startswith(_MARKS):
         try:
             codec = codecs.lookup(declared[1].decode("ascii")).name
@@ -221,6 +221,18 @@ def root_in(head: str) -> tuple[str, str]:
         at = prolog.end()
     root = _ROOT.match(head, at)
     return (root[1], head[at:]) if root else ("", "")
+
+
+def has_root(*names: str, holding: str = "") -> Callable[[str], bool]:
+    """A test whether the root in the head of a file has one of these names and ``holding``, an
+    expression, is found from there on."""
+    pattern = re.compile(holding)
+
+    def holds(head: str) -> bool:
+        name, rest = root_in(head)
+        return name in names and pattern.search(rest) is not None
+
+    return holds
 
 
 # --- Text -----------------------------------------------------------------------------------

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format
-from citebed.collection.formats.xml import Element, as_utf8, parse_fragment
+from citebed.collection.formats.xml import DECLARED, Element, as_utf8, parse_fragment
 from citebed.records import Problem, Record
 from citebed.wording import count
 
-_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 _COMMENT = r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)"
 # What does not end runs to the end, so that no place is looked at twice.
 _AROUND = re.compile(
@@ -25,7 +24,7 @@ _AROUND = re.compile(
 )
 _TAG = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)")
 
-Read = Callable[[Element, int], Iterator[Record]]
+Read = Callable[[Element, int], Record]
 """What a record, which stands in some line, gives."""
 
 
@@ -60,7 +59,7 @@ def xml_records(
 def _carry(data: bytes, known: dict[str, str]) -> None:
     """Keep the encoding that the head of a file declares."""
     if "encoding" not in known:
-        declared = _DECLARED.match(data[:200])
+        declared = DECLARED.match(data[:200])
         known["encoding"] = declared[1].decode("ascii") if declared else ""
 
 
@@ -94,7 +93,7 @@ def _record(text: bytes, line: int, read: Read) -> Iterator[Record]:
     root, problems = parse_fragment(text)
     yield from (problem._replace(line=line + problem.line - 1) for problem in problems)
     if root is not None:
-        yield from read(root, line)
+        yield read(root, line)
 
 
 def _spans(text: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[int, int]]:

@@ -12,6 +12,7 @@ from citebed.collection.formats.fields import (
     arxiv_id,
     bibtex_type,
     cite_keys,
+    document,
     made_up_id,
     one_word,
     page_range,
@@ -25,11 +26,11 @@ from citebed.collection.formats.xml import (
     child,
     children,
     first_text,
+    has_root,
     inner_text,
     line_of,
     local,
     open_root,
-    root_in,
     text_at,
 )
 from citebed.records import Document, Problem, Record
@@ -51,12 +52,6 @@ _TYPES = {
 
 Known = dict[str, Element]
 """What other elements name by its address."""
-
-
-def _sniff(head: str) -> bool:
-    name, rest = root_in(head)
-    known = ("zotero.org/namespaces/export", "purl.org/net/biblio")
-    return name == "RDF" and any(address in rest for address in known)
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
@@ -86,11 +81,11 @@ def _document(item: Element, kind: str, known: Known, line: int) -> Document | P
     url = next(filter(looks_like_url, (*ids, attribute(item, "about"))), None)
     key, year = text_at(item, "citationKey"), year_in(date)
     doc_id = key or doi or made_up_id(authors, year, title)
-    if not doc_id:
-        return Problem(line, "an item without a title, an author or an identifier")
     first = partial(_first, [item, *within])
-    return Document(
-        doc_id=one_word(doc_id),
+    return document(
+        line,
+        one_word(doc_id),
+        "an item without a title, an author or an identifier",
         type=_type(item, kind),
         title=title,
         authors=authors,
@@ -101,15 +96,14 @@ def _document(item: Element, kind: str, known: Known, line: int) -> Document | P
         volume=first("volume"),
         number=first("number"),
         pages=page_range(text_at(item, "pages")),
-        publisher=first_text(below(child(item, "publisher"), "name")) or None,
+        publisher=first_text(below(child(item, "publisher"), "name")),
         doi=doi,
         arxiv=arxiv_id(doi, url),
         url=url,
-        abstract=text_at(item, "abstract") or None,
+        abstract=text_at(item, "abstract"),
         keywords=unique(_value(subject) for subject in children(item, "subject")),
-        language=text_at(item, "language") or None,
+        language=text_at(item, "language"),
         keys=cite_keys([key], notes=[text_at(item, "description")]),
-        line=line,
     )
 
 
@@ -126,8 +120,8 @@ def _containers(item: Element, known: Known) -> Iterator[Element]:
         yield from part if named is None else [named]
 
 
-def _first(elements: Iterable[Element], name: str) -> str | None:
-    return first_text(child for element in elements for child in children(element, name)) or None
+def _first(elements: Iterable[Element], name: str) -> str:
+    return first_text(child for element in elements for child in children(element, name))
 
 
 def _rdf_people(item: Element, role: str) -> tuple[str, ...]:
@@ -148,7 +142,10 @@ def _value(element: Element) -> str:
     return first_text(below(element, "value")) or inner_text(element)
 
 
-ZOTERO_RDF = Format("zotero-rdf", "Zotero RDF", _sniff, _parse, limit=MAX_XML_BYTES)
+_NAMESPACES = r"zotero\.org/namespaces/export|purl\.org/net/biblio"
+ZOTERO_RDF = Format(
+    *("zotero-rdf", "Zotero RDF", has_root("RDF", holding=_NAMESPACES)), _parse, limit=MAX_XML_BYTES
+)
 
 
 # --- JSON -------------------------------------------------------------------------------------
@@ -176,13 +173,12 @@ def _record(given: JsonObject) -> Document | Problem:
     doc_id = keys[0] or doi or keys[1] or made_up_id(authors, date[:4] if date else None, title)
     if not doc_id:
         return given.unknown("an item with 'citationKey', 'DOI', 'key', 'title' or 'creators'")
-    return Document(
-        doc_id=one_word(doc_id),
+    return document(
+        *(given.line, one_word(doc_id)),
         type=bibtex_type(kind),
         title=title,
         authors=authors,
         editors=_json_people(item, authors=False),
-        year=int(date[:4]) if date else None,
         date=date,
         venue=item.markup(*_VENUES),
         volume=item.text("volume"),
@@ -196,7 +192,6 @@ def _record(given: JsonObject) -> Document | Problem:
         keywords=unique(tag.text("tag") or "" for tag in item.objects("tags")),
         language=item.text("language"),
         keys=cite_keys(keys[:1], notes=[item.text("extra")]),
-        line=given.line,
     )
 
 
