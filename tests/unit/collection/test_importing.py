@@ -19,7 +19,7 @@ from tests.sampling import sized
 
 import citebed
 from citebed.collection import ImportOptions, Rules, import_sources, open_collection
-from citebed.collection.storing.import_report import ImportReport
+from citebed.collection.building.import_report import ImportReport
 from citebed.errors import CitebedError, CollectionError, FormatError
 
 BIB = r"""
