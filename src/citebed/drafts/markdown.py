@@ -22,8 +22,7 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock, blockquote, fence, list_block
 from markdown_it.token import Token
 
-from citebed.drafts.findings import PLACE, Block, Findings
-from citebed.drafts.places import Raw, raw_of_lines
+from citebed.drafts.findings import PLACE, Block, Findings, Raw, raw_of_lines
 from citebed.drafts.references import entries_in, is_references_heading
 from citebed.drafts.tex.commands import place_commands
 from citebed.patterns import compiled

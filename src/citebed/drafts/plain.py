@@ -8,8 +8,7 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import NamedTuple
 
-from citebed.drafts.findings import Block, Findings
-from citebed.drafts.places import raw_of_lines
+from citebed.drafts.findings import Block, Findings, raw_of_lines
 from citebed.drafts.references import ends_references, entries_in, is_references_heading
 from citebed.drafts.tex.commands import place_commands
 from citebed.text.normalise import fold

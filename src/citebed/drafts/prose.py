@@ -12,10 +12,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from citebed.drafts.authored import is_authored
-from citebed.drafts.findings import PLACE, Block, Findings
-from citebed.drafts.places import places_of
+from citebed.drafts.findings import PLACE, Block, Findings, places_of
 from citebed.drafts.records import Entry, Passage
+from citebed.drafts.references import is_authored
 from citebed.drafts.wanting import place_wanted, silent_as
 from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import replace_identifiers

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from citebed.drafts import parse_draft
-from citebed.drafts.authored import by_authors
+from citebed.drafts.references import by_authors
 
 DOCUMENTS = pl.DataFrame(
     [

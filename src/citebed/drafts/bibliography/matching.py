@@ -246,8 +246,6 @@ class Bibliography:
         given = list(entries)
         if not given:
             return
-        from citebed.drafts.bibliography.matching import plain_titles  # with the reader of BibTeX
-
         for entry, plain in zip(given, plain_titles([e.title for e in given]), strict=True):
             for name in (entry.doi, entry.arxiv):
                 self._known.setdefault(name or "", entry)
@@ -265,8 +263,6 @@ class Bibliography:
         """The entry of a work: by its DOI or arXiv id, a key of it, or its title and year."""
         if not self._by_key:
             return None
-        from citebed.drafts.bibliography.matching import may_be, plain_titles
-
         for name in (work.doi, work.arxiv):
             if name and name in self._known:
                 return self._known[name]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from citebed.drafts.findings import PLACE, Block, Findings
-from citebed.drafts.places import Origin, Raw
+from citebed.drafts.findings import PLACE, Block, Findings, Origin, Raw
 from citebed.drafts.references import entry_of
 from citebed.drafts.tex.source import Cursor
 from citebed.text.hyphens import join_hyphens

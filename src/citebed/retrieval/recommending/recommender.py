@@ -320,7 +320,7 @@ def _cited(
     ):
         return frozenset(), {}
     from citebed.drafts import already_cited, is_the_paper
-    from citebed.drafts.authored import by_authors
+    from citebed.drafts.references import by_authors
 
     columns = ("doc_id", "title", "doi", "url", "aliases", "keys", "cite_key", "arxiv")
     documents = collection.scan_documents().select(*columns, "authors", "year").collect()
