@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from citebed.collection.exporting import ExportReport
     from citebed.drafts import DraftLike
     from citebed.report.collection.lint import Findings
-    from citebed.report.collection.stats import CollectionStats
+    from citebed.report.collection.table import CollectionStats
     from citebed.retrieval.pipeline import Pipeline
     from citebed.retrieval.recommending.recommendations import Recommendations
 
@@ -86,7 +86,7 @@ class Workbench(Collection):
 
     def stats(self) -> CollectionStats:
         """What is in the collection and its index, in numbers."""
-        from citebed.report.collection.stats import collection_stats
+        from citebed.report.collection.table import collection_stats
 
         return collection_stats(self)
 

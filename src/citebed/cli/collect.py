@@ -38,7 +38,7 @@ def stats(
     Example: citebed stats acm-cr/ --plot acm-cr.svg
     """
     from citebed.collection import open_collection
-    from citebed.report.collection.stats import collection_stats
+    from citebed.report.collection.table import collection_stats
 
     found = collection_stats(open_collection(collection))
     for note in found.notes:
