@@ -40,31 +40,31 @@ def stats(
     from citebed.collection import open_collection
     from citebed.report.collection.table import collection_stats
 
-    found = collection_stats(open_collection(collection))
-    for note in found.notes:
+    numbers = collection_stats(open_collection(collection))
+    for note in numbers.notes:
         typer.echo(f"note: {note}", err=True)
     if plot is not None:
         from citebed.report.collection.picture import draw
 
-        draw(found.collection, plot)
+        draw(numbers.collection, plot)
         typer.echo(f"drew {printable(plot)}", err=True)
     if first_table:
         from citebed.report.collection.table import table1
 
-        table = table1(found.collection)
+        table = table1(numbers.collection)
         if as_json or as_csv:
             rows = [dict(zip(table.head, row, strict=True)) for row in table.lines]
             print_rows(rows, "json" if as_json else "csv")
         else:
             typer.echo(table.text(), nl=False)
     elif as_json or as_csv:
-        print_rows(found.rows, "json" if as_json else "csv")
+        print_rows(numbers.rows, "json" if as_json else "csv")
     else:
         from citebed.report.collection.table import statistics_tables
         from citebed.report.terminal import console
 
         printer = console()
-        for each in statistics_tables(found.collection, found.index):
+        for each in statistics_tables(numbers.collection, numbers.index):
             printer.print(each)
 
 
@@ -197,13 +197,13 @@ def _fetch_encoder(
     if source is not None and mirror is not None:
         raise typer.BadParameter("--from and --mirror were given. Choose one.")
     with progress_bar(as_json) as progress:
-        found = fetch_encoder(folder, source=source, mirror=mirror, progress=progress)
-    place = printable(found.folder)
+        encoder = fetch_encoder(folder, source=source, mirror=mirror, progress=progress)
+    place = printable(encoder.folder)
     if as_json:
-        about = {"bytes": found.bytes, "fingerprint": found.fingerprint}
-        print_json([{"path": place, "state": found.state, **about}])
+        about = {"bytes": encoder.bytes, "fingerprint": encoder.fingerprint}
+        print_json([{"path": place, "state": encoder.state, **about}])
         return
-    typer.echo(f"{found.state:8} {place}  {found.bytes:,} bytes")
+    typer.echo(f"{encoder.state:8} {place}  {encoder.bytes:,} bytes")
     how = "--neural" if folder is None else f"--encoder {shlex.quote(place)}"
     typer.echo(f"\nNow run:\n  citebed index COLLECTION {how}")
 

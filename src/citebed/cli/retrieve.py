@@ -326,9 +326,9 @@ def recommend(
     if append is not None:
         _tell_added(append, added or ())
     if (append is not None or shown == "bibtex") and (strange := found.strange_commands):
-        from citebed.collection.formats.bibtex_entry import told_of_strange
+        from citebed.collection.formats.bibtex_entry import note_of_strange
 
-        _note([told_of_strange(strange)])
+        _note([note_of_strange(strange)])
 
 
 def _write_page(found: Recommendations, path: Path, text: str, command: str) -> None:

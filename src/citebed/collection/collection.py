@@ -119,7 +119,7 @@ class Collection:
         with self._reading():
             if not path.exists():
                 raise CollectionError(f"{printable(path)} is missing. {table_files.mending(path)}")
-            with table_files.damage_told(path), at_hand(path) as file:
+            with table_files.translate_damage(path), at_hand(path) as file:
                 schema = pl.read_parquet_schema(file)
                 tables.check_types(schema, tables.DOCUMENTS)
         # A collection of an earlier version has fewer columns: the rest is added as it is used.
@@ -132,7 +132,7 @@ class Collection:
     ) -> Iterator[pl.DataFrame]:
         """What polars asks for of the documents; after reading, whether they are still those."""
         path = self.folder / "documents.parquet"
-        with self._reading(), table_files.damage_told(path), at_hand(path) as file:
+        with self._reading(), table_files.translate_damage(path), at_hand(path) as file:
             frame = pl.scan_parquet(file, glob=False)
             if lacking := tables.added(frame.collect_schema(), tables.DOCUMENTS):
                 frame = frame.with_columns(lacking).select(list(tables.DOCUMENTS))
@@ -173,7 +173,7 @@ class Collection:
         path, data = self._set_file(name, "queries", "jsonl")
         if not data:
             return pl.DataFrame(schema=QUERIES)
-        with table_files.damage_told(path):
+        with table_files.translate_damage(path):
             table = pl.read_ndjson(b"\n" + data, schema=QUERIES)
             for column in ("query_id", "text"):
                 if table[column].null_count():
@@ -185,7 +185,7 @@ class Collection:
         path, data = self._set_file(name, "qrels", "qrels")
         table = pl.DataFrame(schema=QRELS)
         if data:
-            with table_files.damage_told(path):
+            with table_files.translate_damage(path):
                 table = read_own(data, trec_files.QRELS).cast(dict(QRELS))  # type: ignore[arg-type]
         return Qrels(table, name, path)
 

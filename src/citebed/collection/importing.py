@@ -25,7 +25,7 @@ from citebed.collection.building import assembling, citing
 from citebed.collection.building.checking import LatexLeft, check_yield
 from citebed.collection.building.citing import with_ids
 from citebed.collection.building.combining import BEFORE
-from citebed.collection.building.given_sets import given_sets, judgement_problems
+from citebed.collection.building.file_sets import file_sets, judgement_problems
 from citebed.collection.building.import_report import (
     ImportReport,
     counted,
@@ -113,11 +113,11 @@ def import_sources(
     for the first record that would be skipped. In either case, as after a kill, the
     collection is as it was.
     """
-    folder, given = Path(folder), list(paths)
-    if not given and not (folder / store.MANIFEST).exists():
+    folder, wanted = Path(folder), list(paths)
+    if not wanted and not (folder / store.MANIFEST).exists():
         raise CitebedError("nothing to import: name the files or folders to read.")
     with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
-        return _Import(folder, staging, options, progress).run(given)
+        return _Import(folder, staging, options, progress).run(wanted)
 
 
 def forget_sources(
@@ -128,10 +128,10 @@ def forget_sources(
     Documents that only they gave go; merged ones keep what other sources gave. A source is named
     as in `citebed.toml`, or by its path. It happens whole or not at all, as an import does.
     """
-    folder, given = Path(folder), list(sources)
+    folder, wanted = Path(folder), list(sources)
     store.read_manifest(folder)
     with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
-        return _Import(folder, staging, DEFAULTS, progress).forget(given)
+        return _Import(folder, staging, DEFAULTS, progress).forget(wanted)
 
 
 class _Import:
@@ -172,19 +172,19 @@ class _Import:
         self.ready.mkdir()
         prune = self.options.prune
         paths = self._with_standard_input(paths)
-        given = [self.names.of(path) for path in paths]
-        found = find_files(self.earlier.still_there(paths, prune=prune), self.names)
-        self.earlier.refuse_empty(paths, {item.name for item in found})
-        files = [item for item in found if isinstance(item, SourceFile)]
-        self.reader.problems += [item for item in found if isinstance(item, NotAFile)]
-        gone = self.earlier.gone({file.name for file in files}, given, prune=prune)
+        roots = [self.names.of(path) for path in paths]
+        items = find_files(self.earlier.still_there(paths, prune=prune), self.names)
+        self.earlier.refuse_empty(paths, {item.name for item in items})
+        files = [item for item in items if isinstance(item, SourceFile)]
+        self.reader.problems += [item for item in items if isinstance(item, NotAFile)]
+        gone = self.earlier.gone({file.name for file in files}, roots, prune=prune)
         pruned = {*forgotten, *(gone if prune else ())}
         fresh = self.reader.read(files, pruned)
         replaced = {str(row["source"]) for row in self.reader.sources}
-        dropped = replaced | pruned | {item.name for item in found if isinstance(item, NotAFile)}
-        self.told = fresh["problems"].height if "problems" in fresh else 0
+        dropped = replaced | pruned | {item.name for item in items if isinstance(item, NotAFile)}
+        self.noted = fresh["problems"].height if "problems" in fresh else 0
         state = self._with_earlier(fresh, dropped)
-        report = self._assemble(state, dropped, given, files)
+        report = self._assemble(state, dropped, roots, files)
         if self.options.strict:
             self._check_strictly(fresh)
         if not forgotten:
@@ -193,7 +193,7 @@ class _Import:
         store.commit(self.folder, self._write())
         (self.folder / "runs").mkdir(exist_ok=True)
         if prune:
-            elsewhere = self.earlier.elsewhere(given)
+            elsewhere = self.earlier.elsewhere(roots)
             return replace(report, forgotten=sorted(pruned), elsewhere=elsewhere)
         return replace(report, missing=gone, forgotten=sorted(pruned))
 
@@ -248,18 +248,18 @@ class _Import:
         # One that was renamed since another document had its id goes by its own again.
         renamed = pl.col("aliases").list.first() if self.is_old else pl.col("read_as")
         wanted = {**tables.RECORD, "records": pl.Int32(), "aliases": pl.List(pl.String())}
-        kept = ~_TOP.is_in(list(dropped))
+        still_there = ~_TOP.is_in(list(dropped))
         for piece in self.slices("documents", {**wanted, "read_as": pl.String()}):
-            own = piece.filter(kept & (pl.col("records") == 1))
+            own = piece.filter(still_there & (pl.col("records") == 1))
             named = own.with_columns(doc_id=pl.coalesce(renamed, "doc_id"))
             parts.add(named.select(list(tables.RECORD)))
         for piece in self.slices(f"{IMPORT}/set_aside", tables.RECORD):
-            parts.add(piece.filter(kept))
+            parts.add(piece.filter(still_there))
         before = self.slices("documents", BEFORE)
         return assembling.decide(parts, self.rules, fresh, before)
 
     def _assemble(
-        self, state: Frames, dropped: set[str], given: list[str], files: list[SourceFile]
+        self, state: Frames, dropped: set[str], roots: list[str], files: list[SourceFile]
     ) -> ImportReport:
         """Make everything that is to be written; gives what there is to say of it."""
         self.progress.step("merging", 0)
@@ -272,7 +272,7 @@ class _Import:
         every = pl.concat([ours.with_columns(kept=True), others.with_columns(kept=False)])
         cited = citing.resolve(read, every, self.rules)
         made = citing.query_sets(cited, ours, self.rules)
-        came, doubts = given_sets(state["topics"], state["judgements"], self.rules)
+        came, doubts = file_sets(state["topics"], state["judgements"], self.rules)
         self.query_sets = {**made, **came}
         self.reader.problems += [*doubts, *decided.problems]
         rows = self.known.filter(~pl.col("source").is_in(list(dropped)))
@@ -292,7 +292,7 @@ class _Import:
         self.new_manifest = Manifest(
             name=printable(self.options.name or self.manifest.name),
             rules=self.rules,
-            sources=self._manifest_sources(sources, given),
+            sources=self._manifest_sources(sources, roots),
             query_sets=tuple(self.query_sets),
             version=__version__,
         )
@@ -308,7 +308,7 @@ class _Import:
         table, read, by_file = decided.table, self.reader.sources, fates(decided)
         documents = table["owner"].drop_nulls().n_unique()
         sources, problems = (self.frames[f"{IMPORT}/{name}"] for name in ("sources", "problems"))
-        lost = problems.filter(kind="skipped").height + self.reader.told - self.told
+        lost = problems.filter(kind="skipped").height + self.reader.problem_count - self.noted
         formats = pl.Series([row["format"] for row in read], dtype=pl.String)
         others = sum(state[name].height for name in ("topics", "judgements"))
         return ImportReport(
@@ -349,8 +349,8 @@ class _Import:
 
     def _known(self, state: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
         """What references and links are looked up in: the documents, and the records set aside."""
-        asked = any(state[name].height for name in ("papers", "lists", "links", "sections"))
-        rows = None if asked else 0
+        needed = any(state[name].height for name in ("papers", "lists", "links", "sections"))
+        rows = None if needed else 0
         nothing = pl.lit([], dtype=pl.List(pl.String))
         none = {"aliases": nothing, "doubtful": nothing}
         with at_hand(self.ready / "documents.parquet") as path:
@@ -369,9 +369,9 @@ class _Import:
         return pl.concat([problems.filter(is_read), others]).sort("source", maintain_order=True)
 
     def _manifest_sources(
-        self, sources: pl.DataFrame, given: list[str]
+        self, sources: pl.DataFrame, named: list[str]
     ) -> tuple[dict[str, object], ...]:
-        roots = dict.fromkeys([str(row["path"]) for row in self.manifest.sources] + given)
+        roots = dict.fromkeys([str(row["path"]) for row in self.manifest.sources] + named)
         rows = []
         for root in roots:
             name = pl.col("source")

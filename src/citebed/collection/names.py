@@ -136,8 +136,8 @@ _UNNAMED = "unnamed"
 def cite_keys(documents: pl.DataFrame) -> pl.Series:
     """A key for each document, in their order."""
     none = pl.lit(None, dtype=pl.String)
-    given, made = pl.col("keys").list.first(), pl.lit(author_year_keys(documents))
-    return cite_keys_of(documents.select(kept=none, given=given, made=made))
+    own, made = pl.col("keys").list.first(), pl.lit(author_year_keys(documents))
+    return cite_keys_of(documents.select(kept=none, own=own, made=made))
 
 
 def cite_keys_of(wanted: pl.DataFrame) -> pl.Series:

@@ -94,8 +94,8 @@ class Rules:
 
     def changed(self, **options: Any) -> Rules:
         """These rules with those options that are not ``None``."""
-        given = {name: value for name, value in options.items() if value is not None}
-        return dataclasses.replace(self, **given)
+        stated = {name: value for name, value in options.items() if value is not None}
+        return dataclasses.replace(self, **stated)
 
     def as_dict(self) -> dict[str, Any]:
         """The rules that say anything, as plain values."""
@@ -229,7 +229,7 @@ def _excluded(items: tuple[str, ...]) -> pl.Expr:
 
 def _foreign(records: pl.DataFrame, wanted: tuple[str, ...]) -> tuple[pl.Expr, pl.Expr]:
     columns = records.select("language", "title", "abstract").iter_rows()
-    found = pl.Series("found", [language_of(*row) for row in columns], dtype=pl.String)
+    languages = pl.Series("found", [language_of(*row) for row in columns], dtype=pl.String)
     codes = {language_code(name) for name in wanted}
-    foreign = found.is_not_null() & ~found.is_in(list(codes))
-    return pl.lit(foreign), pl.lit("language ") + pl.lit(found)
+    foreign = languages.is_not_null() & ~languages.is_in(list(codes))
+    return pl.lit(foreign), pl.lit("language ") + pl.lit(languages)

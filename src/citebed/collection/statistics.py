@@ -108,7 +108,7 @@ class References:
 
 
 @dataclass(frozen=True)
-class GivenSet:
+class FileSet:
     """Queries that came as files.
 
     ``judged`` counts pairs of query and document, ``relevant`` those with a grade above 0,
@@ -148,20 +148,20 @@ class CollectionStatistics:
     documents: Documents
     passages: tuple[Passages, ...]
     references: References | None
-    query_sets: tuple[GivenSet, ...]
+    query_sets: tuple[FileSet, ...]
     links: Counts
     imported: Imported
 
 
 def statistics(collection: Collection, *, top_venues: int = 15) -> CollectionStatistics:
     """Count what the collection holds; ``top_venues`` says how many venues are named."""
-    given = [name for name in collection.query_sets if name not in ("paragraphs", "sentences")]
+    from_files = [name for name in collection.query_sets if name not in ("paragraphs", "sentences")]
     return CollectionStatistics(
         name=collection.name,
         documents=_documents(collection, top_venues),
         passages=_passages(collection),
         references=_references(collection),
-        query_sets=tuple(_given_set(collection, name) for name in given),
+        query_sets=tuple(_file_set(collection, name) for name in from_files),
         links=_counted(_columns(collection, "links", "kind")["kind"]),
         imported=_imported(collection),
     )
@@ -223,10 +223,10 @@ def _documents(collection: Collection, top_venues: int) -> Documents:
 
 def _languages(stated: pl.Series) -> Counter[str]:
     """Documents by language; ``english``, ``eng`` and ``en-GB`` are one."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for name, count in stated.drop_nulls().value_counts().iter_rows():
-        found[language_code(name)] += count
-    return found
+        counts[language_code(name)] += count
+    return counts
 
 
 def _words(texts: pl.Series) -> int:
@@ -326,12 +326,12 @@ def _unfound(collection: Collection) -> Counts:
 # --- given queries, and the import ---
 
 
-def _given_set(collection: Collection, name: str) -> GivenSet:
+def _file_set(collection: Collection, name: str) -> FileSet:
     qrels = collection.qrels(name).table
     relevant = pl.col("relevance") > 0
     per_query = qrels.group_by("query_id").agg(relevant.sum())["relevance"]
     grades = qrels["relevance"].value_counts().sort("relevance")
-    return GivenSet(
+    return FileSet(
         name=name,
         queries=collection.queries(name).height,
         judged_queries=len(per_query),
@@ -348,13 +348,13 @@ def _imported(collection: Collection) -> Imported:
     problems = _columns(collection, "import/problems", "kind")
     by_rule = aside.filter(pl.col("kept_as").is_null())
     read = collection.scan_documents().select(pl.col("records").sum(), documents=pl.len()).collect()
-    kept, documents = read.row(0)
+    records, documents = read.row(0)
     return Imported(
         files=files.height,
         size=int(files["bytes"].sum()),
         formats=_counted(files.filter(pl.col("format") != "")["format"]),
-        records=kept + by_rule.height,
-        merged=kept - documents,
+        records=records + by_rule.height,
+        merged=records - documents,
         set_aside=_counted(by_rule["reason"]),
         problems=_counted(problems["kind"]),
     )
@@ -380,7 +380,7 @@ def rows(statistics: CollectionStatistics) -> list[Row]:
         *_document_rows(statistics.documents),
         *(row for part in statistics.passages for row in _passage_rows(part)),
         *(_reference_rows(statistics.references) if statistics.references else ()),
-        *(row for given in statistics.query_sets for row in _given_rows(given)),
+        *(row for each in statistics.query_sets for row in _set_rows(each)),
         *_shares("links", statistics.links),
         *(_row("import", name, getattr(made, name)) for name in ("files", "records", "merged")),
         *_shares("formats", made.formats, made.files),
@@ -424,21 +424,21 @@ def _passage_rows(passages: Passages) -> Iterator[Row]:
 
 
 def _reference_rows(references: References) -> Iterator[Row]:
-    total, found = (sum(counts) for counts in zip(*references.per_paper, strict=True))
+    total, resolved = (sum(counts) for counts in zip(*references.per_paper, strict=True))
     yield _row("references", "papers", references.papers)
     yield _row("references", "count", total)
-    yield _row("references", "found", found, references.coverage)
+    yield _row("references", "found", resolved, references.coverage)
     yield _row("references", "coverage, mean of papers", references.paper_coverage)
     yield from _spread_rows("references", "per paper", references.references)
     yield from _spread_rows("references", "found per paper", references.found)
-    yield from _shares("unfound", references.unfound, total - found)
+    yield from _shares("unfound", references.unfound, total - resolved)
 
 
-def _given_rows(given: GivenSet) -> Iterator[Row]:
-    group = f"query set {given.name}"
-    yield _row(group, "queries", given.queries)
-    yield _row(group, "judged queries", given.judged_queries)
-    yield _row(group, "judged pairs", given.judged)
-    yield _row(group, "relevant pairs", given.relevant, _ratio(given.relevant, given.judged))
-    yield from _spread_rows(group, "relevant per query", given.per_query)
-    yield from _shares(f"grades {given.name}", given.grades, given.judged)
+def _set_rows(queries: FileSet) -> Iterator[Row]:
+    group = f"query set {queries.name}"
+    yield _row(group, "queries", queries.queries)
+    yield _row(group, "judged queries", queries.judged_queries)
+    yield _row(group, "judged pairs", queries.judged)
+    yield _row(group, "relevant pairs", queries.relevant, _ratio(queries.relevant, queries.judged))
+    yield from _spread_rows(group, "relevant per query", queries.per_query)
+    yield from _shares(f"grades {queries.name}", queries.grades, queries.judged)

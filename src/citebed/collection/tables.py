@@ -161,13 +161,13 @@ _NEVER_NULL: dict[str, tuple[str, ...]] = {
 """The columns of which every row needs a value."""
 
 
-def check_types(found: Mapping[str, pl.DataType], schema: Schema) -> None:
+def check_types(columns: Mapping[str, pl.DataType], schema: Schema) -> None:
     """Raise a ``ValueError`` where a table lacks a column, or has one of another type."""
     for name, kind in schema.items():
-        if name not in found and name not in _ADDED:
+        if name not in columns and name not in _ADDED:
             raise ValueError(f"it has no column '{name}'")
-        if found.get(name, kind) != kind:
-            raise ValueError(f"its column '{name}' holds {found[name]}, not {kind}")
+        if columns.get(name, kind) != kind:
+            raise ValueError(f"its column '{name}' holds {columns[name]}, not {kind}")
 
 
 def check_values(table: pl.DataFrame, name: str) -> None:
@@ -187,13 +187,13 @@ def with_added(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     return table.with_columns(lacking).select(list(schema)) if lacking else table
 
 
-def added(found: Iterable[str], schema: Schema) -> list[pl.Expr]:
+def added(columns: Iterable[str], schema: Schema) -> list[pl.Expr]:
     """The columns that an earlier version did not write, made of those that are ``found``.
 
     Keys are those of the BibTeX entries; of other formats they were not kept. Cite keys are those
     that the next import will give.
     """
-    lacking = schema.keys() - set(found)
+    lacking = schema.keys() - set(columns)
     key = pl.col("bibtex").str.extract(_ENTRY_KEY)
     none = pl.lit([], dtype=_LIST)
     keys = pl.when(~key.str.contains(_DOI_KEY)).then(pl.concat_list(key)).otherwise(none)
@@ -334,12 +334,12 @@ _REFERENCE = ("paper_id", "source", *_OF_REFERENCE)
 def _reference_columns(
     table: str,
     papers: Sequence[str | None],
-    given: Sequence[CitingPaper | ReferenceList],
+    lists: Sequence[CitingPaper | ReferenceList],
     sources: list[str],
 ) -> Columns:
     rows = [
         (paper, source, *reference)
-        for paper, listed, source in zip(papers, given, sources, strict=True)
+        for paper, listed, source in zip(papers, lists, sources, strict=True)
         for reference in listed.references
     ]
     return _table(table, _REFERENCE, rows)

@@ -11,7 +11,7 @@ from rich.console import Console
 from citebed.collection.statistics import (
     CollectionStatistics,
     Documents,
-    GivenSet,
+    FileSet,
     Imported,
     Means,
     Passages,
@@ -63,7 +63,7 @@ FULL = CollectionStatistics(
         per_paper=((71, 37), (8, 3)),
     ),
     query_sets=(
-        GivenSet("topics", 225, 225, 1837, 1612, Spread(7.16, 1, 39), ((0, 225), (1, 1612))),
+        FileSet("topics", 225, 225, 1837, 1612, Spread(7.16, 1, 39), ((0, 225), (1, 1612))),
     ),
     links=(("cites", 4321),),
     imported=Imported(

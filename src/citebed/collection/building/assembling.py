@@ -143,27 +143,27 @@ def _resolve_crossrefs(parts: Parts) -> list[tuple[str, Problem]]:
     parents = parents_of(parts.read(part).filter(is_named) for part in having)
     for part, children in enumerate(named):
         if len(children):
-            filled, told = with_crossrefs(parts.read(part), parents)
+            filled, refused = with_crossrefs(parts.read(part), parents)
             parts.replace(part, filled)
-            problems += told
+            problems += refused
     return problems
 
 
 def _with_owners(index: pl.DataFrame, parts: Parts) -> pl.DataFrame:
     """The table of `Decided`, from the keys of all records."""
-    kept = index if not index["reason"].count() else index.filter(pl.col("reason").is_null())
+    wanted = index if not index["reason"].count() else index.filter(pl.col("reason").is_null())
 
-    found = identities(kept, lambda rows, what: parts.take(kept[rows], what))
+    same = identities(wanted, lambda rows, what: parts.take(wanted[rows], what))
     table = index.select("part", "at", "source", "reason", "doc_id").with_row_index("row")
-    if kept.height == index.height:
-        table = table.hstack(found)
+    if wanted.height == index.height:
+        table = table.hstack(same)
     else:
-        rows = table.filter(pl.col("reason").is_null()).select("row").hstack(found)
+        rows = table.filter(pl.col("reason").is_null()).select("row").hstack(same)
         table = table.join(rows, on="row", how="left", maintain_order="left")
-    kept_too = pl.col("identity").is_not_null()
+    is_kept = pl.col("identity").is_not_null()
     table = table.with_columns(
-        owner=pl.when(kept_too).then(pl.col("row").first().over("identity")),
-        size=pl.when(kept_too).then(pl.len().over("identity").cast(pl.UInt32)),
+        owner=pl.when(is_kept).then(pl.col("row").first().over("identity")),
+        size=pl.when(is_kept).then(pl.len().over("identity").cast(pl.UInt32)),
     )
     return _renamed(table)
 
@@ -219,11 +219,11 @@ def _singles(records: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _several(made: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    given, key = names[made["row"]].get_columns()
-    renamed = pl.col("doc_id") != given
+    doc_id, key = names[made["row"]].get_columns()
+    renamed = pl.col("doc_id") != doc_id
     more = pl.concat_list("doc_id", "aliases").list.unique(maintain_order=True)
     return made.with_columns(
-        doc_id=given,
+        doc_id=doc_id,
         cite_key=key,
         aliases=pl.when(renamed).then(more).otherwise("aliases"),
         read_as=pl.when(renamed).then("doc_id"),
@@ -266,7 +266,7 @@ def _combined(decided: Decided, folder: Path, crew: Crew) -> dict[int, list[Path
     target = f"{combine_bucket.__module__}:{combine_bucket.__name__}"
     made = map(combine_bucket, filled) if count == 1 else crew(target, filled)
     spans: dict[int, list[Path]] = {}
-    for found in made:
-        for span_number, path in found:
+    for written in made:
+        for span_number, path in written:
             spans.setdefault(span_number, []).append(path)
     return spans

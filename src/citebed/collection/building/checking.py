@@ -86,7 +86,7 @@ def latex_left(documents: pl.LazyFrame) -> pl.DataFrame:
         .drop("bibtex")
         .collect()
     )
-    left = [found for row in doubtful.iter_rows(named=True) for found in _left_in(row)]
+    left = [text for row in doubtful.iter_rows(named=True) for text in _left_in(row)]
     schema = {"doc_id": pl.String(), "source": pl.String(), "line": pl.Int64()}
     return pl.DataFrame(left, {**schema, "field": pl.String(), "text": pl.String()})
 

@@ -77,7 +77,7 @@ def _with_lists(read: Citing) -> pl.DataFrame:
     own = own.filter(~pl.col("source").is_in(read.lists["source"].unique().to_list()))
     stem = pl.col("source").str.replace(r"\.[^./]*$", "")
     owners = papers.select("paper_id", stem=stem).unique("stem", keep="first", maintain_order=True)
-    given = (
+    listed = (
         read.lists.drop("paper_id")
         .with_columns(stem=stem)
         .join(owners, on="stem", how="inner", maintain_order="left")
@@ -85,31 +85,33 @@ def _with_lists(read: Citing) -> pl.DataFrame:
     )
     unknown = pl.all_horizontal(pl.col("doi", "arxiv", "url", "target").is_null())
     merged = own.join(
-        given, on=["paper_id", "ref_id"], how="left", suffix="_list", maintain_order="left"
+        listed, on=["paper_id", "ref_id"], how="left", suffix="_list", maintain_order="left"
     )
     filled = merged.with_columns(
         pl.when(unknown).then(pl.col(f"{name}_list")).otherwise(pl.col(name)).alias(name)
         for name in ("doi", "arxiv", "url", "target", "raw")
     ).select(list(REFERENCES))
-    more = given.join(own, on=["paper_id", "ref_id"], how="anti", maintain_order="left")
+    more = listed.join(own, on=["paper_id", "ref_id"], how="anti", maintain_order="left")
     return pl.concat([filled, more], how="diagonal").select(list(REFERENCES))
 
 
 def _resolve_references(references: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     """By DOI, by arXiv id, or by the id that the source has for the cited document."""
-    asked = {
+    stated = {
         "doi": pl.col("doi"),
         "arxiv": _arxiv_name(),
         "id": pl.col("target").str.to_lowercase(),
     }
     unknown = pl.lit(None, dtype=pl.String)  # what an earlier import found is looked up anew
     rows = references.with_columns(
-        *(name.alias(f"as_{by}") for by, name in asked.items()), doc_id=unknown, resolved_by=unknown
+        *(name.alias(f"as_{by}") for by, name in stated.items()),
+        doc_id=unknown,
+        resolved_by=unknown,
     )
-    for by in asked:
+    for by in stated:
         known = names.select(pl.col("name").alias(f"as_{by}"), pl.col("doc_id").alias(f"by_{by}"))
         rows = rows.join(known, on=f"as_{by}", how="left", maintain_order="left")
-    return _as_found(rows, [f"by_{by}" for by in asked])
+    return _resolved(rows, [f"by_{by}" for by in stated])
 
 
 def _arxiv_name() -> pl.Expr:
@@ -119,7 +121,7 @@ def _arxiv_name() -> pl.Expr:
     return pl.coalesce(stated, *(pl.when(is_arxiv(name)).then(name) for name in named))
 
 
-def _as_found(references: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+def _resolved(references: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     """References with the document that the first of these columns (``by_doi``) names, and how."""
     by = (
         pl.when(pl.col(column).is_not_null()).then(pl.lit(column.removeprefix("by_")))
@@ -142,16 +144,16 @@ def _resolve_titles(references: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
     telling = pl.col("title").str.count_matches(r"[\p{L}\p{N}]+") >= _FEWEST_WORDS
     plain = plain_title(pl.col("title"))
     references = references.with_columns(plain=pl.when(nameless & telling).then(plain))
-    asked = references["plain"].drop_nulls().unique()
-    if asked.is_empty():
+    wanted = references["plain"].drop_nulls().unique()
+    if wanted.is_empty():
         return references.drop("plain")
-    is_asked = pl.col("plain").is_in(asked.implode()) & pl.col("plain").is_unique()
+    is_wanted = pl.col("plain").is_in(wanted.implode()) & pl.col("plain").is_unique()
     first = first_author(pl.col("authors"))
-    titles = documents.select(by_title="doc_id", plain=plain, first=first).filter(is_asked)
+    titles = documents.select(by_title="doc_id", plain=plain, first=first).filter(is_wanted)
     joined = references.join(titles, on="plain", how="left", maintain_order="left")
     cited = first_author(pl.concat_list("author"))
     same = (cited == "") | (pl.col("first") == "") | (cited == pl.col("first"))
-    return _as_found(joined.with_columns(by_title=pl.when(same).then("by_title")), ["by_title"])
+    return _resolved(joined.with_columns(by_title=pl.when(same).then("by_title")), ["by_title"])
 
 
 def _resolve_preprints(references: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
@@ -167,19 +169,19 @@ def _resolve_preprints(references: pl.DataFrame, documents: pl.DataFrame) -> pl.
         first=first_author(pl.concat_list("author")), preprint=_arxiv_name().is_not_null()
     )
     lost = lost.with_columns(work=pl.when(telling & pl.col("doc_id").is_null()).then(work))
-    asked = lost["work"].drop_nulls().unique()
-    if asked.is_empty():
+    wanted = lost["work"].drop_nulls().unique()
+    if wanted.is_empty():
         return references
     on_arxiv = pl.col("arxiv").is_not_null() | is_arxiv(name_in(pl.col("doi")))
     works = (
         documents.with_columns(first=first_author(pl.col("authors")))
         .select(by_preprint="doc_id", work=work, on_arxiv=on_arxiv.fill_null(value=False))
-        .filter(pl.col("work").is_in(asked.implode()) & pl.col("work").is_unique())
+        .filter(pl.col("work").is_in(wanted.implode()) & pl.col("work").is_unique())
     )
     joined = lost.join(works, on="work", how="left", maintain_order="left")
     either = pl.col("preprint") | pl.col("on_arxiv")
     rows = joined.with_columns(by_preprint=pl.when(either).then("by_preprint"))
-    return _as_found(rows, ["by_preprint"])
+    return _resolved(rows, ["by_preprint"])
 
 
 def _resolve_papers(

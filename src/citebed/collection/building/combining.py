@@ -205,15 +205,15 @@ def with_crossrefs(
         return records, []
     numbered = records.with_row_index("row")
     children = numbered.drop_nulls("crossref")
-    allowance, told = Allowance(int(records.estimated_size())), list[tuple[str, Problem]]()
-    rows = [_inherit(row, parents, allowance, told) for row in children.iter_rows(named=True)]
+    allowance, problems = Allowance(int(records.estimated_size())), list[tuple[str, Problem]]()
+    rows = [_inherit(row, parents, allowance, problems) for row in children.iter_rows(named=True)]
     filled = pl.DataFrame(rows, schema=numbered.schema)
     rest = numbered.filter(pl.col("crossref").is_null())
-    return pl.concat([rest, filled]).sort("row").drop("row"), told
+    return pl.concat([rest, filled]).sort("row").drop("row"), problems
 
 
 def _inherit(
-    child: Row, parents: Parents, allowance: Allowance, told: list[tuple[str, Problem]]
+    child: Row, parents: Parents, allowance: Allowance, problems: list[tuple[str, Problem]]
 ) -> Row:
     name = str(child["crossref"]).lower()
     parent = parents.get(f"{child['source']}\n{name}") or parents.get(name)
@@ -228,7 +228,7 @@ def _inherit(
             str(child["source"]),
             Problem(int(str(child["line"])), f"{what}; left out", "mended"),
         )
-        told.append(place)
+        problems.append(place)
         return {**child, "crossref": None}
     bibtex = child["bibtex"]
     if bibtex is not None:
@@ -274,15 +274,17 @@ def with_cite_keys(
     first = records.filter(merged).group_by("owner").agg(pl.all().drop_nulls().first())
     documents = pl.concat([records.filter(~merged), first.select(records.columns)]).sort("owner")
     documents = documents.with_columns(made=pl.coalesce("made", "poorer"))
-    rows = pl.concat([_told(piece) for piece in (empty(BEFORE), *before)])
-    documents = documents.join(_kept(records, rows), on="owner", how="left", maintain_order="left")
+    rows = pl.concat([_hashed(piece) for piece in (empty(BEFORE), *before)])
+    documents = documents.join(
+        _earlier_keys(records, rows), on="owner", how="left", maintain_order="left"
+    )
     keys = cite_keys_of(documents.select("kept", "given", "made"))
     return table.join(
         documents.select("owner", cite_key=keys), on="owner", how="left", maintain_order="left"
     )
 
 
-def _told(documents: pl.DataFrame) -> pl.DataFrame:
+def _hashed(documents: pl.DataFrame) -> pl.DataFrame:
     """Documents with their DOIs and titles as short numbers, which is all that is compared."""
     title = pl.when(pl.col("title") != "").then(pl.col("title").hash(seed=0))
     doi = pl.when(pl.col("doi").is_not_null()).then(pl.col("doi").hash(seed=0))
@@ -292,7 +294,7 @@ def _told(documents: pl.DataFrame) -> pl.DataFrame:
 def _wanted(records: pl.DataFrame) -> pl.DataFrame:
     made = author_year_keys(records)
     whole = pl.col("year").is_not_null() & (pl.col("authors").list.len() > 0)
-    return _told(records).select(
+    return _hashed(records).select(
         "doi", "title", "year",
         given=pl.col("keys").list.first(), made=pl.when(whole).then(made), poorer=made,
     )  # fmt: skip
@@ -301,7 +303,7 @@ def _wanted(records: pl.DataFrame) -> pl.DataFrame:
 _WANTED = Keys(("doi", *MADE_OF), _wanted)
 
 
-def _kept(records: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+def _earlier_keys(records: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     """The keys of before (``kept``) by the first records (``owner``) of the documents of now."""
     items = [records.select("owner", kept=pl.lit(None, dtype=pl.String)).clear()]
     for names in _SAME if before.height else ():

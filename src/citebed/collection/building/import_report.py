@@ -105,7 +105,7 @@ class ImportReport:
         total = f"{sum(self.set_aside.values()):,}"
         aside = "; ".join(f"{reason} {number:,}" for reason, number in self.set_aside.items())
         account = ", ".join(f"{number:,} {name}" for name, number in self.account._asdict().items())
-        found = ", ".join(f"{_NAMES[name]} {number:,}" for name, number in self.resolved.items())
+        resolved = ", ".join(f"{_NAMES[name]} {number:,}" for name, number in self.resolved.items())
         paragraphs = count(sum(self.outside.values()), "citing paragraph")
         sections = [f"{printable(n) or 'none'} {number:,}" for n, number in self.outside.items()]
         sets = (f"{number:,} {name}" for name, number in self.queries.items())
@@ -132,7 +132,7 @@ class ImportReport:
             (
                 self.resolved,
                 "references",
-                f"{sum(self.resolved.values()):,} found in the collection: {found}",
+                f"{sum(self.resolved.values()):,} found in the collection: {resolved}",
             ),
             (self.outside, "outside", f"{paragraphs} of other sections: {_some(sections)}"),
             (self.queries, "queries", ", ".join(sets)),

@@ -154,7 +154,7 @@ def place_groups(places: Sequence[Place]) -> list[int]:
     """
     order = sorted(range(len(places)), key=lambda at: places[at].count(None))
     groups: list[list[Place]] = []
-    found = [0] * len(places)
+    numbers = [0] * len(places)
     for at in order:
         fitting = [
             number
@@ -164,9 +164,9 @@ def place_groups(places: Sequence[Place]) -> list[int]:
         if len(fitting) != 1:
             fitting = [len(groups)]
             groups.append([])
-        found[at] = fitting[0]
-        groups[found[at]].append(places[at])
-    return found
+        numbers[at] = fitting[0]
+        groups[numbers[at]].append(places[at])
+    return numbers
 
 
 # --- Merging ----------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def identities(keys: pl.DataFrame, look: Look) -> pl.DataFrame:
     """``identity``, a number equal for records of one document, and ``doubtful``: whether other
     documents have the record's DOI. ``keys`` are as `keys_of` gives them, with ``source``."""
     known = _with_titles(keys.select("source", "doi", "arxiv").with_row_index("row"), look)
-    doi, doubtful = _told_by_title(known, look)
+    doi, doubtful = _parted_by_title(known, look)
     if doi.null_count():
         doi = _without_doi(known.with_columns(doi), look)
     return pl.DataFrame({"doubtful": doubtful, "identity": doi})
@@ -224,7 +224,7 @@ def _lent(known: pl.DataFrame) -> pl.Series:
 # --- one DOI on different papers ------------------------------------------------------------------
 
 
-def _told_by_title(keys: pl.DataFrame, look: Look) -> tuple[pl.Series, pl.Series]:
+def _parted_by_title(keys: pl.DataFrame, look: Look) -> tuple[pl.Series, pl.Series]:
     """Another ``doi`` for each group of titles that agree, where one DOI has several, and which
     are such: these are doubtful."""
     named = keys.select("row", "doi", "title").drop_nulls("doi")
@@ -253,8 +253,8 @@ def _title_groups(several: pl.DataFrame, look: Look) -> pl.DataFrame:
     numbers: list[int] = []
     for _, group in itertools.groupby(rows, key=itemgetter(0)):
         members = list(group)
-        found = title_groups([Title(text, plain) for _, _, text, plain in members])
-        numbers += [members[number][1] for number in found]
+        firsts = title_groups([Title(text, plain) for _, _, text, plain in members])
+        numbers += [members[number][1] for number in firsts]
     groups = pl.Series(numbers, dtype=pl.UInt32)
     return several.select("doi", "title", group=groups)
 
@@ -267,10 +267,10 @@ def _without_doi(keys: pl.DataFrame, look: Look) -> pl.Series:
     likely = keys.filter(_may_be_another())
     known = likely.hstack(look(likely["row"], DETAILS))
     same = _undated_settled(known.select("who", "same", "undated", "keys"))
-    same = _told_by_file(known.select("row", "source", "curated", same))
-    same = _told_by_place(known.select(same, *Place._fields))
-    found = _lent(known.select("doi", same, "number"))
-    return _changed(keys["doi"].fill_null(_itself(keys["row"])), likely["row"], found)
+    same = _parted_by_file(known.select("row", "source", "curated", same))
+    same = _parted_by_place(known.select(same, *Place._fields))
+    lent = _lent(known.select("doi", same, "number"))
+    return _changed(keys["doi"].fill_null(_itself(keys["row"])), likely["row"], lent)
 
 
 def _may_be_another() -> pl.Expr:
@@ -309,14 +309,14 @@ def _undated_settled(keys: pl.DataFrame) -> pl.Series:
     return _changed(keys["same"], rows["row"], rows["other"])
 
 
-def _told_by_file(keys: pl.DataFrame) -> pl.Series:
+def _parted_by_file(keys: pl.DataFrame) -> pl.Series:
     """Records that their own file tells apart, and those without a title, are ``same`` as none."""
-    told_apart = pl.col("curated") & (pl.len().over("same", "source", "curated") > 1)
-    alone = keys.with_row_index("at").filter(told_apart | pl.col("same").is_null())
+    apart = pl.col("curated") & (pl.len().over("same", "source", "curated") > 1)
+    alone = keys.with_row_index("at").filter(apart | pl.col("same").is_null())
     return _changed(keys["same"], alone["at"], _itself(alone["row"]))
 
 
-def _told_by_place(keys: pl.DataFrame) -> pl.Series:
+def _parted_by_place(keys: pl.DataFrame) -> pl.Series:
     """Records that are alike but stand in different places are not the ``same``."""
     several = pl.any_horizontal(
         pl.col(name).min().over("same") != pl.col(name).max().over("same")
@@ -334,5 +334,5 @@ def _told_by_place(keys: pl.DataFrame) -> pl.Series:
     )
     if apart.is_empty():
         return keys["same"]
-    told = apart.select(pl.struct("same", "part").hash(seed=0)).to_series()
-    return _changed(keys["same"], apart["row"], told)
+    parted = apart.select(pl.struct("same", "part").hash(seed=0)).to_series()
+    return _changed(keys["same"], apart["row"], parted)

@@ -208,6 +208,6 @@ class Parts:
             records = self.read(int(part["part"][0]), what.columns)
             items.append(what.of(records[part["at"]]))
             order.append(part["order"])
-        records, asked = pl.concat(items, rechunk=False), pl.concat(order)
+        records, places_taken = pl.concat(items, rechunk=False), pl.concat(order)
         # In one chunk rows are taken out ten times as quickly.
-        return records if asked.is_sorted() else records.rechunk()[asked.arg_sort()]
+        return records if places_taken.is_sorted() else records.rechunk()[places_taken.arg_sort()]

@@ -113,8 +113,8 @@ _Part = Callable[[Collection, Output], str]
 
 def _papers(collection: Collection, _: Output) -> str:
     papers, contexts = collection.papers.height, collection.contexts.height
-    told = f"the text of {count(papers, 'citing paper')} ({count(contexts, 'sentence')}) is"
-    return told if papers else ""
+    texts = f"the text of {count(papers, 'citing paper')} ({count(contexts, 'sentence')}) is"
+    return texts if papers else ""
 
 
 def _queries(collection: Collection, output: Output) -> str:
@@ -131,13 +131,13 @@ def _query_details(collection: Collection, output: Output) -> str:
     return f"where {count(number, 'query')} stood and what may not answer them is" if number else ""
 
 
-def _of_documents(told: str, which: pl.Expr, table: str = "") -> _Part:
+def _of_documents(sentence: str, which: pl.Expr, table: str = "") -> _Part:
     """How many documents of a table a sentence speaks of; none is no sentence."""
 
     def part(collection: Collection, _: Output) -> str:
         rows = getattr(collection, table).lazy() if table else collection.scan_documents()
         documents = int(rows.select(which).collect().item())
-        return told.format(count(documents, "document")) if documents else ""
+        return sentence.format(count(documents, "document")) if documents else ""
 
     return part
 

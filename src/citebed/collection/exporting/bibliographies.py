@@ -32,8 +32,8 @@ from citebed.collection.formats.bibtex_entry import (
     COMMANDS,
     CONTROLS,
     NOT_RECORDS,
+    note_of_strange,
     strange_commands,
-    told_of_strange,
 )
 from citebed.collection.formats.csl import CSL_JSON as CSL_FORMAT
 from citebed.collection.formats.fields import arxiv_id
@@ -96,7 +96,7 @@ def _is_ready(collection: Collection) -> pl.Expr:
     """Whether the entry can be written as it is: read from BibTeX, alone, under this id, and
     without anything that would have to be made harmless."""
     from_jsonl = pl.col("format").str.contains("jsonl", literal=True)
-    given = collection.files.filter(from_jsonl)["source"]
+    from_elsewhere = collection.files.filter(from_jsonl)["source"]
     top = pl.col("source").str.split("!").list.first()
     entry = pl.col("bibtex")
     return (
@@ -107,7 +107,7 @@ def _is_ready(collection: Collection) -> pl.Expr:
         & ~entry.str.contains(_NO_ENTRY)
         & (entry.str.count_matches(r"\{") == entry.str.count_matches(r"\}"))
         & ~entry.str.contains(_to_be_changed(collection.documents["bibtex"]))
-        & ~top.is_in(given.to_list())
+        & ~top.is_in(from_elsewhere.to_list())
     ).fill_null(value=False)
 
 
@@ -135,11 +135,11 @@ class _Entries:
         entry = _with_keys(entry_of(document), document)
         read = _read(entry)
         own = document.doc_id
-        is_given = document.bibtex is not None
-        fits = not is_given or lone_entry(document.bibtex) is not None
+        has_entry = document.bibtex is not None
+        fits = not has_entry or lone_entry(document.bibtex) is not None
         fits = fits and read is not None and not _differences(document, read[1])
         if read is None or not fits or not self._keys.is_free(read[0], owner=own):
-            self._rewritten += is_given
+            self._rewritten += has_entry
             entry = _with_keys(write_entry(document), document)
             read = _read(entry)
         if read is None:
@@ -154,10 +154,10 @@ class _Entries:
         """What reads back differently, and which entries are not those that were given."""
         notes = _notes(self._differs)
         if self._rewritten:
-            given = f"the given entry of {count(self._rewritten, 'document')}"
-            notes.append(f"{given} did not fit the fields; written from the fields")
+            entries = f"the given entry of {count(self._rewritten, 'document')}"
+            notes.append(f"{entries} did not fit the fields; written from the fields")
         if self._strange:
-            notes.append(told_of_strange(self._strange))
+            notes.append(note_of_strange(self._strange))
         return notes
 
 
@@ -175,8 +175,8 @@ def _with_keys(entry: str, document: Document) -> str:
 
 def _read(entry: str) -> tuple[str, Document] | None:
     """Key and document of a text that is one entry and nothing else."""
-    found = lone_entry(entry)
-    return None if found is None or found.text != entry else (found.key, document_of(found))
+    lone = lone_entry(entry)
+    return None if lone is None or lone.text != entry else (lone.key, document_of(lone))
 
 
 BIBTEX = Exporter("bibtex", "BibTeX", _write_bibtex, file="documents.bib", lacks=_LACKS)

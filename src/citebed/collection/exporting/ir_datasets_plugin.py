@@ -99,13 +99,13 @@ def _dataset(folder: Path, about: dict[str, Any], docs: Any, query_set: str | No
         name = f"{name}/{query_set}"
         facts |= {kind: known[query_set][kind] for kind in ("queries", "qrels")}
         grades = {int(grade): what for grade, what in known[query_set]["definitions"].items()}
-        asked, judged = (
+        queries, qrels = (
             package.util.LocalDownload(folder / query_set / file, mkdir=False)
             for file in (QUERIES, QRELS)
         )
         # ``namespaec``: as ir_datasets spells it
-        parts.append(package.formats.JsonlQueries(asked, CitebedQuery, namespaec=name))
-        parts.append(package.formats.TrecQrels(judged, grades))
+        parts.append(package.formats.JsonlQueries(queries, CitebedQuery, namespaec=name))
+        parts.append(package.formats.TrecQrels(qrels, grades))
     dataset = package.Dataset(*parts)
     provider = package.util.MetadataProvider(lambda: {name: facts})
     return package.Dataset(package.util.MetadataComponent(name, dataset, provider), dataset)

@@ -122,8 +122,8 @@ def _member(name: str) -> pl.Expr:
         return _encoded(name)
     written = _names(name) if name in ("authors", "editors") else _encoded(name)
     is_list = name in ("authors", "editors", "keywords", "keys", "sections", "links")
-    given = pl.col(name).list.len() > 0 if is_list else pl.col(name).is_not_null()
-    return pl.when(given).then(written).otherwise(pl.lit(""))
+    known = pl.col(name).list.len() > 0 if is_list else pl.col(name).is_not_null()
+    return pl.when(known).then(written).otherwise(pl.lit(""))
 
 
 def _encoded(name: str) -> pl.Expr:

@@ -56,12 +56,12 @@ class Expected(NamedTuple):
     said_by: str = ""
     bytes: int | None = None
 
-    def mismatch(self, size: int, found: str) -> str:
+    def mismatch(self, size: int, sha256: str) -> str:
         """What is wrong with a file of that size and checksum, "" for nothing."""
         if self.bytes is not None and size != self.bytes:
             return f"found {size} bytes, expected {self.bytes}"
-        if self.sha256 and found != self.sha256:
-            return f"found sha256 {found}, expected {self.sha256} (from {self.said_by})"
+        if self.sha256 and sha256 != self.sha256:
+            return f"found sha256 {sha256}, expected {self.sha256} (from {self.said_by})"
         return ""
 
 
@@ -97,11 +97,11 @@ def downloaded(
             with told(part):
                 _tried(url, lambda: _go_on(url, out, notes, bool(expected.sha256), progress))
                 os.fsync(out.fileno())
-            size, found = digest(part)
-            if problem := expected.mismatch(size, found):
+            size, sha256 = digest(part)
+            if problem := expected.mismatch(size, sha256):
                 out.truncate(0)
                 raise CitebedError(f"{url}: {problem}. What was fetched has been removed.")
-            yield size, found
+            yield size, sha256
             with told(target):
                 part.replace(target)
                 notes.unlink(missing_ok=True)
@@ -164,13 +164,13 @@ def _go_on(url: str, out: io.FileIO, notes: Path, checked: bool, progress: Progr
     # Without a mark only a checksum would tell that two halves do not belong together.
     safe = offer.url == url and bool(offer.mark or checked)
     start = os.fstat(out.fileno()).st_size if safe else 0
-    done, found, stream = _open(url, start, offer.mark)
+    done, now, stream = _open(url, start, offer.mark)
     with closing(stream):
         if done == 0:
             out.truncate(0)
-            write_own(notes, json.dumps(found._asdict()) + "\n")
-            offer = found
-        elif done != start or found not in (offer, offer._replace(mark="")):
+            write_own(notes, json.dumps(now._asdict()) + "\n")
+            offer = now
+        elif done != start or now not in (offer, offer._replace(mark="")):
             out.truncate(0)
             raise _Broken("the content there has changed since the first part was fetched")
         progress.step(notes.name.removesuffix(".part.json"), offer.total or 0)
@@ -246,12 +246,12 @@ def _failure(url: str, error: Exception) -> Exception:
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(error, urllib.error.HTTPError):
         error.close()
-        found = " ".join(f"HTTP {error.code} {reason}".split())
+        status = " ".join(f"HTTP {error.code} {reason}".split())
         if error.code in _PASSING:
-            return _Broken(found)
+            return _Broken(status)
         kind = Missing if error.code in (404, 410) else CitebedError
         meaning = _MEANINGS.get(error.code)
-        return kind(f"cannot fetch {url}: {f'{meaning} ({found})' if meaning else found}")
+        return kind(f"cannot fetch {url}: {f'{meaning} ({status})' if meaning else status}")
     if isinstance(reason, FileNotFoundError):
         return Missing(f"cannot fetch {url}: there is no file {reason.filename}")
     if isinstance(reason, str | ssl.SSLCertVerificationError) or url.lower().startswith("file:"):

@@ -214,30 +214,30 @@ def _file(
 ) -> FetchedFile:
     record, target = _read_record(root / RECORD), root / file.path
     if target.is_file():
-        return _kept(file, target, _expected(file, sums, record))
+        return _checked(file, target, _expected(file, sums, record))
     url = f"{mirror.rstrip('/')}/{urllib.parse.quote(file.path)}" if mirror else file.url
     # A record of a file that is gone is compared with, not enforced.
     expected = _expected(file, sums, {})
-    with downloaded(url, target, expected, progress) as (size, found):
+    with downloaded(url, target, expected, progress) as (size, sha256):
         # A file under its own name always has its checksum on record.
-        entry = {"sha256": found, "bytes": size, "url": url}
+        entry = {"sha256": sha256, "bytes": size, "url": url}
         text = json.dumps({"files": {**record, file.path: entry}}, indent=1)
         write_own(root / RECORD, f"{text}\n")
-    earlier = record.get(file.path, {}).get("sha256", found)
-    return FetchedFile(file.path, "fetched", size, found, earlier if earlier != found else "")
+    earlier = record.get(file.path, {}).get("sha256", sha256)
+    return FetchedFile(file.path, "fetched", size, sha256, earlier if earlier != sha256 else "")
 
 
-def _kept(file: RemoteFile, target: Path, expected: Expected) -> FetchedFile:
+def _checked(file: RemoteFile, target: Path, expected: Expected) -> FetchedFile:
     """A file that is there already, if it is the right one."""
-    size, found = digest(target)
-    if problem := expected.mismatch(size, found):
+    size, sha256 = digest(target)
+    if problem := expected.mismatch(size, sha256):
         raise CitebedError(f"{target}: {problem}. Move it away to fetch it again.")
     if not expected.sha256:
         raise CitebedError(
             f"{target} is there already, and nothing says what its checksum should be. "
             "Move it away to fetch it, or fetch into another folder."
         )
-    return FetchedFile(file.path, "kept", size, found)
+    return FetchedFile(file.path, "kept", size, sha256)
 
 
 def _expected(file: RemoteFile, sums: Mapping[str, str], record: Mapping[str, Any]) -> Expected:

@@ -140,8 +140,8 @@ def _name(person: Element) -> str:
 
 def _doc_id(entry: Element) -> str:
     """The Anthology id of an entry: what its url says, else built from the ids around it."""
-    if (given := _ID.fullmatch(text_at(entry, "url"))) is not None:
-        return given[1]
+    if (stated := _ID.fullmatch(text_at(entry, "url"))) is not None:
+        return stated[1]
     volume = entry.getparent()
     collection = None if volume is None else volume.getparent()
     if volume is None or collection is None:

@@ -138,11 +138,11 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
 def _paper(root: Element, chunk: Chunk) -> tuple[CitingPaper, list[Problem]]:
     """The paper without contexts and references; its id is empty where nothing names it."""
     line = line_of(root, chunk)
-    given = text_at(root, "doi")
-    doi = normalise_doi(given)
+    stated = text_at(root, "doi")
+    doi = normalise_doi(stated)
     year = year_in(text_at(root, "year"))
     paper = CitingPaper(
-        paper_id=_as_given(given, doi) or text_at(root, "id") or file_stem(chunk.source),
+        paper_id=_as_stated(stated, doi) or text_at(root, "id") or file_stem(chunk.source),
         doi=doi,
         title=text_at(root, "title"),
         abstract=text_at(root, "abstract") or None,
@@ -150,14 +150,14 @@ def _paper(root: Element, chunk: Chunk) -> tuple[CitingPaper, list[Problem]]:
         date=iso_date(year),
         line=line,
     )
-    if given and doi is None:
-        return paper, [Problem(line, f"'{given}' is not a DOI; kept as an id", "mended")]
+    if stated and doi is None:
+        return paper, [Problem(line, f"'{stated}' is not a DOI; kept as an id", "mended")]
     if not paper.paper_id:
         return paper, [Problem(line, "a paper without a DOI, an id or a file name")]
     return paper, []
 
 
-def _as_given(text: str, doi: str | None) -> str:
+def _as_stated(text: str, doi: str | None) -> str:
     """The DOI in the letter case of the file, without a resolver in front of it."""
     if doi is None:
         return text
@@ -205,13 +205,13 @@ def _read_contexts(root: Element, chunk: Chunk, contexts: dict[str, Context]) ->
     ids = FreeIds()
     for number, element in enumerate(children(child(root, "contexts"), "context"), 1):
         line = line_of(element, chunk)
-        given = fold(attribute(element, "id"))
-        if not given:
-            given = f"{number:02d}"
-            yield Problem(line, f"a context without an id; numbered {given}", "mended")
-        context_id = ids.take(given)
-        if context_id != given:
-            yield Problem(line, f"two contexts have the id {given}; now {context_id}", "mended")
+        wanted = fold(attribute(element, "id"))
+        if not wanted:
+            wanted = f"{number:02d}"
+            yield Problem(line, f"a context without an id; numbered {wanted}", "mended")
+        context_id = ids.take(wanted)
+        if context_id != wanted:
+            yield Problem(line, f"two contexts have the id {wanted}; now {context_id}", "mended")
         section = fold(attribute(element, "section"))
         contexts[context_id] = Context(context_id, section, _sentences(element))
 

@@ -89,8 +89,8 @@ def _record(paper: JsonObject) -> Document | Problem:
     if number is None:
         return paper.unknown("a paper of arXiv with its 'id'")
     date = _date(paper)
-    found = arxiv_document(number, paper.text("title") or "", paper.text("abstract") or "")
-    return published_as(found, paper.doi("doi"), paper.text("journal-ref"))._replace(
+    preprint = arxiv_document(number, paper.text("title") or "", paper.text("abstract") or "")
+    return published_as(preprint, paper.doi("doi"), paper.text("journal-ref"))._replace(
         authors=_authors(paper),
         year=int(date[:4]) if date else None,
         date=date,

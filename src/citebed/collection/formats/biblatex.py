@@ -90,7 +90,7 @@ class _Lender:
 
     def borrowed(self, fields: Fields, missing: dict[str, None]) -> dict[str, str]:
         """The fields and, where they leave a gap, those of the ``xdata`` entries they name."""
-        found = {name: value for name, value in fields.items() if name != "xdata"}
+        own = {name: value for name, value in fields.items() if name != "xdata"}
         seen: set[str] = set()
         waiting = _named(fields)
         while waiting:
@@ -103,9 +103,9 @@ class _Lender:
             elif self._may_borrow(name, sum(map(len, self.lent[name].values()))):
                 for field, value in self.lent[name].items():
                     if field not in ("xdata", "ids"):
-                        found.setdefault(field, value)
+                        own.setdefault(field, value)
                 waiting += _named(self.lent[name])
-        return found
+        return own
 
     def resolved(self, value: str, above: tuple[str, ...] = ()) -> str:
         """A value in which ``xdata=key-field-2`` is the second item of that field there."""
@@ -118,9 +118,9 @@ class _Lender:
         value = self.lent.get(match[1].lower(), {}).get(match[2].lower()) if match else None
         if match is None or value is None or not self._may_borrow(item, len(value), len(above)):
             return item
-        found, place = self.resolved(value, (*above, item)), int(match[3] or 0)
-        items = _ITEM.split(found)
-        return found if not place else items[place - 1] if place <= len(items) else item
+        text, place = self.resolved(value, (*above, item)), int(match[3] or 0)
+        items = _ITEM.split(text)
+        return text if not place else items[place - 1] if place <= len(items) else item
 
     def _may_borrow(self, name: str, size: int, depth: int = 0) -> bool:
         """Whether so much may be borrowed from there; looking it up costs something, too."""
@@ -186,7 +186,7 @@ def _around_lent(data: bytes) -> Iterator[bytes]:
 
 def lent_before(macros: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """The fields of the ``@xdata`` entries among what earlier pieces carried."""
-    found: dict[str, dict[str, str]] = {}
+    lent: dict[str, dict[str, str]] = {}
     read: dict[str, dict[str, str]] = {}  # one entry may go by many names
     strings = dict(macros)
     for name, text in macros.items():
@@ -194,5 +194,5 @@ def lent_before(macros: Mapping[str, str]) -> dict[str, dict[str, str]]:
             if text not in read:
                 entry = next(scan(text, 1, strings))
                 read[text] = entry.fields if isinstance(entry, RawEntry) else {}
-            found[name.removeprefix(XDATA)] = read[text]
-    return found
+            lent[name.removeprefix(XDATA)] = read[text]
+    return lent

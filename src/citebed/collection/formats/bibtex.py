@@ -68,7 +68,7 @@ def parse(chunk: Chunk) -> Iterator[Record]:
     """The documents of a piece of BibTeX, and what had to be skipped or mended."""
     text, problems = read_text(chunk)
     yield from problems
-    macros, told = dict(chunk.macros), set[str]()
+    macros, noted = dict(chunk.macros), set[str]()
     entries = scan(with_newlines(text), chunk.line, macros)
     lent = lent_before(macros)
     if lends := bool(lent) or has_xdata(text):
@@ -80,10 +80,10 @@ def parse(chunk: Chunk) -> Iterator[Record]:
         for word in entry.overgrown:
             yield Problem(entry.line, f"string '{word}' {TOO_MUCH}", "mended")
         for word in entry.undefined:
-            if word.lower() not in told:
+            if word.lower() not in noted:
                 what = f"no string is called '{word}'; it is kept as it is written"
                 yield Problem(entry.line, what, "mended")
-            told.add(word.lower())
+            noted.add(word.lower())
         if "xdata" in entry.fields and not lends:
             yield not_there(entry, entry.fields["xdata"])
         if is_document(entry):
@@ -218,8 +218,8 @@ def _pages_of(raw: str) -> str | None:
 
 
 def _id_of(entry: RawEntry, authors: tuple[str, ...], date: str | None, title: str) -> str:
-    given = entry.fields.get("citebed-id")
-    if key := latex_to_text(given) if given else fold(entry.key):
+    stated = entry.fields.get("citebed-id")
+    if key := latex_to_text(stated) if stated else fold(entry.key):
         return key
     return made_up_id(authors, (date or "")[:4], title) or f"line-{entry.line}"
 
@@ -285,8 +285,8 @@ def entry_of(document: Document) -> str:
     entry = lone_entry(document.bibtex)
     if entry is None:
         return write_entry(document)
-    given = entry.fields.get("citebed-id")
-    if (latex_to_text(given) if given else entry.key) == document.doc_id:
+    stated = entry.fields.get("citebed-id")
+    if (latex_to_text(stated) if stated else entry.key) == document.doc_id:
         return harmless_entry(entry.text)
     return harmless_entry(with_fields(entry.text, {}, key=document.doc_id))
 

@@ -79,17 +79,17 @@ class Strings:
         """What a bare word stands for: itself, where it is a number, a month or not defined, or
         where that would be too much."""
         name = word.lower()
-        found = self.defined.get(name)
-        if found is None:
-            found = STANDARD.get(name)
-        if found is None:
+        meaning = self.defined.get(name)
+        if meaning is None:
+            meaning = STANDARD.get(name)
+        if meaning is None:
             if not word[0].isdigit() and name not in MONTHS and name not in _SEASONS:
                 self.undefined.append(word)
             return word
-        if not self._allowance.covers(len(found)):
+        if not self._allowance.covers(len(meaning)):
             self.overgrown.append(word)
             return word
-        return found
+        return meaning
 
 
 _SEASONS = frozenset(("spring", "summer", "autumn", "fall", "winter"))
@@ -203,8 +203,8 @@ def _read_pieces(
     equals = " = {" if " = {" in pieces[0] else "={"
     fields: dict[str, str] = {}
     for piece in pieces:
-        name, found, value = piece.partition(equals)
-        known = names.get(name) if found else None
+        name, is_there, value = piece.partition(equals)
+        known = names.get(name) if is_there else None
         if known is None:
             last = _read_unusual(piece, strings, names, fields)
             if last is None:
@@ -281,14 +281,14 @@ def harmless_entry(entry: str) -> str:
     return _COMMAND.sub(_written, _CONTROLS.sub("", entry.replace("\r\n", "\n")))
 
 
-def _written(found: re.Match[str]) -> str:
-    if found[0] == "^^":
+def _written(command: re.Match[str]) -> str:
+    if command[0] == "^^":
         return _CARETS
-    return rf"\textbackslash{{}}{found[1]}" if _is_strange(found) else found[0]
+    return rf"\textbackslash{{}}{command[1]}" if _is_strange(command) else command[0]
 
 
-def _is_strange(found: re.Match[str]) -> bool:
-    return found[1] is not None and found[1] not in COMMANDS
+def _is_strange(command: re.Match[str]) -> bool:
+    return command[1] is not None and command[1] not in COMMANDS
 
 
 def strange_commands(entry: str) -> tuple[str, ...]:
@@ -299,7 +299,7 @@ def strange_commands(entry: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(every))
 
 
-def told_of_strange(commands: Iterable[str]) -> str:
+def note_of_strange(commands: Iterable[str]) -> str:
     """What there is to say of commands that were written as text."""
     names = list(dict.fromkeys(commands))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""

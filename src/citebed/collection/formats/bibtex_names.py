@@ -49,8 +49,8 @@ def names_of(raw: str) -> tuple[str, ...]:
 
 def _parts(raw: str) -> Iterator[str]:
     """The names as they stand; braces around a whole list of ``Family, Given`` protect nothing."""
-    for given in split_outside_braces(in_text_mode(raw), _AND):
-        part = given.strip().removesuffix(",").rstrip()
+    for name in split_outside_braces(in_text_mode(raw), _AND):
+        part = name.strip().removesuffix(",").rstrip()
         inner = _unwrapped(part)
         listed = [*split_outside_braces(inner, _AND)] if inner else []
         people = len(listed) > 1 and all(name.count(",") == 1 for name in listed)

@@ -39,9 +39,9 @@ from citebed.text.normalise import date_in, fold, html_to_text, iso_date
 
 
 def _type(item: JsonObject) -> str:
-    found = bibtex_type(item.text("type"))
-    masters = found == "phdthesis" and "master" in (item.text("genre") or "").lower()
-    return "mastersthesis" if masters else found
+    kind = bibtex_type(item.text("type"))
+    masters = kind == "phdthesis" and "master" in (item.text("genre") or "").lower()
+    return "mastersthesis" if masters else kind
 
 
 def _person(value: Any) -> str:
@@ -59,13 +59,13 @@ def _date(value: Any) -> str | None:
         value = next((item for item in value if isinstance(item, dict)), value)
     if not isinstance(value, dict):
         return date_in(as_text(value))
-    given = as_object(value)
+    stated = as_object(value)
     if "year" in value:
         return iso_date(*(as_int(value.get(name)) for name in ("year", "month", "day")))
-    parts = next((part for part in given.elements("date-parts") if isinstance(part, list)), [])
+    parts = next((part for part in stated.elements("date-parts") if isinstance(part, list)), [])
     numbers = [as_int(part) for part in parts[:3]] + [None, None, None]
     date = iso_date(numbers[0], numbers[1], numbers[2])
-    return date or date_in(given.text("raw", "literal", "date-time"))
+    return date or date_in(stated.text("raw", "literal", "date-time"))
 
 
 def _title(item: JsonObject) -> str:
@@ -236,8 +236,8 @@ def _load(text: str, line: int) -> JsonObject | Problem:
         return Problem(line + (mark.line if mark else 0), f"not valid YAML: {what}")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return Problem(line, f"not valid YAML: {fold(str(error))[:80] or 'nested too deeply'}")
-    (found,) = _affordable([(0, item)], line, len(text))
-    return found
+    (whole,) = _affordable([(0, item)], line, len(text))
+    return whole
 
 
 def _affordable(items: list[tuple[int, Any]], line: int, size: int) -> list[JsonObject | Problem]:

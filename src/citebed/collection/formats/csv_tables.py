@@ -123,12 +123,12 @@ def _end(lines: list[str], start: int) -> int:
 def _fields_of(lines: list[str], header: Header) -> list[str] | None:
     """The fields of a row; ``None`` where there are not as many as the header has."""
     try:
-        found = next(csv.reader(iter(_with_ends(lines)), delimiter=header.separator))
+        fields = next(csv.reader(iter(_with_ends(lines)), delimiter=header.separator))
     except (csv.Error, StopIteration):
         return None
-    while len(found) > len(header.names) and not found[-1].strip():
-        found.pop()
-    return found if len(found) == len(header.names) else None
+    while len(fields) > len(header.names) and not fields[-1].strip():
+        fields.pop()
+    return fields if len(fields) == len(header.names) else None
 
 
 def _with_ends(lines: list[str]) -> list[str]:
@@ -234,11 +234,11 @@ def _parse(text: str, chunk: Chunk) -> Iterator[Record]:
     if carried:
         header, skipped = Header(carried[0], tuple(carried[1:].split("|")), 0), 0
     else:
-        found = _header(text[:_HEAD_BYTES])
-        if found is None:
+        first = _header(text[:_HEAD_BYTES])
+        if first is None:
             yield Problem(chunk.line, "no header with a column of titles: expected id, title, …")
             return
-        header, skipped = found, found.line
+        header, skipped = first, first.line
     read = _of_wos if header.names[0] == "pt" else _document
     for row in rows(lines[skipped:], header, chunk.line + skipped):
         if isinstance(row, Problem):
@@ -303,8 +303,8 @@ def _first(row: Row, field: str) -> str:
 def _type(row: Row, venue: str) -> str:
     """The entry type that is named, in words or as BibTeX has it; else told by the venue."""
     named = _first(row, "type")
-    found = bibtex_type(named.partition(";")[0])
-    return "article" if found == "misc" and not named and venue else found
+    kind = bibtex_type(named.partition(";")[0])
+    return "article" if kind == "misc" and not named and venue else kind
 
 
 def _pages(row: Row) -> str | None:

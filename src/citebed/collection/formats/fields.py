@@ -93,15 +93,15 @@ _ON_ARXIV = re.compile(
 
 def arxiv_id(doi: str | None, *fields: str | None, eprint: str | None = None) -> str | None:
     """The arXiv id of a record: its ``eprint``, what its DOI says, or the first field that does."""
-    if eprint and (found := arxiv_of(eprint)):
-        return found
+    if eprint and (arxiv := arxiv_of(eprint)):
+        return arxiv
     if doi and (number := arxiv_of_doi(doi)):
         return arxiv_of(number)
     for text in fields:
         lower = text.lower() if text else ""
         likely = ("arxiv" in lower or "abs/" in lower) and _ON_ARXIV.match(lower)
-        if likely and (found := arxiv_in(lower)):
-            return found
+        if likely and (arxiv := arxiv_in(lower)):
+            return arxiv
     return None
 
 
@@ -111,10 +111,10 @@ _NO_DOI = re.compile(
 )
 
 
-def no_doi(record: Record, given: str | None) -> Iterator[Problem]:
+def no_doi(record: Record, stated: str | None) -> Iterator[Problem]:
     """What there is to say where the field for a DOI holds something else, and no DOI is known."""
-    if isinstance(record, Document) and not record.doi and not _NO_DOI.fullmatch(given or ""):
-        what = f"{record.doc_id}: '{fold(given or '')[:80]}' is not a DOI and was left out"
+    if isinstance(record, Document) and not record.doi and not _NO_DOI.fullmatch(stated or ""):
+        what = f"{record.doc_id}: '{fold(stated or '')[:80]}' is not a DOI and was left out"
         yield Problem(record.line, what, "mended")
 
 

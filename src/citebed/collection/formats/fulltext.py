@@ -266,20 +266,20 @@ def _placed(element: Element, marks: Marks, how: FullText) -> tuple[str, list[in
     a mark. A mark outside the running text (in a footnote) begins where the one before it did.
     """
     text, depth = "", 0
-    found: dict[Element, int] = {}
+    starts: dict[Element, int] = {}
     for piece in pieces_of(element, how.skip, marks):
         if isinstance(piece, str):
             depth = max(0, depth + sum(map(piece.count, "([")) - sum(map(piece.count, ")]")))
             text += piece
         else:
-            found[piece] = len(text)
+            starts[piece] = len(text)
             mark = inner_text(piece, how.skip)
             bare = depth == 0 and _BARE.fullmatch(mark)
             if bare:
                 text += f"[{mark}]" if _TOUCHES.search(text) else f" [{mark}]"
             else:
                 text += "".join(map(str, pieces_of(piece, how.skip)))
-    places = accumulate((found.get(mark, 0) for mark in marks), max)
+    places = accumulate((starts.get(mark, 0) for mark in marks), max)
     return text, list(places)
 
 

@@ -187,7 +187,7 @@ def _marker(references: tuple[Reference, ...]) -> Callable[[Element], Marks]:
     place = {key: at for at, key in enumerate(keys)}
 
     def marks(element: Element) -> Marks:
-        found: Marks = {}
+        cited: Marks = {}
         start: int | None = None
         for xref in below(element, "xref"):
             is_citation = xref.get("ref-type") == "bibr"
@@ -197,10 +197,10 @@ def _marker(references: tuple[Reference, ...]) -> Callable[[Element], Marks]:
             if start is not None and end is not None and end - start <= _LONGEST_RANGE:
                 between = keys[start + 1 : end]
             if is_citation:
-                found[xref] = (*between, *rids)
+                cited[xref] = (*between, *rids)
             goes_on = (xref.tail or "").strip() in _DASHES
             start = place.get(rids[-1]) if rids and goes_on else None
-        return found
+        return cited
 
     return marks
 

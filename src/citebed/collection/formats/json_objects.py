@@ -108,8 +108,8 @@ class JsonObject(NamedTuple):
 
     def objects(self, name: str) -> list[JsonObject]:
         """The objects in the list under ``name``; what is no object is left out."""
-        found = self.elements(name)
-        return [JsonObject(self.line, item) for item in found if isinstance(item, dict)]
+        items = self.elements(name)
+        return [JsonObject(self.line, item) for item in items if isinstance(item, dict)]
 
     def people(self, name: str, one: Callable[[Any], str] | None = None) -> tuple[str, ...]:
         """The people in a list, each brought to one form by ``one``; empty ones are left out."""

@@ -75,14 +75,14 @@ def json_lines(chunk: Chunk) -> Iterator[JsonObject | Problem]:
 
     Blank lines are skipped. Bytes that are not UTF-8 are reported once per chunk.
     """
-    told = False
+    is_noted = False
     for line, raw in enumerate(io.BytesIO(_utf8(chunk.data)), chunk.line):
         if len(raw) > MAX_RECORD_BYTES:
             yield Problem(line, TOO_LONG)
             continue
         text, mended = decode(raw)
-        if mended and not told:
-            told = True
+        if mended and not is_noted:
+            is_noted = True
             yield Problem(line, NOT_UTF8, "mended")
         if text and not text.isspace():
             yield _line_object(line, text)
@@ -160,7 +160,7 @@ class _Walker:
         self.text, self.pos, self.into = text, 0, into
         self.lists_entered = 0
         self._line, self._counted = line, 0
-        self._careful = self._told_end = False
+        self._careful = self._noted_end = False
 
     def line(self) -> int:
         """The line number of the present place."""
@@ -185,8 +185,8 @@ class _Walker:
                 yield from self._element(keyed, depth)
         if mark:
             self.pos += 1
-        elif not self._told_end:
-            self._told_end = True
+        elif not self._noted_end:
+            self._noted_end = True
             yield Problem(self.line(), ENDS_EARLY)
 
     def _element(self, keyed: bool, depth: int) -> Iterator[Member | Problem]:
@@ -298,8 +298,8 @@ def _unwrap(record: JsonObject, into: frozenset[str]) -> Iterator[JsonObject | P
     wrapped = [value[name] for name in into if isinstance(value.get(name), list | dict)]
     for inner in wrapped[:1]:
         deeper = [inner[name] for name in into if isinstance(inner, dict) and name in inner]
-        found = next((d for d in deeper if isinstance(d, list)), inner)
-        for item in found if isinstance(found, list) else [found]:
+        inside = next((d for d in deeper if isinstance(d, list)), inner)
+        for item in inside if isinstance(inside, list) else [inside]:
             yield _object_or_problem(line, item)
     if not wrapped:
         yield record

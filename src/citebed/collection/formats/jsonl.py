@@ -143,9 +143,9 @@ def _document(doc_id: str, obj: JsonObject) -> Document:
 def _sentence(value: Any) -> Sentence:
     if not isinstance(value, dict):
         return Sentence(as_text(value) or "")
-    sentence, given = as_object(value), value.get("anonymised", False)
+    sentence, mark = as_object(value), value.get("anonymised", False)
     cites = tuple(filter(None, map(as_text, sentence.elements("cites"))))
-    return Sentence(sentence.text("text") or "", cites, None if given is None else given is True)
+    return Sentence(sentence.text("text") or "", cites, None if mark is None else mark is True)
 
 
 def _contexts(obj: JsonObject) -> Iterator[Context]:
@@ -160,16 +160,16 @@ def _contexts(obj: JsonObject) -> Iterator[Context]:
 def _reference(place: int, value: Any) -> Reference:
     if not isinstance(value, dict):
         return reference_to(as_text(value) or str(place))
-    given = as_object(value)
+    reference = as_object(value)
     return Reference(
-        given.text("ref_id", "id") or str(place),
-        doi=given.doi("doi"),
-        url=given.text("url"),
-        doc_id=given.text("doc_id"),
-        title=given.text("title"),
-        raw=_raw(given, "raw"),
-        arxiv=arxiv_of(given.text("arxiv") or ""),
-        author=given.text("author"),
+        reference.text("ref_id", "id") or str(place),
+        doi=reference.doi("doi"),
+        url=reference.text("url"),
+        doc_id=reference.text("doc_id"),
+        title=reference.text("title"),
+        raw=_raw(reference, "raw"),
+        arxiv=arxiv_of(reference.text("arxiv") or ""),
+        author=reference.text("author"),
     )
 
 
@@ -230,8 +230,8 @@ def _record(obj: JsonObject) -> Record:
         return Judgement(query_id, doc_id, relevance, obj.line)
     if query_id and text:
         return Query(query_id, text, obj.text("title"), obj.line)
-    if query_id and doc_id and (found := obj.text("relevance")):
-        return Problem(obj.line, f"expected a whole number as relevance, found '{found[:40]}'")
+    if query_id and doc_id and (grade := obj.text("relevance")):
+        return Problem(obj.line, f"expected a whole number as relevance, found '{grade[:40]}'")
     if paper_id and ("contexts" in keys or {"paper_id", "references"} <= keys):
         return _paper(paper_id, obj)
     if paper_id and query_id is None and ("doc_id" in keys or _DOCUMENT_KEYS & keys):

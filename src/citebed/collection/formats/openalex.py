@@ -61,9 +61,9 @@ def _keywords(work: JsonObject) -> tuple[str, ...]:
 
 def _type(work: JsonObject, source: JsonObject) -> str:
     """Crossref's type where it is given; an article of a conference is a paper of it."""
-    found = bibtex_type(work.text("type_crossref", "type"))
-    in_conference = found == "article" and source.text("type") == "conference"
-    return "inproceedings" if in_conference else found
+    kind = bibtex_type(work.text("type_crossref", "type"))
+    in_conference = kind == "article" and source.text("type") == "conference"
+    return "inproceedings" if in_conference else kind
 
 
 def _record(work: JsonObject) -> Document | Problem:

@@ -49,9 +49,9 @@ def _lower(obj: JsonObject) -> JsonObject:
     return obj._replace(values={name.lower(): value for name, value in obj.values.items()})
 
 
-def _paper(given: JsonObject) -> JsonObject:
+def _paper(item: JsonObject) -> JsonObject:
     """The paper in lower-case names, taken out of what the API or an old release wraps it in."""
-    paper = _lower(given)
+    paper = _lower(item)
     for name in ("citedpaper", "citingpaper"):
         if isinstance(paper.values.get(name), dict):
             return _lower(paper.object(name))
@@ -84,20 +84,20 @@ def _url(paper: JsonObject, ids: JsonObject) -> str | None:
     """The given address, else that of the arXiv or ACL Anthology page."""
     arxiv = paper.text("arxiv_id") or ids.text("arxiv")
     acl = paper.text("acl_id") or ids.text("acl")
-    given = paper.text("url", "s2_url", "s2url")
-    if given or not (arxiv or acl):
-        return given
+    stated = paper.text("url", "s2_url", "s2url")
+    if stated or not (arxiv or acl):
+        return stated
     return f"https://arxiv.org/abs/{arxiv}" if arxiv else f"https://aclanthology.org/{acl}"
 
 
-def _record(given: JsonObject) -> Document | Problem:
-    paper = _paper(given)
+def _record(item: JsonObject) -> Document | Problem:
+    paper = _paper(item)
     ids, journal = _lower(paper.object("externalids")), paper.object("journal")
     doi = ids.doi("doi") or paper.doi("doi")
     own_id = paper.text("paperid", "corpusid", "paper_id", "id")
     doc_id = own_id or ids.text("corpusid") or doi
     if doc_id is None:
-        return given.unknown("a paper with 'paperId', 'corpusid' or 'paper_id'")
+        return item.unknown("a paper with 'paperId', 'corpusid' or 'paper_id'")
     url = _url(paper, ids)
     year, date = paper.when("year", "publicationdate")
     in_journal = journal.text("name") or paper.markup("journal", "journalname")
@@ -120,7 +120,7 @@ def _record(given: JsonObject) -> Document | Problem:
         # S2ORC's mark between paragraphs becomes a blank.
         abstract=" ".join(abstract.replace(":::", " ").split()) or None,
         links=links_to(_target(value) for name in cited for value in paper.elements(name)),
-        line=given.line,
+        line=item.line,
     )
 
 
@@ -291,8 +291,8 @@ def _annotated(paper: JsonObject) -> _Annotated | None:
     text = content.values.get("text")
     if not isinstance(text, str):
         return None
-    given = content.object("annotations").values
-    named = {name.lower().replace("_", ""): value for name, value in given.items()}
+    annotations = content.object("annotations").values
+    named = {name.lower().replace("_", ""): value for name, value in annotations.items()}
     return _Annotated(text, {name: _places(named.get(name), len(text)) for name in _NAMES})
 
 

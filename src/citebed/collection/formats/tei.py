@@ -57,9 +57,9 @@ def _paper(root: Element, chunk: Chunk) -> Iterator[Record]:
     if body is None or not inner_text(body):  # GROBID's training files have no body
         body, how = text, how._replace(skip=_SKIP | {"front", "back", "listBibl"})
     records = list(full_text_records(document, body, tuple(_references(root)), how))
-    kept = next((record for record in records if isinstance(record, Document)), document)
-    head = (kept.title, kept.authors, kept.venue, kept.doi, kept.abstract, kept.keywords)
-    yield from records if any(head) or kept.sections else _bibliography(text, root, chunk)
+    whole = next((record for record in records if isinstance(record, Document)), document)
+    head = (whole.title, whole.authors, whole.venue, whole.doi, whole.abstract, whole.keywords)
+    yield from records if any(head) or whole.sections else _bibliography(text, root, chunk)
 
 
 # --- The header -----------------------------------------------------------------------------
@@ -153,8 +153,8 @@ _UNITS = {"vol": "volume", "pp": "page", "pages": "page"}
 def _scope(monograph: Element | None, unit: str) -> str | None:
     """A volume, an issue or pages: the text, or ``from–to``."""
     for scope in below(monograph, "biblScope"):
-        given = scope.get("unit") or scope.get("type") or ""
-        if _UNITS.get(given, given) == unit:
+        kind = scope.get("unit") or scope.get("type") or ""
+        if _UNITS.get(kind, kind) == unit:
             ends = page_range(attribute(scope, "from"), attribute(scope, "to"))
             return inner_text(scope) or ends
     return None
@@ -200,8 +200,8 @@ _COUNTED = re.compile(r"b\d+")
 
 def _bibliography(within: Element | None, root: Element, chunk: Chunk) -> Iterator[Record]:
     """A document for each entry of the references; a problem where there is none."""
-    found = below(within, "biblStruct", "bibl")
-    entries = [e for e in found if next(e.iterancestors("{*}biblStruct", "{*}bibl"), None) is None]
+    nested = below(within, "biblStruct", "bibl")
+    entries = [e for e in nested if next(e.iterancestors("{*}biblStruct", "{*}bibl"), None) is None]
     for number, entry in enumerate(entries, 1):
         yield _listed(entry, number, chunk)
     if not entries:

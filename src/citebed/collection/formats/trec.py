@@ -137,9 +137,9 @@ def parse_topics(text: str, chunk: Chunk) -> Iterator[Record]:
     """The queries of a topic file: the description is searched for, else the title."""
     for line, _, parts in _elements(text, chunk.line, _TOPIC, _FIELDS, "num"):
         number = _NUMBER.search(parts["@"])
-        found = _labelled(parts, "num") or _labelled(parts, "identifier")
-        found = found or (number[1] if number else "")
-        query_id = _identifier(entities_to_text(found))
+        name = _labelled(parts, "num") or _labelled(parts, "identifier")
+        name = name or (number[1] if number else "")
+        query_id = _identifier(entities_to_text(name))
         title = _topic_text(parts, "title", "query")
         query = _topic_text(parts, "desc", "description", "question") or title
         query = query or _plain(parts.get("", ""))
@@ -166,8 +166,8 @@ def write_topics(queries: Iterable[Query]) -> Iterator[str]:
     topics do not resolve entities.
     """
     for query in queries:
-        given = (_word(query.query_id), query.title or "", query.text)
-        number, title, text = (_UNSAFE.sub(lambda m: html.escape(m[0]), part) for part in given)
+        parts = (_word(query.query_id), query.title or "", query.text)
+        number, title, text = (_UNSAFE.sub(lambda m: html.escape(m[0]), part) for part in parts)
         label = "Topic: " if title.startswith("Topic:") else ""
         yield f"<top>\n<num> Number: {number}\n<title> {label}{title}\n\n"
         yield f"<desc> Description:\n{text}\n\n<narr> Narrative:\n\n</top>\n\n"
@@ -206,8 +206,8 @@ def _plain(text: str) -> str:
 def write_documents(documents: Iterable[Document]) -> Iterator[str]:
     """Lines (with their ends) of a TREC document file: id, title, and the abstract as text."""
     for document in documents:
-        given = (_word(document.doc_id), document.title, document.abstract or "")
-        doc_id, title, text = (html.escape(part, quote=False) for part in given)
+        parts = (_word(document.doc_id), document.title, document.abstract or "")
+        doc_id, title, text = (html.escape(part, quote=False) for part in parts)
         yield f"<DOC>\n<DOCNO>{doc_id}</DOCNO>\n<TITLE>{title}</TITLE>\n"
         yield f"<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
 
@@ -264,8 +264,8 @@ def parse_qrels(text: str, chunk: Chunk) -> Iterator[Record]:
         if (fits or (pairs_only and len(row) == 2)) and query and document:  # both may be invisible
             yield Judgement(query, document, int(fits[1]) if fits and not pairs_only else 1, line)
         else:
-            found = " ".join(row)[:60]
-            yield Problem(line, f"'{found}' is not 'query iteration document relevance'")
+            shown = " ".join(row)[:60]
+            yield Problem(line, f"'{shown}' is not 'query iteration document relevance'")
 
 
 def _columns(line: str) -> list[str]:

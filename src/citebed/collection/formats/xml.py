@@ -138,8 +138,8 @@ def _breaks(errors: list[Any], blank_lines: int, nothing_read: bool) -> list[Pro
     first = next((error for error in errors if error.type_name in _LOSING), errors[0])
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     lost = nothing_read or first.type_name in _LOSING
-    kept = "nothing could be read" if nothing_read else "what could be read is kept"
-    what = f"broken XML: {fold(first.message)}{more}; {kept}"
+    rest = "nothing could be read" if nothing_read else "what could be read is kept"
+    what = f"broken XML: {fold(first.message)}{more}; {rest}"
     return [Problem(max(first.line, 1) + blank_lines, what, "skipped" if lost else "mended")]
 
 
@@ -183,11 +183,11 @@ def below(element: Element | None, *names: str) -> Iterator[Element]:
 
 def attribute(element: Element, name: str) -> str:
     """The value of an attribute, whatever its namespace (``xml:id``, ``xlink:href``), or ``""``."""
-    found = element.get(name)
-    if found is None:
+    value = element.get(name)
+    if value is None:
         ends = (f"}}{name}", f":{name}")
-        found = next((str(v) for key, v in element.items() if str(key).endswith(ends)), "")
-    return found.strip()
+        value = next((str(v) for key, v in element.items() if str(key).endswith(ends)), "")
+    return value.strip()
 
 
 def line_of(element: Element, chunk: Chunk) -> int:

@@ -119,5 +119,5 @@ def _strangers(text: bytes, around: frozenset[bytes], line: int) -> Iterator[Pro
         names: Any = dict.fromkeys(_TAG.findall(_AROUND.sub(b"", text)))
         strange = [name for name in names if name not in around]
         if strange:
-            found = strange[0].decode("utf-8", "replace")
-            yield Problem(line, f"<{found}> stands where a record was expected, and was not read")
+            first = strange[0].decode("utf-8", "replace")
+            yield Problem(line, f"<{first}> stands where a record was expected, and was not read")

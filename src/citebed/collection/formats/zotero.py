@@ -109,8 +109,8 @@ def _document(item: Element, kind: str, known: Known, line: int) -> Document | P
 
 def _type(item: Element, kind: str) -> str:
     """The entry type: what Zotero calls the item, else the name of its element."""
-    found = bibtex_type(kind)
-    return found if found != "misc" else _TYPES.get(local(item), "misc")
+    entry_type = bibtex_type(kind)
+    return entry_type if entry_type != "misc" else _TYPES.get(local(item), "misc")
 
 
 def _containers(item: Element, known: Known) -> Iterator[Element]:
@@ -161,20 +161,20 @@ _VENUES = (
 )
 
 
-def _record(given: JsonObject) -> Document | Problem:
+def _record(whole: JsonObject) -> Document | Problem:
     """The document of an item, which the API wraps in ``data``."""
-    item = given.object("data") if given.object("data").values else given
+    item = whole.object("data") if whole.object("data").values else whole
     kind = item.text("itemType") or ""
     if kind in _JSON_NO_DOCUMENTS:
-        return Problem(given.line, f"an item of the type {kind} is no document", "ignored")
+        return Problem(whole.line, f"an item of the type {kind} is no document", "ignored")
     title, date = item.markup("title") or "", date_in(item.text("date"))
     authors, doi = _json_people(item, authors=True), item.doi("DOI")
     keys = (item.text("citationKey", "citekey"), item.text("key", "itemKey"))
     doc_id = keys[0] or doi or keys[1] or made_up_id(authors, date[:4] if date else None, title)
     if not doc_id:
-        return given.unknown("an item with 'citationKey', 'DOI', 'key', 'title' or 'creators'")
+        return whole.unknown("an item with 'citationKey', 'DOI', 'key', 'title' or 'creators'")
     return document(
-        *(given.line, one_word(doc_id)),
+        *(whole.line, one_word(doc_id)),
         type=bibtex_type(kind),
         title=title,
         authors=authors,

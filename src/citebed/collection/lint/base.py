@@ -15,7 +15,7 @@ from citebed.collection.collection import Collection
 
 Severity = Literal["error", "warning", "note"]
 
-FOUND: dict[str, pl.DataType] = {"place": pl.String(), "id": pl.String(), "what": pl.String()}
+COLUMNS: dict[str, pl.DataType] = {"place": pl.String(), "id": pl.String(), "what": pl.String()}
 """The columns of what a check finds: where (``source:line``), which record, what about it."""
 
 
@@ -106,7 +106,7 @@ def place(source: str = "source", line: str | None = "line") -> pl.Expr:
     return pl.when(pl.col(line).is_null()).then(where).otherwise(pl.format("{}:{}", where, line))
 
 
-def found(
+def findings(
     table: pl.DataFrame, name: str, what: pl.Expr, where: pl.Expr | None = None
 ) -> pl.DataFrame:
     """The rows of a table as findings; ``name`` is the column that identifies the record.
@@ -115,12 +115,12 @@ def found(
     """
     where = place() if where is None else where
     # polars 2.1 panics on formatting text of which some chunks are empty
-    return table.rechunk().select(place=where, id=pl.col(name), what=what).cast(dict(FOUND))  # type: ignore[arg-type]
+    return table.rechunk().select(place=where, id=pl.col(name), what=what).cast(dict(COLUMNS))  # type: ignore[arg-type]
 
 
 def nothing() -> pl.DataFrame:
     """No findings."""
-    return pl.DataFrame(schema=FOUND)
+    return pl.DataFrame(schema=COLUMNS)
 
 
 def blank(text: str) -> pl.Expr:

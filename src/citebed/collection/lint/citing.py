@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection.lint.base import Subject, check, found, nothing, place, shown
+from citebed.collection.lint.base import Subject, check, findings, nothing, place, shown
 from citebed.collection.names import document_names
 from citebed.runs.times import is_later
 
@@ -23,7 +23,7 @@ _UNKNOWN = r"cites (.+), which the reference list does not have"
 )
 def papers_inside(subject: Subject) -> pl.DataFrame:
     inside = subject.collection.papers.filter(pl.col("doc_id").is_not_null())
-    return found(inside, "paper_id", pl.format("{} is document {}", shown("title"), "doc_id"))
+    return findings(inside, "paper_id", pl.format("{} is document {}", shown("title"), "doc_id"))
 
 
 @check(
@@ -35,7 +35,7 @@ def papers_inside(subject: Subject) -> pl.DataFrame:
 def duplicate_papers(subject: Subject) -> pl.DataFrame:
     numbered = subject.collection.papers.with_columns(first=place().first().over("paper_id"))
     again = numbered.filter(~pl.col("paper_id").is_first_distinct())
-    return found(again, "paper_id", pl.format("was read before, from {}", "first"))
+    return findings(again, "paper_id", pl.format("was read before, from {}", "first"))
 
 
 @check(
@@ -56,7 +56,7 @@ def later_references(subject: Subject) -> pl.DataFrame:
         .filter(is_later(pl.col("published"), pl.col("date")))
     )
     what = pl.format("of {}, cites {} of {}", "date", "doc_id", "published")
-    return found(late, "paper_id", what, place(line=None))
+    return findings(late, "paper_id", what, place(line=None))
 
 
 @check(
@@ -75,8 +75,8 @@ def sloppy_references(subject: Subject) -> pl.DataFrame:
     exact = subject.collection.rules.references == "exact"
     folded = pl.col("raw").str.strip_chars().str.to_lowercase()
     name = pl.coalesce("doi", pl.col("target").str.to_lowercase()) if exact else folded
-    found_as = document_names(subject.documents).rename({"doc_id": "known"})
-    likely = written.with_columns(name=name).join(found_as, on="name", maintain_order="left")
+    names = document_names(subject.documents).rename({"doc_id": "known"})
+    likely = written.with_columns(name=name).join(names, on="name", maintain_order="left")
     if exact:
         doubtful = likely.filter(pl.col("doc_id").is_null())
     else:
@@ -86,7 +86,7 @@ def sloppy_references(subject: Subject) -> pl.DataFrame:
         "reference {}: '{}' is not '{}' to the letter, {}",
         "ref_id", "raw", "known", pl.lit(verdict),
     )  # fmt: skip
-    return found(doubtful, "paper_id", what, place(line=None))
+    return findings(doubtful, "paper_id", what, place(line=None))
 
 
 def _as_written(subject: Subject) -> pl.DataFrame:
@@ -125,7 +125,7 @@ def unknown_cites(subject: Subject) -> pl.DataFrame:
         .with_columns(query_id=pl.format("{}:{}", "paper_id", "sentence_id"))
     )
     what = pl.format("cites {}, which the reference list does not have", "cite")
-    return found(lost, "query_id", what)
+    return findings(lost, "query_id", what)
 
 
 @check(
@@ -146,7 +146,10 @@ def duplicate_references(subject: Subject) -> pl.DataFrame:
         pl.col("what").str.contains(r"^reference .+ is listed twice")
     )
     return pl.concat(
-        [found(again, "paper_id", what, place(line=None)), found(listed, "source", pl.col("what"))]
+        [
+            findings(again, "paper_id", what, place(line=None)),
+            findings(listed, "source", pl.col("what")),
+        ]
     )
 
 
@@ -163,7 +166,7 @@ def same_context_ids(subject: Subject) -> pl.DataFrame:
     )
     papers = subject.collection.papers.select("paper_id", "source")
     named = same.join(papers, on="source", how="left", maintain_order="left")
-    return found(named, "paper_id", pl.col("what"))
+    return findings(named, "paper_id", pl.col("what"))
 
 
 @check(
@@ -175,4 +178,4 @@ def same_context_ids(subject: Subject) -> pl.DataFrame:
 )
 def skipped(subject: Subject) -> pl.DataFrame:
     skipped = subject.collection.problems.filter(pl.col("kind") == "skipped")
-    return found(skipped, "source", pl.col("what"))
+    return findings(skipped, "source", pl.col("what"))

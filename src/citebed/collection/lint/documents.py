@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from citebed.collection.building.checking import latex_left
-from citebed.collection.lint.base import Subject, blank, check, found, nothing, shown
+from citebed.collection.lint.base import Subject, blank, check, findings, nothing, shown
 from citebed.text.identifiers import DOI, doi_of
 
 EARLIEST = 1665
@@ -26,7 +26,7 @@ _KEY = r"^\s*@\s*\w+\s*[{(]\s*([^\s,]+)"
 )
 def without_title(subject: Subject) -> pl.DataFrame:
     bare = subject.documents.filter(blank("title"))
-    return found(bare, "doc_id", pl.format("no title ({})", pl.col("doi").fill_null("no DOI")))
+    return findings(bare, "doc_id", pl.format("no title ({})", pl.col("doi").fill_null("no DOI")))
 
 
 @check(
@@ -40,7 +40,7 @@ def without_text(subject: Subject) -> pl.DataFrame:
     if bare.height:
         full = subject.collection.sections.filter(~blank("text"))
         bare = bare.join(full, on="doc_id", how="anti", maintain_order="left")
-    return found(bare, "doc_id", pl.lit("neither title nor abstract: it cannot be found"))
+    return findings(bare, "doc_id", pl.lit("neither title nor abstract: it cannot be found"))
 
 
 def _dated(subject: Subject) -> pl.DataFrame:
@@ -61,7 +61,7 @@ def _dated(subject: Subject) -> pl.DataFrame:
 def in_future(subject: Subject) -> pl.DataFrame:
     late = _dated(subject).filter(pl.col("year") > subject.today.year + 1)
     what = pl.format("is of {}, and it is {} now", "year", pl.lit(subject.today.year))
-    return found(late, "id", what)
+    return findings(late, "id", what)
 
 
 @check(
@@ -80,7 +80,7 @@ def implausible(subject: Subject) -> pl.DataFrame:
         .then(pl.format("is of {}, before the first scientific journals ({})", "year", EARLIEST))
         .otherwise(pl.format("year {}, but date {}", "year", "date"))
     )
-    return found(odd, "id", what)
+    return findings(odd, "id", what)
 
 
 @check(
@@ -104,7 +104,7 @@ def doi_disagrees(subject: Subject) -> pl.DataFrame:
     read = [doi_of(text.replace("\\", "").strip()) for text in unlike["given"]]
     other = unlike.with_columns(pl.Series("read", read, dtype=pl.String))
     other = other.filter(pl.col("read").is_not_null() & (pl.col("read") != pl.col("key")))
-    return found(other, "doc_id", pl.format("its DOI field says {}", "read"))
+    return findings(other, "doc_id", pl.format("its DOI field says {}", "read"))
 
 
 @check(
@@ -134,7 +134,7 @@ def numbered_ids(subject: Subject) -> pl.DataFrame:
         pl.col("given").fill_null(pl.col("base")) == pl.col("base")
     )
     what = pl.format("{} has the key {} of {}", shown("title"), "base", shown("first"))
-    return found(ours, "doc_id", what)
+    return findings(ours, "doc_id", what)
 
 
 # --- Texts ------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def _matching(table: pl.DataFrame, pattern: str, fields: tuple[str, ...]) -> pl.
 )
 def markup_remains(subject: Subject) -> pl.DataFrame:
     left = _matching(subject.texts, MARKUP, ("title", "abstract"))
-    return found(left, "doc_id", pl.format("{}: …{}…", "field", "text"))
+    return findings(left, "doc_id", pl.format("{}: …{}…", "field", "text"))
 
 
 @check(
@@ -189,7 +189,7 @@ def markup_remains(subject: Subject) -> pl.DataFrame:
 )
 def latex_remains(subject: Subject) -> pl.DataFrame:
     left = latex_left(subject.collection.scan_documents())
-    return found(left, "doc_id", pl.format("{}: …{}…", "field", "text"))
+    return findings(left, "doc_id", pl.format("{}: …{}…", "field", "text"))
 
 
 @check(
@@ -209,4 +209,4 @@ def encoding_remains(subject: Subject) -> pl.DataFrame:
             _matching(names, ENCODING, ("author",)),
         ]
     )
-    return found(left, "doc_id", pl.format("{}: …{}…", "field", "text"))
+    return findings(left, "doc_id", pl.format("{}: …{}…", "field", "text"))

@@ -10,7 +10,7 @@ import polars as pl
 
 from citebed.collection.building.merging import GRAM, SHORTEST, alike, numbers
 from citebed.collection.building.records import plain_title
-from citebed.collection.lint.base import Subject, check, found, nothing, place, shown, year_shown
+from citebed.collection.lint.base import Subject, check, findings, nothing, place, shown, year_shown
 
 ALIKE = 0.8
 """How alike two titles must be; 0.8 is about one changed word in nine, or a typing error."""
@@ -30,7 +30,7 @@ def duplicate_dois(subject: Subject) -> pl.DataFrame:
     first = pl.col("doc_id").first().over("doi")
     twice = known.with_columns(other=first).filter(pl.col("doc_id") != pl.col("other")).collect()
     what = pl.format("{} has the DOI {}, as {} does", shown("title"), "doi", "other")
-    return found(twice, "doc_id", what)
+    return findings(twice, "doc_id", what)
 
 
 @check(
@@ -61,7 +61,7 @@ def duplicate_documents(subject: Subject) -> pl.DataFrame:
         "{} has title, first author and year ({}) in common with {}",
         shown("title"), "year", "other",
     )  # fmt: skip
-    return found(twice, "doc_id", what)
+    return findings(twice, "doc_id", what)
 
 
 @check(
@@ -88,7 +88,7 @@ def near_duplicate_titles(subject: Subject) -> pl.DataFrame:
         shown("title"), year_shown(),
         "doc_id_other", shown("title_other"), year_shown("year_other"),
     )  # fmt: skip
-    return found(both.filter(pl.Series(same_numbers)), name="doc_id", what=what, where=place())
+    return findings(both.filter(pl.Series(same_numbers)), name="doc_id", what=what, where=place())
 
 
 def author_keys(documents: pl.DataFrame) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import polars as pl
 from citebed.collection import tables
 from citebed.collection.building.merging import grams
 from citebed.collection.building.records import plain_title
-from citebed.collection.lint.base import Subject, blank, check, found, nothing, place, shown
+from citebed.collection.lint.base import Subject, blank, check, findings, nothing, place, shown
 from citebed.collection.names import document_names
 
 
@@ -18,10 +18,10 @@ def _sets(subject: Subject) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
     ]
 
 
-def _given(subject: Subject) -> pl.DataFrame:
+def _places(subject: Subject) -> pl.DataFrame:
     """Where each judgement was read; judgements made from citing papers have no line."""
-    given = subject.collection.table("import/judgements", tables.JUDGEMENTS)
-    return given.select("query_id", "doc_id", "source", "line")
+    judgements = subject.collection.table("import/judgements", tables.JUDGEMENTS)
+    return judgements.select("query_id", "doc_id", "source", "line")
 
 
 @check(
@@ -47,7 +47,7 @@ def _explained(subject: Subject, name: str, absent: pl.DataFrame) -> pl.DataFram
     aside = subject.collection.set_aside.select("reason", lower=lower)
     rows = (
         absent.join(
-            _given(subject).unique(["query_id", "doc_id"], keep="first", maintain_order=True),
+            _places(subject).unique(["query_id", "doc_id"], keep="first", maintain_order=True),
             on=["query_id", "doc_id"], how="left", maintain_order="left",
         )
         .group_by("doc_id", maintain_order=True)
@@ -68,7 +68,7 @@ def _explained(subject: Subject, name: str, absent: pl.DataFrame) -> pl.DataFram
         .fill_null("not in any source")
     )
     what = pl.format("judged for {} queries, relevant to {}; {}", "judged", "relevant", why)
-    return found(rows, "doc_id", what, _where(name))
+    return findings(rows, "doc_id", what, _where(name))
 
 
 def _where(name: str) -> pl.Expr:
@@ -84,7 +84,7 @@ def _where(name: str) -> pl.Expr:
 )
 def absent_queries(subject: Subject) -> pl.DataFrame:
     parts = [nothing()]
-    given = _given(subject).unique("query_id", keep="first", maintain_order=True).drop("doc_id")
+    places = _places(subject).unique("query_id", keep="first", maintain_order=True).drop("doc_id")
     for name, queries, qrels in _sets(subject):
         if qrels.height and queries.is_empty():
             said = f"{qrels['query_id'].n_unique()} queries are judged, and none is here"
@@ -94,10 +94,10 @@ def absent_queries(subject: Subject) -> pl.DataFrame:
             qrels.join(queries, on="query_id", how="anti", maintain_order="left")
             .group_by("query_id", maintain_order=True)
             .agg(judged=pl.len())
-            .join(given, on="query_id", how="left", maintain_order="left")
+            .join(places, on="query_id", how="left", maintain_order="left")
         )
         what = pl.format("{} judgements for a query that is not in {}", "judged", pl.lit(name))
-        parts.append(found(absent, "query_id", what, _where(name)))
+        parts.append(findings(absent, "query_id", what, _where(name)))
     return pl.concat(parts)
 
 
@@ -118,7 +118,7 @@ def without_relevant(subject: Subject) -> pl.DataFrame:
         answered = qrels.filter(pl.col("relevance") > 0)
         lost = queries.join(answered, on="query_id", how="anti", maintain_order="left")
         what = pl.format("no relevant document: {}", shown("text"))
-        parts.append(found(lost, "query_id", what, pl.col("place")))
+        parts.append(findings(lost, "query_id", what, pl.col("place")))
     return pl.concat(parts)
 
 
@@ -134,9 +134,9 @@ def queries_without_text(subject: Subject) -> pl.DataFrame:
         query_id=pl.format("{}:{}", "paper_id", "sentence_id")
     )
     what = pl.format("a sentence without text, citing {}", pl.col("cites").list.join(", "))
-    of_papers = found(sentences, "query_id", what, place(line=None))
-    given = found(queries, "query_id", pl.lit("a query without text"), pl.col("place"))
-    return pl.concat([of_papers, given])
+    of_papers = findings(sentences, "query_id", what, place(line=None))
+    of_queries = findings(queries, "query_id", pl.lit("a query without text"), pl.col("place"))
+    return pl.concat([of_papers, of_queries])
 
 
 @check(
@@ -150,7 +150,7 @@ def equal_to_documents(subject: Subject) -> pl.DataFrame:
     if subject.queries.is_empty():
         return nothing()
     copies = pl.concat([_copies_of_titles(subject), _copies_of_abstracts(subject)])
-    return found(copies, name="query_id", what=pl.col("what"), where=pl.col("place"))
+    return findings(copies, name="query_id", what=pl.col("what"), where=pl.col("place"))
 
 
 # --- queries that are copied from a document: its title, or its abstract nearly whole ------------
@@ -190,8 +190,8 @@ def _copies_of_abstracts(subject: Subject) -> pl.DataFrame:
     """
     queries = subject.queries.with_row_index("query")
     queries = queries.with_columns(plain=plain_title(pl.col("text")))
-    found_in = _windows(queries).join(_probes(subject.texts), on="probe")
-    pairs = found_in.select("query", "row").unique()
+    shared = _windows(queries).join(_probes(subject.texts), on="probe")
+    pairs = shared.select("query", "row").unique()
     texts = subject.texts.with_row_index("row").select("row", "doc_id", "abstract")
     likely = (
         pairs.join(texts, on="row")

@@ -265,8 +265,8 @@ def run_job(job: Job) -> Parsed:
     return _tables(job, [parse_piece(piece) for piece in job.pieces])
 
 
-def _tables(job: Job, given: list[Records]) -> Parsed:
-    parts = [(piece.chunk.source, part) for piece, part in zip(job.pieces, given, strict=True)]
+def _tables(job: Job, results: list[Records]) -> Parsed:
+    parts = [(piece.chunk.source, part) for piece, part in zip(job.pieces, results, strict=True)]
     counts, problems = dict.fromkeys((source for source, _ in parts), 0), 0
     for source, part in parts:
         number = sum(isinstance(record, Problem) for record in part.records)

@@ -32,7 +32,7 @@ from citebed.collection.reading.sources import (
     SourceFile,
     SourceNames,
     members,
-    told,
+    translate_os_errors,
 )
 from citebed.collection.tables import Frames
 from citebed.errors import CitebedError, UnknownName
@@ -87,7 +87,7 @@ class SharedStrings:
         beside, anywhere = lent.get(file.path.parent, {}), lent.get(None, {})
         if beside.keys() | anywhere.keys() <= own.keys():
             return {}
-        found = {}
+        used = {}
         words = _words(file.path)
         if "xdata" in words:  # which may borrow from others in turn, and use their strings
             for name, values in (*beside.items(), *anywhere.items()):
@@ -95,17 +95,17 @@ class SharedStrings:
                     words |= {name}.union(*map(bare_words, values))
         for name in sorted(words - own.keys()):
             values = {*beside.get(name, ()), *anywhere.get(name, ())}
-            found.update({name: values.pop()} if len(values) == 1 else {})
-        return found
+            used.update({name: values.pop()} if len(values) == 1 else {})
+        return used
 
     @cached_property
     def _defined(self) -> dict[str, dict[str, str]]:
         """The strings of each file that begins with some."""
-        found: dict[str, dict[str, str]] = {}
+        strings: dict[str, dict[str, str]] = {}
         for file in self._files:
             if _LENT.search(_head(file.path, _HEAD_BYTES)):
-                carry(_head(file.path, _MOST_BYTES), found.setdefault(file.name, {}))
-        return found
+                carry(_head(file.path, _MOST_BYTES), strings.setdefault(file.name, {}))
+        return strings
 
     @cached_property
     def _lent(self) -> dict[Path | None, Values]:
@@ -121,14 +121,14 @@ class SharedStrings:
 
 
 def _head(path: Path, size: int) -> bytes:
-    with told(path), path.open("rb") as file:
+    with translate_os_errors(path), path.open("rb") as file:
         return file.read(size)
 
 
 def _words(path: Path) -> set[str]:
     """The bare words of a file, in lower case, which may be names of strings."""
     words: set[str] = set()
-    with told(path), path.open("rb") as file:
+    with translate_os_errors(path), path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
             text = block.decode("utf-8", "replace")
             words |= bare_words(text) | ({"xdata"} if _BORROWS.search(text) else set())
@@ -151,11 +151,11 @@ def all_or_nothing(folder: Path) -> Iterator[None]:
             "try fewer workers, or fewer sources at once."
         ) from error
     except BaseException as error:  # polars tells of a full disk in panic, too
-        found = system_error(error)
-        if found is None:
+        cause = system_error(error)
+        if cause is None:
             raise
         raise CitebedError(
-            f"cannot write to '{printable(folder)}': {why_not(found)}. Nothing was imported; "
+            f"cannot write to '{printable(folder)}': {why_not(cause)}. Nothing was imported; "
             "mend that and import again."
         ) from error
 
@@ -167,9 +167,9 @@ class Reader:
     ``known`` are the sources read before, with their hashes. After reading, ``sources`` has a
     row for each file that was read, ``problems`` what there is to say, by source, and ``copies``
     the files that were not read since another is equal to them. ``records`` are the files of the
-    document records, which may be too many for memory, in the order of the sources, and ``told``
-    is how many problems were found in the files' text. ``forced`` is the format that
-    all files are read in, whatever they look like.
+    document records, which may be too many for memory, in the order of the sources, and
+    ``problem_count`` is how many problems were found in the files' text. ``forced`` is the format
+    that all files are read in, whatever they look like.
     """
 
     known: pl.DataFrame
@@ -182,7 +182,7 @@ class Reader:
     problems: list[tuple[str, Problem]] = field(default_factory=list)
     copies: list[tuple[str, str]] = field(default_factory=list)
     records: list[Path] = field(default_factory=list)
-    told: int = 0
+    problem_count: int = 0
 
     def read(self, files: list[SourceFile], pruned: set[str]) -> Frames:
         """The tables of the files that are new or have changed, but for their document records;
@@ -198,7 +198,7 @@ class Reader:
         parsed = parse_all(self._pieces(files, pruned), folder, self.workers)
         fresh = read_tables(parsed)
         self.records = [job.files[RECORDS] for job in parsed if RECORDS in job.files]
-        self.told = sum(job.problems for job in parsed)
+        self.problem_count = sum(job.problems for job in parsed)
         counts: Counter[str] = Counter()
         for job in parsed:
             counts.update(job.counts)
@@ -215,11 +215,11 @@ class Reader:
 
     def _tell_of_silent(self, counts: Counter[str], fresh: Frames) -> None:
         """No source goes without a word: one that gave neither records nor problems gets one."""
-        told = {source for source, _ in self.problems}
-        told.update(fresh["problems"]["source"] if "problems" in fresh else ())
-        silent = [source for source, count in counts.items() if not count and source not in told]
+        noted = {source for source, _ in self.problems}
+        noted.update(fresh["problems"]["source"] if "problems" in fresh else ())
+        silent = [source for source, count in counts.items() if not count and source not in noted]
         if not self.only:
-            heard = {_top(source) for source in (*told, *counts)}
+            heard = {_top(source) for source in (*noted, *counts)}
             silent += [str(row["source"]) for row in self.sources if row["source"] not in heard]
         for source in silent:
             what = ONLY_STRINGS if self._strings.lends(source) else "no record was found in it"
@@ -249,7 +249,7 @@ class Reader:
 
         A file that was read in a forced format stays so until it changes.
         """
-        with told(file.path):
+        with translate_os_errors(file.path):
             digest = file_hash(file.path)
         if lent := self._strings.used_by(file):
             digest = hashlib.sha256(f"{digest}{lent}".encode()).hexdigest()
@@ -294,7 +294,7 @@ def _top(source: str) -> str:
 
 
 def _size(file: SourceFile) -> int:
-    with told(file.path):
+    with translate_os_errors(file.path):
         return file.path.stat().st_size
 
 
@@ -322,10 +322,10 @@ class KnownSources:
             or (root == "." and self.names.where(name) is not None)
         ]
 
-    def named(self, given: Iterable[str | Path]) -> list[str]:
+    def named(self, wanted: Iterable[str | Path]) -> list[str]:
         """The sources that a user names, by their names or paths; an unknown one is an error."""
         items: list[str] = []
-        for source in given:
+        for source in wanted:
             under = self.under(str(source).rstrip("/")) or self.under(self.names.of(source))
             if not under:
                 raise UnknownName("source", printable(source), self._listed())
@@ -349,29 +349,29 @@ class KnownSources:
             )
         return [path for path in paths if path not in gone]
 
-    def refuse_empty(self, paths: list[str | Path], found: set[str]) -> None:
+    def refuse_empty(self, paths: list[str | Path], files: set[str]) -> None:
         """Raise for a folder in which there is nothing to read, now or when it was imported."""
         for path in paths:
             if not os.path.isdir(path):
                 continue
             root = self.names.of(path)
-            inside = [name for name in found if root == "." or name.startswith(f"{root}/")]
+            inside = [name for name in files if root == "." or name.startswith(f"{root}/")]
             if not inside and not self.under(root):
                 raise CitebedError(_nothing_in(Path(path)))
 
-    def elsewhere(self, given: list[str]) -> list[str]:
+    def elsewhere(self, roots: list[str]) -> list[str]:
         """Sources of whose place only a hash is known, and that are not under a path given."""
-        named = {name for root in given for name in self.under(root)}
+        named = {name for root in roots for name in self.under(root)}
         return [n for n in self.sources if n not in named and self.names.where(n) is None]
 
-    def gone(self, here: set[str], given: list[str], *, prune: bool) -> list[str]:
+    def gone(self, here: set[str], roots: list[str], *, prune: bool) -> list[str]:
         """Sources that are no longer there: under a path given now, or (with ``prune``) wherever
         that can be told."""
-        found = {name for root in given for name in self.under(root)} - here
+        lost = {name for root in roots for name in self.under(root)} - here
         if prune:
             places = ((name, self.names.where(name)) for name in self.sources)
-            found |= {name for name, place in places if place and not os.path.exists(place)}
-        return sorted(found)
+            lost |= {name for name, place in places if place and not os.path.exists(place)}
+        return sorted(lost)
 
 
 def _nothing_in(folder: Path) -> str:

@@ -89,11 +89,11 @@ class SourceNames:
         real = os.path.realpath(path) if os.path.exists(path) else linked
         inside = linked if _is_below(linked, self._home) else real
         is_inside = _is_below(inside, self._home)
-        found = _named(real, self._here.get) or _named(linked, self._here.get)
+        name_here = _named(real, self._here.get) or _named(linked, self._here.get)
         for place in () if _is_below(real, self._home) else (real, linked, whole):
-            found = found or _named(place, lambda above: self._elsewhere.get(_place(above)))
-        if found is not None:
-            return found
+            name_here = name_here or _named(place, lambda above: self._elsewhere.get(_place(above)))
+        if name_here is not None:
+            return name_here
         if not is_inside and not (self._absolute and not whole.startswith(_NOWHERE)):
             return self._new(linked, real)
         name = _text(whole if self._absolute else os.path.relpath(inside, self._home))
@@ -185,12 +185,12 @@ class Member(NamedTuple):
 
 def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile | NotAFile]:
     """All files under the given paths, sorted by name; hidden ones are left out."""
-    found: dict[str, SourceFile | NotAFile] = {}
-    for given in paths:
-        root = Path(given)
+    items: dict[str, SourceFile | NotAFile] = {}
+    for wanted in paths:
+        root = Path(wanted)
         if not root.exists():
             raise CitebedError(
-                f"no such file or folder: {printable(given)}. "
+                f"no such file or folder: {printable(wanted)}. "
                 "Give the bibliographies, papers or archives to import."
             )
         names.of(root)  # a folder has its name before its files do
@@ -198,10 +198,10 @@ def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile |
         for path in sorted(_files_under(root), key=os.path.islink):
             name = names.of(path)
             why = _why_no_file(path)
-            found[name] = (
+            items[name] = (
                 NotAFile(name, Problem(1, why, "ignored")) if why else SourceFile(path, name)
             )
-    return [found[name] for name in sorted(found)]
+    return [items[name] for name in sorted(items)]
 
 
 def _why_no_file(path: Path) -> str:
@@ -232,7 +232,7 @@ def _files_under(root: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def translate_os_errors(path: Path) -> Iterator[None]:
     """A file that the system does not give us ends the import: what is in it is not known.
 
     Told where it happens, for further up it looks like the damage of an archive.
@@ -255,7 +255,7 @@ class _Counted(io.FileIO):
         self._on_read = on_read
 
     def readinto(self, buffer: object) -> int:
-        with told(self._path):
+        with translate_os_errors(self._path):
             count = super().readinto(buffer) or 0  # type: ignore[arg-type]
         self._on_read(count)
         return count
@@ -265,7 +265,7 @@ def members(
     path: Path, name: str, on_read: Callable[[int], None] = lambda _: None
 ) -> Iterator[Member | Problem]:
     """The readable streams in a file; each must be read before the next is asked for."""
-    with told(path):
+    with translate_os_errors(path):
         file, size = _Counted(path, on_read), path.stat().st_size
     with io.BufferedReader(file, 1 << 20) as stream:
         _refuse_bomb(path, size)

@@ -61,8 +61,8 @@ class Failure(NamedTuple):
         trace = "".join(traceback.format_exception(error))
         if isinstance(error, CitebedError):
             return cls(CitebedError, (str(error),), trace)
-        if (found := system_error(error)) is not None:
-            return cls(OSError, (found.errno, found.strerror, found.filename), trace)
+        if (cause := system_error(error)) is not None:
+            return cls(OSError, (cause.errno, cause.strerror, cause.filename), trace)
         return cls(WorkerError, (f"{type(error).__name__}: {error}",), trace)
 
     def raised(self) -> Exception:
@@ -177,7 +177,7 @@ def run_all(target: str, jobs: Iterable[object], workers: int, apart: Apart) -> 
         for job in jobs:
             if len(running) == 2 * workers:
                 yield from _heard(running)
-            with _threads_told():
+            with _translate_thread_errors():
                 running.add(threads.submit(_answers, idle, job, apart))
         while running:
             yield from _heard(running)
@@ -208,7 +208,7 @@ def _answers(idle: queue.SimpleQueue[Worker], job: object, apart: Apart) -> list
 
 
 @contextlib.contextmanager
-def _threads_told() -> Iterator[None]:
+def _translate_thread_errors() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:  # how Python tells that the system gives no more threads
@@ -218,7 +218,7 @@ def _threads_told() -> Iterator[None]:
 @contextlib.contextmanager
 def _patience(process: subprocess.Popen[bytes]) -> Iterator[None]:
     watchdog = threading.Timer(PATIENCE, process.kill)
-    with _threads_told():
+    with _translate_thread_errors():
         watchdog.start()
     try:
         yield

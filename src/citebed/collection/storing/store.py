@@ -387,9 +387,9 @@ def state_of(folder: Path) -> tuple[int, int, int] | None:
     Every change replaces the manifest, so its inode, time and size tell one state from the next.
     """
     try:
-        found = (folder / MANIFEST).stat()
+        manifest = (folder / MANIFEST).stat()
     except OSError:
         return None
     if os.path.lexists(folder / _JOURNAL):
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return manifest.st_ino, manifest.st_mtime_ns, manifest.st_size

@@ -67,7 +67,7 @@ def read_slices(folder: Path, name: str, schema: Schema) -> Iterator[pl.DataFram
     if not path.exists() or not _has(path, schema):
         yield from read_table(folder, name, TABLES[name]).select(list(schema)).iter_slices(_SLICE)
         return
-    with damage_told(path), at_hand(path) as file:
+    with translate_damage(path), at_hand(path) as file:
         check_types(pl.read_parquet_schema(file), schema)
         rows = pl.scan_parquet(file, glob=False).select(list(schema))
         for start in range(0, int(rows.select(pl.len()).collect().item()), _SLICE):
@@ -83,17 +83,17 @@ def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
         if name == "documents" and (folder / MANIFEST).exists():
             raise CollectionError(f"{printable(path)} is missing. {mending(path)}")
         return empty(schema)
-    with damage_told(path), at_hand(path) as file:
-        found = pl.read_parquet_schema(file)
-        check_types(found, schema)
-        stated = list(schema) if found.keys() >= schema.keys() else None
+    with translate_damage(path), at_hand(path) as file:
+        columns = pl.read_parquet_schema(file)
+        check_types(columns, schema)
+        stated = list(schema) if columns.keys() >= schema.keys() else None
         table = pl.read_parquet(file, columns=stated)
         check_values(table, name)
     return with_added(table, schema)
 
 
 @contextlib.contextmanager
-def damage_told(path: Path) -> Iterator[None]:
+def translate_damage(path: Path) -> Iterator[None]:
     """Whatever polars says of a file of the collection, also in panic, is told as damage; but for
     Ctrl-C, a machine without memory and a disk that fails."""
     try:
@@ -117,8 +117,8 @@ def mending(path: Path) -> str:
     sources = []
     with contextlib.suppress(CitebedError):
         sources = [str(row["path"]) for row in read_manifest(folder).sources]
-    given = " ".join(map(shlex.quote, sources)) or "SOURCES"
-    return f"Make the collection anew: move '{name}' away, then: citebed import {name} {given}"
+    arguments = " ".join(map(shlex.quote, sources)) or "SOURCES"
+    return f"Make the collection anew: move '{name}' away, then: citebed import {name} {arguments}"
 
 
 def is_complete(folder: Path, name: str) -> bool:
@@ -128,7 +128,7 @@ def is_complete(folder: Path, name: str) -> bool:
 
 
 def _has(path: Path, columns: Iterable[str]) -> bool:
-    with damage_told(path), at_hand(path) as file:
+    with translate_damage(path), at_hand(path) as file:
         return pl.read_parquet_schema(file).keys() >= set(columns)
 
 

@@ -16,7 +16,7 @@ from citebed.collection import Collection
 from citebed.collection.statistics import (
     CollectionStatistics,
     Counts,
-    GivenSet,
+    FileSet,
     Means,
     Passages,
     References,
@@ -199,12 +199,12 @@ def _documents(statistics: CollectionStatistics) -> Table:
 
 
 def _references(references: References) -> Table:
-    total, found = (sum(counts) for counts in zip(*references.per_paper, strict=True))
-    spread, share = _spread_cells(references.found), _share(found, total)
+    total, resolved = (sum(counts) for counts in zip(*references.per_paper, strict=True))
+    spread, share = _spread_cells(references.found), _share(resolved, total)
     rows = [
         _row("Citing papers", references.papers),
         _row("References", total, *_spread_cells(references.references)),
-        _row("found in the collection", found, *spread, share, indent=2),
+        _row("found in the collection", resolved, *spread, share, indent=2),
         *(
             _row(name, count, "", "", "", _share(count, total), indent=2)
             for name, count in references.unfound
@@ -226,7 +226,7 @@ def _venues(statistics: CollectionStatistics) -> Table:
     return _table(title, _SHARES, _count_rows(documents.venues, documents.count))
 
 
-def _query_set(judged: GivenSet) -> Table:
+def _query_set(judged: FileSet) -> Table:
     share = _share(judged.relevant, judged.judged)
     rows = [
         _row("Queries", judged.queries),

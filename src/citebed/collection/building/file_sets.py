@@ -20,7 +20,7 @@ _RESERVED = ("paragraphs", "sentences")
 _NAME_LENGTH = 40  # of characters; four bytes each and an ending are a file's name
 
 
-def given_sets(
+def file_sets(
     topics: pl.DataFrame, judgements: pl.DataFrame, rules: Rules
 ) -> tuple[dict[str, QuerySet], list[tuple[str, Problem]]]:
     """The query sets of the given files.
@@ -33,8 +33,8 @@ def given_sets(
     qrels: dict[str, pl.DataFrame] = {}
     problems: list[tuple[str, Problem]] = []
     for source, part in _by_source(judgements).items():
-        qrels[source], found = _qrels(part, rules)
-        problems += [(source, problem) for problem in found]
+        qrels[source], doubts = _qrels(part, rules)
+        problems += [(source, problem) for problem in doubts]
     partners = _partners(qrels, queries)
     lent = Counter(partners.values())
     named: dict[str, QuerySet] = {}
@@ -53,7 +53,7 @@ def given_sets(
 
 
 def judgement_problems(judgements: pl.DataFrame, rules: Rules) -> list[tuple[str, Problem]]:
-    """The problems that ``given_sets`` tells of."""
+    """The problems that ``file_sets`` tells of."""
     parts = _by_source(judgements).items()
     return [(source, problem) for source, part in parts for problem in _qrels(part, rules)[1]]
 
@@ -69,8 +69,8 @@ def _queries(topics: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     unique = topics.with_columns(query_id=name).unique(
         "query_id", keep="first", maintain_order=True
     )
-    given = unique.select("query_id", "text", "title", exclude=pl.lit([], QUERIES["exclude"]))
-    return pl.concat([pl.DataFrame(schema=QUERIES), given], how="diagonal")
+    known = unique.select("query_id", "text", "title", exclude=pl.lit([], QUERIES["exclude"]))
+    return pl.concat([pl.DataFrame(schema=QUERIES), known], how="diagonal")
 
 
 def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[Problem]]:
