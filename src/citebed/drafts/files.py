@@ -71,8 +71,8 @@ def _marked(data: bytes, name: str) -> bytes:
         return b"\xff\xfe" + data
     if len(data) % 2 == 0 and even > 0.6 * half and odd < 0.1 * half:
         return b"\xfe\xff" + data
-    found = f"this is binary data (a NUL byte at position {data.index(0)})"
-    raise CitebedError(f"{name}: {found}; {_EXPECTED}")
+    what = f"this is binary data (a NUL byte at position {data.index(0)})"
+    raise CitebedError(f"{name}: {what}; {_EXPECTED}")
 
 
 def bytes_of(path: Path) -> bytes:

@@ -94,17 +94,17 @@ class _Letters:
         """
         own = "".join(words)
         for size in _SIZES:
-            found = self.text.find(own[:size], at, at + _FAR)
-            if found >= 0:
-                return found
+            start = self.text.find(own[:size], at, at + _FAR)
+            if start >= 0:
+                return start
         first = bisect_left(self._before, at)
         for number in range(first, min(first + _FAR_WORDS, len(self._words))):
             if self._words[number] == words[0]:
                 return self._before[number]
         for skip in _SKIPS:
-            found = self.text.find(own[skip : skip + _SIZES[-1]], at, at + _FAR)
-            if found >= 0 and len(own) >= skip + _SIZES[-1]:
-                return max(at, found - skip)
+            start = self.text.find(own[skip : skip + _SIZES[-1]], at, at + _FAR)
+            if start >= 0 and len(own) >= skip + _SIZES[-1]:
+                return max(at, start - skip)
         return at
 
 
@@ -180,11 +180,11 @@ class Findings:
     def cite(self, names: Iterable[str]) -> str:
         """A place to put into the text for a citation of these keys or identifiers; of none where
         one is still to come."""
-        given = tuple(names)
-        known = tuple(name for name in given if not is_no_key(name))
+        every = tuple(names)
+        known = tuple(name for name in every if not is_no_key(name))
         self.citations.append(known)
         place = f"{_OPEN}{len(self.citations) - 1}{_CLOSE}"
-        return place + self.cite(()) if known and known != given else place
+        return place + self.cite(()) if known and known != every else place
 
     def name_bibliographies(self, names: Iterable[str]) -> None:
         """Bibliography files that the draft names, with or without their ending; each once."""

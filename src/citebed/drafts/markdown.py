@@ -141,9 +141,9 @@ def read_markdown(text: str, findings: Findings) -> None:
 class _Reader:
     """Turns tokens into blocks."""
 
-    def __init__(self, findings: Findings, lines: list[str], given: list[str]) -> None:
+    def __init__(self, findings: Findings, lines: list[str], source: list[str]) -> None:
         self._findings = findings
-        self._lines, self._given = lines, given
+        self._lines, self._source = lines, source
         self._within = ""  # a heading or a table, while its tokens come
         self._items = 0  # how many lists deep
         self._section = ""
@@ -174,7 +174,7 @@ class _Reader:
         is_table = self._within or all(map(_GRID.match, raw.split("\n")))
         kind = "caption" if _IMAGE.fullmatch(raw) else "item" if self._items else ""
         texts = [*([] if is_table else [(text, kind)]), *((note, "") for note in notes)]
-        place = _raw(raw, line, self._given)
+        place = _raw(raw, line, self._source)
         blocks = [Block(text, place, self._section, kind) for text, kind in texts if text.strip()]
         self._findings.blocks += blocks
 
@@ -208,19 +208,19 @@ class _Reader:
             blocks[: len(first)] = [block._replace(section="") for block in first]
 
 
-def _raw(content: str, line: int, given: Sequence[str]) -> Raw:
+def _raw(content: str, line: int, source: Sequence[str]) -> Raw:
     """Content of a block that begins in a line of the file; each line of it is looked for there."""
     parts = enumerate(content.split("\n"), start=line)
     return raw_of_lines(
-        (part, number, _column(part, given[number - 1] if number <= len(given) else ""))
+        (part, number, _column(part, source[number - 1] if number <= len(source) else ""))
         for number, part in parts
     )
 
 
 def _column(part: str, line: str) -> int:
     """Where a part of a line begins in it, or the line itself where it is not found as it is."""
-    found = line.find(part.strip())
-    first = found if found >= 0 else len(line) - len(line.lstrip())
+    place = line.find(part.strip())
+    first = place if place >= 0 else len(line) - len(line.lstrip())
     return max(first - (len(part) - len(part.lstrip())), 0) + 1
 
 

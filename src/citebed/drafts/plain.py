@@ -179,13 +179,13 @@ def lines_of(text: str) -> list[Line]:
     heads = Counter(shape for page in pages for shape in {_shape(line) for line in _edges(page)})
     joined: list[Line] = []
     for page in pages:
-        kept = page[_edge(page, heads) :]
-        kept = kept[: len(kept) - _edge(kept[::-1], heads)]
-        if joined and kept:
+        lines = page[_edge(page, heads) :]
+        lines = lines[: len(lines) - _edge(lines[::-1], heads)]
+        if joined and lines:
             open_end = _OPEN_END.search(joined[-1].text[-3:]) is not None
-            if not (open_end and kept[0].text.lstrip()[:1].islower()):  # else a paragraph goes on
-                joined.append(Line("", kept[0].number))
-        joined += kept
+            if not (open_end and lines[0].text.lstrip()[:1].islower()):  # else a paragraph goes on
+                joined.append(Line("", lines[0].number))
+        joined += lines
     return joined
 
 

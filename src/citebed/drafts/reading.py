@@ -81,9 +81,9 @@ def _refuse_records(text: str, name: str, form: Form | None) -> None:
         return
     from citebed.collection.formats.recognising import recognise  # with all the readers
 
-    found = recognise(text[:_HEAD])
-    if is_bib or found is not None:
-        what = f"{name}: this is a bibliography ({found.title if found else 'BibTeX'}), no draft"
+    format = recognise(text[:_HEAD])
+    if is_bib or format is not None:
+        what = f"{name}: this is a bibliography ({format.title if format else 'BibTeX'}), no draft"
         more = f"To mark what is in it: citebed recommend COLLECTION DRAFT --bib {name}"
         raise CitebedError(
             f"{what}. To recommend from it: citebed import COLLECTION {name}. "

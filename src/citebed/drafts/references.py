@@ -53,17 +53,17 @@ def entries_in(lines: Sequence[str]) -> list[Entry]:
     """
     runs = groupby(lines, key=lambda line: bool(line.strip()))
     groups = [list(run) for written, run in runs if written]
-    given = [line for group in groups for line in group]
+    written = [line for group in groups for line in group]
     for label in (_BRACKETED, _DOTTED, _BULLET):
-        starts = [index for index, line in enumerate(given) if label.match(line)]
+        starts = [index for index, line in enumerate(written) if label.match(line)]
         if starts and starts[0] <= 1:
-            return _made(_cut(given, starts), label)
+            return _made(_cut(written, starts), label)
     if len(groups) > 1:
         return _made(map(_joined, groups), None)
-    if any(_HANGING.match(line) for line in given):
-        starts = [i for i, line in enumerate(given) if i == 0 or not line[:1].isspace()]
-        return _made(_cut(given, starts), None)
-    return _made(given, None)
+    if any(_HANGING.match(line) for line in written):
+        starts = [i for i, line in enumerate(written) if i == 0 or not line[:1].isspace()]
+        return _made(_cut(written, starts), None)
+    return _made(written, None)
 
 
 def _cut(lines: Sequence[str], starts: Sequence[int]) -> list[str]:
@@ -130,7 +130,7 @@ def by_authors(cites: Iterable[str], documents: pl.DataFrame) -> dict[str, froze
     All authors that it names must be the document's, in their order, and the year the same; with
     "et al." there must be more, and else no others.
     """
-    wanted = {cite: found for cite in cites if (found := _read(cite)) is not None}
+    wanted = {cite: names for cite in cites if (names := _read(cite)) is not None}
     years = sorted({each.year for each in wanted.values()})
     if not years:
         return {}
@@ -151,8 +151,8 @@ def _read(cite: str) -> _Authored | None:
     match = _AUTHORED.fullmatch(cite)
     if match is None:
         return None
-    given = match["names"].rstrip(" ,")
-    listed = _OTHERS.sub("", given)
+    stated = match["names"].rstrip(" ,")
+    listed = _OTHERS.sub("", stated)
     names = pl.Series([part for part in _BETWEEN.split(listed) if part], dtype=pl.String)
     plain = pl.select(plain_title(pl.lit(names))).to_series().to_list()
-    return _Authored(tuple(plain), listed != given, int(match["year"]))
+    return _Authored(tuple(plain), listed != stated, int(match["year"]))

@@ -28,11 +28,11 @@ def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
     """
     missing = []
     for name in findings.bibliographies:
-        found = neighbours.read(name, (".bib",))
-        if isinstance(found, str):
-            missing.append((f"{found}; its keys stand for themselves only", f"bibliography {name}"))
+        file = neighbours.read(name, (".bib",))
+        if isinstance(file, str):
+            missing.append((f"{file}; its keys stand for themselves only", f"bibliography {name}"))
         else:
-            findings.library.append(with_newlines(decode(found.data)[0]))
+            findings.library.append(with_newlines(decode(file.data)[0]))
     cited = None if findings.every_entry else frozenset(findings.cited_names())
     macros: dict[str, str] = {}  # of one file for those after it, as BibTeX has it
     findings.entries += [
@@ -49,11 +49,11 @@ def _read_bbl(findings: Findings, neighbours: Neighbours) -> bool:
     """Whether a list of references that LaTeX made was there to be read instead."""
     if neighbours.draft is None:
         return False
-    found = neighbours.read(neighbours.draft.with_suffix("").name, (".bbl",))
-    if isinstance(found, str):
+    file = neighbours.read(neighbours.draft.with_suffix("").name, (".bbl",))
+    if isinstance(file, str):
         return False
     listed = Findings()
-    text = without_places(with_newlines(decode(found.data)[0]))
+    text = without_places(with_newlines(decode(file.data)[0]))
     TexReader(listed, Neighbours(None)).read(text)
     findings.entries += listed.entries
     return bool(listed.entries)

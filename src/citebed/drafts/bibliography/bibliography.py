@@ -48,8 +48,8 @@ def _entry(document: Document, key: str, full: bool) -> str:
         whole = write_entry(document._replace(doc_id=key))
         return whole if own is None else with_fields(own.text, {}, key=key)
     entry = own or lone_entry(write_entry(document))
-    kind, given = (entry.type, entry.fields) if entry else ("misc", {})
-    fields = {name: _typeset(name, given[name]) for name in _SHORT if given.get(name)}
+    kind, stated = (entry.type, entry.fields) if entry else ("misc", {})
+    fields = {name: _typeset(name, stated[name]) for name in _SHORT if stated.get(name)}
     if document.year and not {"year", "date"} & fields.keys():
         fields["year"] = str(document.year)
     if document.doi and not (own and "doi" in fields):
@@ -72,7 +72,7 @@ def _typeset(name: str, raw: str) -> str:
     value = " ".join(raw.split())
     if name in _ADDRESSES or "\\url" in value or "\\href" in value:
         return value
-    return _BARE.sub(lambda found: text_to_latex(entity_to_text(found[0])), value)
+    return _BARE.sub(lambda match: text_to_latex(entity_to_text(match[0])), value)
 
 
 def _verbatim(doi: str) -> str:
@@ -96,12 +96,12 @@ def bib_text(path: str | Path) -> str:
 
 def bibliography_for(works: Sequence[Work], texts: Iterable[str]) -> Bibliography:
     """The bibliography in .bib files, given as their texts, as far as it matters for some works."""
-    found = Bibliography()
+    bibliography = Bibliography()
     for text in texts:
         parts = list(parts_of(text))
-        found.add(_entries_like(works, text, [part for _, part in parts]))
-        found.reserve(key for key, _ in parts)
-    return found
+        bibliography.add(_entries_like(works, text, [part for _, part in parts]))
+        bibliography.reserve(key for key, _ in parts)
+    return bibliography
 
 
 _MANY = 2000
@@ -203,8 +203,8 @@ def _behind(path: Path, data: bytes, entries: Sequence[str]) -> bytes:
     try:
         return text.encode(encoding)
     except UnicodeEncodeError as error:
-        found = f"{path} is not UTF-8, and its encoding has no '{text[error.start]}'"
-        raise CitebedError(f"{found}; save it as UTF-8 first") from error
+        what = f"{path} is not UTF-8, and its encoding has no '{text[error.start]}'"
+        raise CitebedError(f"{what}; save it as UTF-8 first") from error
 
 
 _MARKS = (

@@ -36,10 +36,10 @@ def already_cited(cited: Cited, documents: pl.DataFrame) -> set[str]:
     by its arXiv id, or by its title: as the draft's bibliography states it, or found among the
     words of a reference. A key that the bibliography gives to another title does not count.
     """
-    found = _by_key(cited, documents)
-    found |= _by_doi([*cited.dois, *map(doi_of_arxiv, cited.arxiv)], documents)
-    found |= _by_arxiv(cited.arxiv, documents)
-    return found | _by_title(cited.entries, documents)
+    ids = _by_key(cited, documents)
+    ids |= _by_doi([*cited.dois, *map(doi_of_arxiv, cited.arxiv)], documents)
+    ids |= _by_arxiv(cited.arxiv, documents)
+    return ids | _by_title(cited.entries, documents)
 
 
 def is_the_paper(title: str, doi: str | None, documents: pl.DataFrame) -> set[str]:
@@ -47,11 +47,11 @@ def is_the_paper(title: str, doi: str | None, documents: pl.DataFrame) -> set[st
 
     Titles are compared by letters and digits only; one of fewer than three words says too little.
     """
-    found = _by_doi([doi] if doi else [], documents)
+    ids = _by_doi([doi] if doi else [], documents)
     plain = plain_titles([title])[0]
     if _words(title) >= _FEWEST_WORDS and plain:
-        found |= set(_with_titles([plain], documents.select("doc_id", "title"))["doc_id"])
-    return found
+        ids |= set(_with_titles([plain], documents.select("doc_id", "title"))["doc_id"])
+    return ids
 
 
 # --- Keys -----------------------------------------------------------------------------------
@@ -93,11 +93,11 @@ def may_be(entry: Entry | None, title: str | None, doi: str | None) -> bool:
 
 
 def _by_doi(dois: Iterable[str], documents: pl.DataFrame) -> set[str]:
-    wanted = {doi for given in dois if (doi := normalise_doi(given))}
+    wanted = {doi for stated in dois if (doi := normalise_doi(stated))}
     if not wanted:
         return set()
-    given = pl.col("doi").str.to_lowercase().str.strip_prefix("https://doi.org/")
-    return set(documents.filter(given.is_in(_listed(wanted)))["doc_id"])
+    stated = pl.col("doi").str.to_lowercase().str.strip_prefix("https://doi.org/")
+    return set(documents.filter(stated.is_in(_listed(wanted)))["doc_id"])
 
 
 def _by_arxiv(ids: Iterable[str], documents: pl.DataFrame) -> set[str]:
@@ -202,9 +202,9 @@ def _squeezed(text: pl.Expr) -> pl.Expr:
 
 def _with_end(documents: pl.DataFrame, end: pl.Expr, ends: Iterable[str]) -> pl.DataFrame:
     """The documents with one of these ends, and those whose end is not all plain letters."""
-    given = documents.select(end.alias("end")).to_series()
-    odd = ~given.str.contains(f"^[a-z0-9]{{{_END}}}$")
-    return documents.filter((odd | given.is_in(_listed(ends))).fill_null(value=False))
+    own = documents.select(end.alias("end")).to_series()
+    odd = ~own.str.contains(f"^[a-z0-9]{{{_END}}}$")
+    return documents.filter((odd | own.is_in(_listed(ends))).fill_null(value=False))
 
 
 def _listed(names: Iterable[str]) -> pl.Series:
@@ -243,15 +243,15 @@ class Bibliography:
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Entries that are in it from now on."""
-        given = list(entries)
-        if not given:
+        added = list(entries)
+        if not added:
             return
-        for entry, plain in zip(given, plain_titles([e.title for e in given]), strict=True):
+        for entry, plain in zip(added, plain_titles([e.title for e in added]), strict=True):
             for name in (entry.doi, entry.arxiv):
                 self._known.setdefault(name or "", entry)
             self._by_key.setdefault(entry.key, entry)
             self._by_title.setdefault(plain, []).append(entry)
-        self._keys.add(entry.key for entry in given)
+        self._keys.add(entry.key for entry in added)
         self._known.pop("", None)
         self._by_title.pop("", None)
 

@@ -39,8 +39,8 @@ def keys_at(name: str, text: str, at: int) -> tuple[tuple[str, ...], int]:
         at = notes.end()
     keys: dict[str, None] = {}
     while (match := _ONE.match(text, at)) is not None:
-        given = re.sub(r"%[^\n]*", "", match[1]).split(",")
-        keys.update(dict.fromkeys("_".join(key.split()) for key in given if key.strip()))
+        listed = re.sub(r"%[^\n]*", "", match[1]).split(",")
+        keys.update(dict.fromkeys("_".join(key.split()) for key in listed if key.strip()))
         at = match.end()
         if not several:
             break

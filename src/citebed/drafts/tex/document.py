@@ -326,16 +326,16 @@ class TexReader:
         if match is None:
             return
         name = "/".join(part.strip() for part in match.groups() if part is not None)
-        found = self._neighbours.read(name, (".tex", ".ltx", ".bbl"), cursor.source)
-        if isinstance(found, str):
-            self._findings.note(found, f"\\{command}{{{name}}}")
-        elif found.path in (self._neighbours.draft, *(c.path for c in self._cursors)):
+        file = self._neighbours.read(name, (".tex", ".ltx", ".bbl"), cursor.source)
+        if isinstance(file, str):
+            self._findings.note(file, f"\\{command}{{{name}}}")
+        elif file.path in (self._neighbours.draft, *(c.path for c in self._cursors)):
             what = "not read again, since it includes itself"
             self._findings.note(what, f"\\{command}{{{name}}}")
         else:
-            text = without_places(with_newlines(decode(found.data)[0]))
+            text = without_places(with_newlines(decode(file.data)[0]))
             self._macros.allow(len(text))
-            self._cursors.append(Cursor(text, found.shown, path=found.path))
+            self._cursors.append(Cursor(text, file.shown, path=file.path))
 
 
 _Handler = Callable[[TexReader, str, Cursor], object]
