@@ -9,14 +9,11 @@ from typing import Annotated
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, print_json, print_rows
+from citebed.cli.output import AsCsv, AsJson, CollectionFolder, print_json, print_rows
 from citebed.report.terminal import progress_bar
 from citebed.wording import printable
 
 ENCODER = "encoder"
-CollectionFolder = Annotated[
-    Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
-]
 
 
 def stats(

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from citebed.cli.collect import CollectionFolder
 from citebed.cli.importing import print_report
+from citebed.cli.output import CollectionFolder
 from citebed.report.terminal import progress_bar
 from citebed.wording import printable
 

@@ -25,9 +25,7 @@ def evaluate(
     qrels: options.QrelsFile,
     runs: options.RunFiles,
     measures: options.Measures = None,
-    per_query: Annotated[
-        bool, typer.Option("--per-query", "-q", help="Every query's scores too.")
-    ] = False,
+    per_query: options.PerQuery = False,
     complete: options.Complete = False,
     relevance_level: Annotated[
         int | None,
@@ -42,9 +40,7 @@ def evaluate(
         bool, typer.Option("--judged-only", "-J", help="Take unjudged documents out first.")
     ] = False,
     scores: options.Scores = "double",
-    intervals: Annotated[
-        bool, typer.Option("--intervals/--no-intervals", help="Bootstrap intervals of the means.")
-    ] = True,
+    intervals: options.Intervals = True,
     cluster: options.Cluster = None,
     queries: options.Queries = None,
     samples: options.Samples = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citebed.cli.output import AsJson, print_json, tell_of_terminal
+from citebed.cli.output import AsJson, CollectionFolder, Quiet, print_json, tell_of_terminal
 from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
@@ -115,7 +115,6 @@ _Finish = Annotated[
     ),
 ]
 _Workers = Annotated[int, typer.Option(help="Processes that parse; 0 for one a core.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 
 
 def import_(
@@ -140,7 +139,7 @@ def import_(
     finish: _Finish = False,
     workers: _Workers = 0,
     as_json: AsJson = False,
-    quiet: _Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Read bibliographies, papers and judgements into a collection.
 
@@ -231,10 +230,7 @@ def print_report(report: ImportReport) -> None:
 
 
 def forget(
-    collection: Annotated[
-        Path,
-        typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False),
-    ],
+    collection: CollectionFolder,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -244,7 +240,7 @@ def forget(
         ),
     ],
     as_json: AsJson = False,
-    quiet: _Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Take sources out of a collection, with the documents that only they gave.
 

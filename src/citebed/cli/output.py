@@ -22,6 +22,10 @@ Rows = Sequence[Mapping[str, Any]]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON, for programs.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print rows as CSV, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+CollectionFolder = Annotated[
+    Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
+]
 
 
 def a_number(value: float) -> float:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.collect import CollectionFolder
 from citebed.cli.output import (
     AsCsv,
     AsJson,
+    CollectionFolder,
+    Quiet,
     check_page,
     print_csv,
     print_json,
@@ -42,7 +43,6 @@ FieldWeights = Annotated[
         "title, abstract and keywords, and a tenth of the full text where there is any.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 DEFAULT_FIELDS = "default"
 
 

@@ -29,6 +29,12 @@ Measures = Annotated[
     list[str] | None,
     typer.Option("--measure", "-m", help="A measure, e.g. nDCG@10; may be repeated."),
 ]
+PerQuery = Annotated[bool, typer.Option("--per-query", "-q", help="Every query's scores too.")]
+Intervals = Annotated[
+    bool, typer.Option("--intervals/--no-intervals", help="Bootstrap intervals of the means.")
+]
+Relevant = Annotated[int, typer.Option(help="The lowest grade that is relevant.")]
+QrelsFiles = Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")]
 Complete = Annotated[
     bool,
     typer.Option(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsJson, print_json
-from citebed.cli.retrieve import Quiet
+from citebed.cli.output import AsJson, Quiet, print_json
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 

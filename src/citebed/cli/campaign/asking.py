@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.campaign.options import Folder, campaign, open_folder
+from citebed.cli.campaign.options import Database, Folder, Title, campaign, open_folder
 from citebed.cli.output import AsJson, print_rows, say
+from citebed.cli.scoring_options import Relevant
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
@@ -34,7 +35,7 @@ def new(
     papers: Annotated[
         Path, typer.Option(help="Source papers with authors and addresses: CSV or BibTeX.")
     ],
-    title: Annotated[str | None, typer.Option(help="What it is called in mails.")] = None,
+    title: Title = None,
     organiser: Annotated[str, typer.Option(help="Who signs the mails.")] = "",
     contact: Annotated[str, typer.Option(help="The organiser's mail address.")] = "",
     address: Annotated[
@@ -46,11 +47,8 @@ def new(
     grade: Annotated[
         list[str] | None, typer.Option(help="What a grade means, the lowest first; repeat.")
     ] = None,
-    relevant_from: Annotated[int, typer.Option(help="The lowest grade that is relevant.")] = 2,
-    database: Annotated[
-        str | None,
-        typer.Option(help="postgresql://…; by default a file in the collection's folder."),
-    ] = None,
+    relevant_from: Relevant = 2,
+    database: Database = None,
 ) -> None:
     """Start a campaign: its source papers, their authors and reference lists.
 
@@ -91,7 +89,7 @@ def _note_where_links_lead(opened: Campaign) -> None:
 @campaign.command()
 def settings(
     folder: Folder,
-    title: Annotated[str | None, typer.Option(help="What it is called in mails.")] = None,
+    title: Title = None,
     organiser: Annotated[str | None, typer.Option(help="Who signs the mails.")] = None,
     contact: Annotated[str | None, typer.Option(help="The organiser's mail address.")] = None,
     address: Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from citebed.cli.campaign.options import Folder, campaign, open_folder, print_table
+from citebed.cli.campaign.options import Folder, Method, QueryId, campaign, open_folder, print_table
 from citebed.cli.output import AsCsv, AsJson, print_rows, say
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
@@ -23,7 +23,7 @@ def questions(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) ->
 
 
 @campaign.command()
-def suggest(folder: Folder, query: Annotated[str, typer.Argument(help="A query's id.")]) -> None:
+def suggest(folder: Folder, query: QueryId) -> None:
     """What might be changed in a question so that it stands alone; you decide.
 
     Example: citebed campaign suggest cr26 P05-1001-a1q2
@@ -36,7 +36,7 @@ def suggest(folder: Folder, query: Annotated[str, typer.Argument(help="A query's
 @campaign.command()
 def reformulate(
     folder: Folder,
-    query: Annotated[str, typer.Argument(help="A query's id.")],
+    query: QueryId,
     text: Annotated[str, typer.Argument(help="The query as it should read.")],
     why: Annotated[
         list[str],
@@ -53,7 +53,7 @@ def reformulate(
 @campaign.command()
 def exclude(
     folder: Folder,
-    query: Annotated[str, typer.Argument(help="A query's id.")],
+    query: QueryId,
     reason: Annotated[str, typer.Option(help="Why, for the record.")],
     lift: Annotated[bool, typer.Option("--lift", help="Take it back.")] = False,
 ) -> None:
@@ -79,7 +79,7 @@ def close(folder: Folder) -> None:
 @campaign.command()
 def search(
     folder: Folder,
-    query: Annotated[str, typer.Argument(help="A query's id.")],
+    query: QueryId,
     words: Annotated[str | None, typer.Argument(help="The query itself by default.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 15,
     mark: Annotated[
@@ -110,7 +110,7 @@ def search(
 @campaign.command()
 def unmark(
     folder: Folder,
-    query: Annotated[str, typer.Argument(help="A query's id.")],
+    query: QueryId,
     doc_id: Annotated[str, typer.Argument(help="A document's id.")],
 ) -> None:
     """Take the mark of a search by hand away; that it was there stays on record.
@@ -130,9 +130,7 @@ def pool(
         list[Path] | None,
         typer.Option(help="A run to pool; may be repeated. The paper's three models by default."),
     ] = None,
-    method: Annotated[
-        str, typer.Option(help="rounds, depth(k=10), mtf(random=0.2) or bandit(random=0.2).")
-    ] = "rounds",
+    method: Method = "rounds",
     depth: Annotated[int, typer.Option(min=1, help="How deep runs are looked at.")] = 100,
     seed: Annotated[int, typer.Option(help="For the random stratum and the bandit.")] = 0,
     coupling: Annotated[
@@ -165,7 +163,7 @@ def pool(
 @campaign.command()
 def second(
     folder: Folder,
-    query: Annotated[str, typer.Argument(help="A query's id.")],
+    query: QueryId,
     judge: Annotated[str, typer.Argument(help='"Name <name@host>".')],
 ) -> None:
     """Have the list of a query judged by somebody else too, to see how far judges agree.

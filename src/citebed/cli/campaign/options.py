@@ -25,6 +25,16 @@ Folder = Annotated[
     Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.", show_default=False)
 ]
 
+QueryId = Annotated[str, typer.Argument(help="A query's id.")]
+Method = Annotated[
+    str, typer.Option(help="rounds, depth(k=10), mtf(random=0.2) or bandit(random=0.2).")
+]
+AsLatex = Annotated[bool, typer.Option("--latex", help="As LaTeX, for a paper.")]
+Database = Annotated[
+    str | None, typer.Option(help="postgresql://…; by default a file in the collection's folder.")
+]
+Title = Annotated[str | None, typer.Option(help="What it is called in mails.")]
+
 
 def open_folder(folder: Path, database: str | None = None) -> Campaign:
     from citebed.judging import open_campaign

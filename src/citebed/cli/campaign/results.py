@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.campaign.options import Folder, campaign, open_folder, print_table
+from citebed.cli.campaign.options import (
+    AsLatex,
+    Database,
+    Folder,
+    Method,
+    campaign,
+    open_folder,
+    print_table,
+)
 from citebed.cli.output import AsCsv, AsJson, print_rows, say, style_of
 from citebed.errors import UnknownName
 from citebed.wording import count, printable
@@ -109,7 +117,7 @@ def tables(
         list[str] | None,
         typer.Option(help="returns, reformulations, comparison, sources or cranfield; repeat."),
     ] = None,
-    latex: Annotated[bool, typer.Option("--latex", help="As LaTeX, for a paper.")] = False,
+    latex: AsLatex = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -200,10 +208,7 @@ def restore(
     folder: Folder,
     file: Annotated[Path, typer.Argument(help="A backup.")],
     collection: Annotated[Path, typer.Option(help="The collection that is judged.")],
-    database: Annotated[
-        str | None,
-        typer.Option(help="postgresql://…; by default a file in the collection's folder."),
-    ] = None,
+    database: Database = None,
 ) -> None:
     """Make a campaign of a backup, in a new folder and an empty database.
 
@@ -265,9 +270,7 @@ def simulate(
         list[str] | None,
         typer.Option(help="A run's file or a model; repeat. The paper's three models by default."),
     ] = None,
-    method: Annotated[
-        str, typer.Option(help="rounds, depth(k=10), mtf(random=0.2) or bandit(random=0.2).")
-    ] = "rounds",
+    method: Method = "rounds",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Keep the campaign in this new folder.")
     ] = None,
@@ -275,7 +278,7 @@ def simulate(
         list[str] | None,
         typer.Option(help="expected, drawn, or a table of 'campaign tables'; repeat."),
     ] = None,
-    latex: Annotated[bool, typer.Option("--latex", help="As LaTeX, for a paper.")] = False,
+    latex: AsLatex = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:

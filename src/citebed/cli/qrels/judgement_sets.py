@@ -10,7 +10,7 @@ import typer
 
 from citebed.cli.output import AsCsv, AsJson, print_rows, say, style_of
 from citebed.cli.qrels.judgement_stats import stats
-from citebed.cli.scoring_options import QrelsFile, Seed
+from citebed.cli.scoring_options import QrelsFile, QrelsFiles, Relevant, Seed
 from citebed.errors import CitebedError, FormatError
 from citebed.wording import count, printable
 
@@ -175,7 +175,7 @@ def difference(
 
 @qrels.command()
 def merge(
-    files: Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")],
+    files: QrelsFiles,
     rule: Annotated[
         str,
         typer.Option(help="first, max, min, mean, majority, undisputed or agreed."),
@@ -269,7 +269,7 @@ def expand(
         int, typer.Option(help="Co-citations with one relevant document that are needed.")
     ] = 2,
     grade: Annotated[int, typer.Option(help="The grade that such documents get.")] = 1,
-    rel: Annotated[int, typer.Option(help="The lowest grade that is relevant.")] = 1,
+    rel: Relevant = 1,
     label: Annotated[
         str, typer.Option(help="What stands in the second field of the new judgements.")
     ] = "cocited",

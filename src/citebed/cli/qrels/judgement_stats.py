@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citebed.cli.output import AsCsv, AsJson, print_rows, style_of
+from citebed.cli.scoring_options import QrelsFiles, Relevant
 from citebed.errors import CitebedError
 from citebed.wording import printable
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def stats(
-    files: Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")],
-    rel: Annotated[int, typer.Option(help="The lowest grade that is relevant.")] = 1,
+    files: QrelsFiles,
+    rel: Relevant = 1,
     documents: Annotated[
         str | None,
         typer.Option(

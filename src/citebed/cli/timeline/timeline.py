@@ -13,8 +13,10 @@ from citebed.cli.scoring_options import (
     Baseline,
     Correct,
     Format,
+    Intervals,
     Level,
     Measures,
+    PerQuery,
     QrelsFile,
     RunFiles,
     Seed,
@@ -53,9 +55,6 @@ UnitsDrawn = Literal["queries", "both"]
 Units = Annotated[
     UnitsDrawn,
     typer.Option("--units", help="What intervals and tests draw: queries, or both with slices."),
-]
-Intervals = Annotated[
-    bool, typer.Option("--intervals/--no-intervals", help="Bootstrap intervals of the means.")
 ]
 _COMPARING = {"baseline", "test", "correct"}
 """The options that ask for paired tests."""
@@ -115,9 +114,7 @@ def timeline(
             callback=_a_score, help="Measures of sets (SetP, SetR, SetF, SU) look above this score."
         ),
     ] = None,
-    per_query: Annotated[
-        bool, typer.Option("--per-query", "-q", help="Every query's scores too.")
-    ] = False,
+    per_query: PerQuery = False,
     per_slice: Annotated[
         bool, typer.Option("--per-slice", "-s", help="Every slice's scores too.")
     ] = False,
