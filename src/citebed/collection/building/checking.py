@@ -107,13 +107,12 @@ def _left_in(row: dict[str, Any]) -> list[dict[str, Any]]:
     words = "|".join([*TELLTALES, *(row["names"] or ())])
     pattern = re.compile(words)
     place = {name: row[name] for name in ("doc_id", "source", "line")}
-    values = ((field, pattern.search(row[field] or "")) for field in FIELDS)
-    return [{**place, "field": field, "text": _around(match)} for field, match in values if match]
-
-
-def _around(match: re.Match[str]) -> str:
-    start, end = max(0, match.start() - _SHOWN), match.end() + _SHOWN
-    return match.string[start:end]
+    left = []
+    for field in FIELDS:
+        if match := pattern.search(row[field] or ""):
+            start, end = max(0, match.start() - _SHOWN), match.end() + _SHOWN
+            left.append({**place, "field": field, "text": match.string[start:end]})
+    return left
 
 
 class LatexLeft:

@@ -77,7 +77,9 @@ def combine(records: pl.DataFrame) -> pl.DataFrame:
         ["identity", "content"], keep="first", maintain_order=True
     )
     alone = pl.len().over("identity") == 1
-    made = [_made_of(list(group)) for _, group in _groups(distinct.filter(~alone))]
+    several = distinct.filter(~alone).sort("identity", maintain_order=True).iter_rows(named=True)
+    groups = itertools.groupby(several, key=itemgetter("identity"))
+    made = [_made_of(list(group)) for _, group in groups]
     columns = {"identity": pl.UInt64(), **{name: RECORD[name] for name in _BEST}}
     best = pl.concat([distinct.filter(alone).select(list(columns)), pl.DataFrame(made, columns)])
     documents = _names(records).join(best, on="identity", maintain_order="left")
@@ -92,11 +94,6 @@ def _content() -> pl.Expr:
     body = pl.col("bibtex").str.replace(_OPENING, "")
     parts = [part.hash(seed=number) for number, part in enumerate((*texts, *joined, body))]
     return pl.struct(part.alias(str(at)) for at, part in enumerate(parts)).hash(seed=0)
-
-
-def _groups(records: pl.DataFrame) -> Iterable[tuple[int, Iterable[Row]]]:
-    rows = records.sort("identity", maintain_order=True).iter_rows(named=True)
-    return itertools.groupby(rows, key=itemgetter("identity"))
 
 
 def _names(records: pl.DataFrame) -> pl.DataFrame:

@@ -91,7 +91,9 @@ def _record(paper: JsonObject) -> Document | Problem:
     date = _date(paper)
     preprint = arxiv_document(number, paper.text("title") or "", paper.text("abstract") or "")
     return published_as(preprint, paper.doi("doi"), paper.text("journal-ref"))._replace(
-        authors=_authors(paper),
+        # The names in parts, else those in the line of authors; both are written in TeX.
+        authors=filled(map(_name, paper.elements("authors_parsed")))
+        or people_in(_plain(paper.text("authors"))),
         year=int(date[:4]) if date else None,
         date=date,
         keywords=unique((paper.text("categories") or "").split()),
@@ -105,12 +107,6 @@ def _date(paper: JsonObject) -> str | None:
     if (match := _CREATED.search(first)) is not None:
         return iso_date(int(match[3]), month_in(match[2]), int(match[1]))
     return date_in(paper.text("update_date"))
-
-
-def _authors(paper: JsonObject) -> tuple[str, ...]:
-    """The names in parts, else those in the line of authors; both are written in TeX."""
-    parsed = filled(map(_name, paper.elements("authors_parsed")))
-    return parsed or people_in(_plain(paper.text("authors")))
 
 
 def _name(value: Any) -> str:

@@ -185,7 +185,8 @@ def _scan_carefully(source: _Source, at: int, line: int) -> tuple[RawEntry | Pro
         after = _read_macros(source, start, limit)
         if after is None:
             return Problem(line, "a @string that is not `name = value`"), limit
-        return _overgrown(source.strings, line), after
+        notes = [f"string '{word}' {TOO_MUCH}" for word in source.strings.overgrown[:1]]
+        return (Problem(line, notes[0], "mended") if notes else None), after
     entry, end = _read_entry(source, header, limit, line)
     if entry and _GOES_ON.match(source.text, end, limit):
         return _reread(source, header, limit, entry), limit
@@ -193,12 +194,6 @@ def _scan_carefully(source: _Source, at: int, line: int) -> tuple[RawEntry | Pro
         return (entry, end) if entry else (_salvage(source, header, limit, line), limit)
     named = entry is not None and entry.key and entry.fields
     return (entry._replace(type="misc"), end) if entry and named else (None, start)
-
-
-def _overgrown(strings: Strings, line: int) -> Problem | None:
-    """What there is to say of a ``@string`` that names others which stand for too much."""
-    word = next(iter(strings.overgrown), None)
-    return None if word is None else Problem(line, f"string '{word}' {TOO_MUCH}", "mended")
 
 
 def _is_commented_out(text: str, at: int) -> bool:

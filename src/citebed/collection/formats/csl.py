@@ -215,13 +215,10 @@ def _yaml_items(lines: list[str], indent: str) -> Iterator[tuple[int, int]]:
     """Where each item of the list starts and ends; what stands less deep is no part of it."""
     starts = [at for at, line in enumerate(lines) if line.startswith(f"{indent}- ")]
     for start, limit in pairwise([*starts, len(lines)]):
-        inner = range(start + 1, limit)
-        end = next((at for at in inner if _is_outside(lines[at], indent)), limit)
-        yield start, end
-
-
-def _is_outside(line: str, indent: str) -> bool:
-    return bool(line.strip()) and not line.startswith((f"{indent} ", f"{indent}\t", f"{indent}#"))
+        goes_on = (f"{indent} ", f"{indent}\t", f"{indent}#")
+        inner = ((at, lines[at]) for at in range(start + 1, limit))
+        ends = (at for at, line in inner if line.strip() and not line.startswith(goes_on))
+        yield start, next(ends, limit)
 
 
 def _load(text: str, line: int) -> JsonObject | Problem:
@@ -251,8 +248,11 @@ def _affordable(items: list[tuple[int, Any]], line: int, size: int) -> list[Json
         except RecursionError:  # an alias within what it stands for
             covered = False
         what = "its aliases (*name) stand for more than a file of this size may borrow"
-        whole = _item(_without_nothing(item), line + at) if covered else Problem(line + at, what)
-        values.append(whole)
+        if covered and isinstance(item, dict):
+            values.append(JsonObject(line + at, _without_nothing(item)))
+        else:
+            no_item = "expected an item with names and values"
+            values.append(Problem(line + at, no_item if covered else what))
     return values
 
 
@@ -266,21 +266,13 @@ def _length(value: Any, known: dict[int, int]) -> int:
     return known[id(value)]
 
 
-def _item(item: Any, line: int) -> JsonObject | Problem:
-    if isinstance(item, dict):
-        return JsonObject(line, {str(name): value for name, value in item.items()})
-    return Problem(line, "expected an item with names and values")
-
-
-def _without_nothing(value: Any) -> Any:
+def _without_nothing(value: dict[Any, Any]) -> dict[str, Any]:
     """An item in which what YAML writes for nothing is nothing."""
-    if not isinstance(value, dict):
-        return value
     lent = value.get("<<")
     for other in lent if isinstance(lent, list) else [lent]:
         value = {**other, **value} if isinstance(other, dict) else value
     return {
-        name: None if isinstance(text, str) and text in _NOTHING else text
+        str(name): None if isinstance(text, str) and text in _NOTHING else text
         for name, text in value.items()
         if name != "<<"
     }

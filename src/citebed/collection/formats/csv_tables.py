@@ -123,16 +123,13 @@ def _end(lines: list[str], start: int) -> int:
 def _fields_of(lines: list[str], header: Header) -> list[str] | None:
     """The fields of a row; ``None`` where there are not as many as the header has."""
     try:
-        fields = next(csv.reader(iter(_with_ends(lines)), delimiter=header.separator))
+        with_ends = [f"{line}\n".replace("\r", " ") for line in lines]
+        fields = next(csv.reader(with_ends, delimiter=header.separator))
     except (csv.Error, StopIteration):
         return None
     while len(fields) > len(header.names) and not fields[-1].strip():
         fields.pop()
     return fields if len(fields) == len(header.names) else None
-
-
-def _with_ends(lines: list[str]) -> list[str]:
-    return [f"{line}\n".replace("\r", " ") for line in lines]
 
 
 def _row(fields: list[str] | None, header: Header, line: int, text: str) -> Row | Problem:

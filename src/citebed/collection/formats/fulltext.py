@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 from citebed.collection.formats.fields import links_to
@@ -111,10 +111,13 @@ def full_text_records(
 ) -> Iterator[Record]:
     """What a body gives: the document, and the citing paper that it is too; see below."""
     parts = [] if body is None else _parts(body, how)
-    texts = ((p.heading, fold(" ".join(_text(b, how) for b in p.blocks))) for p in parts)
-    sections = tuple(Section(heading, text) for heading, text in texts if text)
+    sections = []
+    for part in parts:
+        raw = ("".join(map(str, pieces_of(block, how.skip))) for block in part.blocks)
+        if text := fold(" ".join(map(_plain, raw))):
+            sections.append(Section(part.heading, text))
     yield from paper_records(
-        document._replace(sections=sections), _contexts(parts, how), references
+        document._replace(sections=tuple(sections)), _contexts(parts, how), references
     )
 
 
@@ -137,10 +140,6 @@ def paper_records(
 
 
 _SHARED = ("doi", "title", "abstract", "year", "date", "line")
-
-
-def _text(block: Element, how: FullText) -> str:
-    return _plain("".join(map(str, pieces_of(block, how.skip))))
 
 
 # --- Divisions ------------------------------------------------------------------------------
@@ -182,12 +181,8 @@ def _label(part: Element, how: FullText) -> str:
     heading = child(part, how.heading)
     if heading is None:
         return ""
-    return attribute(heading, "n") or _written(inner_text(heading))
-
-
-def _written(heading: str) -> str:
-    """A heading, unless it begins with a word that would pass for a number (``A Method``)."""
-    return "" if _A_WORD.match(heading) else heading
+    text = inner_text(heading)  # which may begin with a word that would pass for a number
+    return attribute(heading, "n") or ("" if _A_WORD.match(text) else text)
 
 
 def _kind(part: Element) -> str:
@@ -223,7 +218,9 @@ def _sentences(paragraph: Element, marks: Marks, how: FullText) -> tuple[Sentenc
     """The sentences of a paragraph as the file marks them, else as they are told apart here."""
     if marked := list(below(paragraph, "s")):
         whole = ((_placed(s, marks, how), how.marks(s)) for s in marked)
-        return tuple(Sentence(_plain(text), _cited(own), None) for (text, _), own in whole)
+        return tuple(
+            Sentence(_plain(text), tuple(chain(*own.values())), None) for (text, _), own in whole
+        )
     text, places = _placed(paragraph, marks, how)
     return cited_sentences(text, places, marks.values())
 
@@ -239,10 +236,6 @@ def cited_sentences(
     for place, names in zip(before, cited, strict=True):
         cites[bisect_right(starts, place) - 1] += names
     return tuple(Sentence(t, tuple(own), None) for t, own in zip(texts, cites, strict=True))
-
-
-def _cited(marks: Marks) -> tuple[str, ...]:
-    return tuple(cite for cited in marks.values() for cite in cited)
 
 
 def _plain(text: str) -> str:

@@ -251,7 +251,9 @@ def json_records(
 
     An object without such a wrapper is itself the record.
     """
-    if _is_document(_utf8(chunk.data)):
+    data = _utf8(chunk.data)
+    end = data.find(b"\n")
+    if end < 0 or _opens_document(data) or _BLANK_REST.match(data, end):  # one, or on one line
         yield from _walked(chunk, into, _container_records)
         return
     for item in json_lines(chunk):
@@ -268,12 +270,6 @@ def _walked(
         yield from read(walker)
     if mark:
         yield Problem(walker.line(), "expected a JSON array or object here")
-
-
-def _is_document(data: bytes) -> bool:
-    """Whether JSON text is one document: over several lines, or a single line."""
-    end = data.find(b"\n")
-    return end < 0 or _opens_document(data) or _BLANK_REST.match(data, end) is not None
 
 
 def _container_records(walker: _Walker) -> Iterator[JsonObject | Problem]:

@@ -86,7 +86,8 @@ def _document(item: Element, kind: str, known: Known, line: int) -> Document | P
         line,
         one_word(doc_id),
         "an item without a title, an author or an identifier",
-        type=_type(item, kind),
+        # What Zotero calls the item, else the name of its element.
+        type=_TYPES.get(local(item), "misc") if bibtex_type(kind) == "misc" else bibtex_type(kind),
         title=title,
         authors=authors,
         editors=_rdf_people(item, "editors"),
@@ -105,12 +106,6 @@ def _document(item: Element, kind: str, known: Known, line: int) -> Document | P
         language=text_at(item, "language"),
         keys=cite_keys([key], notes=[text_at(item, "description")]),
     )
-
-
-def _type(item: Element, kind: str) -> str:
-    """The entry type: what Zotero calls the item, else the name of its element."""
-    entry_type = bibtex_type(kind)
-    return entry_type if entry_type != "misc" else _TYPES.get(local(item), "misc")
 
 
 def _containers(item: Element, known: Known) -> Iterator[Element]:

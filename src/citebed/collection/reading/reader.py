@@ -328,14 +328,11 @@ class KnownSources:
         for source in wanted:
             under = self.under(str(source).rstrip("/")) or self.under(self.names.of(source))
             if not under:
-                raise UnknownName("source", printable(source), self._listed())
+                few = len(self.sources) <= _MOST_LISTED  # else the folders and files at the top
+                tops = {name.partition("/")[0] for name in self.sources}
+                raise UnknownName("source", printable(source), self.sources if few else tops)
             items += under
         return items
-
-    def _listed(self) -> Iterable[str]:
-        """All sources or, where they are many, the folders and files at the top."""
-        few = len(self.sources) <= _MOST_LISTED
-        return self.sources if few else {name.partition("/")[0] for name in self.sources}
 
     def still_there(self, paths: list[str | Path], *, prune: bool) -> list[str | Path]:
         """The paths to read; one that was imported before and is gone can only be pruned."""

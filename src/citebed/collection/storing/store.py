@@ -130,7 +130,9 @@ def read_manifest(folder: Path) -> Manifest:
     query_sets, sources = values.get("query_sets", []), values.get("sources", [])
     if not isinstance(query_sets, list) or not all(map(is_set_name, query_sets)):
         raise _damaged(path, f"{query_sets!r:.80} are not names of query sets")
-    if not isinstance(sources, list) or not all(map(_is_source, sources)):
+    if not isinstance(sources, list) or not all(
+        isinstance(row, dict) and isinstance(row.get("path"), str) for row in sources
+    ):
         raise _damaged(path, f"{sources!r:.80} are not sources")
     return Manifest(
         name=str(values.get("name", folder.name)),
@@ -139,10 +141,6 @@ def read_manifest(folder: Path) -> Manifest:
         query_sets=tuple(query_sets),
         version=str(values.get("citebed", "")),
     )
-
-
-def _is_source(row: object) -> bool:
-    return isinstance(row, dict) and isinstance(row.get("path"), str)
 
 
 def _damaged(path: Path, why: object) -> CollectionError:
