@@ -60,30 +60,23 @@ def _entry(entry: Element, shared: Document, chunk: Chunk) -> Iterator[Record]:
     fields = shared._replace(
         doc_id=doc_id, doi=normalise_doi(doi), url=f"https://aclanthology.org/{doc_id}", line=line
     )
-    is_front = local(entry) == "frontmatter" or entry.get("id") == "0"
-    yield _front_matter(entry, fields) if is_front else _paper(entry, fields)
-
-
-def _paper(entry: Element, fields: Document) -> Document:
-    """A paper, with what its volume lends it."""
-    return fields._replace(
-        title=text_at(entry, "title"),
-        authors=_people(entry, "author"),
-        editors=_people(entry, "editor") or fields.editors,
-        pages=page_range(text_at(entry, "pages")),
-        abstract=text_at(entry, "abstract") or None,
-        language=text_at(entry, "language") or None,
-    )
-
-
-def _front_matter(entry: Element, fields: Document) -> Document:
-    """The volume itself, named by its front matter; its title is that of the book."""
-    return fields._replace(
-        type="proceedings",
-        title=text_at(entry.getparent(), "meta", "booktitle") or text_at(entry, "title"),
-        editors=fields.editors or _people(entry, "author"),
-        pages=page_range(text_at(entry, "pages")),
-    )
+    title, pages = text_at(entry, "title"), page_range(text_at(entry, "pages"))
+    if local(entry) == "frontmatter" or entry.get("id") == "0":  # the volume itself
+        yield fields._replace(
+            type="proceedings",
+            title=text_at(entry.getparent(), "meta", "booktitle") or title,
+            editors=fields.editors or _people(entry, "author"),
+            pages=pages,
+        )
+    else:
+        yield fields._replace(
+            title=title,
+            authors=_people(entry, "author"),
+            editors=_people(entry, "editor") or fields.editors,
+            pages=pages,
+            abstract=text_at(entry, "abstract") or None,
+            language=text_at(entry, "language") or None,
+        )
 
 
 # --- Volumes --------------------------------------------------------------------------------
