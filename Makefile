@@ -93,6 +93,7 @@ $(VENV)/bin/python:
 	  $(PYTHON) -m pip --python $(VENV)/bin/python install --quiet pip )
 
 $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
+	@echo "installing citebed into $(VENV): some minutes"
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
@@ -100,6 +101,7 @@ $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 # The registry's pytrec_eval is for x86_64 and macOS; one for another processor may lie beside the checkout.
 PEERS = ../shared/peers/$(shell uname -m)
 $(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock requirements-bare.lock pyproject.toml
+	@echo "installing what the tests need into $(VENV), 1.5 GB: some minutes"
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-bare.lock
 	$(BIN)/python -c 'import pytrec_eval' 2> /dev/null || [ ! -d $(PEERS) ] || \

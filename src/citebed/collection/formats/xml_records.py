@@ -24,6 +24,10 @@ _AROUND = re.compile(
 )
 _TAG = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)")
 
+_ENDING = re.compile(rb"</(?:[\w.-]+:)?\Z")
+_LONGEST = 80
+"""No prefix is longer."""
+
 Read = Callable[[Element, int], Record]
 """What a record, which stands in some line, gives."""
 
@@ -44,16 +48,23 @@ def xml_records(
     elements = (*names.records, *names.passed_over)
     text = rf"{_COMMENT}|<(/?)(?:[\w.-]+:)?(?:{'|'.join(elements)})(?=[\s/>])[^<>]*>"
     pattern = re.compile(text.encode(), re.DOTALL)
-    ends = tuple(f"</{element}>".encode() for element in elements)
 
     def parse(chunk: Chunk) -> Iterator[Record]:
         return _records(chunk, pattern, names, read)
 
     def cut(data: bytes) -> int:
-        places = (data.rfind(end) + len(end) for end in ends if end in data)
-        return max(places, default=0)
+        return max(_last_end(data, element.encode()) for element in elements)
 
     return Format(name, title, sniff, parse, cut, _carry)
+
+
+def _last_end(data: bytes, element: bytes) -> int:
+    """Where the last end of an element is over, whatever its prefix; 0 where there is none."""
+    at = len(data)
+    while (at := data.rfind(element + b">", 0, at)) >= 0:
+        if _ENDING.search(data, max(0, at - _LONGEST), at):
+            return at + len(element) + 1
+    return 0
 
 
 def _carry(data: bytes, known: dict[str, str]) -> None:
@@ -67,7 +78,7 @@ def _records(
     chunk: Chunk, pattern: re.Pattern[bytes], names: Names, read: Read
 ) -> Iterator[Record]:
     around = frozenset(name.encode() for name in names.around)
-    passed = tuple(f"<{name}".encode() for name in names.passed_over)
+    passed = frozenset(name.encode() for name in names.passed_over)
     number = 0
     data, encoding = chunk.data, chunk.macros.get("encoding")
     if encoding:
@@ -78,7 +89,8 @@ def _records(
     for start, stop in _spans(text, pattern):
         line, counted = line + text.count(b"\n", counted, start), start
         yield from _strangers(text[end:start], around, line)
-        if text.startswith(passed, start, stop):
+        tag = _TAG.match(text, start)
+        if tag is not None and tag[1] in passed:
             number += 1
         else:
             yield from _record(text[start:stop], line, read)

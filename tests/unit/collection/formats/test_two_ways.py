@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,18 @@ def documents(name: str, data: bytes) -> list[Document]:
 def whole(name: str) -> etree._Element:
     parser = etree.XMLParser(recover=True, resolve_entities=False)
     return etree.fromstring(SAMPLES[name], parser)
+
+
+@pytest.mark.parametrize("name", ["pubmed-xml", "dblp-xml", "endnote-xml", "arxiv-atom"])
+def test_elements_with_prefixes_are_cut_and_passed_over_as_those_without(name: str) -> None:
+    plain = SAMPLES[name]
+    prefixed = re.sub(rb"<(/?)(?=[A-Za-z])(?![\w.-]+:)", rb"<\1m:", plain)
+    form = FORMATS[name]
+    assert form.cut is not None
+    assert prefixed[: form.cut(prefixed)].replace(b"m:", b"") == plain[: form.cut(plain)]
+    assert 0 < form.cut(plain) < len(plain)
+    both = [[str(r) for r in form.parse(Chunk(data, "x"))] for data in (plain, prefixed)]
+    assert both[0] == both[1]
 
 
 def test_lxml_finds_the_same_records_in_the_whole() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,19 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import pooling as slow
 
+from citebed.cli.campaign.options import Method
 from citebed.errors import CitebedError, UnknownName
 from citebed.grammar import SpecError
 from citebed.judging.asking.assigning import shown_order
 from citebed.judging.pools.pooling import Budget, Contributor, Pool, contributors, pool
 from citebed.judging.pools.pooling_methods import METHODS, Pooled, read_method
 
+JUDGING = Path(__file__).resolve().parents[4] / "docs" / "judging.md"
 DOCS = st.sampled_from([f"d{n}" for n in range(30)])
 RANKING = st.lists(DOCS, max_size=20)
 LISTS = st.lists(RANKING, max_size=5).map(lambda rs: {f"m{n}": r for n, r in enumerate(rs)})
 ANSWERS = st.sampled_from([True, False, None])
 JUDGED = st.dictionaries(DOCS, ANSWERS, max_size=10)
 TRUTH = st.frozensets(DOCS)
-NAMES = st.sampled_from(["rounds", "depth(k=3)", "mtf", "bandit", "mtf(random=0.4)",
+EXAMPLES = [method.example for method in METHODS.values()]
+NAMES = st.sampled_from([*EXAMPLES, "depth(k=3)", "mtf", "bandit", "mtf(random=0.4)",
                          "bandit(random=0.4,depth=3)", "mtf(random=1)"])  # fmt: skip
 
 
@@ -341,6 +345,13 @@ def test_names_parse_and_print_back(text: str, printed: str) -> None:
 @pytest.mark.parametrize("method", METHODS.values())
 def test_every_method_explains_itself(method: type[Any]) -> None:
     assert read_method(method.example).describe().startswith(f"{method.name}: ")
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_method_is_in_the_help_and_on_the_page(example: str) -> None:
+    (option,) = Method.__metadata__
+    assert example in option.help
+    assert f"| `{example}` |" in JUDGING.read_text("utf-8")
 
 
 def test_what_is_no_method_is_told() -> None:
