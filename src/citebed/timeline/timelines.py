@@ -14,12 +14,14 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.run_scores import Resampling
 from citebed.frames import Shown
 from citebed.runs.assessors import OFFICIAL
 from citebed.runs.times import parse_time
 from citebed.timeline.scoring.measuring import DEFAULT_MEASURES, slice_measures
 from citebed.timeline.scoring.stream_scores import (
     StreamScores,
+    check_units,
     judged_notes,
     relevance_notes,
     run_notes,
@@ -34,9 +36,8 @@ from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.comparing import Comparisons
-    from citebed.evaluation.scoring.run_scores import Resampling
+    from citebed.timeline.scoring.comparing import StreamComparison
     from citebed.timeline.scoring.trends import Trend
-    from citebed.timeline.scoring.uncertainty import StreamComparison
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,15 +73,11 @@ class Timeline(Shown):
 
     def intervals(self, units: str | None = "both") -> pl.DataFrame:
         """The same with intervals over other units: ``queries``, ``both`` or none."""
-        from citebed.timeline.scoring.uncertainty import with_intervals
-
-        drawn = self._resampling if units else None
-        return _stacked(with_intervals(self.runs, self.weights, units or "queries", drawn))
+        how = (units, self._resampling) if units else ()
+        return _stacked(scores.systems(self.weights, *how) for scores in self.runs)
 
     @property
     def _resampling(self) -> Resampling:
-        from citebed.evaluation.scoring.run_scores import Resampling
-
         return Resampling(samples=self.samples, seed=self.seed, level=self.level)
 
     def compare(
@@ -97,7 +94,7 @@ class Timeline(Shown):
         unless others are given.
         """
         from citebed.evaluation.scoring.comparing import Design
-        from citebed.timeline.scoring.uncertainty import compare_streams
+        from citebed.timeline.scoring.comparing import compare_streams
 
         design = Design(baseline=baseline, test=test, correction=correction, alpha=self.alpha)
         over = units or self.units or "queries"
@@ -171,11 +168,13 @@ class Timeline(Shown):
 
     def shown(self) -> pl.DataFrame:
         """Runs down, measures and weightings across, each mean with its interval."""
-        from citebed.timeline.scoring.uncertainty import mean_texts
-
+        text = "{:.4f}".format
+        means = [
+            text(mean) if low is None else f"{text(mean)} [{text(low)}, {text(high)}]"
+            for mean, low, high in self.table.select("value", "low", "high").iter_rows()
+        ]
         named = self.table.with_columns(
-            pl.format("{}, {}", "measure", "weight").alias("of"),
-            pl.Series("mean", mean_texts(self.table)),
+            pl.format("{}, {}", "measure", "weight").alias("of"), pl.Series("mean", means)
         )
         names = [name for name in ("team", "run") if name in named.columns]
         return named.pivot("of", index=names, values="mean")
@@ -238,8 +237,6 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
         if focus is not None:
             pairs.query_number(focus)
         if units is not None:
-            from citebed.timeline.scoring.uncertainty import check_units
-
             check_units(units)
         chosen = slice_measures(measures)
 

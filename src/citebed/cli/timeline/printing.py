@@ -14,7 +14,7 @@ from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.comparing import Comparisons, Design
-    from citebed.timeline.scoring.uncertainty import StreamComparison
+    from citebed.timeline.scoring.comparing import StreamComparison
     from citebed.timeline.timelines import Timeline
 
     Compared = tuple[Comparisons[StreamComparison], Design]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from citebed.evaluation.scoring.comparing import Comparisons, Design
-    from citebed.timeline.scoring.uncertainty import StreamComparison
+    from citebed.timeline.scoring.comparing import StreamComparison
     from citebed.timeline.timelines import Timeline
 
 Weights = Annotated[

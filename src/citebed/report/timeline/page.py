@@ -25,9 +25,9 @@ from citebed.report.timeline.table import (
     trends_table,
 )
 from citebed.runs.times import format_time
+from citebed.timeline.scoring.comparing import StreamComparison
 from citebed.timeline.scoring.stream_scores import StreamScores
 from citebed.timeline.scoring.topic_slices import WEIGHTINGS
-from citebed.timeline.scoring.uncertainty import StreamComparison
 from citebed.timeline.timelines import Timeline
 
 MOST_SLICES = 1000

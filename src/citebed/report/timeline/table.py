@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -24,12 +25,14 @@ from citebed.report.tables import (
 )
 from citebed.runs.tables import Floats
 from citebed.timeline.scoring.kinds import KINDS
-from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.stream_scores import UNITS_DRAWN, StreamScores
 from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.scoring.trends import Stability, Trend, stability
-from citebed.timeline.scoring.uncertainty import UNITS_DRAWN, StreamComparison
 from citebed.timeline.timelines import Timeline
 from citebed.wording import count
+
+if TYPE_CHECKING:  # who prints no comparison does without them
+    from citebed.timeline.scoring.comparing import StreamComparison
 
 COUNTS = (
     Column("run", "run", left=True),

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from citebed.errors import CitebedError
+from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures import RescaledAUC
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings, match_unordered
+from citebed.evaluation.scoring.run_scores import PairScores, QueryScores, Resampling, summarise
 from citebed.runs.ranking import spread
 from citebed.runs.tables import Floats, Hashes, Ints, Run, duplicate
 from citebed.timeline.scoring.measuring import (
@@ -46,6 +47,16 @@ ROWS = {
     "value": pl.Float64,
 }
 """The columns of every table of scores; ``all`` stands for a mean over queries or slices."""
+
+
+UNITS_DRAWN = {"queries": "over queries", "both": "over queries and slices"}
+"""What intervals and tests can draw at random, and how one says it."""
+
+
+def check_units(units: str) -> None:
+    """Refuse units that nobody knows."""
+    if units not in UNITS_DRAWN:
+        raise UnknownName("units", units, UNITS_DRAWN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +92,35 @@ class StreamScores:
         """The mean over the queries with at least one relevant document in a slice."""
         return float(self.by_query(measure, weight).mean())
 
-    def systems(self, weights: Sequence[str]) -> pl.DataFrame:
-        """One row a measure and weighting."""
-        return self._table(
-            (str(measure), ALL, ALL, weight, self.mean(measure, weight))
-            for measure in self.measures
-            for weight in weights
-        )
+    def query_scores(self, weight: str, units: str = "queries") -> QueryScores:
+        """The scores query by query under a weighting, as `citebed.evaluation` has them.
+
+        What is drawn at random depends on what one wants to say. Units ``queries``: other queries,
+        over the same time. Units ``both``: other queries at other times, so that a slice that was
+        bad for all is chance too; a pair takes its weight P(i|q) with it.
+        """
+        check_units(units)
+        values = np.stack([self.by_query(measure, weight) for measure in self.measures])
+        of, pairs = self.pairs, None
+        if units == "both":
+            pairs = PairScores(self.values, weights_of(weight, of), of.query, of.slice)
+        return QueryScores(self.run, self.measures, of.query_ids, values, pairs=pairs)
+
+    def systems(
+        self,
+        weights: Sequence[str],
+        units: str = "queries",
+        resampling: Resampling | None = None,
+    ) -> pl.DataFrame:
+        """One row a measure and weighting: the mean, its interval from ``low`` to ``high``."""
+        by_weight = [summarise(self.query_scores(each, units), resampling) for each in weights]
+        rows = [
+            (str(of.measure), ALL, ALL, weight, self.mean(of.measure, weight), of.low, of.high)
+            for of_measure in zip(*by_weight, strict=True)
+            for weight, of in zip(weights, of_measure, strict=True)
+        ]
+        table = self._table(rows, dict.fromkeys(("low", "high"), pl.Float64))
+        return table.with_columns(pl.col("low", "high").fill_nan(None))
 
     def queries(self, weights: Sequence[str]) -> pl.DataFrame:
         """One row a measure, weighting and query."""
@@ -125,9 +158,14 @@ class StreamScores:
             for pair, value in zip(pairs, row.tolist(), strict=True)
         )
 
-    def _table(self, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
-        table = pl.DataFrame([(self.run, *row) for row in rows], schema=ROWS, orient="row")
-        return table.with_columns(team=pl.lit(self.team)) if self.team else table
+    def _table(
+        self, rows: Iterable[tuple[Any, ...]], more: Mapping[str, Any] | None = None
+    ) -> pl.DataFrame:
+        """Rows with the run in front, and its team behind ``value``, if it has one."""
+        schema = {**ROWS, **(more or {})}
+        table = pl.DataFrame([(self.run, *row) for row in rows], schema=schema, orient="row")
+        team = pl.repeat(self.team, table.height, dtype=pl.String, eager=True).alias("team")
+        return table.insert_column(len(ROWS), team) if self.team else table
 
     def _sliced(self, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
         slices = self.pairs.slices
