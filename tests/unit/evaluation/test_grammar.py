@@ -53,7 +53,7 @@ def test_written_and_printed(written: str, printed: str) -> None:
         ("AP(rel=x)", "'x' is not a whole number"),
         ("AP(rel=-1)", "below 0"),
         ("AP(level=2)", "unknown parameter of AP 'level'"),
-        ("AP(2)", "expected name=value"),
+        ("AP(two)", "expected name=value"),
         ("RBP(p=1)", "not between 0 and 1"),
         ("RBP(p=a)", "'a' is not a number"),
         ("AP(judged_only=maybe)", "not True or False"),
