@@ -34,7 +34,7 @@ from citebed.retrieval.pipeline import SEEN, pipeline_of
 from citebed.retrieval.recommending.recommender import DEFAULT_MODEL
 from citebed.retrieval.recommending.silence import Match, Silence
 from citebed.retrieval.running.runner import Runner, RunOptions
-from citebed.training.folds import TEST, fold_of
+from citebed.training.prepared import TEST, fold_of
 from common import shared_data, write_between
 
 SIZES = (200, 300, 400, 500)

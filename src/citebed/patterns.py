@@ -4,6 +4,10 @@ They never try again with less, so that no text can make them slow. Python 3.11.
 ``(?:xy)*+`` wrong: what a last, failing turn had read counts as read (gh-106052), which misses
 matches, makes false ones, and may go on for ever. There it is compiled as what it means by
 definition, a greedy repeat in an atomic group, ``(?>(?:xy)*)``; such groups are sound.
+
+It stays as long as Debian 12, which ships 3.11.2, is to run citebed. The package ``regex`` would do
+without it: on texts of ACM-CR, the ACL Anthology, Cranfield and CACM our 112 patterns of this kind
+match just the same in both, but ``regex`` takes 2.4 times as long, some patterns up to ten times.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from citebed.report.terminal import progress_bar
 from citebed.retrieval import encoders
 from citebed.retrieval.dense.static_model import index_model
 from citebed.retrieval.index.building import IndexOptions, build_index
-from citebed.retrieval.index.reporting import IndexReport
+from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.recommending.recommender import DEFAULT_MODEL, Recommender
 from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import Fields, fields_of

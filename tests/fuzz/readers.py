@@ -40,7 +40,7 @@ from citebed.judging.asking.papers import read_papers
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.static_model import open_static_model
 from citebed.retrieval.encoders.loading.weights import read_safetensors, read_torch_pickle
-from citebed.retrieval.index.citing_text import citing_text
+from citebed.retrieval.index.citing import citing_text
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.recommending.recommender import Recommender

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from citebed.collection import Collection
     from citebed.drafts import Draft
     from citebed.retrieval.index.index import Index
-    from citebed.retrieval.index.reporting import IndexReport
+    from citebed.retrieval.index.statistics import IndexReport
     from citebed.retrieval.recommending.recommendations import Recommendations
 
 Model = Annotated[

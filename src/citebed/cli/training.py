@@ -131,9 +131,9 @@ def static(
     settings = _settings(changes, seed=seed, fold=fold, epochs=epochs, batch=batch)
     machine = Machine(device, checkpoint_minutes, minutes, restart)
     texts = _texts(source, contexts, also, own)
-    told = _silent if quiet else _tell
+    report = _silent if quiet else _tell
     given: dict[str, Any] = {"teacher": teacher, "start": start}
-    trained = train_static(texts, out=output, machine=machine, told=told, **given, **settings)
+    trained = train_static(texts, out=output, machine=machine, report=report, **given, **settings)
     _finish(trained, as_json, quiet)
 
 
@@ -175,8 +175,10 @@ def encoder(
     machine = Machine(device, checkpoint_minutes, minutes, restart)
     texts = _texts(source, contexts, also, own)
     places: dict[str, Any] = {"out": output, "adapter": adapter, "weights": weights or ()}
-    told = _silent if quiet else _tell
-    trained = train_encoder(texts, start=start, machine=machine, told=told, **places, **settings)
+    report = _silent if quiet else _tell
+    trained = train_encoder(
+        texts, start=start, machine=machine, report=report, **places, **settings
+    )
     _finish(trained, as_json, quiet)
 
 
@@ -207,8 +209,8 @@ def average(
 
     texts = _texts(source, contexts, also, own)
     places: dict[str, Any] = {"out": output, "adapter": adapter, "weights": weights or ()}
-    told = _silent if quiet else _tell
-    found = average_encoders(texts, encoders, start=start, device=device, told=told, **places)
+    report = _silent if quiet else _tell
+    found = average_encoders(texts, encoders, start=start, device=device, report=report, **places)
     _finish(found, as_json, quiet)
 
 

@@ -16,7 +16,7 @@ from citebed.retrieval.search.exhaustive import Hits
 from citebed.text.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from citebed.retrieval.dense.embedder import Vectors
+    from citebed.retrieval.dense.vectors import Vectors
 
 Docs = NDArray[np.int64]
 Reals = NDArray[np.float64]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         train_encoder as train_encoder,
         train_static as train_static,
     )
-    from citebed.training.folds import fold_of as fold_of
+    from citebed.training.prepared import fold_of as fold_of
     from citebed.training.prepared import (
         TrainingTexts as TrainingTexts,
         read_prepared as read_prepared,

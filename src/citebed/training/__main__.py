@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given["adapter"] = AdapterFile(given["adapter"], **parts) if given["adapter"] else None
     with for_people():
         try:
-            trained = train(given.pop("texts"), told=_teller(), **given)
+            trained = train(given.pop("texts"), report=_teller(), **given)
         except CitebedError as error:
             print(f"citebed: {error}", file=sys.stderr)
             return 1

@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.retrieval.encoders.loading.folder import read_json
 from citebed.training.card import card_of, data_facts
-from citebed.training.devices import described, device_of, import_torch
-from citebed.training.doors import AdapterFile, Told, Trained, place_of, texts_of, write_trained
+from citebed.training.doors import AdapterFile, Trained, place_of, texts_of, write_trained
 from citebed.training.prepared import TrainingTexts
-from citebed.training.settings import EncoderSettings, settings_of
+from citebed.training.settings import (
+    EncoderSettings,
+    Report,
+    described,
+    device_of,
+    import_torch,
+    settings_of,
+)
 from citebed.training.start import read_start
 from citebed.wording import printable
 
@@ -40,7 +46,7 @@ def average_encoders(  # noqa: PLR0913 - as in train_encoder
     weights: Sequence[str | Path] = (),
     half: bool = False,
     device: str = "auto",
-    told: Told = lambda _: None,
+    report: Report = lambda _: None,
 ) -> Trained:
     """Average the weights of encoders that `train_encoder` made of one start and the same texts.
 
@@ -48,7 +54,7 @@ def average_encoders(  # noqa: PLR0913 - as in train_encoder
     ``out``, or the difference to ``start`` as one small file ``adapter``, or both.
     """
     import_torch()
-    from citebed.training.encoding import Encoder
+    from citebed.training.encoding import EncoderTask
 
     place, texts = place_of(out, adapter), texts_of(source, contexts)
     if adapter and start is None:
@@ -58,10 +64,10 @@ def average_encoders(  # noqa: PLR0913 - as in train_encoder
     begun = read_start(start, weights) if start is not None else models[0]
     learned = mean_of([each.weights for each in models])
     settings = settings_of(EncoderSettings, cards[0]["settings"])
-    encoder = Encoder(begun, texts, settings, device_of(device))
+    encoder = EncoderTask(begun, texts, settings, device_of(device))
     encoder.network.load(learned)
     after = encoder.figures("test")
-    told(f"mean of {len(models)} encoders: {', '.join(f'{k} {v:.4f}' for k, v in after.items())}")
+    report(f"mean of {len(models)} encoders: {', '.join(f'{k} {v:.4f}' for k, v in after.items())}")
     card = _card(cards, data_facts(texts, settings.fold), described(encoder.network.device), after)
     write_trained(begun, learned, card, out, adapter, half)
     return Trained(place, card)
@@ -86,13 +92,13 @@ def _cards(folders: Sequence[Path], texts: TrainingTexts) -> list[Card]:
         raise CitebedError("give at least two encoders to average.")
     cards = [_card_in(folder) for folder in folders]
     for folder, card in zip(folders, cards, strict=True):
-        told = f"'{printable(folder)}' was trained"
+        this = f"'{printable(folder)}' was trained"
         if card["start"] != cards[0]["start"]:
-            raise CitebedError(f"{told} from another start than '{printable(folders[0])}'.")
+            raise CitebedError(f"{this} from another start than '{printable(folders[0])}'.")
         if card["data"].get("sha256") != texts.fingerprint:
-            raise CitebedError(f"{told} on other texts than those that are given.")
+            raise CitebedError(f"{this} on other texts than those that are given.")
         if card["settings"].get("fold") != cards[0]["settings"].get("fold"):
-            raise CitebedError(f"{told} with another fold for the test.")
+            raise CitebedError(f"{this} with another fold for the test.")
     return cards
 
 
@@ -113,6 +119,6 @@ def _card(cards: Sequence[Card], data: Card, device: str, after: Card) -> dict[s
         for card in cards
     ]
     seconds = sum(card.get("seconds", 0) for card in cards)
-    told = {"device": device, "seconds": seconds, "start": cards[0]["start"], "runs": runs}
-    found = {"before": cards[0].get("before") or {}, "after": dict(after)}
-    return card_of("encoder", data, cards[0]["settings"], {**told, **found})
+    how = {"device": device, "seconds": seconds, "start": cards[0]["start"], "runs": runs}
+    figures = {"before": cards[0].get("before") or {}, "after": dict(after)}
+    return card_of("encoder", data, cards[0]["settings"], {**how, **figures})

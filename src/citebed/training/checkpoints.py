@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.files.system_errors import open_told
 from citebed.files.writing import whole_files
+from citebed.retrieval.dense.model_files import Arrays
 from citebed.wording import printable
 
-Arrays = Mapping[str, NDArray[Any]]
 _ABOUT = "about"
 _SAYS = "To begin anew, add --restart (restart=True in Python)."
 

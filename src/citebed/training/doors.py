@@ -12,10 +12,17 @@ from citebed.errors import CitebedError
 from citebed.files.places import names_file
 from citebed.files.reading import file_hash
 from citebed.training.card import card_of, data_facts
-from citebed.training.devices import described, device_of, import_torch
-from citebed.training.folds import FOLDS
-from citebed.training.prepared import TrainingTexts, read_prepared
-from citebed.training.settings import EncoderSettings, Machine, StaticSettings, settings_of
+from citebed.training.prepared import FOLDS, TrainingTexts, read_prepared
+from citebed.training.settings import (
+    EncoderSettings,
+    Machine,
+    Report,
+    StaticSettings,
+    described,
+    device_of,
+    import_torch,
+    settings_of,
+)
 from citebed.wording import count
 
 if TYPE_CHECKING:
@@ -23,10 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from citebed.collection import Collection
-    from citebed.training.loop import Model, Run, Stage
+    from citebed.training.loop import Stage, Trainable, TrainingRun
     from citebed.training.start import Start
-
-Told = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ def train_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
     weights: Sequence[str | Path] = (),
     half: bool = False,
     machine: Machine | None = None,
-    told: Told = lambda _: None,
+    report: Report = lambda _: None,
     **settings: Any,
 ) -> Trained:
     """Train an encoder, from the model in the folder ``start`` on.
@@ -100,19 +105,19 @@ def train_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
     again.
     """
     import_torch()
-    from citebed.training.encoding import Encoder, stages_of
+    from citebed.training.encoding import EncoderTask, stages_of
     from citebed.training.start import read_start
 
-    work = _work(source, contexts, place_of(out, adapter), machine, told)
+    work = _work(source, contexts, place_of(out, adapter), machine, report)
     chosen, begun = settings_of(EncoderSettings, settings), read_start(start, weights)
     data = work.checked(chosen)
-    encoder = Encoder(begun, work.texts, chosen, work.device)
+    encoder = EncoderTask(begun, work.texts, chosen, work.device)
     facts = {"start": {"name": begun.folder.path.name, "sha256": begun.fingerprint}}
     run = work.run(encoder.network, stages_of(encoder), {"settings": asdict(chosen), **facts})
     _measure(run, "before", encoder.figures)
     run.train()
     _measure(run, "after", encoder.figures)
-    card = card_of("encoder", data, asdict(chosen), {**_told_by(run), **facts})
+    card = card_of("encoder", data, asdict(chosen), {**_notes_of(run), **facts})
     write_trained(begun, encoder.network.arrays(), card, out, adapter, half)
     run.finish()
     return Trained(work.place, card)
@@ -128,7 +133,7 @@ def write_trained(
 ) -> None:
     """What was learned as a model's folder, as its difference to the start, or both."""
     from citebed.retrieval.dense.adapter import write_adapter
-    from citebed.training.outputs import write_encoder
+    from citebed.training.card import write_encoder
 
     if out:
         write_encoder(Path(out), begun, learned, card, half)
@@ -147,7 +152,7 @@ def train_static(  # noqa: PLR0913 - likewise
     teacher: str | Path | None = None,
     start: str | Path | None = None,
     machine: Machine | None = None,
-    told: Told = lambda _: None,
+    report: Report = lambda _: None,
     **settings: Any,
 ) -> Trained:
     """Train word vectors and write them to the file ``out``, their card beside it.
@@ -158,22 +163,21 @@ def train_static(  # noqa: PLR0913 - likewise
     are those of `StaticSettings`. A run that was stopped goes on when it is called again.
     """
     import_torch()
-    from citebed.training.outputs import write_static
-    from citebed.training.static import StaticStage, StaticTask
-    from citebed.training.static_start import begin
+    from citebed.training.card import write_static
+    from citebed.training.static import StaticStage, StaticTask, begin
 
-    work = _work(source, contexts, Path(out), machine, told)
+    work = _work(source, contexts, Path(out), machine, report)
     chosen = settings_of(StaticSettings, settings)
     data = work.checked(chosen)
     task = StaticTask(work.texts, chosen, work.device)
-    begun = begin(task, teacher, start, told)
+    begun = begin(task, teacher, start, report)
     belongs = {"settings": asdict(chosen), "batch": task.batch, **begun.facts}
     run = work.run(task.model, [StaticStage(task, begun.teacher, work.device)], belongs)
     _measure(run, "before", task.figures)
     run.train()
     task.model.round_to_bytes()
     _measure(run, "after", task.figures)
-    card = card_of("static", data, asdict(chosen), {**_told_by(run), **begun.facts})
+    card = card_of("static", data, asdict(chosen), {**_notes_of(run), **begun.facts})
     write_static(work.place, task.words, task.model.arrays(), card)
     run.finish()
     return Trained(work.place, card)
@@ -187,7 +191,7 @@ class _Work:
     place: Path
     machine: Machine
     device: str
-    told: Told
+    report: Report
     began: float
 
     def checked(self, settings: EncoderSettings | StaticSettings) -> dict[str, Any]:
@@ -201,20 +205,24 @@ class _Work:
                 f"there are {count(kept['training'], 'context')} to learn from, and "
                 f"{kept['test']:,} for the test. Give more contexts of citations, or another fold."
             )
-        self.told(
+        self.report(
             f"{count(data['documents'], 'document')}, {data['cited']:,} cited; "
             f"{count(kept['training'], 'context')} to learn from, {kept['test']:,} for the test"
         )
         return data
 
-    def run(self, model: Model, stages: Sequence[Stage], belongs: Mapping[str, Any]) -> Run:
+    def run(
+        self, model: Trainable, stages: Sequence[Stage], belongs: Mapping[str, Any]
+    ) -> TrainingRun:
         """A run, from its checkpoint on where there is one that belongs to the same."""
-        from citebed.training.loop import Run
+        from citebed.training.loop import TrainingRun
 
         checkpoint = self.place.with_name(f"{self.place.name}.checkpoint.npz")
         whole = {"data": self.texts.fingerprint, **belongs}
         machine, device = self.machine, self.device
-        return Run(model, stages, checkpoint, whole, machine, device, self.told, began=self.began)
+        return TrainingRun(
+            model, stages, checkpoint, whole, machine, device, self.report, began=self.began
+        )
 
 
 def _work(
@@ -222,14 +230,14 @@ def _work(
     contexts: Iterable[str | Path],
     place: Path,
     machine: Machine | None,
-    told: Told,
+    report: Report,
 ) -> _Work:
     began, chosen = time.monotonic(), machine or Machine()
     device = device_of(chosen.device)
-    return _Work(texts_of(source, contexts), place, chosen, device, told, began)
+    return _Work(texts_of(source, contexts), place, chosen, device, report, began)
 
 
-def _told_by(run: Run) -> dict[str, Any]:
+def _notes_of(run: TrainingRun) -> dict[str, Any]:
     return {"device": described(run.device), **run.notes, "seconds": round(run.seconds)}
 
 
@@ -241,9 +249,9 @@ def place_of(out: str | Path | None, adapter: str | Path | AdapterFile | None) -
     return Path(place)
 
 
-def _measure(run: Run, when: str, figures: Callable[[str], dict[str, float]]) -> None:
+def _measure(run: TrainingRun, when: str, figures: Callable[[str], dict[str, float]]) -> None:
     """Measure on papers that are not learned from, unless a checkpoint knows the figures."""
     if when not in run.notes:
         run.notes[when] = figures("test")
     found = ", ".join(f"{name} {value:.4f}" for name, value in run.notes[when].items())
-    run.told(f"{when}: {found or 'no paper for the test'}")
+    run.report(f"{when}: {found or 'no paper for the test'}")

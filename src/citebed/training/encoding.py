@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 
 from citebed.errors import import_extra
+from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.encoders.loading.architectures import positions
 from citebed.retrieval.encoders.loading.tokens import load_tokenizer
-from citebed.training.checkpoints import Arrays
 from citebed.training.loop import Pace, Stage
 from citebed.training.losses import contrast, not_wrong
 from citebed.training.measuring import Figures, figures_of
-from citebed.training.network import Batch, Network, sent
+from citebed.training.network import DeviceBatch, Network, sent
 from citebed.training.pairs import (
     Pair,
     context_pairs,
@@ -26,7 +26,7 @@ from citebed.training.pairs import (
     passage_pairs,
 )
 from citebed.training.prepared import Form, TrainingTexts
-from citebed.training.settings import EncoderSettings
+from citebed.training.settings import EncoderSettings, Tensor
 from citebed.training.start import Start
 
 _RANKS = (5, 60)
@@ -36,8 +36,6 @@ _WARM_UP = 0.05
 _AT_ONCE = 1024
 _TOKENISED = 8192
 _LONGEST = 512
-
-Tensor = Any
 
 
 class Tokens:
@@ -58,11 +56,11 @@ class Tokens:
 class Ready(NamedTuple):
     """A batch on the device; ``mask`` (texts × documents) says what is no wrong answer."""
 
-    batch: Batch
+    batch: DeviceBatch
     mask: Tensor
 
 
-class Encoder:
+class EncoderTask:
     """A network with its tokeniser, its texts and settings."""
 
     def __init__(
@@ -123,7 +121,9 @@ class _Batches:
 
     trial = 32
 
-    def __init__(self, encoder: Encoder, name: str, pairs: list[list[Pair]], batch: int) -> None:
+    def __init__(
+        self, encoder: EncoderTask, name: str, pairs: list[list[Pair]], batch: int
+    ) -> None:
         self.name, self._encoder, self._pairs = name, encoder, pairs
         self.batch = min(batch, *map(len, pairs))
         counts = [len(each) // self.batch for each in pairs]
@@ -167,7 +167,7 @@ class _Batches:
 class ContextStage(_Batches):
     """The first stage: contexts twice, passages, and parts of documents, all in one."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: EncoderTask) -> None:
         settings = encoder.settings
         epochs = [_mixed(encoder.texts, settings, epoch) for epoch in range(settings.epochs)]
         super().__init__(encoder, "contexts", epochs, settings.batch)
@@ -177,7 +177,7 @@ class ContextStage(_Batches):
 class HardStage(_Batches):
     """An epoch in which each pair brings documents that the model ranked high and are not cited."""
 
-    def __init__(self, encoder: Encoder, epoch: int) -> None:
+    def __init__(self, encoder: EncoderTask, epoch: int) -> None:
         settings = encoder.settings
         self._rng = generator(settings.seed, "hard", epoch)
         contexts = encoder.texts.part("training", settings.fold)
@@ -219,7 +219,7 @@ class HardStage(_Batches):
         return self._rng.choices(others, k=number)
 
 
-def stages_of(encoder: Encoder) -> list[Stage]:
+def stages_of(encoder: EncoderTask) -> list[Stage]:
     """All stages of a run."""
     hard = [HardStage(encoder, epoch) for epoch in range(encoder.settings.hard_epochs)]
     return [ContextStage(encoder), *hard]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,17 +15,15 @@ import torch
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.training.checkpoints import Arrays, Standing, read_checkpoint, write_checkpoint
-from citebed.training.devices import described, in_words
-from citebed.training.settings import Machine
+from citebed.retrieval.dense.model_files import Arrays
+from citebed.training.checkpoints import Standing, read_checkpoint, write_checkpoint
+from citebed.training.settings import Machine, Report, Tensor, described, in_words
 from citebed.wording import count
 
-Told = Callable[[str], None]
-Tensor = Any
 _TOLD_EVERY = 20.0
 
 
-class Model(Protocol):
+class Trainable(Protocol):
     """What is trained: its weights as tensors by name, and as arrays to be kept."""
 
     weights: dict[str, Tensor]
@@ -68,20 +66,20 @@ class Stage(Protocol):
 
 
 @dataclass
-class Run:
+class TrainingRun:
     """One training run: what it trains, in which stages, and where its checkpoint lies.
 
     ``belongs`` says which data and settings it is of; ``notes`` go into the card; ``began`` is when
     the work on it began.
     """
 
-    model: Model
+    model: Trainable
     stages: Sequence[Stage]
     checkpoint: Path
     belongs: Mapping[str, Any]
     machine: Machine
     device: str
-    told: Told = lambda _: None
+    report: Report = lambda _: None
     notes: dict[str, Any] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
 
@@ -110,7 +108,7 @@ class Run:
         self.model.load(found.weights)
         self.notes.update(found.notes)
         self._before = float(self.notes.get("seconds", 0))
-        self.told(f"going on from {self.checkpoint.name}, made after {in_words(self._before)}")
+        self.report(f"going on from {self.checkpoint.name}, made after {in_words(self._before)}")
 
     def train(self) -> None:
         """Go through all stages, from the checkpoint on where there is one."""
@@ -137,7 +135,7 @@ class Run:
             self._tell(stage, step + 1, (time.monotonic() - since) / (step + 1 - first))
             self._save_if_due(stage, step + 1, optimiser, kept)
         self.notes.setdefault("losses", {})[stage.name] = round(self._loss(), 4)
-        self.told(f"{stage.name}: done, {count(stage.steps, 'step')}, loss {self._loss():.3f}")
+        self.report(f"{stage.name}: done, {count(stage.steps, 'step')}, loss {self._loss():.3f}")
         self._losses.clear()
 
     def _loss(self) -> float:
@@ -186,7 +184,7 @@ class Run:
         self._said = now
         left = in_words(pace * (stage.steps - step))
         at = f"{stage.name}: step {step:,} of {stage.steps:,}"
-        self.told(f"{at}, loss {self._loss():.3f}, {left} left of it")
+        self.report(f"{at}, loss {self._loss():.3f}, {left} left of it")
 
     def _estimate(self, number: int) -> None:
         """Tell how long the rest will take, from a few trial steps that change nothing."""
@@ -203,7 +201,7 @@ class Run:
             each.grad = None
         seconds = took * sum(each.steps for each in self.stages[number:])
         self.notes.setdefault("estimate_seconds", round(seconds))
-        self.told(
+        self.report(
             f"{stage.name}: {count(stage.steps, 'step')}; all that is left takes about "
             f"{in_words(seconds)} on {described(self.device)}"
         )
@@ -215,7 +213,7 @@ def factor(step: int, steps: int, pace: Pace) -> float:
     return min(1.0, (step + 1) / max(pace.warm_up, 1)) * falling
 
 
-def _optimiser(model: Model, stage: Stage, device: str) -> Any:
+def _optimiser(model: Trainable, stage: Stage, device: str) -> Any:
     parameters = list(model.weights.values())
     pace, fused = stage.pace, device.startswith("cuda")
     # Without decay it is Adam.

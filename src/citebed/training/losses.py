@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from citebed.training.pairs import Pair
+from citebed.training.settings import Tensor
 
-Tensor = Any
 _NEVER = -1e4
 
 

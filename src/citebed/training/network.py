@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from citebed.retrieval.encoders.loading.architectures import Shape
+from citebed.training.settings import Tensor
 from citebed.training.start import Start
 
 _ACTIVATIONS = {
@@ -33,7 +34,6 @@ _GROUPS = (8, 512)
 _STEP = 16
 """The kernels of a GPU like widths that are multiples of this."""
 
-Tensor = Any
 TokenLists = Sequence[Sequence[int]]
 
 
@@ -65,14 +65,14 @@ class Network:
             found = [self._vectors(batch, number, 0.0) for number in range(len(batch))]
         return torch.cat(found)[batch.back] if found else self._nothing()
 
-    def batch(self, tokens: TokenLists, group: int = 0) -> Batch:
+    def batch(self, tokens: TokenLists, group: int = 0) -> DeviceBatch:
         """Texts on the device as `learn` takes them, in groups of so many, or of as many as fit."""
         longest = max(map(len, tokens), default=1)
         fitting = _memory(self.device) // 4 // max(self._kept(longest), 1)
         chosen = group or self._group or min(max(fitting, _GROUPS[0]), _GROUPS[1])
-        return Batch(tokens, chosen, self._most, self.device)
+        return DeviceBatch(tokens, chosen, self._most, self.device)
 
-    def learn(self, batch: Batch, loss_of: Callable[[Tensor], Tensor], seed: str) -> Tensor:
+    def learn(self, batch: DeviceBatch, loss_of: Callable[[Tensor], Tensor], seed: str) -> Tensor:
         """Gradients of the loss of these texts' vectors; gives the loss.
 
         Where the states of all groups do not fit into memory the vectors are computed first, then
@@ -110,7 +110,7 @@ class Network:
         rows = len(self.weights["embeddings.position_embeddings.weight"])
         return rows - self.shape.architecture.first_position
 
-    def _vectors(self, batch: Batch, number: int, dropout: float) -> Tensor:
+    def _vectors(self, batch: DeviceBatch, number: int, dropout: float) -> Tensor:
         ids, size = batch.group(number)
         mask = torch.arange(ids.shape[1], device=self.device)[None] < size[:, None]
         kind = self.device.partition(":")[0]
@@ -120,7 +120,7 @@ class Network:
         return F.normalize(mean, dim=-1)
 
 
-class Batch:
+class DeviceBatch:
     """Texts on a device in groups of like length, the longest first; ``back`` restores the order.
 
     All of it is sent at once and nobody waits for it: a GPU that is asked group by group stands

@@ -2,6 +2,9 @@
 
 The file is JSON Lines packed with xz: a line that says what follows, a line for each document, a
 line for each context. It is all that training needs, on whatever machine.
+
+A citing paper is learned from or kept for measuring by its fold, which follows from its id alone:
+every run and every machine parts them alike, and a paper that is added moves no other.
 """
 
 from __future__ import annotations
@@ -19,7 +22,6 @@ from citebed.errors import FormatError
 from citebed.files.line_blocks import json_object, numbered_lines
 from citebed.files.writing import whole_files
 from citebed.text.sentences import split_sentences
-from citebed.training.folds import fold_of, part_of
 
 KIND = "citebed training texts"
 _EXPECTED = "Expected a file that 'citebed train prepare' wrote."
@@ -166,3 +168,22 @@ def _context(path: Path, at: int, row: dict[str, Any], documents: int) -> Citing
     if not (isinstance(paper_id, str) and isinstance(text, str) and known and cited):
         raise FormatError(path, at, f"is no context. {_EXPECTED}")
     return CitingText(paper_id, text, tuple(cited))
+
+
+FOLDS = 20
+TEST = 0
+DEVELOPMENT = 1
+
+
+def fold_of(paper_id: str) -> int:
+    """The fold of a citing paper, 0 to 19."""
+    return int(hashlib.sha256(paper_id.encode()).hexdigest()[:8], 16) % FOLDS
+
+
+def part_of(fold: int, shift: int = 0) -> str:
+    """What a fold is for: ``test``, ``development`` or ``training``.
+
+    With a ``shift`` of n fold n is the test, and the one after it development.
+    """
+    turned = (fold - shift) % FOLDS
+    return {TEST: "test", DEVELOPMENT: "development"}.get(turned, "training")

@@ -12,7 +12,7 @@ from citebed.collection import Collection
 from citebed.collection.names import document_names
 from citebed.errors import CitebedError
 from citebed.files.reading import file_hash
-from citebed.retrieval.index.citing_text import citing_text
+from citebed.retrieval.index.citing import citing_text
 from citebed.text.normalise import fold
 from citebed.training.prepared import CitingText, DocumentText, TrainingTexts
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,11 +31,11 @@ from citebed.retrieval.learned.ranker import LEVELS, Level, inputs, ranker_json
 from citebed.retrieval.pipeline import SEEN, pipeline_of
 from citebed.retrieval.query import Features, Query
 from citebed.retrieval.running.runner import Runner, RunOptions
-from citebed.training.folds import fold_of, part_of
 from citebed.training.measuring import recall_and_gain
+from citebed.training.prepared import fold_of, part_of
+from citebed.training.settings import Report
 
 Reals = NDArray[np.float64]
-Told = Callable[[str], None]
 
 OF_CITING = ("citing", "cited", "lately", "cocited", "authors")
 """Signals that come from citing papers; the others come from the texts."""
@@ -86,7 +86,7 @@ def train_ranker(
     collection: str | Path | Collection,
     out: str | Path,
     settings: RankerSettings | None = None,
-    told: Told = lambda _: None,
+    report: Report = lambda _: None,
 ) -> dict[str, Any]:
     """Train a ranker on a collection whose index has citing sentences, and write it to ``out``.
 
@@ -101,7 +101,7 @@ def train_ranker(
             f"the index of {opened.folder} has no citing sentences to learn from. Index them with: "
             f"citebed index {opened.folder} --citing FILE"
         )
-    levels, measures = _levels(opened, index, settings, told)
+    levels, measures = _levels(opened, index, settings, report)
     about = {
         "name": "learned from citations", "citebed": __version__, "collection": opened.name,
         "documents": len(index.ids), "citing_sentences": len(index.citing),
@@ -113,7 +113,7 @@ def train_ranker(
 
 
 def _levels(
-    collection: Collection, index: Index, settings: RankerSettings, told: Told
+    collection: Collection, index: Index, settings: RankerSettings, report: Report
 ) -> tuple[dict[str, Level], dict[str, Any]]:
     """The levels that the index can teach, and what each is worth."""
     levels: dict[str, Level] = {}
@@ -123,12 +123,12 @@ def _levels(
             levels[name] = levels["static"]
             continue
         with_encoder = "yes" if name == "encoder" else "no"
-        learned = Examples(collection, index, with_encoder, settings, told)
+        learned = Examples(collection, index, with_encoder, settings, report)
         words = settings.words if name == "static" else 1.0
         levels[name] = fitted(learned.of("development"), words, settings.citing)
         measures[name] = measured(learned.of("test"), levels[name])
         found = ", ".join(f"{m} {v:.3f}" for m, v in measures[name]["learned"].items())
-        told(f"level {name}, unseen papers: {found}")
+        report(f"level {name}, unseen papers: {found}")
     return levels, measures
 
 
@@ -144,13 +144,13 @@ class Examples:
         index: Index,
         encoder: str,
         settings: RankerSettings,
-        told: Told,
+        report: Report,
     ) -> None:
         pipeline = pipeline_of(f"bm25+learned(encoder={encoder})")
         self.runner = Runner(collection, index, pipeline, RunOptions())
         self.runner.prepare()
         assert index.citing is not None
-        self.index, self.citing, self.settings, self.told = index, index.citing, settings, told
+        self.index, self.citing, self.settings, self.report = index, index.citing, settings, report
         # The collection's own citing papers are what it is tested with.
         own = frozenset(collection.papers["paper_id"])
         self.parts = [
@@ -174,7 +174,7 @@ class Examples:
         for start in range(0, len(asked), _AT_ONCE):
             found += self._examples(asked[start : start + _AT_ONCE])
             if len(found) % _TOLD_EVERY == 0 or len(found) == len(asked):
-                self.told(f"{part}: {len(found):,} of {len(asked):,} questions")
+                self.report(f"{part}: {len(found):,} of {len(asked):,} questions")
         return found
 
     def _papers(self, part: str) -> list[int]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from citebed.errors import CitebedError, UnknownName
+from citebed.errors import CitebedError, UnknownName, import_extra
 
 _SEED = 7
-Settings = TypeVar("Settings", "EncoderSettings", "StaticSettings")
+Report = Callable[[str], None]
+"""Hears lines for people while a run goes on."""
+Tensor = Any
+"""One of PyTorch's, of whose types mypy knows nothing here."""
+_Settings = TypeVar("_Settings", "EncoderSettings", "StaticSettings")
 
 
 @dataclass(frozen=True)
@@ -71,10 +77,10 @@ class Machine:
     restart: bool = False
 
 
-def settings_of(kind: type[Settings], given: dict[str, Any]) -> Settings:
+def settings_of(kind: type[_Settings], changed: dict[str, Any]) -> _Settings:
     """Settings with some of them changed; unknown names and impossible numbers are told."""
     known = {field.name: field.default for field in fields(kind)}
-    for name, value in given.items():
+    for name, value in changed.items():
         if name not in known:
             raise UnknownName("setting", name, known)
         whole = isinstance(known[name], int)
@@ -84,10 +90,47 @@ def settings_of(kind: type[Settings], given: dict[str, Any]) -> Settings:
         if not value >= 0 or (not value and name in _POSITIVE):  # nan is not either
             least = "more than 0" if name in _POSITIVE else "0 or more"
             raise CitebedError(f"the setting '{name}' is {value}; expected {least}.")
-    return kind(**given)
+    return kind(**changed)
 
 
 _POSITIVE = frozenset(
     ("epochs", "hard_batch", "rate", "hard_rate", "temperature", "text_tokens", "document_tokens",
      "words", "width", "teacher_temperature")
 )  # fmt: skip
+
+
+def import_torch() -> Any:
+    """PyTorch; where it is missing the error says how to install it."""
+    return import_extra("train", "torch")
+
+
+def device_of(asked: str) -> str:
+    """The device for ``auto``, ``cpu``, ``cuda`` (or ``cuda:1``), ``mps``; checked."""
+    torch = import_torch()
+    there = bool(torch.cuda.is_available())
+    if asked == "auto":
+        return "cuda" if there else "cpu"
+    kind, _, number = asked.partition(":")
+    if kind not in ("cpu", "cuda"):
+        raise CitebedError(f"unknown device '{asked}'. Known: auto, cpu, cuda, cuda:1 …")
+    if kind == "cuda" and (not there or int(number or 0) >= torch.cuda.device_count()):
+        raise CitebedError(f"device '{asked}' was asked for, but PyTorch sees no such NVIDIA GPU.")
+    return asked
+
+
+def described(device: str) -> str:
+    """A device in words: ``this CPU (2 threads)``, ``NVIDIA H200``."""
+    torch = import_torch()
+    if device.startswith("cuda"):
+        return str(torch.cuda.get_device_name(device))
+    return f"CPU ({platform.machine()}, {torch.get_num_threads()} threads)"
+
+
+def in_words(seconds: float) -> str:
+    """A time as people say it: ``40 s``, ``12 min``, ``26 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    hours = seconds / 3600
+    return f"{hours:.0f} h" if hours < 72 else f"{hours / 24:.0f} days"

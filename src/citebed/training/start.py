@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,18 +14,16 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.limits import MODEL, check_size
-from citebed.retrieval.dense.model_files import read_arrays
+from citebed.retrieval.dense.model_files import Arrays, read_arrays
 from citebed.retrieval.encoders.loading.architectures import Shape, shape_of, why_not_built
 from citebed.retrieval.encoders.loading.folder import ModelFolder, open_folder, read_json
-from citebed.retrieval.encoders.loading.torch_tensors import upcast
+from citebed.retrieval.encoders.loading.torch_pickle import upcast
 from citebed.retrieval.encoders.loading.weights import (
     read_safetensors,
     read_torch_pickle,
     with_current_names,
 )
 from citebed.wording import printable
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,14 +17,19 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
+from citebed.errors import CitebedError
+from citebed.files.reading import file_hash
+from citebed.retrieval.dense.model_files import Arrays, read_model
+from citebed.retrieval.dense.static_model import KIND, SHIPPED, StaticModel
 from citebed.text.words import plain_words
-from citebed.training.checkpoints import Arrays
+from citebed.training.encoding import EncoderTask
 from citebed.training.loop import Pace
 from citebed.training.losses import contrast, unlike_teacher
 from citebed.training.measuring import Figures, figures_of
 from citebed.training.pairs import Pair, context_pairs, document_pairs, generator, passage_pairs
 from citebed.training.prepared import Form, TrainingTexts
-from citebed.training.settings import StaticSettings
+from citebed.training.settings import EncoderSettings, Report, StaticSettings, Tensor
+from citebed.training.start import read_start
 
 _SENTENCES = 3
 """Of a document that look for the rest of it."""
@@ -34,8 +41,6 @@ _SCALE = 20.0
 """What products of vectors are multiplied by at first; learned."""
 _AT_ONCE = 8192
 
-Tensor = Any
-
 
 def vocabulary(texts: Iterable[str], most: int) -> list[str]:
     """The words that stand in the most texts; of equals, the first in the alphabet."""
@@ -45,7 +50,7 @@ def vocabulary(texts: Iterable[str], most: int) -> list[str]:
     return sorted(counts, key=lambda word: (-counts[word], word))[:most]
 
 
-class Bags:
+class DeviceBags:
     """The known words of texts on a device: numbers, weights, and where each text begins."""
 
     def __init__(self, texts: Iterable[str], numbers: Mapping[str, int], device: str) -> None:
@@ -96,7 +101,7 @@ class WordVectors:
             for name, tensor in self.weights.items():
                 tensor.copy_(torch.from_numpy(np.asarray(arrays[name])))
 
-    def texts(self, bags: Bags, rows: Tensor, query: bool, dropout: float = 0.0) -> Tensor:
+    def texts(self, bags: DeviceBags, rows: Tensor, query: bool, dropout: float = 0.0) -> Tensor:
         """The vectors of some texts, with a share of their words left out."""
         ids, weights, begins = bags.take(rows)
         if dropout:
@@ -106,7 +111,7 @@ class WordVectors:
         )
         return F.normalize(summed @ self.weights["query"] if query else summed, dim=-1)
 
-    def encode(self, bags: Bags, query: bool) -> NDArray[np.float32]:
+    def encode(self, bags: DeviceBags, query: bool) -> NDArray[np.float32]:
         """The vectors of all texts, nothing left out."""
         rows = torch.arange(len(bags), device=bags.ids.device)
         with torch.no_grad():
@@ -210,9 +215,9 @@ class StaticTask:
         whole = [texts.document_text(Form(place)) for place in range(len(texts.documents))]
         self.words = vocabulary([*whole, *(each.text for each in training)], settings.words)
         self._numbers = {word: number for number, word in enumerate(self.words)}
-        self.queries = Bags(self.table.queries, self._numbers, device)
+        self.queries = DeviceBags(self.table.queries, self._numbers, device)
         shown = (texts.document_text(form) for form in self.table.forms)
-        self.documents = Bags(shown, self._numbers, device)
+        self.documents = DeviceBags(shown, self._numbers, device)
         self.batch = settings.batch or (8192 if device.startswith("cuda") else 2048)
         self.model: WordVectors
 
@@ -230,8 +235,99 @@ class StaticTask:
             return {}
         cited = self.texts.cited
         rows = {place: row for row, place in enumerate(cited)}
-        asked = Bags((each.text for each in contexts), self._numbers, self.device)
+        asked = DeviceBags((each.text for each in contexts), self._numbers, self.device)
         shown = (self.texts.document_text(Form(place)) for place in cited)
-        documents = self.model.encode(Bags(shown, self._numbers, self.device), query=False)
+        documents = self.model.encode(DeviceBags(shown, self._numbers, self.device), query=False)
         wanted = [[rows[place] for place in each.cited] for each in contexts]
         return figures_of(self.model.encode(asked, query=True), documents, wanted)
+
+
+Vectors = NDArray[np.float32]
+_PART = 0.2
+_SAMPLE = 20_000
+_WORD_TOKENS = 16
+
+
+@dataclass(frozen=True)
+class Begun:
+    """How word vectors begin: the facts of it, and the teacher's vectors of texts and documents."""
+
+    facts: dict[str, Any]
+    teacher: tuple[Any, Any] | None = None
+
+
+def begin(
+    task: StaticTask,
+    teacher: str | Path | None,
+    start: str | Path | None,
+    report: Report,
+) -> Begun:
+    """Give a task its first vectors, and the teacher's of everything that it is shown."""
+    settings, rarity = task.settings, task.rarity()
+    query = np.eye(settings.width, dtype=np.float32)
+    if teacher is not None:
+        vectors, begun = _taught(task, Path(teacher), rarity, report)
+    elif start == "":
+        vectors = from_nothing(len(task.words), rarity, settings.width, settings.seed)
+        begun = Begun({"start": "nothing"})
+    else:
+        path = Path(start) if start is not None else SHIPPED
+        vectors, query = from_model(path, task.words, rarity, settings.width, settings.seed)
+        begun = Begun({"start": {"name": path.name, "sha256": file_hash(path)}})
+    task.model = WordVectors(vectors, query, task.device)
+    return begun
+
+
+def _taught(
+    task: StaticTask, folder: Path, rarity: Vectors, report: Report
+) -> tuple[Vectors, Begun]:
+    begun = read_start(folder)
+    encoder = EncoderTask(begun, task.texts, EncoderSettings(fold=task.settings.fold), task.device)
+    report(f"the teacher reads {len(task.table.queries) + len(task.texts.documents):,} texts")
+    documents = encoder.document_vectors(range(len(task.texts.documents)))
+    queries = encoder.vectors(task.table.queries, encoder.settings.text_tokens)
+    words = encoder.vectors(task.words, _WORD_TOKENS).cpu().numpy()
+    vectors = from_teacher(words, documents.cpu().numpy(), rarity, task.settings.width)
+    facts = {"teacher": {"name": folder.name, "sha256": begun.fingerprint}}
+    return vectors, Begun(facts, (queries, documents))
+
+
+def from_teacher(words: Vectors, documents: Vectors, rarity: Vectors, width: int) -> Vectors:
+    """A teacher's vectors of words along the main directions of its documents, by rarity."""
+    rng = np.random.default_rng(0)
+    some = documents[rng.permutation(len(documents))[:_SAMPLE]]
+    centred = some - documents.mean(0)
+    _, turned = np.linalg.eigh(centred.T @ centred)
+    main = turned[:, ::-1][:, :width]
+    found = (words - words.mean(0)) @ main
+    if found.shape[1] < width:  # a teacher that is narrower
+        found = np.pad(found, ((0, 0), (0, width - found.shape[1])))
+    return np.asarray(found * rarity[:, None] * _PART, np.float32)
+
+
+def from_nothing(words: int, rarity: Vectors, width: int, seed: int) -> Vectors:
+    """Random vectors, the longer the rarer the word."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.standard_normal((words, width)) / np.sqrt(width)
+    return np.asarray(drawn * rarity[:, None] * _PART, np.float32)
+
+
+def from_model(
+    path: Path, words: Sequence[str], rarity: Vectors, width: int, seed: int
+) -> tuple[Vectors, Vectors]:
+    """The vectors and the matrix of another model; words that it does not know are random."""
+    file = read_model(path, KIND)
+    known = StaticModel(file).words
+    vectors = file.arrays["vectors"] * file.arrays["scales"].astype(np.float32)[:, None]
+    query = file.arrays["query"].astype(np.float32)
+    if vectors.shape[1] != width:
+        raise CitebedError(
+            f"the model to start from has {vectors.shape[1]} numbers a word, not {width}. "
+            f"Give --width {vectors.shape[1]}, or no model."
+        )
+    found = from_nothing(len(words), rarity, width, seed)
+    rows = {word: row for row, word in enumerate(known)}
+    for place, word in enumerate(words):
+        if word in rows:
+            found[place] = vectors[rows[word]]
+    return found, query

@@ -17,7 +17,7 @@ import citebed
 from citebed.collection import import_sources
 from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.recommending.silence import Match
-from citebed.training.folds import FOLDS, TEST, fold_of
+from citebed.training.prepared import FOLDS, TEST, fold_of
 
 
 @pytest.mark.parametrize(

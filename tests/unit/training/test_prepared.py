@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from citebed.errors import CitebedError, FormatError
-from citebed.training.folds import fold_of, part_of
 from citebed.training.prepared import (
     DocumentText,
     Form,
     TrainingTexts,
+    fold_of,
+    part_of,
     read_prepared,
     write_prepared,
 )

@@ -16,7 +16,7 @@ from citebed.errors import CitebedError
 from citebed.retrieval.learned.features import RAW, SIGNALS
 from citebed.retrieval.learned.ranker import INPUTS, Level, read_ranker
 from citebed.retrieval.query import Features
-from citebed.training.folds import fold_of, part_of
+from citebed.training.prepared import fold_of, part_of
 from citebed.training.ranker import (
     Example,
     RankerSettings,

@@ -121,7 +121,7 @@ def test_a_trained_encoder_finds_more_and_is_what_its_folder_says(
     lines: list[str] = []
     settings = {**SMALL, "epochs": 8, "rate": 3e-3, "hard_rate": 1e-3}
     out, adapter = tmp_path / "out", tmp_path / "adapter.npz"
-    trained = train_encoder(texts, start=tiny, out=out, adapter=adapter, told=lines.append,
+    trained = train_encoder(texts, start=tiny, out=out, adapter=adapter, report=lines.append,
                             machine=EACH_STEP, **settings)  # fmt: skip
     card = trained.card
     assert card["losses"]["contexts"] < 4.5

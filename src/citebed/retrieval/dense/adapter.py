@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.retrieval.dense.model_files import ModelFile, damaged, read_model, write_model
+from citebed.retrieval.dense.model_files import Arrays, ModelFile, damaged, read_model, write_model
 
 SHIPPED = Path(__file__).with_name("adapter.npz")
 KIND = "adapter"
@@ -25,8 +25,6 @@ RANK = 64
 _DOWN, _UP, _WHOLE = "|down", "|up", "|difference"
 _SCALES = ".scales"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-
-Weights = Mapping[str, NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Adapter:
         """The weights that it changes."""
         return tuple(sorted({name.rpartition("|")[0] for name in self.file.arrays}))
 
-    def joined(self, weights: Weights) -> dict[str, NDArray[np.float32]]:
+    def joined(self, weights: Arrays) -> dict[str, NDArray[np.float32]]:
         """The public weights with the differences added."""
         joined = {name: np.asarray(array, np.float32) for name, array in weights.items()}
         for name in self.names:
@@ -99,11 +97,11 @@ def read_adapter(path: Path = SHIPPED) -> Adapter:
 
 
 def write_adapter(
-    path: Path, trained: Weights, public: Weights, about: Mapping[str, Any], *, rank: int = RANK
+    path: Path, trained: Arrays, public: Arrays, about: Mapping[str, Any], *, rank: int = RANK
 ) -> None:
     """The difference of trained weights to public ones as a file.
 
-    ``about`` says at least ``base`` (SHA-256 of the public file) and ``scale``. Weights that only
+    ``about`` says at least ``base`` (SHA-256 of the public file) and ``scale``. Arrays that only
     one side has are an error; those that are the same take no room.
     """
     if set(trained) - set(public):

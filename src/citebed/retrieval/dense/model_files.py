@@ -28,6 +28,9 @@ from citebed.files.reading import read_small
 from citebed.files.writing import write_whole
 from citebed.wording import printable
 
+Arrays = Mapping[str, NDArray[Any]]
+"""Arrays by name: the weights of a network, the parts of a file."""
+
 FORMAT = 1
 MOST_BYTES = 256 << 20
 """Of a model file, and of its arrays together."""

@@ -20,9 +20,8 @@ from citebed.errors import CitebedError
 from citebed.files.places import models_folder
 from citebed.files.reading import file_hash, read_small
 from citebed.files.writing import write_whole
-from citebed.retrieval.dense.embedder import Told, Vectors
 from citebed.retrieval.dense.model_files import ModelFile, damaged, read_model, write_model
-from citebed.retrieval.dense.vectors import quantised, unit_rows
+from citebed.retrieval.dense.vectors import OnProgress, Vectors, quantised, unit_rows
 from citebed.text.words import plain_words
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class StaticModel:
         """What people call the model."""
         return str(self.about.get("name") or self.path.stem)
 
-    def documents(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
+    def documents(self, texts: Sequence[str], progress: OnProgress | None = None) -> Vectors:
         """A vector of length 1 for each text; zeros where none of its words is known."""
         found = unit_rows(self._sums(texts))
         if progress is not None:

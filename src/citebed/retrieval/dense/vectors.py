@@ -1,17 +1,42 @@
-"""The vectors of documents: whole numbers of 8 bits and a scale for each row."""
+"""What makes vectors of texts, and documents' vectors: 8-bit numbers and a scale for each row."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.dense.embedder import Embedder, Vectors
+Vectors = NDArray[np.float32]
+OnProgress = Callable[[int, int], None]
+"""Hears of texts done, and texts in all."""
+
+
+class Embedder(Protocol):
+    """A model that makes a vector of length 1 of each text; of one that says nothing, zeros."""
+
+    @property
+    def name(self) -> str:
+        """What people call the model."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that decides its vectors, in hexadecimal."""
+
+    @property
+    def width(self) -> int:
+        """Numbers of a vector."""
+
+    def documents(self, texts: Sequence[str], progress: OnProgress | None = None) -> Vectors:
+        """A vector for each text of a document."""
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """A vector for each text that looks for documents."""
+
 
 _SOME = 32
 """Up to so many queries, numpy is given so few rows at a time that it starts no threads, which

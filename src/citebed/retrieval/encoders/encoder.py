@@ -18,8 +18,7 @@ from citebed.errors import CitebedError
 from citebed.files.places import state_folder
 from citebed.files.reading import read_text
 from citebed.files.writing import write_whole
-from citebed.retrieval.dense.embedder import Told, Vectors
-from citebed.retrieval.dense.vectors import DocumentVectors, unit_rows
+from citebed.retrieval.dense.vectors import DocumentVectors, OnProgress, Vectors, unit_rows
 from citebed.retrieval.encoders.encoding import Encoder, load_encoder
 from citebed.retrieval.encoders.loading.names import encoder_folder
 from citebed.retrieval.encoders.vector_cache import VectorCache
@@ -51,7 +50,7 @@ class DenseEncoder:
         """A hash of weights, tokeniser, pooling and ``max_tokens``."""
         return self.encoder.fingerprint
 
-    def documents(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
+    def documents(self, texts: Sequence[str], progress: OnProgress | None = None) -> Vectors:
         """A vector for each text of a document."""
         if self.cache is None:
             return unit_rows(self.encoder.encode(texts, progress=progress))

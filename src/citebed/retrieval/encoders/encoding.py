@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.installing import pip_install
-from citebed.retrieval.dense.vectors import unit_rows
+from citebed.retrieval.dense.vectors import OnProgress, Vectors, unit_rows
 from citebed.retrieval.encoders.loading import torch_runtime
-from citebed.retrieval.encoders.loading.card import check_files
 from citebed.retrieval.encoders.loading.folder import (
     ModelFolder,
     Pooling,
     blaming,
+    check_files,
     fingerprint,
     most_tokens,
     open_folder,
@@ -29,9 +29,6 @@ from citebed.retrieval.encoders.loading.names import find_model
 from citebed.retrieval.encoders.loading.onnx_runtime import OnnxModel, cores, has_gpu, why_not_onnx
 from citebed.retrieval.encoders.loading.tokens import TOKENS_IN_BATCH, Batch, Texts, Tokeniser
 from citebed.retrieval.encoders.loading.torch_runtime import TorchModel
-
-Vectors = NDArray[np.float32]
-Progress = Callable[[int, int], None]  # texts done, texts in all
 
 Finish = Callable[[Vectors, Batch], Vectors]
 _IN_THREADS = 128
@@ -68,7 +65,7 @@ class _Loaded:
         self,
         texts: Texts,
         batch: int,
-        progress: Progress | None,
+        progress: OnProgress | None,
         finish: Finish,
     ) -> NDArray[np.float32]:
         """Run all texts through the network and put each result in its text's row."""
@@ -117,7 +114,7 @@ class Encoder(_Loaded):
         self._kind = ("encoder", str(pooling))
 
     def encode(
-        self, texts: Sequence[str], *, batch: int = 32, progress: Progress | None = None
+        self, texts: Sequence[str], *, batch: int = 32, progress: OnProgress | None = None
     ) -> Vectors:
         """One vector per text, in the order of the texts (texts × ``dimensions``).
 
@@ -146,7 +143,11 @@ class CrossEncoder(_Loaded):
         self._kind = ("cross-encoder",)
 
     def scores(
-        self, pairs: Sequence[tuple[str, str]], *, batch: int = 32, progress: Progress | None = None
+        self,
+        pairs: Sequence[tuple[str, str]],
+        *,
+        batch: int = 32,
+        progress: OnProgress | None = None,
     ) -> NDArray[np.float32]:
         """How relevant the second text of each pair is to the first; higher is more.
 

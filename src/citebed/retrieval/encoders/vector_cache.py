@@ -15,25 +15,24 @@ import hashlib
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.files.databases import check_journal
 from citebed.files.places import vectors_folder
 from citebed.files.writing import append_own, is_own, told
+from citebed.retrieval.dense.vectors import OnProgress, Vectors
 from citebed.wording import printable
 
 if TYPE_CHECKING:
-    from citebed.retrieval.encoders.encoding import Encoder, Progress
+    from citebed.retrieval.encoders.encoding import Encoder
 
-Vectors = NDArray[np.float32]
 _LOG = logging.getLogger("citebed")
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 
@@ -72,7 +71,7 @@ class VectorCache:
         texts: Sequence[str],
         *,
         batch: int = 32,
-        progress: Callable[[int, int], None] | None = None,
+        progress: OnProgress | None = None,
     ) -> Vectors:
         """One vector per text, in order; only texts that the cache does not have are encoded.
 
@@ -101,7 +100,7 @@ def text_key(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _later(progress: Progress, before: int, all_of_them: int) -> Progress:
+def _later(progress: OnProgress, before: int, all_of_them: int) -> OnProgress:
     """Progress of a part, told as that of the whole."""
     return lambda done, _: progress(before + done, all_of_them)
 

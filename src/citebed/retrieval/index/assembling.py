@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.index import counting
-from citebed.retrieval.index.columns import packed_column, summed
+from citebed.retrieval.index.arrays import Strings, packed_column, summed
 from citebed.retrieval.index.counting import Counts, Keys, TermNumbers
 from citebed.retrieval.index.layout import FIELDS
-from citebed.retrieval.index.strings import Strings
 
 _AT_ONCE = 1 << 23
 

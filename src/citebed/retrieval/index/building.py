@@ -21,18 +21,17 @@ from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.writing import own_folder, told, workshop
 from citebed.retrieval.analysis import analyser_of
-from citebed.retrieval.dense.embedder import Embedder
 from citebed.retrieval.dense.static_model import model_of
-from citebed.retrieval.index import assembling, citing_sentences, counting, layout, records
+from citebed.retrieval.dense.vectors import Embedder
+from citebed.retrieval.index import assembling, counting, layout, records
+from citebed.retrieval.index.arrays import Strings
 from citebed.retrieval.index.assembling import Gathered
-from citebed.retrieval.index.citing_text import citing_text
-from citebed.retrieval.index.counting import Counts, TermNumbers
+from citebed.retrieval.index.citing import citing_sentences, citing_text
+from citebed.retrieval.index.counting import Counts, Planned, TermNumbers
 from citebed.retrieval.index.embedding import Before, Embedded, Embedding, unchanged
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
-from citebed.retrieval.index.planning import Planned
-from citebed.retrieval.index.reporting import IndexReport, report_of
-from citebed.retrieval.index.strings import Strings
+from citebed.retrieval.index.statistics import IndexReport, report_of
 from citebed.retrieval.index.threads import in_threads
 from citebed.wording import printable
 
@@ -318,9 +317,7 @@ class _Builder:
             "papers.offsets": offsets,
             **assembling.citing_shares(keys, final, document, paper, arrays),
             **assembling.citing_lengths(self.citing["lengths"], document, paper),
-            **citing_sentences.arrays_of(
-                document, paper, self.citing["years"], self.citing["texts"], model
-            ),
+            **citing_sentences(document, paper, self.citing["years"], self.citing["texts"], model),
         }
 
     def _describe(

@@ -16,8 +16,13 @@ from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
 from citebed.files.system_errors import reading_told
-from citebed.retrieval.dense.embedder import Embedder, Told
-from citebed.retrieval.dense.vectors import DocumentVectors, Quantised, quantised
+from citebed.retrieval.dense.vectors import (
+    DocumentVectors,
+    Embedder,
+    OnProgress,
+    Quantised,
+    quantised,
+)
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import array_names
 from citebed.retrieval.index.threads import in_threads
@@ -148,7 +153,9 @@ class Embedding:
             vectors.rows[part], vectors.scales[part] = made
             heard.end_of_part(len(part))
 
-    def _made(self, model: Embedder, part: Numbers, told: Told | None) -> tuple[Numbers, Quantised]:
+    def _made(
+        self, model: Embedder, part: Numbers, told: OnProgress | None
+    ) -> tuple[Numbers, Quantised]:
         vectors = model.documents(_texts(self.collection, self.table_rows[part]), told)
         small = np.abs(vectors) < _MOST  # which what is no number is not
         if vectors.shape != (len(part), model.width) or not small.all():

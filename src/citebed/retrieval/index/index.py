@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from citebed.collection import Collection
 from citebed.errors import CollectionError
 from citebed.retrieval.analysis import Analyser, analyser_of
-from citebed.retrieval.dense.embedder import Embedder
-from citebed.retrieval.dense.vectors import DocumentVectors
+from citebed.retrieval.dense.model_files import Arrays
+from citebed.retrieval.dense.vectors import DocumentVectors, Embedder
 from citebed.retrieval.index import counting, layout, records
-from citebed.retrieval.index.citing_sentences import CitingSentences
-from citebed.retrieval.index.columns import Column
+from citebed.retrieval.index.arrays import Column, Strings
+from citebed.retrieval.index.citing import CitingSentences
 from citebed.retrieval.index.counting import Keys
-from citebed.retrieval.index.layout import FIELDS, FOLDER, Arrays, Description
+from citebed.retrieval.index.layout import FIELDS, FOLDER, Description
 from citebed.retrieval.index.records import Records
-from citebed.retrieval.index.strings import Strings
 from citebed.wording import printable
 
 

@@ -24,6 +24,7 @@ from citebed.errors import CollectionError, FormatError
 from citebed.files import writing
 from citebed.files.reading import file_hash, read_small
 from citebed.files.system_errors import reading_told
+from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.index.threads import in_threads
 from citebed.wording import printable
 
@@ -33,7 +34,6 @@ DESCRIPTION = "index.json"
 FIELDS = ("title", "abstract", "keywords", "fulltext", "citing")
 """The fields of a document, kept apart in the index; ``citing`` is what others say of it."""
 
-Arrays = Mapping[str, NDArray[Any]]
 _FILE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\.([0-9]{1,18})\.npy")
 """Name and generation of an array."""
 _MUCH = 16 << 20

@@ -14,8 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
+from citebed.retrieval.dense.vectors import Docs
 
-Docs = NDArray[np.int64]
 Reals = NDArray[np.float64]
 NAMES = ("records.years", "records.pages", "records.authors", "records.authors.offsets")
 

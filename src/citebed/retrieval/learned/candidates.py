@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.dense.embedder import Vectors
-from citebed.retrieval.dense.vectors import DocumentVectors, Similarities
-from citebed.retrieval.index.citing_sentences import CitingSentences
+from citebed.retrieval.dense.vectors import DocumentVectors, Similarities, Vectors
+from citebed.retrieval.index.citing import CitingSentences
 from citebed.retrieval.learned.constants import Constants
 from citebed.retrieval.query import Query
 from citebed.retrieval.search.exhaustive import Hits

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.dense.embedder import Embedder, Vectors
 from citebed.retrieval.dense.static_model import StaticModel
-from citebed.retrieval.index.citing_sentences import CitingSentences
-from citebed.retrieval.index.records import Authorship, Docs, Reals
+from citebed.retrieval.dense.vectors import Docs, Embedder, Vectors
+from citebed.retrieval.index.citing import CitingSentences
+from citebed.retrieval.index.records import Authorship, Reals
 from citebed.retrieval.learned.candidates import (
     NOBODY,
     Allowed,

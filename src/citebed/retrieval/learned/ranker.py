@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import file_hash, read_small
-from citebed.retrieval.dense.embedder import Embedder
+from citebed.retrieval.dense.vectors import Embedder
 from citebed.retrieval.learned.constants import Constants, read_constants
 from citebed.retrieval.learned.features import RAW, SIGNALS
 from citebed.retrieval.query import Features

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.dense.embedder import Embedder, Vectors
 from citebed.retrieval.dense.static_model import model_of
+from citebed.retrieval.dense.vectors import Embedder, Vectors
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.candidates import Allowed
 from citebed.retrieval.learned.features import SIGNALS, Signals

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.dense.embedder import Vectors
+from citebed.retrieval.dense.vectors import Vectors
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.ranking import Ranks
 from citebed.retrieval.query import Result

@@ -241,7 +241,7 @@ class Runner:
     def _reranked(
         self, queries: Sequence[Query], found: Sequence[Hits], stage: Stage
     ) -> list[Hits]:
-        from citebed.retrieval.rerank.second_stage import second_stage
+        from citebed.retrieval.rerank.reranking import second_stage
 
         model = self.encoder
         first = self.table(queries, [cut(hits, stage.top) for hits in found])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.analysis import is_telling
+from citebed.retrieval.dense.vectors import Docs
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.base import Model
@@ -19,7 +20,6 @@ from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.view import View
 
-Docs = NDArray[np.int64]
 Allowed = NDArray[np.bool_] | None
 """Which documents may be found; ``None`` for all."""
 

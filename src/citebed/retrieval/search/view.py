@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.index.arrays import Where
 from citebed.retrieval.index.index import Index, Share
 from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, Occurrences
 from citebed.retrieval.search.fields import Fields
@@ -18,8 +19,6 @@ from citebed.retrieval.search.fields import Fields
 _AT_ONCE = 1 << 21
 _REMEMBERED = 1 << 22
 """Postings of terms asked for one by one that are kept for the next question."""
-
-Where = slice | NDArray[np.int64]
 
 
 class TermPostings(NamedTuple):

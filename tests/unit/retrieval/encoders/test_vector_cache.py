@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from tests.hot_journals import forge_journal
 
 from citebed.errors import CitebedError
+from citebed.retrieval.dense.vectors import OnProgress
 from citebed.retrieval.encoders import vector_cache
-from citebed.retrieval.encoders.encoding import Encoder, Progress
+from citebed.retrieval.encoders.encoding import Encoder
 from citebed.retrieval.rerank import VectorCache
 
 WIDTH = 5
@@ -49,7 +50,7 @@ class FakeEncoder(Encoder):
         self.asked: list[str] = []
 
     def encode(
-        self, texts: Sequence[str], *, batch: int = 32, progress: Progress | None = None
+        self, texts: Sequence[str], *, batch: int = 32, progress: OnProgress | None = None
     ) -> NDArray[np.float32]:
         assert batch > 0
         self.asked += texts

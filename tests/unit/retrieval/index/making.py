@@ -17,7 +17,7 @@ from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import QUERIES
 from citebed.retrieval.index.building import IndexOptions, build_index
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.index.reporting import IndexReport
+from citebed.retrieval.index.statistics import IndexReport
 
 Row = Mapping[str, Any]
 

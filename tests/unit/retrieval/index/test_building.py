@@ -34,7 +34,7 @@ from citebed.errors import CitebedError, CollectionError, UnknownName
 from citebed.files.writing import DRAFT
 from citebed.retrieval import kernels
 from citebed.retrieval.analysis import analyser_of
-from citebed.retrieval.index import building, counting, planning
+from citebed.retrieval.index import building, counting
 from citebed.retrieval.index.building import IndexOptions, build_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.models import model_of
@@ -277,8 +277,8 @@ def test_too_many_to_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A collection that is counted by compiled code in threads, in many jobs."""
     monkeypatch.setattr(building, "_COMPILED_ROWS", 10)
-    monkeypatch.setattr(planning, "_ROWS_READ", 170)
-    monkeypatch.setattr(planning, "_ROWS_A_JOB", 50)
+    monkeypatch.setattr(counting, "_ROWS_READ", 170)
+    monkeypatch.setattr(counting, "_ROWS_A_JOB", 50)
     rows = [
         {"doc_id": f"d{n:04}", "title": f"wörd{n % 91} tree", "abstract": "sea " * (n % 7)}
         for n in range(1000)

@@ -452,8 +452,8 @@ def test_cut_off_at_any_step_the_old_or_the_new_index_is_whole(
 BUILDER = """
 import sys
 from pathlib import Path
-from citebed.retrieval.index import building, planning
-building._COMPILED_ROWS, planning._ROWS_A_JOB = 10, 500
+from citebed.retrieval.index import building, counting
+building._COMPILED_ROWS, counting._ROWS_A_JOB = 10, 500
 print("ready", flush=True)
 while True:
     for name in ("english", "none"):

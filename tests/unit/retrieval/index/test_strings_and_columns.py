@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.retrieval.index.columns import Column, packed_column, summed
-from citebed.retrieval.index.strings import Strings
+from citebed.retrieval.index.arrays import Column, Strings, packed_column, summed
 
 ANY = st.text(st.characters(codec=None), max_size=8)
 """Any text, halves of characters included."""

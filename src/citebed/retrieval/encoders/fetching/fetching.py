@@ -28,17 +28,20 @@ from citebed.retrieval.encoders.fetching.public_weights import (
     read_public,
 )
 from citebed.retrieval.encoders.loading.architectures import Shape, shape_of
-from citebed.retrieval.encoders.loading.card import CARD, check_files, write_card
 from citebed.retrieval.encoders.loading.folder import (
+    CARD,
+    MODULES,
     TOKENISER_FILES,
     ModelFolder,
     Pooling,
     blaming,
+    check_files,
     fingerprint,
     most_tokens,
     open_folder,
     pooling_of,
     read_json,
+    write_card,
 )
 from citebed.retrieval.encoders.loading.names import encoder_folder
 from citebed.retrieval.encoders.loading.onnx_runtime import read_weights
@@ -46,7 +49,6 @@ from citebed.wording import printable
 
 _LOG = logging.getLogger("citebed")
 _MAX_TOKENS = 256
-_STEPS = (("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize"))
 
 
 @dataclass(frozen=True)
@@ -234,14 +236,10 @@ def _trained(folder: ModelFolder) -> _Parts:
 
 def _write_folder(target: Path, parts: _Parts, about: Mapping[str, Any]) -> None:
     """A model folder, whole or not at all; one that cannot be run is not put in place."""
-    modules = [
-        {"idx": n, "name": f"{n}", "path": path, "type": f"sentence_transformers.models.{step}"}
-        for n, (step, path) in enumerate(_STEPS)
-    ]
     settings = {
         "config.json": {**parts.config, "quantised": QUANTISED},
         "sentence_bert_config.json": {"max_seq_length": parts.max_tokens, "do_lower_case": False},
-        "modules.json": modules,
+        "modules.json": MODULES,
         "1_Pooling/config.json": {"pooling_mode": parts.pooling.kind},
     }
     with whole_folder(target) as made:

@@ -7,7 +7,6 @@ processors without VNNI add two products in 16 bits, and would overflow.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, import_extra
+from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.encoders.loading.architectures import Shape
 from citebed.retrieval.encoders.loading.graph import encoder_graph
 
@@ -22,7 +22,6 @@ QUANTISED = "int8"
 """What ``config.json`` says of a model that was quantised, under the name ``quantised``."""
 
 _QUANTISED_PARTS = ("MatMul", "Attention", "Gather")
-Weights = Mapping[str, NDArray[Any]]
 
 
 def onnx_weights(data: bytes) -> dict[str, NDArray[Any]]:
@@ -46,7 +45,7 @@ def onnx_weights(data: bytes) -> dict[str, NDArray[Any]]:
     return named
 
 
-def write_quantised(path: Path, shape: Shape, weights: Weights) -> None:
+def write_quantised(path: Path, shape: Shape, weights: Arrays) -> None:
     """An encoder as one ONNX file with weights in 8 bits; other files beside it come and go."""
     onnx = import_extra("neural", "onnx")
     quantisation = import_extra("neural", "onnxruntime.quantization")
@@ -74,7 +73,7 @@ def write_quantised(path: Path, shape: Shape, weights: Weights) -> None:
     plain.unlink()
 
 
-def _with_weights(shape: Shape, weights: Weights) -> Any:
+def _with_weights(shape: Shape, weights: Arrays) -> Any:
     """The graph with its weights inside."""
     onnx = import_extra("neural", "onnx")
     graph = encoder_graph(shape, weights)

@@ -15,6 +15,7 @@ from citebed.errors import CitebedError, FormatError, is_interrupt
 from citebed.files.limits import MODEL, check_size
 from citebed.files.reading import file_hash, read_text
 from citebed.retrieval.encoders.loading.architectures import positions
+from citebed.wording import printable
 
 # In the order in which they are preferred.
 WEIGHT_FILES = ("model.onnx", "onnx/model.onnx", "model.safetensors", "pytorch_model.bin")
@@ -27,6 +28,12 @@ SETTINGS_FILES = (
     "sentence_bert_config.json",
     "?_*/config.json",
 )
+_STEPS = (("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize"))
+MODULES = [
+    {"idx": n, "name": f"{n}", "path": path, "type": f"sentence_transformers.models.{step}"}
+    for n, (step, path) in enumerate(_STEPS)
+]
+"""What ``modules.json`` says of the encoders that are made here."""
 POOLINGS = ("mean", "cls", "max")
 _POOLING_NAMES = {
     "pooling_mode_mean_tokens": "mean",
@@ -253,3 +260,43 @@ def fingerprint(folder: ModelFolder, *how: object) -> str:
 @lru_cache(maxsize=64)
 def _file_hash(path: Path, _size: int, _changed: int) -> str:
     return file_hash(path)
+
+
+CARD = "citebed.json"
+FORMAT = 1
+
+
+def write_card(folder: Path, about: Mapping[str, Any]) -> None:
+    """Write down what a model is, with the SHA-256 of every file in its folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != CARD)
+    sums = {path.relative_to(folder).as_posix(): file_hash(path) for path in files}
+    text = json.dumps({"format": FORMAT, **about, "files": sums}, indent=1, ensure_ascii=False)
+    (folder / CARD).write_text(text + "\n", "utf-8")
+
+
+def read_card(folder: Path) -> dict[str, Any] | None:
+    """What a model folder says of itself; ``None`` where it has no card."""
+    return read_json(folder / CARD)
+
+
+def check_files(folder: Path) -> dict[str, Any] | None:
+    """The card, after every file that it names was found to be as it was written."""
+    card = read_card(folder)
+    sums = card.get("files", {}) if card is not None else {}
+    if card is not None and (card.get("format") != FORMAT or not isinstance(sums, dict)):
+        raise _damaged(folder, f"{CARD} is not a card that this citebed reads")
+    for name, expected in sums.items():
+        path = folder / name
+        leads_out = ".." in path.parts or not path.resolve().is_relative_to(folder.resolve())
+        if leads_out or not path.is_file():
+            raise _damaged(folder, f"{name} is missing")
+        if file_hash(path) != expected:
+            raise _damaged(folder, f"{name} is not as it was written")
+    return card
+
+
+def _damaged(folder: Path, what: str) -> CitebedError:
+    return CitebedError(
+        f"the model in '{printable(folder)}' is damaged: {what}. Get it anew: citebed fetch "
+        "encoder; or train it anew."
+    )

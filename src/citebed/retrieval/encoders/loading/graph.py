@@ -4,6 +4,10 @@ The graph uses ONNX Runtime's fused operator ``Attention``: it computes what the
 definition says, with fewer passes over memory.
 Only the graph goes through ONNX's own format; the weights stay numpy arrays and are handed to the
 session as they are, so a large model is neither copied into a message nor written to disk.
+
+Of the encoders that people name, MiniLM is published as ``.onnx`` too; SciBERT and the base of
+SPECTER2 are weights only, and so is whatever ``citebed train encoder`` makes and ``citebed fetch
+encoder`` joins with an adapter and brings to 8 bits. PyTorch would export them, if it were there.
 """
 
 from __future__ import annotations
@@ -14,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
+from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.encoders.loading.architectures import Shape
-from citebed.retrieval.encoders.loading.weights import Weights
 
 _OPSET, _IR_VERSION = 20, 9
 _FUSED = "com.microsoft"
@@ -28,7 +32,7 @@ class Graph(NamedTuple):
     weights: dict[str, NDArray[Any]]
 
 
-def encoder_graph(shape: Shape, weights: Weights) -> Graph:
+def encoder_graph(shape: Shape, weights: Arrays) -> Graph:
     """The graph from ``input_ids``, ``attention_mask`` and ``token_type_ids`` (batch × tokens)
     to ``last_hidden_state`` (batch × tokens × hidden)."""
     builder = _Builder(shape, weights)
@@ -37,7 +41,7 @@ def encoder_graph(shape: Shape, weights: Weights) -> Graph:
     return builder.finish("last_hidden_state", ["batch", "tokens", shape.hidden])
 
 
-def classifier_graph(shape: Shape, weights: Weights) -> Graph:
+def classifier_graph(shape: Shape, weights: Arrays) -> Graph:
     """The graph of a cross-encoder, to ``logits`` (batch × labels), read off the first token."""
     builder = _Builder(shape, weights)
     hidden = builder.layers(builder.embeddings())
@@ -52,7 +56,7 @@ def classifier_graph(shape: Shape, weights: Weights) -> Graph:
 class _Builder:
     """Collects nodes and weights; every method returns the name of what it computes."""
 
-    def __init__(self, shape: Shape, weights: Weights) -> None:
+    def __init__(self, shape: Shape, weights: Arrays) -> None:
         self.shape = shape
         self.given = weights
         self.weights: dict[str, NDArray[Any]] = {}

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, import_extra
+from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.encoders.loading.architectures import Shape, shape_of, why_not_built
 from citebed.retrieval.encoders.loading.folder import ModelFolder
 from citebed.retrieval.encoders.loading.graph import Graph, classifier_graph, encoder_graph
 from citebed.retrieval.encoders.loading.tokens import Batch
 from citebed.retrieval.encoders.loading.weights import (
-    Weights,
     read_safetensors,
     read_torch_pickle,
     with_current_names,
@@ -79,7 +79,7 @@ def _built(folder: ModelFolder, task: str) -> Graph:
         raise CitebedError(f"'{folder.weights}': {error}") from error
 
 
-def read_weights(folder: ModelFolder) -> tuple[Shape, Weights]:
+def read_weights(folder: ModelFolder) -> tuple[Shape, Arrays]:
     """The numbers and weights of a network from which a graph can be made."""
     reason = why_not_built(folder.config)
     if reason is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,16 @@ from numpy.typing import NDArray
 
 from citebed.errors import FormatError, import_extra
 from citebed.files.limits import MODEL, check_size
-from citebed.retrieval.encoders.loading.torch_pickle import read_archive, read_stream
-from citebed.retrieval.encoders.loading.torch_tensors import (
+from citebed.retrieval.dense.model_files import Arrays
+from citebed.retrieval.encoders.loading.torch_pickle import (
     Tensor,
     array_of,
     bfloat16_to_float32,
     check_numbers,
+    read_archive,
+    read_stream,
     upcast,
 )
-
-Weights = Mapping[str, NDArray[Any]]
 
 _KINDS = frozenset(("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U8", "BOOL"))
 
@@ -59,10 +58,10 @@ _OLD_NORM = re.compile(r"\bLayerNorm\.(gamma|beta)$")
 _NORM_NAMES = {"gamma": "weight", "beta": "bias"}
 
 
-def with_current_names(weights: Weights, prefixes: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    """Weights without a wrapper's prefix (``bert.``), and with LayerNorm's names of today.
+def with_current_names(weights: Arrays, prefixes: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """Arrays without a wrapper's prefix (``bert.``), and with LayerNorm's names of today.
 
-    Weights that were converted from TensorFlow call a LayerNorm's weight and bias gamma and beta.
+    Arrays that were converted from TensorFlow call a LayerNorm's weight and bias gamma and beta.
     """
     renamed = {}
     for name, array in weights.items():

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import FormatError
-from citebed.retrieval.encoders.loading.torch_tensors import Storage, Tensor, array_of
+from citebed.retrieval.encoders.loading.torch_pickle import Storage, Tensor, array_of
 from citebed.retrieval.encoders.loading.weights import (
     read_safetensors,
     read_torch_pickle,

@@ -1,22 +1,32 @@
-"""Citing text: what other papers say when they cite a document, as rows to be indexed.
+"""What other papers say when they cite a document: texts to be indexed, and who says what when.
 
 The rows come from the collection's own citing papers and from contexts files: JSON Lines (may
 be packed with gzip, bzip2 or xz) whose objects have the citing paper, the text and the document
 it cites, as ``{"citing": …, "context": …, "cited": …}``, and perhaps the paper's ``year``.
+
+An index keeps them as sentences in the order of the documents that they cite. A citing sentence's
+vector is that of a text that looks for documents, so that a sentence finds others that ask for the
+same.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.collection.names import name_in
 from citebed.errors import FormatError
 from citebed.files.line_blocks import numbered_lines
+from citebed.retrieval.dense.model_files import Arrays
+from citebed.retrieval.dense.vectors import DocumentVectors, Embedder, quantised
+from citebed.retrieval.index.arrays import Strings
 from citebed.text.markers import remove_markers
 
 _CITING = ("citing", "citing_id", "paper_id")
@@ -83,3 +93,59 @@ def _first(row: Any, names: tuple[str, ...]) -> str | None:
     value = next(values, None)
     # JSON can spell half a character (\\ud800), which no table can hold.
     return None if value is None else value.encode("utf-8", "replace").decode()
+
+
+SENTENCES = (
+    *("citing.docs", "citing.papers", "citing.years"),
+    *("citing.text", "citing.text.offsets", "vectors.citing", "vectors.citing.scales"),
+)
+
+
+def citing_sentences(
+    documents: NDArray[np.int64],
+    papers: NDArray[np.int64],
+    years: Sequence[int | None],
+    texts: Sequence[str],
+    model: Embedder,
+) -> dict[str, NDArray[Any]]:
+    """The arrays of citing sentences: the document and the paper of each by number, its text; and
+    the year of each paper."""
+    order = np.argsort(documents, kind="stable")
+    texts = [texts[place] for place in order.tolist()]
+    rows, scales = quantised(model.queries(texts))
+    blob, offsets = Strings.packed(texts)
+    found: tuple[NDArray[Any], ...] = (
+        *(documents[order].astype(np.uint32), papers[order].astype(np.uint32)),
+        *(np.array([year or 0 for year in years], np.int32), blob, offsets, rows, scales),
+    )
+    return dict(zip(SENTENCES, found, strict=True))
+
+
+class CitingSentences:
+    """Citing sentences by number; a year that is not known is 0."""
+
+    def __init__(self, arrays: Arrays, fingerprint: str) -> None:
+        docs, papers, years, blob, offsets, rows, scales = (arrays[name] for name in SENTENCES)
+        self.docs: NDArray[np.uint32] = docs
+        self.papers: NDArray[np.uint32] = papers
+        self.years: NDArray[np.int32] = years[papers]
+        self.texts = Strings(blob, offsets)
+        self.vectors = DocumentVectors(rows, scales, fingerprint=fingerprint, name="citing")
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+    def of(self, document: int) -> range:
+        """The sentences that cite a document."""
+        # Of the same type: else numpy would copy all of them to compare.
+        ends = np.array((document, document + 1), self.docs.dtype)
+        first, last = np.searchsorted(self.docs, ends)
+        return range(int(first), int(last))
+
+    def known_to(self, paper: int, year: int | None) -> NDArray[np.bool_]:
+        """Which sentences may help a paper (by number; -1: none of those that cite) of a year: not
+        its own, and none of that year or later."""
+        known: NDArray[np.bool_] = self.papers != paper
+        if year is not None:
+            known &= self.years < year
+        return known
