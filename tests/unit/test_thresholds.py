@@ -12,7 +12,7 @@ import pytest
 from citebed.collection.building.merging import Title, titles_agree
 from citebed.retrieval.learned.features import Signals
 from citebed.retrieval.learned.ranker import shipped_ranker
-from citebed.retrieval.recommending.languages import Languages
+from citebed.retrieval.recommending.silence import Languages
 
 ENGLISH = "We show that our models can be learned from the texts which have been collected here."
 

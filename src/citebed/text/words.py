@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from citebed.text.languages import SMALL_WORDS, language_of
+
 FUNCTION_WORDS = frozenset(
     """
     a an the this that these those such each every either neither both all any some no none other
@@ -121,3 +123,17 @@ def telling_words(text: str) -> list[str]:
         for word in plain_words(text)
         if word not in FUNCTION_WORDS and len(word) > 1 and not word.isdigit()
     ]
+
+
+# --- Other languages --------------------------------------------------------------------------
+
+FUNCTION_WORDS_OF = {**SMALL_WORDS, "en": FUNCTION_WORDS}
+"""The words that hold a sentence together, as far as they are known, by the language's code."""
+ENOUGH = 5000
+"""So many characters tell the language of a text."""
+
+
+def function_words(text: str) -> frozenset[str]:
+    """The function words of a text's language (English where that is not known), and prefixes."""
+    code = language_of(None, None, text[:ENOUGH]) or "en"
+    return FUNCTION_WORDS_OF.get(code, FUNCTION_WORDS) | PREFIXES

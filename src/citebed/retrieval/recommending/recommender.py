@@ -24,8 +24,7 @@ from citebed.drafts.wanting import wanted_first
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import SEEN, Pipeline, pipeline_of
-from citebed.retrieval.recommending.citers import Citers
-from citebed.retrieval.recommending.explaining import MORE, explain, reprint, works_of
+from citebed.retrieval.recommending.explaining import MORE, Citers, explain, reprint, works_of
 from citebed.retrieval.recommending.keying import keys_for
 from citebed.retrieval.recommending.recommendation import Recommendation
 from citebed.retrieval.recommending.recommendations import Recommendations

@@ -12,6 +12,7 @@ computing. Names are rare everywhere, and do not count.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.collection import Collection
 from citebed.drafts.records import Passage, Place
 from citebed.drafts.wanting import is_caption
 from citebed.errors import CitebedError
@@ -29,11 +31,17 @@ from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.models.bm25 import lucene_idf
 from citebed.retrieval.pipeline import SEEN, Learned
 from citebed.retrieval.query import Query, Result
-from citebed.retrieval.recommending.languages import Languages
 from citebed.retrieval.running.runner import Runner
 from citebed.text.boilerplate import is_boilerplate
+from citebed.text.languages import language_name, language_of
 from citebed.text.sentences import split_sentences
-from citebed.text.words import FUNCTION_WORDS, speaks_of_itself, telling_words
+from citebed.text.words import (
+    ENOUGH,
+    FUNCTION_WORDS,
+    FUNCTION_WORDS_OF,
+    speaks_of_itself,
+    telling_words,
+)
 from citebed.wording import count
 
 _UNTOLD = "no chances are told: they "
@@ -300,3 +308,68 @@ class Subject:
         """The documents that have a term."""
         start = int(self._index.offsets[number]) if number >= 0 else 0
         return np.asarray(self._index.docs[start : start + int(self._often[number])], np.int64)
+
+
+# --- Languages: in one that a collection does not have, what a text finds is chance ---------------
+
+_SAMPLE = 500
+# No stop words of the analyser, so that they are in the index; an English abstract has several.
+_ENGLISH = ("we", "our", "from", "which", "can", "has", "have", "its", "between", "more")
+
+
+class Languages:
+    """The languages of a collection."""
+
+    def __init__(
+        self, collection: Collection, index: Index, constants: Constants | None = None
+    ) -> None:
+        self._collection, self._index = collection, index
+        self._constants = constants or shipped_ranker().constants
+
+    def foreign(self, text: str) -> str:
+        """The name of the language of a text that the collection does not have, else nothing."""
+        text = text[:ENOUGH]
+        code = language_of(None, None, text)
+        if (code == "en" and self._shows_english) or code in self.codes:
+            return ""
+        ours = frozenset().union(
+            *(FUNCTION_WORDS_OF[known] for known in self.codes if known in FUNCTION_WORDS_OF)
+        )
+        words = self._index.analyser.words(text)
+        share = sum(word in ours for word in words) / max(len(words), 1)
+        least = self._constants.hardly_own_words if code is None else self._constants.own_words
+        if not ours or share >= least:
+            return ""
+        if code is not None:
+            return language_name(code)
+        is_known = [self._index.document_frequency(word) > 0 for word in words]
+        enough = len(set(words)) >= self._constants.foreign_words
+        strange = sum(is_known) < self._constants.known_words * len(words)
+        return "another language" if enough and strange else ""
+
+    @cached_property
+    def codes(self) -> frozenset[str]:
+        """The codes of its languages, by a sample of its titles; none where these do not tell."""
+        titles = self._collection.scan_documents().select("language", "title").collect()
+        rows = titles.gather_every(max(1, titles.height // _SAMPLE)).iter_rows()
+        found = Counter(filter(None, (_language_of(stated, title or "") for stated, title in rows)))
+        enough = self._constants.language_share * found.total()
+        return frozenset(code for code, many in found.items() if many >= enough)
+
+    @cached_property
+    def _shows_english(self) -> bool:
+        """Whether the index tells that much of the collection is English: sooner than titles."""
+        seen = sum(map(self._index.document_frequency, _ENGLISH))
+        return seen > self._constants.english_share * len(self._index.ids)
+
+
+def _language_of(stated: str | None, title: str) -> str | None:
+    """The language of a title: as stated, by its script, or by very few small words."""
+    if stated or not title.isascii():
+        return language_of(stated, title, None)
+    words = title.lower().split()
+    many = Counter(
+        {code: sum(word in own for word in words) for code, own in FUNCTION_WORDS_OF.items()}
+    )
+    (best, most), (_, second) = many.most_common(2)
+    return best if most > second else None

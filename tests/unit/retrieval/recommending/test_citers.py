@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citebed.collection import import_sources, open_collection
-from citebed.retrieval.recommending.citers import Citers
+from citebed.retrieval.recommending.explaining import Citers
 
 PAPER = """<doc><id>10.5072/{name}</id><title>{title}</title><contexts>
 <context id="1"><s cites="1">Oaks grow in forests [1].</s></context></contexts>

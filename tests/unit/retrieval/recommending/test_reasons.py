@@ -11,8 +11,9 @@ from tests.unit.retrieval.index.making import build, write_collection
 from citebed.collection import open_collection
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.recommending.explaining import Reason, Reasons
-from citebed.retrieval.recommending.languages import Languages, function_words
 from citebed.retrieval.recommending.recommender import recommend
+from citebed.retrieval.recommending.silence import Languages
+from citebed.text.words import function_words
 
 DOCUMENTS = (
     {"doc_id": "1", "title": "Languages of queries", "abstract": "Smoothing which we use"},
