@@ -22,12 +22,12 @@ import polars as pl
 from citebed._version import __version__
 from citebed.collection import tables
 from citebed.collection.building import assembling, citing
-from citebed.collection.building.checking import LatexLeft, check_yield
 from citebed.collection.building.citing import with_ids
 from citebed.collection.building.combining import BEFORE
 from citebed.collection.building.file_sets import file_sets, judgement_problems
 from citebed.collection.building.import_report import (
     ImportReport,
+    check_yield,
     counted,
     fates,
     outcomes,
@@ -144,7 +144,7 @@ class _Import:
         self.parts = staging / "parts"
         self.ready = staging / "ready"
         self.options = options
-        self.latex_left = LatexLeft()
+        self.latex_left = assembling.LatexLeft()
         self.progress = progress
         exists = (folder / store.MANIFEST).exists()
         self.manifest = (

@@ -3,10 +3,15 @@
 Every record is read in parts: once for its keys, of which it is decided what it is (a document, a
 part of one, or set aside), and again to be written as that. Records of one document are brought
 together on disk, in buckets by what they have in common.
+
+Texts of documents in which the name of a LaTeX command seems to be left are counted: a command that
+is not known leaves its name behind (``\\foo bar`` is ``foo bar``), and a reader that goes wrong
+leaves more. This looks at what came out, beside what was read.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +34,7 @@ from citebed.collection.rules import Rules, check_languages, check_types, reason
 from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE
 from citebed.records import Problem
 from citebed.text.identifiers import FreeIds
+from citebed.text.latex import KNOWN_COMMANDS
 
 SPAN = 50_000
 """So many records are in memory at a time."""
@@ -270,3 +276,80 @@ def _combined(decided: Decided, folder: Path, crew: Crew) -> dict[int, list[Path
         for span_number, path in written:
             spans.setdefault(span_number, []).append(path)
     return spans
+
+
+# --- LaTeX that is left -----------------------------------------------------------------------
+
+
+TELLTALES = (
+    "ifmmode", "textquote", "textbackslash", "textasci", "textsuperscript", "textsubscript",
+    "textbf", "textit", "textrm", "textsc", "texttt", "textsf", "textless", "textgreater",
+    "textendash", "textemdash", "textellipsis", "textregistered", "texttrademark", "textdegree",
+    "mathrm", "mathbf", "mathcal", "mathbb", "mathit", "mathsf", "mathfrak", "mathscr",
+    "ensuremath", "operatorname", "boldsymbol", "leqslant", "geqslant", "varepsilon", "cprime",
+    "noopsort", "vphantom",
+)  # fmt: skip
+"""Names of commands that no text has otherwise, in part or whole."""
+
+FIELDS = ("title", "authors", "venue", "abstract")
+_COMMAND = r"\\[A-Za-z]{3,}\s*\{?"
+_SHOWN = 20
+
+
+def latex_left(documents: pl.LazyFrame) -> pl.DataFrame:
+    """A row for each such text: ``doc_id``, ``source``, ``line``, ``field``, and some of it."""
+    texts = documents.select(
+        "doc_id", "source", "line", "title", "venue", "abstract", "bibtex",
+        authors=pl.col("authors").list.join("; "),
+    )  # fmt: skip
+    telling = pl.any_horizontal(
+        pl.col(name).str.contains("|".join(TELLTALES)).fill_null(value=False) for name in FIELDS
+    )
+    doubtful = (
+        texts.with_columns(telling=telling)
+        .filter(pl.col("telling") | pl.col("bibtex").str.contains(_COMMAND))
+        .with_columns(names=_unknown_commands())
+        .filter(pl.col("telling") | (pl.col("names").list.len() > 0))
+        .drop("bibtex")
+        .collect()
+    )
+    left = [text for row in doubtful.iter_rows(named=True) for text in _left_in(row)]
+    schema = {"doc_id": pl.String(), "source": pl.String(), "line": pl.Int64()}
+    return pl.DataFrame(left, {**schema, "field": pl.String(), "text": pl.String()})
+
+
+def _unknown_commands() -> pl.Expr:
+    """The commands of an entry that would leave their names: not known, and no brace behind them.
+
+    Two backslashes are a line's end or part of a Windows path.
+    """
+    raw = pl.col("bibtex").str.replace_all("\\\\", " ", literal=True).str.extract_all(_COMMAND)
+    bare = pl.element().filter(~pl.element().str.ends_with("{")).str.strip_chars("\\ \t\r\n")
+    known = pl.element().is_in(sorted(KNOWN_COMMANDS))
+    return raw.list.eval(bare).list.eval(pl.element().filter(~known).unique(maintain_order=True))
+
+
+def _left_in(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The fields of a document with a telltale, or the name of a command that is not known."""
+    words = "|".join([*TELLTALES, *(row["names"] or ())])
+    pattern = re.compile(words)
+    place = {name: row[name] for name in ("doc_id", "source", "line")}
+    left = []
+    for name in FIELDS:
+        if match := pattern.search(row[name] or ""):
+            start, end = max(0, match.start() - _SHOWN), match.end() + _SHOWN
+            left.append({**place, "field": name, "text": match.string[start:end]})
+    return left
+
+
+class LatexLeft:
+    """How many such ``texts`` there are in documents that pass by in pieces."""
+
+    def __init__(self) -> None:
+        self.texts = 0
+
+    def counted(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """The pieces as they are."""
+        for piece in pieces:
+            self.texts += latex_left(piece.lazy()).height
+            yield piece

@@ -1,8 +1,11 @@
-"""What an import did, for people and for programs: what became of its records and files."""
+"""What an import did, for people and for programs: what became of its records and files.
+
+One that gives nothing is an error, and says why.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +13,9 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.collection.building.assembling import Decided
+from citebed.collection.formats.biblatex import ONLY_STRINGS
+from citebed.collection.tables import IMPORT, Frames
+from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
 _MOST_FILES = 3
@@ -210,6 +216,38 @@ def _some(names: list[str]) -> str:
     """The first names of a list, and how many more there are."""
     more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
+
+
+# --- What an import must come to --------------------------------------------------------------
+
+
+def check_yield(report: ImportReport, frames: Frames, named: Collection[str]) -> None:
+    """Documents that are all left out, or files in which there is nothing, are an error."""
+    if report.records and not report.documents:
+        reasons = "; ".join(f"{why} {number:,}" for why, number in report.set_aside.items())
+        what = f"of {count(report.records, 'record')} none would be kept: {reasons}"
+        raise CitebedError(f"{what}. Nothing was changed; give other rules.")
+    sources = frames[f"{IMPORT}/sources"]
+    useful = set(sources.filter(pl.col("records") > 0)["source"])
+    if not useful:
+        raise CitebedError(_nothing(report, named) or "nothing would be left. Nothing was changed.")
+    copies = set(named) - set(sources["source"])  # what is in them was read before
+    lenders = report.problems.filter(pl.col("what") == ONLY_STRINGS)["source"]
+    if named and not copies and useful.isdisjoint(named) and lenders.is_in(list(named)).sum() == 0:
+        raise CitebedError(_nothing(report, named))
+
+
+def _nothing(report: ImportReport, named: Collection[str]) -> str:
+    """Why there is nothing in any of the files that were named, as far as it is known."""
+    top = pl.col("source").str.split("!").list.first()
+    rows = report.problems.filter(top.is_in(list(named)))
+    if not named or rows.is_empty():
+        return "" if not named else "nothing was imported: no record is in what was named."
+    first = rows.row(0, named=True)
+    place = first["source"] if first["kind"] == "ignored" else f"{first['source']}:{first['line']}"
+    more = f" (and {rows.height - 1:,} more)" if rows.height > 1 else ""
+    reads = "citebed reads BibTeX, RIS, CSL-JSON and more, see its page on formats"
+    return f"nothing was imported: {place}: {first['what']}{more}. {reads}."
 
 
 # --- What became of files ---------------------------------------------------------------------

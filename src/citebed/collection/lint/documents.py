@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection.building.checking import latex_left
+from citebed.collection.building.assembling import latex_left
 from citebed.collection.lint.base import Subject, blank, check, findings, nothing, shown
 from citebed.text.identifiers import DOI, doi_of
 
