@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,9 +165,6 @@ class _Import:
     def read(self, name: str) -> pl.DataFrame:
         return table_files.read_table(self.folder, name, tables.TABLES[name])
 
-    def slices(self, name: str, schema: tables.Schema) -> Iterator[pl.DataFrame]:
-        return table_files.read_slices(self.folder, name, schema)
-
     def run(self, paths: list[str | Path], forgotten: Sequence[str] = ()) -> ImportReport:
         self.parts.mkdir()
         self.ready.mkdir()
@@ -249,14 +247,14 @@ class _Import:
         renamed = pl.col("aliases").list.first() if self.is_old else pl.col("read_as")
         wanted = {**tables.RECORD, "records": pl.Int32(), "aliases": pl.List(pl.String())}
         still_there = ~_TOP.is_in(list(dropped))
-        for piece in self.slices("documents", {**wanted, "read_as": pl.String()}):
+        slices = partial(table_files.read_slices, self.folder)
+        for piece in slices("documents", {**wanted, "read_as": pl.String()}):
             own = piece.filter(still_there & (pl.col("records") == 1))
             named = own.with_columns(doc_id=pl.coalesce(renamed, "doc_id"))
             parts.add(named.select(list(tables.RECORD)))
-        for piece in self.slices(f"{IMPORT}/set_aside", tables.RECORD):
+        for piece in slices(_ASIDE, tables.RECORD):
             parts.add(piece.filter(still_there))
-        before = self.slices("documents", BEFORE)
-        return assembling.decide(parts, self.rules, fresh, before)
+        return assembling.decide(parts, self.rules, fresh, slices("documents", BEFORE))
 
     def _assemble(
         self, state: Frames, dropped: set[str], roots: list[str], files: list[SourceFile]
@@ -345,6 +343,8 @@ class _Import:
         for name, pieces in (("documents", made), (_ASIDE, assembling.set_aside(decided))):
             path = self.ready / f"{name}.parquet"
             table_files.write_frames(path, pieces, tables.TABLES[name])
+        aside = pl.col("reason").is_not_null() | (pl.col("size") > 1)
+        self.is_any_aside = bool(decided.table.select(aside.any()).item())
         shutil.rmtree(self.parts)  # the disk may have better use for the room
 
     def _known(self, state: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -389,9 +389,7 @@ class _Import:
     def _write(self) -> list[str]:
         """Write everything that is to be put in place; gives the files that must go."""
         remove = []
-        with at_hand(self.ready / f"{_ASIDE}.parquet") as path:
-            nothing_aside = pl.scan_parquet(path, glob=False).head(1).collect().is_empty()
-        if nothing_aside:
+        if not self.is_any_aside:
             (self.ready / f"{_ASIDE}.parquet").unlink()
             remove.append(f"{_ASIDE}.parquet")
         for name, table in self.frames.items():

@@ -6,10 +6,9 @@ import re
 from functools import partial
 from typing import Any
 
-from citebed.collection.formats.fields import arxiv_id
+from citebed.collection.formats.fields import arxiv_id, people_in
 from citebed.collection.formats.json_objects import JsonObject, as_text, json_format
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.tagged import people_in
 from citebed.collection.formats.xml import (
     Element,
     attribute,

@@ -26,22 +26,17 @@ from citebed.collection.formats.base import (
 )
 from citebed.collection.formats.fields import (
     arxiv_id,
+    best_date,
     bibtex_type,
     cite_keys,
     document,
     made_up_id,
     no_doi,
     one_word,
-)
-from citebed.collection.formats.tagged import (
-    WOS_LISTS,
-    best_date,
-    entry_of,
     pages_of,
     people_in,
-    pubmed_id,
-    wos_document,
 )
+from citebed.collection.formats.tagged import WOS_LISTS, entry_of, pubmed_id, wos_document
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import arxiv_of, normalise_doi
 from citebed.text.normalise import fold, html_to_text, unique

@@ -1,4 +1,4 @@
-"""Small functions that make a field the same way in every format: ids, names, pages, links."""
+"""What makes a field the same way in every format: documents, ids, names, links, dates, pages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 from citebed.collection.names import UNTYPABLE
+from citebed.patterns import compiled
 from citebed.records import Document, Link, Problem, Record
 from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi, normalise_doi
-from citebed.text.names import family_name
-from citebed.text.normalise import fold, unique
+from citebed.text.names import family_name, name_from_display, name_from_parts
+from citebed.text.normalise import date_in, filled, fold, iso_date, month_in, unique, year_in
 from citebed.text.normalise import page_range as with_en_dash
 
 # --- Documents ------------------------------------------------------------------------------
@@ -140,6 +141,104 @@ def is_organisation(name: str) -> bool:
     return name.count(" ") > 3 or _ORGANISATION.search(name) is not None
 
 
+_PLAIN_NAME = compiled(r"[^\s,;][^,;]*+(?<! ), [^\s,;][^,;]*+")
+
+
+def people(values: Iterable[str]) -> tuple[str, ...]:
+    """The names in author fields."""
+    return tuple([name for value in values for name in _names(value)])
+
+
+@lru_cache(maxsize=1 << 14)
+def _names(value: str) -> tuple[str, ...]:
+    """The names in an author field: one as a rule, more where ``;`` or ``and`` parts them."""
+    if _PLAIN_NAME.fullmatch(value) and " and " not in value:
+        return (value,)
+    names: list[str] = []
+    for part in value.split(";"):
+        pieces = re.split(r",? and ", part) if " and " in part else [part]
+        whole = pieces if all("," in piece for piece in pieces) else [part]
+        names += [_name(piece.strip()) for piece in whole]
+    return tuple(filter(None, names))
+
+
+def _name(name: str) -> str:
+    """``Family, Given`` of ``Family, Given, Suffix``.
+
+    A name without a comma is taken as printed (``A. Family``) unless it sounds like an
+    organisation; a comma at its end says that it is one.
+    """
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) == 3 and is_suffix(parts[2]):
+        return name_from_parts(*parts)
+    if len(parts) > 1:
+        return ", ".join(filter(None, parts))
+    return name if is_organisation(name) else name_from_display(name)
+
+
+_NUMBERED = re.compile(r"\s*\(\d{6,}\)")  # Scopus puts its number of an author behind the name
+_SHORT = re.compile(r"(.+?)[ ,]+((?:[A-Z]\.-?)+|[A-Z]{1,3})\.?")
+
+
+def people_in(text: str) -> tuple[str, ...]:
+    """The names in a line: parted by ``;`` or ``|``, else by commas and ``and``."""
+    text = _NUMBERED.sub("", text)
+    if ";" in text or "|" in text:
+        return people(text.replace("|", ";").split(";"))
+    parts = [part for part in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", text.strip()) if part]
+    if parts and all(map(_SHORT.fullmatch, parts)):  # Muster A., Beispiel B.
+        return filled(_SHORT.sub(r"\1, \2", part) for part in parts)
+    if len(parts) > 1 and all(" " in part for part in parts):
+        return filled(map(name_from_display, parts))
+    return people([text]) if len(parts) == 2 else filled(names_in(text))
+
+
+_INITIALS = re.compile(r"(?:[A-Za-z+]{1,2}(?:[.\s-]+|$))+")
+_TRAILING_INITIALS = re.compile(r"([^\s.]{3,})\.?\s+((?:[A-Za-z]\.\s*)+)")
+_FULL_NAME = re.compile(r"[^\s.]{3,}\s+(?:\w\.\s*)+[^\s.]{3,}")
+
+
+def names_in(line: str) -> Iterator[str]:
+    """The names in a line such as ``holder,d.w., north,r.j. and chinneck,a.``."""
+    for group in re.split(r",? and ", re.sub(r"\s*\bet al\b\.?", "", line)):
+        yield from _names_of_parts([*filter(None, map(fold, group.split(",")))])
+
+
+def _names_of_parts(parts: list[str]) -> Iterator[str]:
+    """Names from what stands between commas: family names with initials, or printed names.
+
+    ``charles h. samson, jr.`` is one name; titles after a printed name are left out.
+    """
+    place = 0
+    is_one = len(parts) == 2 and not all(map(_FULL_NAME.fullmatch, parts))
+    while place < len(parts):
+        part, after = parts[place], parts[place + 1] if place + 1 < len(parts) else ""
+        printed = re.match(r"[A-Za-z]{1,2}\.", part) is not None
+        place += 1
+        if is_suffix(after):
+            family, _, given = name_from_display(part).partition(", ")
+            yield name_from_parts(family, given, after)
+            place += 1
+        elif printed and len(part.split()) > 1:
+            yield name_from_display(part)
+            while place < len(parts) and parts[place].endswith((".", ")")):
+                place += 1
+        elif after and (is_one or _INITIALS.fullmatch(after)):
+            yield f"{part}, {re.sub(r' +[.]$', '.', after)}"
+            place += 1
+        elif not printed:
+            yield _single_name(part)
+
+
+def _single_name(name: str) -> str:
+    """``Family, Given`` of a printed name; an organisation stays as it is."""
+    if (match := _TRAILING_INITIALS.fullmatch(name)) is not None:
+        return f"{match[1]}, {match[2]}"
+    bare = re.sub(r"(?<=\w\w)\.$|\s+\.$", "", name)
+    whole = name.endswith(" .") or is_organisation(name)
+    return bare if whole else name_from_display(bare)
+
+
 # --- Links ----------------------------------------------------------------------------------
 
 
@@ -148,13 +247,47 @@ def links_to(cited: Iterable[str | None]) -> tuple[Link, ...]:
     return tuple(map(Link, unique(name or "" for name in cited)))
 
 
-# --- Pages ----------------------------------------------------------------------------------
+# --- Dates and pages ------------------------------------------------------------------------
+
+_DAY = re.compile(r"(?<!\d)[0-3]?\d(?!\d)")
+_RANGE = re.compile(r"([^\s–—-]+)\s*[-–—]+\s*([^\s–—-]+)")
 
 
 def page_range(first: str | None, last: str | None = None) -> str | None:
     """``12–20``, from its ends or as it was written; one page, or the same twice, stands alone."""
     whole = f"{first}–{last}" if first and last and first != last else first or last
     return with_en_dash(whole) or None if whole else None
+
+
+@lru_cache(maxsize=1 << 12)
+def best_date(*values: str) -> str | None:
+    """The most exact date among the values that agrees with the first of them."""
+    dates = [date for value in values if (date := date_in(value))]
+    return max((date for date in dates if date[:4] == dates[0][:4]), key=len, default=None)
+
+
+@lru_cache(maxsize=1 << 12)
+def date_in_words(text: str) -> str | None:
+    """``2010-08-15`` of ``2010 Aug 15`` or ``AUG 15 2010``; of ``2010 Jul-Aug`` the first month."""
+    year, month = year_in(text), month_in(text)
+    days = _DAY.findall(text) if month else []
+    return iso_date(year, month, int(days[0]) if len(days) == 1 else None)
+
+
+def pages_of(first: str, last: str = "") -> str | None:
+    """``12–20``; a range in the first field alone is understood, a single page stands alone."""
+    match = _RANGE.fullmatch(first)
+    if match is not None and last in ("", match[2]):
+        first, last = match[1], match[2]
+    return page_range(first, last)
+
+
+def full_pages(text: str) -> str | None:
+    """``123–129`` of ``123-9``, as PubMed shortens it."""
+    match = re.fullmatch(r"(\d+)-(\d+)", text.strip())
+    if match is None or len(match[2]) >= len(match[1]):
+        return page_range(text)
+    return page_range(match[1], match[1][: -len(match[2])] + match[2])
 
 
 # --- Entry types ------------------------------------------------------------------------------

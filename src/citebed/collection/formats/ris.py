@@ -13,21 +13,18 @@ from functools import lru_cache
 from citebed.collection.formats.base import Chunk, Format, cut_after, of_text, with_newlines
 from citebed.collection.formats.fields import (
     arxiv_id,
+    best_date,
     bibtex_type,
     cite_keys,
+    date_in_words,
     document,
     made_up_id,
     no_doi,
     one_word,
-)
-from citebed.collection.formats.tagged import (
-    NO_END,
-    Entry,
-    best_date,
-    date_in_words,
     pages_of,
     people,
 )
+from citebed.collection.formats.tagged import NO_END, Entry
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import doi_of, normalise_doi

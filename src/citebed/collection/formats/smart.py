@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format, cut_before, of_text
-from citebed.collection.formats.fields import is_organisation, is_suffix, without_zeros
+from citebed.collection.formats.fields import names_in, without_zeros
 from citebed.records import Document, Link, Problem, Query, Record
-from citebed.text.names import name_from_display, name_from_parts
 from citebed.text.normalise import MONTHS, date_in, fold, fold_or_none, iso_date, unique
 
 _START = re.compile(r"\.I[ \t]+([\w-]{0,20}\d[\w.-]{0,40})[ \t]*")
@@ -28,9 +27,6 @@ _COUNT = re.compile(r"[0-9]{1,6}")
 _LINK_ORDER = ("linked", "coupled", "cocited")
 _DATE_AT_END = re.compile(rf"\b(?:{'|'.join(MONTHS)})[\s,.]*\d{{4}}[\s.]*$", re.IGNORECASE)
 _YEAR = re.compile(r"(?:(?<![^\s,(])|(?<=[a-z]{3}\.))19\d\d(?!\d)")
-_INITIALS = re.compile(r"(?:[A-Za-z+]{1,2}(?:[.\s-]+|$))+")
-_TRAILING_INITIALS = re.compile(r"([^\s.]{3,})\.?\s+((?:[A-Za-z]\.\s*)+)")
-_FULL_NAME = re.compile(r"[^\s.]{3,}\s+(?:\w\.\s*)+[^\s.]{3,}")
 
 
 class _Entry(NamedTuple):
@@ -236,47 +232,6 @@ def _author_lines(entry: _Entry) -> list[str]:
     """The author field by lines; one that ends in ``and`` goes on in the next."""
     text = "\n".join(map(fold, entry.fields.get("A", ())))
     return re.sub(r"\band\n", "and ", text).split("\n")
-
-
-def names_in(line: str) -> Iterator[str]:
-    """The names in a line such as ``holder,d.w., north,r.j. and chinneck,a.``."""
-    for group in re.split(r",? and ", re.sub(r"\s*\bet al\b\.?", "", line)):
-        yield from _names_of_parts([*filter(None, map(fold, group.split(",")))])
-
-
-def _names_of_parts(parts: list[str]) -> Iterator[str]:
-    """Names from what stands between commas: family names with initials, or printed names.
-
-    ``charles h. samson, jr.`` is one name; titles after a printed name are left out.
-    """
-    place = 0
-    is_one = len(parts) == 2 and not all(map(_FULL_NAME.fullmatch, parts))
-    while place < len(parts):
-        part, after = parts[place], parts[place + 1] if place + 1 < len(parts) else ""
-        printed = re.match(r"[A-Za-z]{1,2}\.", part) is not None
-        place += 1
-        if is_suffix(after):
-            family, _, given = name_from_display(part).partition(", ")
-            yield name_from_parts(family, given, after)
-            place += 1
-        elif printed and len(part.split()) > 1:
-            yield name_from_display(part)
-            while place < len(parts) and parts[place].endswith((".", ")")):
-                place += 1
-        elif after and (is_one or _INITIALS.fullmatch(after)):
-            yield f"{part}, {re.sub(r' +[.]$', '.', after)}"
-            place += 1
-        elif not printed:
-            yield _single_name(part)
-
-
-def _single_name(name: str) -> str:
-    """``Family, Given`` of a printed name; an organisation stays as it is."""
-    if (match := _TRAILING_INITIALS.fullmatch(name)) is not None:
-        return f"{match[1]}, {match[2]}"
-    bare = re.sub(r"(?<=\w\w)\.$|\s+\.$", "", name)
-    whole = name.endswith(" .") or is_organisation(name)
-    return bare if whole else name_from_display(bare)
 
 
 _CUT = cut_before(b"\n.I ")

@@ -10,9 +10,15 @@ import re
 from collections.abc import Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
-from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, one_word, page_range
+from citebed.collection.formats.fields import (
+    arxiv_id,
+    cite_keys,
+    made_up_id,
+    one_word,
+    page_range,
+    people_in,
+)
 from citebed.collection.formats.fulltext import FullText, Marks, full_text_records
-from citebed.collection.formats.tagged import people_in
 from citebed.collection.formats.xml import (
     Element,
     attribute,

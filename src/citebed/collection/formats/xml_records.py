@@ -20,24 +20,19 @@ from typing import Any, NamedTuple
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.fields import (
     arxiv_id,
+    best_date,
     bibtex_type,
     cite_keys,
+    date_in_words,
     document,
+    full_pages,
     links_to,
     made_up_id,
     one_word,
-)
-from citebed.collection.formats.tagged import (
-    Entry,
-    best_date,
-    date_in_words,
-    full_pages,
     pages_of,
     people,
-    pubmed_id,
-    pubmed_title,
-    pubmed_type,
 )
+from citebed.collection.formats.tagged import Entry, pubmed_id, pubmed_title, pubmed_type
 from citebed.collection.formats.xml import (
     DECLARED,
     Element,
