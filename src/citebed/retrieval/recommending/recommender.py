@@ -276,7 +276,9 @@ class Recommender:
 
     def _read_cards(self, documents: pl.LazyFrame) -> dict[str, dict[str, Any]]:
         texts = pl.col("title", "venue", "doi", "url", "abstract", "cite_key").fill_null("")
+        # Keywords only spell what feedback added, and take a third of the time to read.
         words = pl.col("keywords").list.join(", ").fill_null("")
+        words = pl.lit("").alias("keywords") if self.pipeline.feedback is None else words
         columns = ("doc_id", texts, words, "authors", "year", "arxiv", "keys")
         rows = documents.select(*columns).collect().iter_rows(named=True)
         lists = ("authors", "keys")

@@ -25,15 +25,14 @@ from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, pipeline_of
 from citebed.retrieval.query import Query, Result
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
-from citebed.retrieval.search.feeding import JudgedFeedback, better_query, read_judged
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.queries import query_text, read_queries
 from citebed.retrieval.search.searcher import Searcher
-from citebed.runs.times import is_later
 
 if TYPE_CHECKING:
     from citebed.retrieval.learned.ranking import Ranks
     from citebed.retrieval.rerank import CrossEncoder, Encoder
+    from citebed.retrieval.search.feeding import JudgedFeedback
     from citebed.runs.tables import Run
 
 Docs = NDArray[np.int64]
@@ -83,6 +82,8 @@ class Dates:
         if before not in self._kept:
             while len(self._kept) >= _DATES:
                 del self._kept[next(iter(self._kept))]
+            from citebed.runs.times import is_later
+
             later = self._table.select(is_later(pl.col("date"), pl.lit(before)).fill_null(False))
             self._kept[before] = ~np.array(later.to_series(), bool)
         return self._kept[before]
@@ -199,6 +200,8 @@ class Runner:
         return found
 
     def _fed(self, queries: Sequence[Query], feedback: Feedback) -> list[Query]:
+        from citebed.retrieval.search.feeding import better_query  # with the readers of judgements
+
         self.progress.step("feedback", len(queries))
         if feedback.source is None:
             sources = [(hits, NOTHING) for hits in self._search(queries, feedback.docs or 0)]
@@ -212,6 +215,8 @@ class Runner:
         return [replace(query, terms=terms) for query, terms in zip(queries, better, strict=True)]
 
     def _judged(self, source: str, queries: Sequence[Query]) -> JudgedFeedback:
+        from citebed.retrieval.search.feeding import read_judged
+
         judged = read_judged(self.collection, self.index, source)
         names = [query.query_id for query in queries]
         self.facts["feedback_from"] = judged.facts
