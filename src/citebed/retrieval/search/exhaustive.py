@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.feedback.base import TermWeights, summed
 from citebed.retrieval.models.base import Floats
 from citebed.retrieval.search.view import View
 
@@ -24,7 +24,8 @@ class Hits(NamedTuple):
     scores: NDArray[np.float64]
 
 
-NOTHING = Hits(np.zeros(0, np.int64), np.zeros(0, np.float64))
+_NONE, _NOUGHT = np.zeros(0, np.int64), np.zeros(0, np.float64)
+NOTHING = Hits(_NONE, _NOUGHT)
 
 FREQUENT = 32
 """A term is frequent if more than one document in so many has it.
@@ -37,16 +38,17 @@ depends on its order, and whoever adds must do it in this one.
 def score_all(view: View, query: TermWeights) -> tuple[Floats, NDArray[np.bool_]]:
     """Every document's score, and whether it has a term of the query at all."""
     documents = len(view.index.ids)
-    scores = np.zeros(documents, np.float64)
-    found = np.zeros(documents, bool)
     order = np.argsort(query.df * FREQUENT <= documents, kind="stable")
-    for place in order:
-        postings, weight = view.term(int(query.ids[place])), float(query.weights[place])
-        scores[postings.docs] += weight * view.impacts(postings).astype(np.float64)
-        found[postings.docs] = True
+    terms = list(zip(query.ids[order].tolist(), query.weights[order].tolist(), strict=True))
+    docs = np.concatenate([_NONE, *(view.term(term).docs for term, _ in terms)])
+    gains = [weight * view.impacts(term).astype(np.float64) for term, weight in terms]
+    # It adds one after another, as they come.
+    scores = summed(docs, np.concatenate([_NOUGHT, *gains]), documents)
+    has_term = np.zeros(documents, bool)
+    has_term[docs] = True
     if view.document_scores is not None:
         scores += view.model.document_weight(query.weights) * view.document_scores
-    return scores + view.constant(query), found
+    return scores + view.constant(query), has_term
 
 
 def search(
@@ -59,11 +61,11 @@ def search(
     """The best ``k`` documents; ``query`` has final weights."""
     if not len(query.ids):
         return NOTHING
-    scores, found = score_all(view, query)
+    scores, eligible = score_all(view, query)
     if allowed is not None:
-        found &= allowed
-    found[excluded] = False
-    docs = np.flatnonzero(found)
+        eligible &= allowed
+    eligible[excluded] = False
+    docs = np.flatnonzero(eligible)
     scores = scores[docs]
     if len(docs) > k:
         least = np.partition(scores, len(docs) - k)[len(docs) - k]

@@ -17,7 +17,7 @@ from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, Occurr
 from citebed.retrieval.search.fields import Fields
 
 _AT_ONCE = 1 << 21
-_REMEMBERED = 1 << 22
+_REMEMBERED = 1 << 23
 """Postings of terms asked for one by one that are kept for the next question."""
 
 
@@ -46,6 +46,7 @@ class View:
         self._share = self._own_share(without)
         self._all_fields = set(index.fields) <= set(fields.weights) and self._share is None
         self._terms: dict[int, TermPostings] = {}
+        self._impacts: dict[int, NDArray[np.float32]] = {}
         self._remembered = 0
 
     def _own_share(self, paper: str | None) -> Share | None:
@@ -113,6 +114,7 @@ class View:
             found = self._read_term(number)
             if self._remembered > _REMEMBERED:
                 self._terms.clear()
+                self._impacts.clear()
                 self._remembered = 0
             self._terms[number] = found
             self._remembered += found.df
@@ -167,10 +169,7 @@ class View:
             place = np.searchsorted(postings.docs, docs.astype(postings.docs.dtype))
             place[place == postings.df] = 0
             has = postings.docs[place] == docs if postings.df else np.zeros(len(docs), bool)
-            some = TermPostings(
-                postings.docs[place[has]], postings.tf[place[has]], postings.df, postings.cf
-            )
-            table[has, column] = self.impacts(some)
+            table[has, column] = self.impacts(number)[place[has]]
         return table
 
     def parts(self) -> Iterator[tuple[Numbers, Numbers, Numbers, Numbers]]:
@@ -186,11 +185,13 @@ class View:
             df = np.bincount(terms, minlength=last - first)
             yield docs, tf, df, np.bincount(terms, weights=tf, minlength=last - first)
 
-    def impacts(self, postings: TermPostings) -> NDArray[np.float32]:
+    def impacts(self, number: int) -> NDArray[np.float32]:
         """What a term adds to the scores of its documents."""
-        docs, tf, df, cf = postings
-        x = self.per_document[docs]
-        return self.model.impacts(Occurrences(tf, df, cf, x), self.stats).astype(np.float32)
+        docs, tf, df, cf = self.term(number)
+        if number not in self._impacts:
+            every = Occurrences(tf, df, cf, self.per_document[docs])
+            self._impacts[number] = self.model.impacts(every, self.stats).astype(np.float32)
+        return self._impacts[number]
 
     def _tf(self, where: Where) -> Numbers:
         docs = self.index.docs[where]
