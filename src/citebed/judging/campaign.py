@@ -46,7 +46,7 @@ from citebed.judging.asking.questions import (
     wording_of,
 )
 from citebed.judging.pools import searching
-from citebed.judging.pools.pool_making import PoolingOptions, PoolReport, make_pools, waiting
+from citebed.judging.pools.pooling import PoolingOptions, PoolReport, make_pools, waiting
 from citebed.judging.pools.pooling_methods import read_method
 from citebed.judging.results.exporting import Exported, export_campaign
 from citebed.judging.results.status import exclusion_history, form_table, open_problems

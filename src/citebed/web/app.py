@@ -71,17 +71,12 @@ async def _error_page(request: Request, error: CitebedError) -> Response:
     if isinstance(error, LinkRefused):
         await site.refused(request, error.why, error.form_id)
         return _link_refused(request)
-    if isinstance(error, auth.NotLoggedIn):
-        await site.refused(request, "not logged in")
-        if request.method in SAFE:
+    if type(error) in _REFUSED:
+        why, status, heading = _REFUSED[type(error)]
+        await site.refused(request, why)
+        if isinstance(error, auth.NotLoggedIn) and request.method in SAFE:
             return RedirectResponse(site.path("login"), 303)
-        return _answer(request, 403, "Log in first", str(error))
-    if isinstance(error, auth.Forged):
-        await site.refused(request, "a form that is not from our page")
-        return _answer(request, 403, "Not sent from our page", str(error))
-    if isinstance(error, TooManyTries):
-        await site.refused(request, "too many wrong passwords")
-        return _answer(request, 429, "Too many tries", str(error))
+        return _answer(request, status, heading, str(error))
     if isinstance(error, NotOnList):
         await site.refused(request, "a document of another list", error.form_id)
     if isinstance(error, Unavailable) or _is_ours_to_mend(request, error):
@@ -91,6 +86,12 @@ async def _error_page(request: Request, error: CitebedError) -> Response:
     return _answer(request, 400, "That did not work", str(error))
 
 
+_REFUSED: dict[type[CitebedError], tuple[str, int, str]] = {
+    auth.NotLoggedIn: ("not logged in", 403, "Log in first"),
+    auth.Forged: ("a form that is not from our page", 403, "Not sent from our page"),
+    TooManyTries: ("too many wrong passwords", 429, "Too many tries"),
+}
+"""Who is not let in: what is written down, the status, the heading of the page."""
 _LATER = (
     "The server cannot get at its data just now. Try again in a minute; what was saved is not lost."
 )

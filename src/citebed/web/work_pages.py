@@ -17,7 +17,7 @@ from citebed.judging.answers.judgement_tables import SETS
 from citebed.judging.answers.pieces import LARGEST
 from citebed.judging.asking.mails import FORMS
 from citebed.judging.organisers import Session, organiser_names, remove_organiser
-from citebed.judging.pools.pool_making import waiting
+from citebed.judging.pools.pooling import waiting
 from citebed.judging.results.tables import TITLES
 from citebed.judging.settings import BINARY, CANNOT_SAY
 from citebed.web import auth

@@ -36,20 +36,23 @@ from citebed.judging.asking.questions import (
     live_questions,
 )
 from citebed.judging.campaign import Campaign, new_campaign
-from citebed.judging.pools.pool_making import waiting
+from citebed.judging.pools.pooling import waiting
 from citebed.judging.pools.searching import automatic_runs, judged_references
 from citebed.judging.results.source_tables import judged_queries
 from citebed.judging.results.tables import marked_simulated
-from citebed.judging.simulation.findings import Judges, expected, per_query, returns_drawn
 from citebed.judging.simulation.judges import (
+    Judges,
     SimulatedJudge,
     SimulationOptions,
     System,
     Topic,
     deal,
+    expected,
     judged_topics,
     judges_of,
     papers_of,
+    per_query,
+    returns_drawn,
 )
 from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Source
