@@ -29,10 +29,11 @@ quick: $(VENV)/.ready-dev
 	$(BIN)/mypy
 	CITEBED_EVERY=8 HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests/unit/$(ROOM)
 
-# Which lines the tests run; told by file, with those that they do not, in build/coverage/index.html.
+# Which lines the tests run, of all or of one room: by file, and line by line in build/coverage/index.html.
 coverage: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov=citebed --cov-branch \
-	  --cov-report=term:skip-covered --cov-report=html:build/coverage $(if $(ROOM),tests/unit/$(ROOM))
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov-branch \
+	  --cov=citebed$(if $(ROOM),.$(subst /,.,$(ROOM))) --cov-report=term:skip-covered \
+	  --cov-report=html:build/coverage $(if $(ROOM),tests/unit/$(ROOM))
 
 lint: types contracts style
 

@@ -14,16 +14,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from citebed.errors import CitebedError, FormatError
-from citebed.files.limits import PIPE, SMALL, how_to_raise, limit, shown
+from citebed.errors import CitebedError, FormatError, is_interrupt
+from citebed.files.limits import BOMB_RATIO, FILE_BYTES, PIPE, SMALL, how_to_raise, limit, shown
 from citebed.files.packed import MAGIC_BYTES, Bomb, Budget, damage, packing, unpacked
-from citebed.files.system_errors import open_told
+from citebed.files.system_errors import open_translated, translate_read_errors
 from citebed.wording import printable
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _BLOCK = 1 << 20
 _ENDLESS = 1 << 62
+_CELL = 8
+"""The least that a value takes in memory."""
 
 
 @contextmanager
@@ -33,7 +38,7 @@ def opened(path: Path, *, endless: bool = False) -> Iterator[BinaryIO]:
     A pipe that is ``endless`` may go on for ever, as long as it does not unpack without measure.
     """
     kind = _checked(path)
-    with open_told(path) as plain:
+    with open_translated(path) as plain:
         stream: BinaryIO = plain
         size = kind.st_size
         if not stat.S_ISREG(kind.st_mode):
@@ -44,14 +49,14 @@ def opened(path: Path, *, endless: bool = False) -> Iterator[BinaryIO]:
         if inner is None:
             yield stream
         else:
-            with inner, io.BufferedReader(_Told(inner, path, packing(magic)), _BLOCK) as told:
-                yield told
+            with inner, io.BufferedReader(_Packed(inner, path, packing(magic)), _BLOCK) as whole:
+                yield whole
 
 
 def is_packed(path: Path) -> bool:
     """Whether a file's first bytes say that it is gzip, bzip2 or xz."""
     _checked(path)
-    with open_told(path) as handle:
+    with open_translated(path) as handle:
         return bool(packing(handle.read(MAGIC_BYTES)))
 
 
@@ -143,7 +148,7 @@ def at_hand(path: Path) -> Iterator[Path]:
         if is_file:
             copy.symlink_to(path.absolute())
         else:
-            with open_told(path) as pipe, copy.open("wb") as file:
+            with open_translated(path) as pipe, copy.open("wb") as file:
                 shutil.copyfileobj(_Bounded(pipe, path, limit(PIPE)), file, _BLOCK)
         try:
             yield copy
@@ -151,6 +156,26 @@ def at_hand(path: Path) -> Iterator[Path]:
             if error.path != str(copy):
                 raise
             raise FormatError(path, error.line, error.what) from None
+
+
+def read_parquet(path: Path) -> pl.DataFrame:
+    """The table of a Parquet file; one that is damaged, or holds far too many rows, is refused."""
+    import polars as pl
+
+    with at_hand(path) as file:
+        try:
+            with translate_read_errors(path):
+                scan = pl.scan_parquet(file, glob=False)
+                rows: int = scan.select(pl.len()).collect().item()
+                size = rows * _CELL * len(scan.collect_schema())
+                if size > max(limit(FILE_BYTES), BOMB_RATIO * file.stat().st_size):
+                    raise FormatError(path, None, str(Bomb()))
+                return scan.collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            if is_interrupt(error):
+                raise KeyboardInterrupt from None
+            reason = str(error).partition("\n")[0]
+            raise FormatError(path, None, f"not a Parquet file, or damaged ({reason}).") from None
 
 
 def is_at_hand(path: Path) -> bool:
@@ -177,7 +202,7 @@ def _checked(path: Path) -> os.stat_result:
 
 def _is_terminal(path: Path) -> bool:
     """Whether a path is a terminal, as ``/dev/stdin`` may be."""
-    with open_told(path) as handle:
+    with open_translated(path) as handle:
         return handle.isatty()
 
 
@@ -205,7 +230,7 @@ class _Bounded(io.RawIOBase):
         return int(count)
 
 
-class _Told(io.RawIOBase):
+class _Packed(io.RawIOBase):
     """A packed stream whose damage is told with the file's name."""
 
     def __init__(self, inner: Any, path: Path, how: str) -> None:
@@ -230,5 +255,5 @@ def file_hash(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
     import hashlib  # slow to load, and few ask
 
-    with open_told(path) as handle:
+    with open_translated(path) as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -43,7 +43,7 @@ def why_not(error: OSError) -> str:
 
 
 @contextlib.contextmanager
-def reading_told(path: Path) -> Iterator[None]:
+def translate_read_errors(path: Path) -> Iterator[None]:
     """Around reading a file: an error of the system is told with the file, and is no damage.
 
     Damage may lead to places that no file has, which the system calls invalid arguments. A file
@@ -60,13 +60,13 @@ def reading_told(path: Path) -> Iterator[None]:
         raise CitebedError(f"cannot read {printable(path)}: {cause.strerror}") from error
 
 
-def open_told(path: Path) -> io.BufferedReader:
+def open_translated(path: Path) -> io.BufferedReader:
     """A file opened to be read, whose errors of the system are told with its name."""
-    with reading_told(path):
-        return io.BufferedReader(_Told(path), _BUFFER)
+    with translate_read_errors(path):
+        return io.BufferedReader(_Translated(path), _BUFFER)
 
 
-class _Told(io.FileIO):
+class _Translated(io.FileIO):
     """What is read into the buffer; ``read`` itself would not come by here."""
 
     def __init__(self, path: Path) -> None:
@@ -74,9 +74,9 @@ class _Told(io.FileIO):
         self._path = path
 
     def readinto(self, buffer: object) -> int:
-        with reading_told(self._path):
+        with translate_read_errors(self._path):
             return super().readinto(buffer)  # type: ignore[arg-type]
 
     def readall(self) -> bytes:
-        with reading_told(self._path):
+        with translate_read_errors(self._path):
             return super().readall()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from citebed.errors import CitebedError
-from citebed.files.writing import draft_file, exchange, sync_file, sync_folder, told
+from citebed.files.writing import draft_file, exchange, sync_file, sync_folder, translate_os_errors
 from citebed.wording import printable
 
 _TRIES = 100
@@ -32,7 +32,7 @@ def update(path: Path, change: Callable[[bytes], bytes | None]) -> None:
     """
     place = Path(os.path.realpath(path))
     _check(path, place)
-    with told(path), _turn(place.parent):
+    with translate_os_errors(path), _turn(place.parent):
         for _ in range(_TRIES):
             before = place.read_bytes() if place.exists() else None
             after = change(before or b"")

@@ -63,7 +63,7 @@ def whole_files(*paths: Path, private: bool = False) -> Iterator[list[Path]]:
     ``private`` ones can be read by their owner only. The first may be a link to its place; the
     others' names nobody chose, and links there are replaced.
     """
-    with contextlib.ExitStack() as held, told(paths[0]):
+    with contextlib.ExitStack() as held, translate_os_errors(paths[0]):
         first = Path(os.path.realpath(paths[0])) if paths[0].is_symlink() else paths[0]
         places = [_plain_target(path) for path in (first, *paths[1:])]
         drafts = []
@@ -148,7 +148,7 @@ def several_files(folder: Path, only: Path | None = None) -> Iterator[Path]:
     Other files there stay. Nothing is placed before all is written. What cannot be written is told
     as the ``only`` one of them, if there is one, else as the folder.
     """
-    with told(only or folder), workshop(folder, only) as draft:
+    with translate_os_errors(only or folder), workshop(folder, only) as draft:
         yield draft
         _sync_all(draft)
         for made in sorted(draft.iterdir()):
@@ -161,7 +161,7 @@ def workshop(folder: Path, only: Path | None = None) -> Iterator[Path]:
     if folder.exists() and not folder.is_dir():
         raise CitebedError(f"'{printable(folder)}' is a file; name a folder.")
     with contextlib.ExitStack() as held:
-        with told(only or folder):
+        with translate_os_errors(only or folder):
             folder.mkdir(parents=True, exist_ok=True)
             draft = held.enter_context(_draft(folder, _new_folder))
         yield draft
@@ -174,7 +174,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
     Where the system can, the two are exchanged in one step; else a kill between two renamings
     leaves the former folder aside, and the next to write there puts it back first.
     """
-    with told(target):
+    with translate_os_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with _draft(target.parent, _new_folder) as draft:
             made = draft / target.name
@@ -227,7 +227,7 @@ def _plain_target(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def told(place: Path) -> Iterator[None]:
+def translate_os_errors(place: Path) -> Iterator[None]:
     """Errors of the system as one that says what could not be written; those in panics too."""
     try:
         yield

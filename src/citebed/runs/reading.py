@@ -25,8 +25,7 @@ import polars as pl
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.line_blocks import numbered_lines
-from citebed.files.parquet import read_parquet
-from citebed.files.reading import at_hand, is_at_hand
+from citebed.files.reading import at_hand, is_at_hand, read_parquet
 from citebed.runs.tables import Qrels, Run, checked_columns, is_parquet
 from citebed.runs.trec_files import (
     DOC_HASH,

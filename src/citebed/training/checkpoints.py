@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.files.system_errors import open_told
+from citebed.files.system_errors import open_translated
 from citebed.files.writing import whole_files
 from citebed.retrieval.dense.model_files import Arrays
 from citebed.wording import printable
@@ -58,7 +58,7 @@ def read_checkpoint(path: Path, belongs: Mapping[str, Any]) -> Standing | None:
     if not path.exists():
         return None
     try:
-        with open_told(path) as stream, np.load(stream, allow_pickle=False) as stored:
+        with open_translated(path) as stream, np.load(stream, allow_pickle=False) as stored:
             about = json.loads(bytes(stored[_ABOUT]))
             _check_same(path, about["belongs"], json.loads(json.dumps(belongs)))
             parts: dict[str, dict[str, NDArray[Any]]] = {}

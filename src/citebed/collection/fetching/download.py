@@ -28,7 +28,14 @@ from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
 from citebed.files.network import refuse_offline
 from citebed.files.reading import file_hash, read_small
-from citebed.files.writing import append_own, is_own, sweep, sync_folder, told, write_own
+from citebed.files.writing import (
+    append_own,
+    is_own,
+    sweep,
+    sync_folder,
+    translate_os_errors,
+    write_own,
+)
 
 _TIMEOUT = 30.0
 _WAITS = (1.0, 2.0, 4.0, 8.0)
@@ -87,14 +94,14 @@ def downloaded(
 ) -> Iterator[tuple[int, str]]:
     """Size and checksum of what an address gives; at the end of the block it is ``target``."""
     part, notes = (target.with_name(f"{target.name}.{end}") for end in ("part", "part.json"))
-    with told(part):
+    with translate_os_errors(part):
         part.parent.mkdir(parents=True, exist_ok=True)
         sweep(part.parent)
         out = append_own(part)
     with out:
         _lock(part, out)
         try:
-            with told(part):
+            with translate_os_errors(part):
                 _tried(url, lambda: _go_on(url, out, notes, bool(expected.sha256), progress))
                 os.fsync(out.fileno())
             size, sha256 = digest(part)
@@ -102,7 +109,7 @@ def downloaded(
                 out.truncate(0)
                 raise CitebedError(f"{url}: {problem}. What was fetched has been removed.")
             yield size, sha256
-            with told(target):
+            with translate_os_errors(target):
                 part.replace(target)
                 notes.unlink(missing_ok=True)
                 sync_folder(target.parent)
@@ -123,7 +130,7 @@ def _lock(part: Path, out: io.FileIO) -> None:
 
 def digest(path: Path) -> tuple[int, str]:
     """The size and the SHA-256 of a file."""
-    with told(path):
+    with translate_os_errors(path):
         return path.stat().st_size, file_hash(path)
 
 

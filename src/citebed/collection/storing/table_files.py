@@ -24,7 +24,7 @@ from citebed.collection.tables import (
 )
 from citebed.errors import CitebedError, CollectionError, is_interrupt
 from citebed.files.reading import at_hand
-from citebed.files.system_errors import reading_told
+from citebed.files.system_errors import translate_read_errors
 from citebed.wording import printable
 
 _SLICE = 100_000
@@ -97,7 +97,7 @@ def translate_damage(path: Path) -> Iterator[None]:
     """Whatever polars says of a file of the collection, also in panic, is told as damage; but for
     Ctrl-C, a machine without memory and a disk that fails."""
     try:
-        with reading_told(path):
+        with translate_read_errors(path):
             yield
     except (CitebedError, MemoryError):
         raise

@@ -15,8 +15,7 @@ import polars as pl
 
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.judgements.sets import PAIR, checked
-from citebed.files.parquet import read_parquet
-from citebed.files.reading import data_lines
+from citebed.files.reading import data_lines, read_parquet
 from citebed.runs.tables import Qrels, id_column, is_parquet, number_column
 from citebed.runs.times import is_later
 from citebed.runs.trec_files import LARGEST_GRADE

@@ -14,8 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from citebed.files.parquet import read_parquet
-from citebed.files.reading import at_hand
+from citebed.files.reading import at_hand, read_parquet
 from citebed.runs.kba_files import kba_form
 from citebed.runs.reading import as_qrels, distinct_names, name_of, read_qrels
 from citebed.runs.tables import Qrels, is_parquet

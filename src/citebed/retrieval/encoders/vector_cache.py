@@ -26,7 +26,7 @@ import numpy as np
 from citebed.errors import CitebedError
 from citebed.files.databases import check_journal
 from citebed.files.places import vectors_folder
-from citebed.files.writing import append_own, is_own, told
+from citebed.files.writing import append_own, is_own, translate_os_errors
 from citebed.retrieval.dense.vectors import OnProgress, Vectors
 from citebed.wording import printable
 
@@ -112,7 +112,7 @@ def _opened(folder: Path, encoder: Encoder) -> Iterator[_Shelf | None]:
     ``None`` where there are none and none can be kept.
     """
     path = folder / f"{encoder.fingerprint[:32]}.sqlite"
-    with told(path):
+    with translate_os_errors(path):
         for end in _BESIDE:
             if not is_own(path.with_name(path.name + end)):
                 raise _damaged(path, f"{path.name}{end} is not a plain file")

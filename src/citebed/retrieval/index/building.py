@@ -19,7 +19,7 @@ from citebed.collection.names import document_names
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError
-from citebed.files.writing import own_folder, told, workshop
+from citebed.files.writing import own_folder, translate_os_errors, workshop
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.static_model import model_of
 from citebed.retrieval.dense.vectors import Embedder
@@ -271,7 +271,7 @@ class _Builder:
         papers = sorted(rows["paper_id"].unique(), key=lambda name: name.encode())
         place = {name: number for number, name in enumerate(papers)}
         path = work / "citing.parquet"
-        with told(self.collection.folder / FOLDER), path.open("wb") as file:
+        with translate_os_errors(self.collection.folder / FOLDER), path.open("wb") as file:
             rows.select("text").write_parquet(file)
         self.citing = {
             "papers": papers,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
-from citebed.files.system_errors import reading_told
+from citebed.files.system_errors import translate_read_errors
 from citebed.retrieval.analysis import Analyser
 from citebed.retrieval.index.layout import FIELDS
 
@@ -204,7 +204,7 @@ class Planned:
 
     def _read(self, start: int, keep: NDArray[np.bool_]) -> pl.DataFrame:
         """Some rows' texts by field; those that are not wanted are empty."""
-        with reading_told(self.table), at_hand(self.table) as file:
+        with translate_read_errors(self.table), at_hand(self.table) as file:
             scan = pl.scan_parquet(file, glob=False).slice(start, len(keep))
             kinds = scan.collect_schema()
             texts = (

@@ -15,7 +15,7 @@ from citebed.collection import Collection
 from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
-from citebed.files.system_errors import reading_told
+from citebed.files.system_errors import translate_read_errors
 from citebed.retrieval.dense.vectors import (
     DocumentVectors,
     Embedder,
@@ -185,7 +185,7 @@ def _texts(collection: Collection, rows: Numbers) -> list[str]:
     """The texts of some rows of the table of documents, which rise."""
     first = int(rows[0])
     table = collection.folder / "documents.parquet"
-    with reading_told(table), at_hand(table) as file:
+    with translate_read_errors(table), at_hand(table) as file:
         span = pl.scan_parquet(file, glob=False).slice(first, int(rows[-1]) - first + 1)
         return span.select(document_text()).collect()["text"].gather(rows - first).to_list()
 

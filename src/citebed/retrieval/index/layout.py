@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from citebed.errors import CollectionError, FormatError
 from citebed.files import writing
 from citebed.files.reading import file_hash, read_small
-from citebed.files.system_errors import reading_told
+from citebed.files.system_errors import translate_read_errors
 from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.index.threads import in_threads
 from citebed.wording import printable
@@ -191,7 +191,7 @@ def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any
                 raise DamagedIndex(folder, what)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # numpy warns of some damage and goes on
-                with reading_told(path):
+                with translate_read_errors(path):
                     arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
         except FileNotFoundError:
             raise DamagedIndex(folder, f"lacks its file {path.name}") from None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.files.system_errors import reading_told
+from citebed.files.system_errors import translate_read_errors
 from citebed.files.writing import several_files, sync_file
 from citebed.records import Problem
 from citebed.timeline.filters.base import State
@@ -64,7 +64,7 @@ def load(path: Path, identity: Identity) -> tuple[Progress, State]:
     """The progress and state of a checkpoint, if it was made by a run like this one."""
     try:
         with (
-            reading_told(path),
+            translate_read_errors(path),
             read_draft(path) as handle,
             np.load(handle, allow_pickle=False) as arrays,
         ):

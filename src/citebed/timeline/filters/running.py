@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.line_blocks import Block
-from citebed.files.writing import told
+from citebed.files.writing import translate_os_errors
 from citebed.records import Problem
 from citebed.runs.writing import FilterRunWriter
 from citebed.timeline.filters import checkpoint
@@ -175,7 +175,7 @@ class _Run:
         self.saved: int | None = None  # documents at the last checkpoint
         is_begun = os.path.lexists(self.files.checkpoint)
         self.progress = self._resume() if is_begun else Progress()
-        with told(self.files.partial):
+        with translate_os_errors(self.files.partial):
             for draft, length in self._lengths(self.progress):
                 draft.truncate(length)
 
@@ -243,7 +243,7 @@ class _Run:
         if decoded.problems and self.options.strict:
             raise FormatError(name, *decoded.problems[0][:2])
         lines = self.filtering.score(Documents(progress.documents, decoded.table))
-        with told(self.files.partial):
+        with translate_os_errors(self.files.partial):
             writer.write(lines)
             if self.drafts.listing:
                 listed = "".join(f"{name}:{line}: {what}\n" for line, what, _ in decoded.problems)
@@ -261,7 +261,7 @@ class _Run:
         progress.problems += decoded.problems[: LISTED - len(progress.problems)]
 
     def _save(self, writer: FilterRunWriter) -> None:
-        with told(self.files.partial):
+        with translate_os_errors(self.files.partial):
             writer.flush()
             self.progress.output, self.progress.listing = map(_on_disk, self.drafts)
         state: State = {**self.filtering.state(), **self.repeats.state()}

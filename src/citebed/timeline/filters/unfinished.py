@@ -20,7 +20,7 @@ from typing import BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError
 from citebed.files.reading import opened
-from citebed.files.writing import told, whole_files
+from citebed.files.writing import translate_os_errors, whole_files
 from citebed.wording import printable
 
 _CAREFUL = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -94,7 +94,7 @@ class Unfinished:
             with ExitStack() as locks:
                 files = []
                 for path in paths:
-                    with told(path):
+                    with translate_os_errors(path):
                         path.parent.mkdir(parents=True, exist_ok=True)
                         files.append(locked_draft(path))
                     locks.callback(_close, files[-1])
@@ -107,7 +107,7 @@ class Unfinished:
     def put_in_place(self, drafts: Drafts) -> None:
         """Make the drafts what they are drafts of. The checkpoint goes last: up to then whatever
         fails can be gone on from, and without its draft it is a leftover of a run that is done."""
-        with told(self.output):
+        with translate_os_errors(self.output):
             if self.is_packed:
                 with whole_files(self.output) as (packed,):
                     _pack(self.partial, packed)
