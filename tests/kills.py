@@ -15,11 +15,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -179,3 +179,24 @@ def content(path: Path) -> dict[str, bytes]:
     """All files at and below a path, by their names from there; none where nothing is."""
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     return {str(file.relative_to(path)): file.read_bytes() for file in files}
+
+
+class Killed(BaseException):
+    """Stands for a process that is gone."""
+
+
+def killed_after(monkeypatch: pytest.MonkeyPatch, steps: int, *acts: tuple[Any, str]) -> None:
+    """Let acts (an object and the name of its function) not happen any more after so many."""
+    left = [steps]
+
+    def guarded(original: Callable[..., object]) -> Callable[..., object]:
+        def call(*args: object, **options: object) -> object:
+            if left[0] == 0:
+                raise Killed
+            left[0] -= 1
+            return original(*args, **options)
+
+        return call
+
+    for owner, name in acts:
+        monkeypatch.setattr(owner, name, guarded(getattr(owner, name)))

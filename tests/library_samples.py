@@ -346,3 +346,9 @@ TSV_DOCUMENTS = b"".join(
     b"%d\t%s\n" % (n, b"passages about %s and how they are sorted " % fruit * 9)
     for n, fruit in enumerate((b"apples", b"pears", b"quinces"))
 )
+
+
+def bibtex_entry(key: str, **fields: object) -> str:
+    """An article in BibTeX, without the fields that are ``None``."""
+    parts = (f", {name}={{{value}}}" for name, value in fields.items() if value is not None)
+    return f"@article{{{key}{''.join(parts)}}}\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.library_samples import bibtex_entry
 from tests.samples import SAMPLES
 
 from citebed.collection import ImportOptions, Rules, import_sources, open_collection
@@ -15,8 +16,7 @@ from citebed.collection.building.import_report import Account, ImportReport
 
 
 def entry(key: str, title: str, **fields: str) -> str:
-    given = {"title": title, "author": "Doe, Jo", "year": "2001", **fields}
-    return f"@article{{{key}, {', '.join(f'{n}={{{v}}}' for n, v in given.items())}}}\n"
+    return bibtex_entry(key, **{"title": title, "author": "Doe, Jo", "year": "2001", **fields})
 
 
 def do_import(folder: Path, files: dict[str, str], rules: Rules | None = None) -> ImportReport:

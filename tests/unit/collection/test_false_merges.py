@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.library_samples import bibtex_entry
 from tests.reference.merging import plain
 
 from citebed.collection import Collection, import_sources, open_collection
@@ -26,8 +27,7 @@ DOI = "10.5072/shared"
 
 
 def entry(key: str, title: str, author: str = "Doe, Jo", year: int = 2001, **fields: str) -> str:
-    given = {"title": title, "author": author, "year": str(year), **fields}
-    return f"@article{{{key}, {', '.join(f'{n}={{{v}}}' for n, v in given.items())}}}\n"
+    return bibtex_entry(key, title=title, author=author, year=year, **fields)
 
 
 def collected(folder: Path, *files: str) -> tuple[ImportReport, Collection]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.library_samples import bibtex_entry
 from tests.reference import merging as reference
 
 from citebed.collection import import_sources, open_collection
@@ -20,9 +21,7 @@ TITLE = "Attention Is Not All You Need"
 
 def entry(key: str, year: int | None = None, **fields: str) -> str:
     given = {"title": TITLE, "author": "Doe, Jo and Roe, Ann", **fields}
-    if year:
-        given["year"] = str(year)
-    return f"@article{{{key}, {', '.join(f'{n}={{{v}}}' for n, v in given.items())}}}\n"
+    return bibtex_entry(key, **given, year=year)
 
 
 def merged(folder: Path, *files: str) -> list[list[str]]:

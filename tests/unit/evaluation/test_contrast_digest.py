@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.evaluation.test_contrasting import ranking
 
 from citebed.evaluation.contrasts.contrasting import ContrastOptions, contrast
 from citebed.evaluation.scoring.comparing import Design
 
 J1 = {"q1": {"a": 1}, "q2": {"x": 1}}
 J12 = {"q1": {"a": 1, "b": 1}, "q2": {"x": 1, "y": 1}}
-
-
-def ranking(*documents: str) -> dict[str, float]:
-    return {document: -float(place) for place, document in enumerate(documents)}
 
 
 def test_the_summary_by_hand() -> None:

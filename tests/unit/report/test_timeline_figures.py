@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lxml import etree
 from matplotlib.collections import LineCollection
+from tests.unit.report.test_evaluation_figures import texts
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.report.drawing import lines_of
@@ -74,10 +74,6 @@ RELEVANT = {"q": [("a", 0), ("b", 1), ("c", 1), ("d", 1), ("e", 3)], "r": [("b",
 QUIET = {"q": [("a", 0), ("e", 3)], "r": []}  # all right on days 0 and 3, silent on day 1
 BURSTS = {"q": [("b", 1), ("c", 1), ("d", 1)], "r": [("b", 1)]}  # the other way round
 RUNS = {"quiet": QUIET, "bursts": BURSTS}
-
-
-def texts(svg: bytes) -> list[str]:
-    return [text.text or "" for text in etree.fromstring(svg).iter("{*}text")]
 
 
 # --- numbers --------------------------------------------------------------------------------

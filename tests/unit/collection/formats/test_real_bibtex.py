@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.collection.formats.test_real_files import files_in
 
 from citebed.collection import ImportOptions, import_sources, open_collection
 from citebed.collection.lint import lint
 from citebed.collection.reading.parsing import Piece, parse_piece, pieces
-from citebed.collection.reading.sources import Member, members
+from citebed.collection.reading.sources import Member
 from citebed.records import Document, Problem, Record
 
 # Of each file its documents, those of a type with "_", those with a DOI, and what was mended.
@@ -63,12 +63,6 @@ def test_recurring_columns_are_not_merged(shared_data: Path, tmp_path: Path) -> 
     source = shared_data / "formats" / "recurring-columns.bib"
     report = import_sources(tmp_path / "c", [source], ImportOptions(workers=1))
     assert (report.documents, report.merged) == (12, 0)
-
-
-def files_in(path: Path) -> Iterator[tuple[str, bytes]]:
-    for member in members(path, path.name):
-        assert isinstance(member, Member)
-        yield member.name, member.stream.read()
 
 
 def test_the_files_of_many_people(shared_data: Path) -> None:

@@ -6,6 +6,7 @@ import datetime
 
 import polars as pl
 import pytest
+from tests.library_samples import bibtex_entry
 from tests.unit.collection.lint.kinds import Altered, Collect, Found
 
 from citebed.collection import import_sources
@@ -15,19 +16,19 @@ from citebed.collection.tables import DOCUMENTS, SECTIONS, frame
 TODAY = datetime.date(2024, 3, 1)
 
 
-def entry(key: str, **fields: object) -> str:
-    return f"@article{{{key},{''.join(f'{n} = {{{v}}},' for n, v in fields.items())}}}\n"
-
-
 def test_documents_without_title_and_without_text(collect: Collect, found: Found) -> None:
-    text = entry("a", year=2000) + entry("b", abstract="Words.") + entry("c", title="A title")
+    text = (
+        bibtex_entry("a", year=2000)
+        + bibtex_entry("b", abstract="Words.")
+        + bibtex_entry("c", title="A title")
+    )
     collection = collect({"a.bib": text})
     assert [name for name, _ in found(collection, "documents-without-title")] == ["a", "b"]
     assert [name for name, _ in found(collection, "documents-without-text")] == ["a"]
 
 
 def test_a_document_with_full_text_is_not_empty(collect: Collect, found: Found) -> None:
-    collection = collect({"a.bib": entry("a", year=2000)})
+    collection = collect({"a.bib": bibtex_entry("a", year=2000)})
     sections = frame(SECTIONS, {"doc_id": ["a"], "text": ["All of it."]}, 1)
     write_table(collection.folder / "sections.parquet", sections, SECTIONS)
     assert found(collection, "documents-without-text") == []
@@ -35,7 +36,9 @@ def test_a_document_with_full_text_is_not_empty(collect: Collect, found: Found) 
 
 def test_dates_in_future_leave_room_for_next_year(collect: Collect, found: Found) -> None:
     years = (2023, 2024, 2025, 2026)
-    collection = collect({"a.bib": "".join(entry(f"y{y}", title=f"T {y}", year=y) for y in years)})
+    collection = collect(
+        {"a.bib": "".join(bibtex_entry(f"y{y}", title=f"T {y}", year=y) for y in years)}
+    )
     assert found(collection, "dates-in-future", today=TODAY) == [
         ("y2026", "is of 2026, and it is 2024 now")
     ]
@@ -50,8 +53,8 @@ def test_a_citing_paper_of_the_future(collect: Collect, found: Found) -> None:
 
 
 def test_implausible_years(collect: Collect, altered: Altered, found: Found) -> None:
-    text = "".join(entry(f"y{y}", title=f"T {y}", year=y) for y in (1600, 1665, 2000))
-    collection = collect({"a.bib": text + entry("none", title="Undated")})
+    text = "".join(bibtex_entry(f"y{y}", title=f"T {y}", year=y) for y in (1600, 1665, 2000))
+    collection = collect({"a.bib": text + bibtex_entry("none", title="Undated")})
     assert [name for name, _ in found(collection, "implausible-years")] == ["y1600"]
     torn = pl.when(doc_id="y2000").then(pl.lit("2001-05")).otherwise("date")
     assert found(altered(collection, "documents", DOCUMENTS, date=torn), "implausible-years")[
@@ -61,11 +64,11 @@ def test_implausible_years(collect: Collect, altered: Altered, found: Found) -> 
 
 def test_a_doi_field_that_disagrees_with_the_key(collect: Collect, found: Found) -> None:
     text = (
-        entry("10.1145/1.1", title="One", doi="10.1145/1.2")
-        + entry("10.1145/3.A_b", title="Two", doi=r"https://doi.org/10.1145/3.a\_B")
-        + entry("10.1145/4.4", title="Three", url="https://example.org", doi="unknown")
-        + entry("key", title="Four", doi="10.1145/5.5")
-        + entry("10.1145/6.6", title="Five")
+        bibtex_entry("10.1145/1.1", title="One", doi="10.1145/1.2")
+        + bibtex_entry("10.1145/3.A_b", title="Two", doi=r"https://doi.org/10.1145/3.a\_B")
+        + bibtex_entry("10.1145/4.4", title="Three", url="https://example.org", doi="unknown")
+        + bibtex_entry("key", title="Four", doi="10.1145/5.5")
+        + bibtex_entry("10.1145/6.6", title="Five")
     )
     assert found(collect({"a.bib": text}), "doi-disagrees") == [
         ("10.1145/1.1", "its DOI field says 10.1145/1.2")
@@ -73,8 +76,8 @@ def test_a_doi_field_that_disagrees_with_the_key(collect: Collect, found: Found)
 
 
 def test_different_documents_under_one_key(collect: Collect, found: Found) -> None:
-    one, two = entry("key", title="One of them"), entry("key", title="Another one")
-    own = entry("key-7", title="Seven of nine", year=1990)
+    one, two = bibtex_entry("key", title="One of them"), bibtex_entry("key", title="Another one")
+    own = bibtex_entry("key-7", title="Seven of nine", year=1990)
     assert found(collect({"a.bib": one, "b.bib": two + own}), "numbered-ids") == [
         ("key-2", "'Another one' has the key key of 'One of them'")
     ]
@@ -98,7 +101,7 @@ def test_different_documents_under_one_key(collect: Collect, found: Found) -> No
 def test_markup_remains(
     collect: Collect, altered: Altered, found: Found, text: str, seen: bool
 ) -> None:
-    collection = collect({"a.bib": entry("a", title="T", abstract="x")})
+    collection = collect({"a.bib": bibtex_entry("a", title="T", abstract="x")})
     collection = altered(collection, "documents", DOCUMENTS, abstract=pl.lit(text))
     assert [name for name, _ in found(collection, "markup-remains")] == ["a"] * seen
 
@@ -120,7 +123,7 @@ def test_markup_remains(
 def test_encoding_remains(
     collect: Collect, altered: Altered, found: Found, text: str, seen: bool
 ) -> None:
-    collection = collect({"a.bib": entry("a", title="T", author="Doe, Jane")})
+    collection = collect({"a.bib": bibtex_entry("a", title="T", author="Doe, Jane")})
     titled = altered(collection, "documents", DOCUMENTS, title=pl.lit(text))
     assert [name for name, _ in found(titled, "encoding-remains")] == ["a"] * seen
     plain = {"title": pl.lit("T"), "authors": pl.concat_list(pl.lit(text), "authors")}
@@ -131,7 +134,10 @@ def test_encoding_remains(
 def test_a_finding_shows_the_text_around(collect: Collect, altered: Altered, found: Found) -> None:
     long = f"{'before ' * 20}the &thetas; function{' after' * 20}"
     collection = altered(
-        collect({"a.bib": entry("a", title="T")}), "documents", DOCUMENTS, abstract=pl.lit(long)
+        collect({"a.bib": bibtex_entry("a", title="T")}),
+        "documents",
+        DOCUMENTS,
+        abstract=pl.lit(long),
     )
     ((_, what),) = found(collection, "markup-remains")
     assert what == "abstract: …e before before the &thetas; function after afte…"

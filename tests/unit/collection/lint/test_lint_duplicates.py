@@ -6,6 +6,7 @@ import random
 
 import polars as pl
 import pytest
+from tests.library_samples import bibtex_entry
 from tests.reference import near_duplicates
 from tests.unit.collection.lint.kinds import Altered, Collect, Found
 
@@ -15,8 +16,7 @@ from citebed.collection.tables import DOCUMENTS
 
 
 def entry(key: str, title: str, author: str = "Doe, Jane", year: int = 2000, **more: str) -> str:
-    rest = "".join(f", {name} = {{{value}}}" for name, value in more.items())
-    return f"@article{{{key}, title={{{title}}}, author={{{author}}}, year={year}{rest}}}\n"
+    return bibtex_entry(key, title=title, author=author, year=year, **more)
 
 
 def test_one_doi_under_two_ids(collect: Collect, altered: Altered, found: Found) -> None:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kills import Killed, killed_after
 
 from citebed.collection.rules import Rules
 from citebed.collection.storing import store
 from citebed.collection.storing.store import Manifest
 from citebed.errors import CollectionError
-
-
-class Killed(BaseException):
-    """Stands for a process that is gone."""
 
 
 def prepare(folder: Path, text: str) -> None:
@@ -41,19 +37,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 def failing_after(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
     """Let the n-th renaming or removing of a file be the last thing that does not happen."""
-    left = [calls]
-
-    def guarded(original: Callable[..., object]) -> Callable[..., object]:
-        def call(*args: object, **options: object) -> object:
-            if left[0] == 0:
-                raise Killed
-            left[0] -= 1
-            return original(*args, **options)
-
-        return call
-
-    monkeypatch.setattr(os, "replace", guarded(os.replace))
-    monkeypatch.setattr(os, "unlink", guarded(os.unlink))
+    killed_after(monkeypatch, calls, (os, "replace"), (os, "unlink"))
 
 
 @pytest.mark.parametrize("steps", range(9))

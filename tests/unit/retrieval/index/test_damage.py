@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kills import Killed, killed_after
 from tests.sampling import sized
 from tests.unit.retrieval.index.making import (
     arrays_of,
@@ -409,26 +410,8 @@ def test_a_limit_on_the_size_of_files(folder: Path, tmp_path: Path) -> None:
 # --- kills ----------------------------------------------------------------------------------
 
 
-class Killed(BaseException):
-    """Stands for a process that is gone."""
-
-
-def killed_after(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
-    """Nothing is written, renamed or removed any more after so many steps."""
-    left = [steps]
-
-    def guarded(original: Callable[..., object]) -> Callable[..., object]:
-        def call(*args: object, **options: object) -> object:
-            if left[0] == 0:
-                raise Killed
-            left[0] -= 1
-            return original(*args, **options)
-
-        return call
-
-    for name in ("replace", "unlink"):
-        monkeypatch.setattr(Path, name, guarded(getattr(Path, name)))
-    monkeypatch.setattr(layout, "_write_array", guarded(layout._write_array))
+STEPS = ((Path, "replace"), (Path, "unlink"), (layout, "_write_array"))
+"""Writing, renaming and removing files."""
 
 
 def test_cut_off_at_any_step_the_old_or_the_new_index_is_whole(
@@ -439,7 +422,7 @@ def test_cut_off_at_any_step_the_old_or_the_new_index_is_whole(
     seen = []
     for steps in range(0, 80, sized(3, 1)):
         with monkeypatch.context() as patch, contextlib.suppress(Killed):
-            killed_after(patch, steps)
+            killed_after(patch, steps, *STEPS)
             build(folder, rebuild=True)
         index = open_index(folder, verified=True)
         seen.append(len(index.ids))
