@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,12 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 def _plural(noun: str) -> str:
     ends_in_y = noun.endswith("y") and noun[-2:-1] not in "aeiou"
     return f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
+
+
+def first_few(names: Sequence[str], most: int = 5) -> str:
+    """``a, b and 2,000 more``: the first of some names, and how many there are beyond these."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from citebed.collection.formats.base import decode, with_newlines
+from citebed.collection.formats.base import WIDE_MARKS, decode, with_newlines
 from citebed.errors import CitebedError
 from citebed.files.kinds import HTML, NOTEBOOK, ZIP, kind_of, office_kind
 from citebed.files.reading import read_up_to
@@ -32,7 +32,6 @@ _ADVICE = {
     "an SQLite database": "give the text itself",
     "a Parquet table": "give the text itself",
 }
-_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 _EXPECTED = "expected LaTeX, Markdown or plain text"
 
 
@@ -62,7 +61,7 @@ def _advice(kind: str) -> str:
 
 def _marked(data: bytes, name: str) -> bytes:
     """The bytes, with a byte order mark put in front of UTF-16 that has none."""
-    if b"\0" not in data or data.startswith(_MARKS):
+    if b"\0" not in data or data.startswith(tuple(WIDE_MARKS)):
         return data
     head = data[:4096]
     even, odd = head[::2].count(0), head[1::2].count(0)

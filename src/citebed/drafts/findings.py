@@ -20,6 +20,7 @@ from citebed.drafts.records import Entry, Place
 from citebed.drafts.wanting import is_no_key
 from citebed.text.identifiers import normalise_doi
 from citebed.text.normalise import unique
+from citebed.wording import first_few
 
 _RUN = re.compile(r"[^\W_]+")
 _SIZES, _SKIPS = (24, 12, 7), (8, 16, 32)
@@ -211,17 +212,12 @@ class Findings:
         return list(dict.fromkeys(chain(*self.citations, self.nowhere)))
 
 
-_SHOWN = 5
-
-
 def lines_of(places: Sequence[Place | str]) -> str:
     """``line 3``, ``lines 3, 9 and 12 more``; those of included files as ``a.tex:4``, and names
     as they are."""
     named = unique(map(_named, places))
-    shown = ", ".join(named[:_SHOWN])
-    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
     word = "lines " if len(named) > 1 else "line "
-    return f"{word if named[0].isdecimal() else ''}{shown}{more}"
+    return f"{word if named[0].isdecimal() else ''}{first_few(named)}"
 
 
 def _named(place: Place | str) -> str:

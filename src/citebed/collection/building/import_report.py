@@ -16,7 +16,7 @@ from citebed.collection.building.assembling import Decided
 from citebed.collection.formats.biblatex import ONLY_STRINGS
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError
-from citebed.wording import count, printable
+from citebed.wording import count, first_few, printable
 
 _MOST_FILES = 3
 _NAMES = {
@@ -140,19 +140,19 @@ class ImportReport:
                 "references",
                 f"{sum(self.resolved.values()):,} found in the collection: {resolved}",
             ),
-            (self.outside, "outside", f"{paragraphs} of other sections: {_some(sections)}"),
+            (self.outside, "outside", f"{paragraphs} of other sections: {first_few(sections, 3)}"),
             (self.queries, "queries", ", ".join(sets)),
-            (self.forgotten, "forgot", _some(self.forgotten)),
+            (self.forgotten, "forgot", first_few(self.forgotten, 3)),
             (
                 self.elsewhere,
                 "elsewhere",
-                f"not known whether there: {_some(self.elsewhere)};"
+                f"not known whether there: {first_few(self.elsewhere, 3)};"
                 " name such a path to prune it, or forget it",
             ),
             (
                 self.missing,
                 "gone",
-                f"no longer there: {_some(self.missing)}; --prune forgets such sources",
+                f"no longer there: {first_few(self.missing, 3)}; --prune forgets such sources",
             ),
         ):
             lines += [(label, text)] if there else []
@@ -210,12 +210,6 @@ class ImportReport:
 def counted(values: pl.Series) -> dict[str, int]:
     """How often there is each value, the most frequent first."""
     return dict(values.value_counts(sort=True).iter_rows())
-
-
-def _some(names: list[str]) -> str:
-    """The first names of a list, and how many more there are."""
-    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
 
 
 # --- What an import must come to --------------------------------------------------------------

@@ -23,6 +23,15 @@ TOO_LONG = f"a record of more than {MAX_RECORD_BYTES >> 20} MiB is not read"
 NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
 
 
+WIDE_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+"""The marks that text in UTF-16 or UTF-32 begins with; the longer before those in them."""
+
+
 class Chunk(NamedTuple):
     """A piece of a source that holds whole records.
 
@@ -79,12 +88,7 @@ def decode(data: bytes) -> tuple[str, bool]:
     Returns the text and whether anything had to be read so. A byte order mark is dropped,
     UTF-16 and UTF-32 are understood by their marks, NUL characters are removed.
     """
-    for mark, encoding in (
-        (codecs.BOM_UTF32_LE, "utf-32-le"),
-        (codecs.BOM_UTF32_BE, "utf-32-be"),
-        (codecs.BOM_UTF16_LE, "utf-16-le"),
-        (codecs.BOM_UTF16_BE, "utf-16-be"),
-    ):
+    for mark, encoding in WIDE_MARKS.items():
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, errors="replace").replace("\0", ""), False
     data = data.removeprefix(codecs.BOM_UTF8)

@@ -29,6 +29,7 @@ from citebed.text.latex_commands import (
     SYMBOLS,
 )
 from citebed.text.normalise import MONTHS
+from citebed.wording import first_few
 
 TOO_MUCH = "stands for more than a file of this size may borrow; it is kept as it is written"
 """What there is to say of a name that is not followed any further."""
@@ -272,7 +273,6 @@ COMMANDS = frozenset(
 CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]"
 _CONTROLS = re.compile(CONTROLS)
 _COMMAND = re.compile(r"\\([A-Za-z]+)|\\.|\^\^", re.DOTALL)
-_SHOWN = 5
 _CARETS = r"\textasciicircum{}\textasciicircum{}"  # ``^^5c`` is a backslash to TeX
 
 
@@ -301,7 +301,5 @@ def strange_commands(entry: str) -> tuple[str, ...]:
 
 def note_of_strange(commands: Iterable[str]) -> str:
     """What there is to say of commands that were written as text."""
-    names = list(dict.fromkeys(commands))
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    which = ", ".join(names[:_SHOWN])
-    return f"LaTeX that bibliographies do not use is written as text: {which}{more}"
+    which = first_few(list(dict.fromkeys(commands)))
+    return f"LaTeX that bibliographies do not use is written as text: {which}"

@@ -6,7 +6,6 @@ that are whole and every record knows its line. All of this takes time linear in
 
 from __future__ import annotations
 
-import codecs
 import io
 import json
 import re
@@ -17,6 +16,7 @@ from citebed.collection.formats.base import (
     MAX_RECORD_BYTES,
     NOT_UTF8,
     TOO_LONG,
+    WIDE_MARKS,
     Chunk,
     decode,
     read_text,
@@ -62,7 +62,7 @@ def _why(error: Exception) -> str:
 
 def _utf8(data: bytes) -> bytes:
     """The data as UTF-8 where a byte order mark says UTF-16 or UTF-32; else untouched."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
+    if data.startswith(tuple(WIDE_MARKS)):
         return decode(data)[0].encode("utf-8", errors="ignore")
     return data
 

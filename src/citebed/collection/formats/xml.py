@@ -24,7 +24,6 @@ Element: TypeAlias = etree._Element
 # --- Parsing --------------------------------------------------------------------------------
 
 DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
-_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # What no file is in, and what no file is in whose declaration can be read as ASCII.
 _NOT_FOR_FILES = frozenset(
     ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "utf-16", "utf-32")
@@ -119,7 +118,7 @@ def as_utf8(data: bytes) -> tuple[bytes, list[Problem]]:
     if data[:4] in (b"<\0?\0", b"\0<\0?"):
         data = (codecs.BOM_UTF16_LE if data[0] else codecs.BOM_UTF16_BE) + data
     declared = DECLARED.match(data[:200])
-    if declared is not None and not data.startswith(_MARKS):
+    if declared is not None:
         try:
             codec = codecs.lookup(declared[1].decode("ascii")).name
             if codec not in _NOT_FOR_FILES:

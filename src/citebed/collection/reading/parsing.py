@@ -8,7 +8,6 @@ as Arrow files; one that dies on a piece costs that piece alone.
 
 from __future__ import annotations
 
-import codecs
 import io
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +20,7 @@ from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import (
     MAX_RECORD_BYTES,
     MAX_WHOLE_FILE_BYTES,
+    WIDE_MARKS,
     Chunk,
     Format,
     decode,
@@ -43,7 +43,6 @@ CHUNK_BYTES = 4 << 20
 _HEAD_BYTES = 16 << 10
 _LONG_HEAD_BYTES = 1 << 20
 _STEP_BYTES = 64 << 10
-_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
 # --- cutting ------------------------------------------------------------------------------------
@@ -100,7 +99,7 @@ def _pieces(
         if stream.error is None:
             yield Problem(1, "an empty file", "ignored")
         return
-    if head.startswith(_WIDE_MARKS):
+    if head.startswith(tuple(WIDE_MARKS)):
         wide = head + stream.read(MAX_WHOLE_FILE_BYTES)
         if stream.read(1):
             limit = MAX_WHOLE_FILE_BYTES >> 20

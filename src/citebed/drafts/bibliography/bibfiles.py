@@ -16,8 +16,7 @@ from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import Findings, is_key, without_places
 from citebed.drafts.records import Entry
 from citebed.drafts.tex.document import TexReader
-
-_NAMES_SHOWN = 5
+from citebed.wording import first_few
 
 
 def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
@@ -63,9 +62,7 @@ def _tell_of_unknown(findings: Findings) -> None:
     known = {entry.key for entry in findings.entries}
     unknown = [name for name in findings.cited_names() if is_key(name) and name not in known]
     if unknown:
-        shown = ", ".join(unknown[:_NAMES_SHOWN])
-        more = f" and {len(unknown) - _NAMES_SHOWN} more" if len(unknown) > _NAMES_SHOWN else ""
-        findings.note(f"cited but not in the bibliography: {shown}{more}")
+        findings.note(f"cited but not in the bibliography: {first_few(unknown)}")
 
 
 # --- Entries ------------------------------------------------------------------------------------

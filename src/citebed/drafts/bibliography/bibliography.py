@@ -5,7 +5,6 @@ The BibTeX entry of a document for an author's own file: under the author's key,
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from citebed.collection.building.records import plain_title
-from citebed.collection.formats.base import decode, with_newlines
+from citebed.collection.formats.base import WIDE_MARKS, decode, with_newlines
 from citebed.collection.formats.bibtex import lone_entry, with_fields, write_entry
 from citebed.collection.formats.bibtex_entry import harmless_entry
 from citebed.collection.formats.bibtex_scan import scan
@@ -199,23 +198,10 @@ def _behind(path: Path, data: bytes, entries: Sequence[str]) -> bytes:
         text = ("\n" if before.endswith(("\n", "\r")) else "\n\n") + text
     if "\r\n" in before:
         text = text.replace("\n", "\r\n")
-    encoding = _encoding(data)
+    marked = next((name for mark, name in WIDE_MARKS.items() if data.startswith(mark)), None)
+    encoding = marked or ("cp1252" if decode(data)[1] else "utf-8")
     try:
         return text.encode(encoding)
     except UnicodeEncodeError as error:
         what = f"{path} is not UTF-8, and its encoding has no '{text[error.start]}'"
         raise CitebedError(f"{what}; save it as UTF-8 first") from error
-
-
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-
-
-def _encoding(data: bytes) -> str:
-    """The encoding of a file, as it is read, for what is added to it."""
-    marked = next((name for mark, name in _MARKS if data.startswith(mark)), None)
-    return marked or ("cp1252" if decode(data)[1] else "utf-8")

@@ -25,6 +25,7 @@ from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_in, doi_in
 from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, maths_as_text
 from citebed.text.latex_commands import NOTHING
+from citebed.wording import first_few
 
 _TOKEN = compiled(
     r"\\(?:(?P<command>[A-Za-z@]++)\*?|(?P<escaped>.))"
@@ -85,12 +86,10 @@ class TexReader:
     def _tell(self) -> None:
         for what in self._macros.notes:
             self._findings.note(what)
-        names = [f"\\{name}" for name, _ in self._unknown.most_common(_SHOWN_COMMANDS)]
+        names = [f"\\{name}" for name, _ in self._unknown.most_common()]
         if names:
-            more = len(self._unknown) - len(names)
-            rest = f" and {more} more" if more > 0 else ""
-            what = f"commands that are not known were left out, their text kept: {', '.join(names)}"
-            self._findings.note(what + rest)
+            what = "commands that are not known were left out, their text kept"
+            self._findings.note(f"{what}: {first_few(names, _SHOWN_COMMANDS)}")
 
     def _complain(self, cursor: Cursor, at: int, what: str) -> None:
         self._findings.note(f"{what}; read as text", cursor.place_at(at))
