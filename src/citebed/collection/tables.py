@@ -7,6 +7,7 @@ a changed source can be replaced without reading the others again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
@@ -234,6 +235,18 @@ def _list_series(name: str, values: Sequence[Sequence[str]]) -> pl.Series:
     lists = joined.str.split(_SEPARATOR)
     blank = pl.Series([[]], dtype=_LIST)
     return pl.select(pl.when(joined == "").then(blank).otherwise(lists).alias(name)).to_series()
+
+
+def write_part(path: Path, records: pl.DataFrame) -> None:
+    """Write rows to a file that only this import reads."""
+    with path.open("wb") as handle:  # polars takes no name that is not UTF-8
+        records.write_ipc(handle)
+
+
+def read_part(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """The rows of a file."""
+    with path.open("rb") as handle:
+        return pl.read_ipc(handle, columns=list(columns) if columns else None)
 
 
 def frames_of(batches: Iterable[tuple[str, list[Record]]]) -> Frames:

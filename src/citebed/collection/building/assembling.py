@@ -29,9 +29,9 @@ from citebed.collection.building.combining import (
     with_crossrefs,
 )
 from citebed.collection.building.merging import identities
-from citebed.collection.building.records import Parts, keys_of, read_part, write_part
+from citebed.collection.building.records import Parts, keys_of
 from citebed.collection.rules import Rules, check_languages, check_types, reasons
-from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE
+from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE, read_part, write_part
 from citebed.records import Problem
 from citebed.text.identifiers import FreeIds
 from citebed.text.latex import KNOWN_COMMANDS

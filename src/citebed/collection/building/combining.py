@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from citebed.collection.building.records import Keys, Parts, read_part, write_part
+from citebed.collection.building.records import Keys, Parts
 from citebed.collection.formats.bibtex import (
     document_in,
     fields_of,
@@ -25,7 +25,14 @@ from citebed.collection.formats.bibtex import (
     write_names,
 )
 from citebed.collection.names import MADE_OF, author_year_keys, cite_keys_of
-from citebed.collection.tables import DOCUMENTS, RECORD, document_of_row, empty
+from citebed.collection.tables import (
+    DOCUMENTS,
+    RECORD,
+    document_of_row,
+    empty,
+    read_part,
+    write_part,
+)
 from citebed.files.limits import Allowance
 from citebed.records import Problem
 from citebed.text.latex import text_to_latex

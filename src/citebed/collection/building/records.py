@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.collection.tables import RECORD
+from citebed.collection.tables import RECORD, read_part, write_part
 
 _FEW_WORDS = pl.col("title").str.count_matches(r"\S+") < 3
 _AUTHORLESS = pl.col("authors").list.len() == 0
@@ -143,18 +143,6 @@ def _details(*names: str) -> pl.Expr:
 ROOM = 512 << 20
 """So many bytes of records are held in memory."""
 WHOLE = Keys(tuple(RECORD), lambda records: records)
-
-
-def write_part(path: Path, records: pl.DataFrame) -> None:
-    """Write rows to a file that only this import reads."""
-    with path.open("wb") as handle:  # polars takes no name that is not UTF-8
-        records.write_ipc(handle)
-
-
-def read_part(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """The rows of a file."""
-    with path.open("rb") as handle:
-        return pl.read_ipc(handle, columns=list(columns) if columns else None)
 
 
 class Parts:

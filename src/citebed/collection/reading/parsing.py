@@ -29,7 +29,7 @@ from citebed.collection.formats.bibtex import is_header
 from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.reading.sources import BAD_DATA, Member
 from citebed.collection.reading.workers import Died, Run, run_all
-from citebed.collection.tables import Frames, canonical, fitting, frames_of
+from citebed.collection.tables import Frames, canonical, fitting, frames_of, read_part, write_part
 from citebed.files.kinds import why_not_read
 from citebed.records import Problem, Record
 
@@ -277,8 +277,7 @@ def _tables(job: Job, results: list[Records]) -> Parsed:
         tables[RECORDS] = canonical(tables[RECORDS])
     for name, table in tables.items():
         files[name] = job.folder / f"{name}-{'-'.join(map(str, job.number))}.arrow"
-        with files[name].open("wb") as handle:  # polars takes no name that is not UTF-8
-            table.write_ipc(handle)
+        write_part(files[name], table)
     unread = [source for source, part in parts if not part.whole]
     return Parsed(job.number, files, counts, unread, problems)
 
@@ -317,6 +316,5 @@ def read_tables(parsed: Iterable[Parsed]) -> Frames:
     for job in parsed:
         for name, path in job.files.items():
             if name != RECORDS:
-                with path.open("rb") as handle:
-                    parts.setdefault(name, []).append(pl.read_ipc(handle))
+                parts.setdefault(name, []).append(read_part(path))
     return {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
