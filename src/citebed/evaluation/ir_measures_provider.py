@@ -128,7 +128,7 @@ def _alike(measure: Measure) -> Any:
         return None
     kind = ir_measures.measures.registry[measure.NAME]
     parameters = {name: getattr(measure, name) for name in kind.SUPPORTED_PARAMS
-             if getattr(measure, name, None) is not None}  # fmt: skip
+                  if getattr(measure, name, None) is not None}  # fmt: skip
     if measure.NAME == "IPrec":
         parameters["recall"] = float(str(measure.cutoff))
     if measure.NAME == "NumRet":
