@@ -30,7 +30,6 @@ from citebed.collection.names import document_names
 from citebed.drafts import pieces, read_draft
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.pool import read_teams
-from citebed.evaluation.judgements.clusters import clusters_of
 from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.names import measure
 from citebed.files.reading import is_packed
@@ -49,14 +48,13 @@ from citebed.retrieval.search.feeding import read_judged as read_feedback
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.queries import read_queries
 from citebed.runs.kba_files import read_filter_run, read_judgements
-from citebed.runs.query_files import query_texts
+from citebed.runs.query_files import clusters_of, query_texts
 from citebed.runs.reading import read_judged, read_qrels, read_run
-from citebed.runs.times import parse_time
+from citebed.runs.times import parse_time, seconds_of
 from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, run_tag, trec_lines
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.learning import labels_of
 from citebed.timeline.filters.topics import read_topics
-from citebed.timeline.lengths import seconds_of
 from citebed.timeline.robustness import levels_of, settings_of
 from citebed.timeline.slices import read_boundaries
 from citebed.timeline.streams.run_sources import opened_runs

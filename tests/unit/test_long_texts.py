@@ -27,6 +27,7 @@ from citebed.evaluation.measures.trec_names import trec_lines
 from citebed.judging.pools.pooling_methods import read_method
 from citebed.retrieval.analysis.analysers import analyser_of
 from citebed.retrieval.pipeline import pipeline_of
+from citebed.runs.times import parse_length
 from citebed.text.anonymise import anonymise
 from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import looks_like_url, normalise_doi
@@ -36,7 +37,6 @@ from citebed.text.markers import remove_markers
 from citebed.text.names import name_from_display
 from citebed.text.normalise import date_in, html_to_text, month_in, page_range
 from citebed.text.sentences import split_sentences
-from citebed.timeline.lengths import parse_length
 
 LENGTH = 50_000
 SECONDS = 5

@@ -1,10 +1,11 @@
-"""Times of documents: epoch seconds, UTC, from stream ids or as ISO 8601 says.
+"""Times of documents: epoch seconds, UTC, from stream ids or as ISO 8601 says; and lengths.
 
 Inside, a time is a whole number of seconds since 1970, UTC. Fractions are cut off.
 """
 
 from __future__ import annotations
 
+import calendar
 import math
 import re
 from datetime import UTC, datetime
@@ -24,23 +25,15 @@ FIRST_SECOND, LAST_SECOND = -62_135_510_400, 253_402_214_400  # a day within bot
 _ENDS_OF_TEN_DIGITS = (10**9, 10**10)
 
 
-def ten_digits(doc_id: pl.Expr) -> pl.Expr:
-    """The number that an id's first ten places are, up to a dash: the usual epoch second.
-
-    It is what `epochs` tries first, and can be had while a file is read.
-    """
-    digits = doc_id.str.slice(0, 11).str.strip_suffix("-").cast(pl.Int64, strict=False)
-    return pl.when(~doc_id.str.starts_with("+")).then(digits)
-
-
-def epochs(doc_ids: pl.Series, tried: pl.Series | None = None) -> pl.Series:
+def epochs(doc_ids: pl.Series) -> pl.Series:
     """The epoch seconds in front of ids like KBA's, ``1323450574-47f2…``; null without one.
 
     Ten digits, the case for all documents since September 2001, are tried first: a pattern
     takes several times as long.
     """
     low, high = _ENDS_OF_TEN_DIGITS
-    ten = pl.select(ten_digits(pl.lit(doc_ids))).to_series() if tried is None else tried
+    digits = doc_ids.str.slice(0, 11).str.strip_suffix("-").cast(pl.Int64, strict=False)
+    ten = digits.set(doc_ids.str.starts_with("+"), None)
     if not ten.null_count() and ((ten >= low) & (ten < high)).all():
         return ten.rename("time")
     any_length = doc_ids.str.extract(_EPOCH_IN_ID).cast(pl.Int64).rename("time")
@@ -132,3 +125,44 @@ def format_span(seconds: float) -> str:
             amount = f"{seconds / size:.4g}"
             return f"{amount} {name}{'' if amount == '1' else 's'}"
     raise AssertionError
+
+
+# --- lengths of time, as they are written: 12h, 7d, 2w; 1mo, 1y by the calendar ---------------
+
+UNITS = {"h": 3600, "d": DAY, "w": 7 * DAY}
+CALENDAR = {"mo": 1, "y": 12}  # in months
+USUAL = {
+    "1h": 3600, "6h": 6 * 3600, "1d": DAY, "7d": 7 * DAY,
+    "1mo": 30.4375 * DAY, "1y": 365.25 * DAY, "10y": 3652.5 * DAY,
+}  # fmt: skip
+"""Lengths to choose from where none is given, and how many seconds they are, on average."""
+_LENGTH = re.compile(r"(\d{1,9})(mo|y|h|d|w)")
+
+
+def parse_length(text: str) -> tuple[int, str]:
+    """``7d`` as (7, "d"); units are h, d, w, and mo and y, which go by the calendar."""
+    match = _LENGTH.fullmatch(text)
+    if match is None or not int(match[1]):
+        raise CitebedError(f"cannot read the length '{text}'. Write it like 12h, 7d, 1mo or 1y.")
+    return int(match[1]), match[2]
+
+
+def seconds_of(text: str) -> int:
+    """A length in seconds; a month or year, which has no length of its own, is an error."""
+    number, unit = parse_length(text)
+    if unit in CALENDAR:
+        raise CitebedError(f"the length '{text}' is not a number of seconds; write it in days.")
+    return number * UNITS[unit]
+
+
+def months_after(time: int, months: int) -> int:
+    """The same day and hour so many months later, or the month's last day if it has no such.
+
+    There is nothing after the year 9999.
+    """
+    start = datetime.fromtimestamp(time, UTC)
+    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    if year > datetime.max.year:
+        return LAST_SECOND
+    day = min(start.day, calendar.monthrange(year, month + 1)[1])
+    return int(start.replace(year=year, month=month + 1, day=day).timestamp())

@@ -20,16 +20,19 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.places import names_file
 from citebed.files.reading import read_lines
 from citebed.runs.tables import Flags, Floats, Ints
-from citebed.runs.times import DAY, format_span, format_time, parse_time
-from citebed.timeline.bursts import bursting
-from citebed.timeline.lengths import (
+from citebed.runs.times import (
     CALENDAR,
+    DAY,
     UNITS,
     USUAL,
+    format_span,
+    format_time,
     months_after,
     parse_length,
+    parse_time,
     seconds_of,
 )
+from citebed.timeline.bursts import bursting
 from citebed.wording import count, printable
 
 COARSE, FINE = "7d", "1d"

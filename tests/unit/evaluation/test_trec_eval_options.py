@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from citebed.errors import CitebedError
-from citebed.evaluation.trec_eval.lines import lines_of
 from citebed.evaluation.trec_eval.options import Options, read_options
+from citebed.evaluation.trec_eval.program import lines_of
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 
 from citebed.collection.rules import load_profile
 from citebed.errors import CitebedError
-from citebed.evaluation.judgements.clusters import clusters_of
 from citebed.files.places import names_file, names_folder
 from citebed.retrieval.pipeline import pipeline_of
+from citebed.runs.query_files import clusters_of
 from citebed.timeline.slices import Range, slices_of
 
 LONG = "a" * 5000

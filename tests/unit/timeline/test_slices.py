@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.unit.timeline.made_streams import START
 
 from citebed.errors import CitebedError, FormatError
-from citebed.runs.times import DAY, format_time, parse_time
+from citebed.runs.times import DAY, format_time, months_after, parse_time
 from citebed.timeline.bursts import bursting
-from citebed.timeline.lengths import months_after
 from citebed.timeline.slices import Range, Slices, slices_of, usual_slicing
 
 HOUR = 3600

@@ -14,13 +14,13 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import lead
-from citebed.evaluation.judgements.clusters import read_groups
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import match
 from citebed.evaluation.scoring.comparing import Comparison, Design
 from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.statistics import adjust, paired_test
 from citebed.frames import FlatRow
+from citebed.runs.query_files import read_groups
 from citebed.runs.ranking import Ranked, prepare
 from citebed.runs.tables import Qrels
 

@@ -261,7 +261,7 @@ def resampling_of(
     """How intervals and randomised tests draw; ``cluster`` is what `clusters_of` takes."""
     clusters = None
     if cluster is not None:
-        from citebed.evaluation.judgements.clusters import clusters_of
+        from citebed.runs.query_files import clusters_of
 
         clusters = clusters_of(cluster, queries, qrels)
     return Resampling(samples=samples, seed=seed, level=level, clusters=clusters)

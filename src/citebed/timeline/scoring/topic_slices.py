@@ -15,8 +15,7 @@ import polars as pl
 from citebed.errors import CitebedError, UnknownName
 from citebed.runs.ranking import SortedQrels, spread
 from citebed.runs.tables import Floats, Ints
-from citebed.runs.times import format_time
-from citebed.timeline.lengths import seconds_of
+from citebed.runs.times import format_time, seconds_of
 from citebed.timeline.slices import Slices
 from citebed.timeline.streams.timed_qrels import TimedQrels
 
