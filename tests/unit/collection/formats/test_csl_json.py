@@ -167,9 +167,11 @@ def test_an_item_without_id_is_a_problem_that_lists_its_keys() -> None:
 
 @pytest.mark.parametrize("value", [None, 3, True, "x", [], {}, [[1]], [{}], {"a": {}}])
 def test_wrong_types_everywhere_leave_a_document(value: Any) -> None:
-    (doc,) = read([{**dict.fromkeys([*ZOTERO, *CROSSREF], value), "id": "a"}])
+    doc, *problems = read([{**dict.fromkeys([*ZOTERO, *CROSSREF], value), "id": "a"}])
     assert isinstance(doc, Document)
     assert doc.doc_id == "a"
+    what = [f"{doc.doc_id}: '{value}' is not a DOI and was left out"] if value in (3, "x") else []
+    assert [problem.what for problem in problems if isinstance(problem, Problem)] == what
 
 
 def test_types() -> None:

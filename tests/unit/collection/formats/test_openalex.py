@@ -100,6 +100,8 @@ def test_ids() -> None:
 
 @pytest.mark.parametrize("value", [None, 3, True, "x", [], {}, [[1]], [{}], {"source": 1}])
 def test_wrong_types_everywhere_leave_a_document(value: Any) -> None:
-    (doc,) = read({**dict.fromkeys(WORK, value), "id": "W1"})
+    doc, *problems = read({**dict.fromkeys(WORK, value), "id": "W1"})
     assert isinstance(doc, Document)
     assert doc.doc_id == "W1"
+    what = [f"{doc.doc_id}: '{value}' is not a DOI and was left out"] if value in (3, "x") else []
+    assert [problem.what for problem in problems if isinstance(problem, Problem)] == what

@@ -117,6 +117,8 @@ def test_a_batch_answer_with_null_and_a_paper_without_id() -> None:
 
 @pytest.mark.parametrize("value", [None, 3, True, "x", [], {}, [[1]], [{}], {"name": 1}])
 def test_wrong_types_everywhere_leave_a_document(value: Any) -> None:
-    (doc,) = read([{**dict.fromkeys([*GRAPH, *S2ORC], value), "paperId": "a"}])
+    doc, *problems = read([{**dict.fromkeys([*GRAPH, *S2ORC], value), "paperId": "a"}])
     assert isinstance(doc, Document)
     assert doc.doc_id == "a"
+    what = [f"{doc.doc_id}: '{value}' is not a DOI and was left out"] if value in (3, "x") else []
+    assert [problem.what for problem in problems if isinstance(problem, Problem)] == what
