@@ -141,7 +141,7 @@ class DocumentVectors:
     def similar(self, queries: Vectors) -> Similarities:
         """How like all documents are to a text, the first of the queries, and to its sentences."""
         queries = self._checked(queries)
-        if self._longest is None:
+        if self._longest is None or not queries.any():
             found = _text_and_best(self.scores(queries))
             return Similarities(found, np.zeros(len(found)), lambda numbers: found[:, numbers])
         whole, units = quantised(queries)
@@ -202,13 +202,13 @@ class Similarities:
         return min(float(exact.min()), 0.0), max(float(exact.max()), 0.0)
 
     def best(self, row: int, count: int, allowed: NDArray[np.bool_] | None = None) -> Docs:
-        """The most similar documents of those that are allowed; what is equal to the last of them
-        is there too."""
+        """The most similar documents of those that are allowed, rising; of equal ones the later,
+        as everywhere: a text of which no word is known is as similar to all."""
         rough = self.rough[row] if allowed is None else np.where(allowed, self.rough[row], -np.inf)
         least = _greatest(rough, count) - 2 * self.margin[row]
         near = np.flatnonzero((rough >= least) & (rough > -np.inf))
         exact = self.of(near)[row]
-        return np.asarray(near[exact >= _greatest(exact, count)], np.int64)
+        return np.sort(near[np.lexsort((-near, -exact))[:count]])
 
     def above(self, row: int, least: float) -> tuple[Docs, Vectors]:
         """Those that are more similar than that, and how similar they are."""

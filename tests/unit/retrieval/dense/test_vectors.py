@@ -68,6 +68,19 @@ def test_what_is_told_of_similar_documents_is_never_rough(sentences: int, count:
         found.prepare()
 
 
+def test_of_equal_documents_the_later_are_taken_and_no_more_than_asked_for() -> None:
+    rows = quantised(np.repeat(some(3, 8), 400, axis=0))
+    found = DocumentVectors(*rows, fingerprint="f", name="n")
+    one, nothing = some(3, 8)[1:2], np.zeros((1, 8), np.float32)
+    for _ in range(2):
+        assert found.similar(one).best(0, 5).tolist() == [795, 796, 797, 798, 799]
+        assert found.similar(nothing).best(0, 3).tolist() == [1197, 1198, 1199]
+        allowed = np.arange(1200) < 600
+        assert found.similar(nothing).best(0, 2, allowed).tolist() == [598, 599]
+        assert found.similar(nothing).bounds(0) == (0, 0)
+        found.prepare()
+
+
 def test_of_nothing_nothing_is_similar() -> None:
     similar = documents(0, 4).similar(some(2, 4))
     assert similar.bounds(0) == (0.0, 0.0)
