@@ -50,7 +50,7 @@ contracts: $(VENV)/.ready-dev
 # What numba compiles is kept beside the source: once, before several test processes need it.
 kernels: $(VENV)/.ready-dev
 	$(BIN)/python -c "import polars; from citebed.retrieval import kernels; kernels.compile_search(); \
-	  from citebed.retrieval.index import compiled_words as w; w.words_of_all(polars.Series(['a'])); \
+	  from citebed.retrieval.index import compiled as w; w.words_of_all(polars.Series(['a'])); \
 	  from citebed.retrieval.dense import compiled; compiled.compile_all()"
 
 # The tests of pages need Chromium, those of judging also a PostgreSQL server; where they may not be

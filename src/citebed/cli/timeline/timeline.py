@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from citebed.evaluation.scoring.comparing import Comparisons, Design
     from citebed.timeline.scoring.comparing import StreamComparison
+    from citebed.timeline.scoring.official import OfficialTimeline
     from citebed.timeline.timelines import Timeline
 
 Weights = Annotated[
@@ -206,9 +207,7 @@ def timeline(
     slicings, files = _slicings(slicing, drawn=bool(report or plots))
     read = [qrels, *runs, times, *files]
     look = look_of(context, (report, plots), runs, (pair, areas), read)
-    design = _design_of(context, runs, baseline, (test, correct), alpha)
-    if design:
-        _check_rows(shown)
+    design = _design_of(context, runs, baseline, (test, correct), alpha, shown)
     with opened_runs(runs) as opened:
         # The first run is being read while this is loaded.
         from citebed.timeline.timelines import timeline as scored_timeline
@@ -222,9 +221,7 @@ def timeline(
             units=units if intervals else None, focus=focus,
         ) for each in slicings]  # fmt: skip
         if official:
-            from citebed.timeline.scoring.official import official_timeline
-
-            scored = official_timeline(
+            scored = _official_scores(
                 judged, opened, times=table, assessors=assessors, step=cutoff_step,
                 unjudged_negative=unjudged_negative, require_positives=require_positives,
             )  # fmt: skip
@@ -250,13 +247,6 @@ def _slicings(
     return slicings, [path for path in map(Path, slicings) if path.is_file()]
 
 
-def _check_rows(shown: Shown) -> None:
-    """Paired tests are rows of their own for programs."""
-    if shown.machine and (shown.per_query or shown.per_slice or shown.trends or shown.by_kind):
-        others = "--per-query, --per-slice, --trend and --by-kind"
-        raise CitebedError(f"paired tests are rows of their own: leave out {others}.")
-
-
 def _shown_of(style: str, per: tuple[bool, bool], trends: bool | None, by_kind: bool) -> Shown:
     """What is printed, per query and slice or not: trends are told to people, unless they say
     otherwise."""
@@ -275,13 +265,18 @@ def _design_of(
     baseline: str | None,
     how: tuple[str, str],
     alpha: float,
+    shown: Shown,
 ) -> Design | None:
     """How runs are compared, where a baseline, a test or a correction asks for it.
 
-    ``how`` are the test and the correction; without a baseline all pairs are compared.
+    ``how`` are the test and the correction; without a baseline all pairs are compared. For programs
+    paired tests are rows of their own.
     """
     if not any(is_given(context, name) for name in _COMPARING):
         return None
+    if shown.machine and (shown.per_query or shown.per_slice or shown.trends or shown.by_kind):
+        others = "--per-query, --per-slice, --trend and --by-kind"
+        raise CitebedError(f"paired tests are rows of their own: leave out {others}.")
     from citebed.evaluation.scoring.comparing import Design
 
     named = None if baseline is None else run_named(baseline, runs)
@@ -294,6 +289,12 @@ def _compared(scored: Timeline, design: Design, units: str) -> Comparisons[Strea
 
 
 # --- TREC KBA's official scoring --------------------------------------------------------------
+
+
+def _official_scores(judged: Any, runs: Any, **options: Any) -> OfficialTimeline:
+    from citebed.timeline.scoring.official import official_timeline
+
+    return official_timeline(judged, runs, **options)
 
 
 def _check_options(context: typer.Context, official: bool, drawn: bool) -> None:
