@@ -205,8 +205,7 @@ def timeline(
     # Judgements are short, and are read while nothing else keeps the processors busy.
     judged = read_once(qrels)
     slicings, files = _slicings(slicing, drawn=bool(report or plots))
-    read = [qrels, *runs, times, *files]
-    look = look_of(context, (report, plots), runs, (pair, areas), read)
+    look = look_of(context, (report, plots), runs, (pair, areas), [qrels, *runs, times, *files])
     design = _design_of(context, runs, baseline, (test, correct), alpha, shown)
     with opened_runs(runs) as opened:
         # The first run is being read while this is loaded.
