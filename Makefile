@@ -20,14 +20,16 @@ test: packages $(VENV)/.ready-dev
 test-full:
 	CITEBED_FULL=1 $(MAKE) --no-print-directory test
 
-# While one works on a room: make quick ROOM=evaluation, or ROOM=collection/formats.
+# While one works on a room: make quick ROOM=evaluation, or ROOM=collection/formats CASE=bibtex for all cases of that name.
+CHANGED = $(shell git ls-files --modified --others --exclude-standard -- 'tests/*test_*.py')
 quick: $(VENV)/.ready-dev
 	@[ -d src/citebed/$(ROOM) ] && [ -n "$(ROOM)" ] || { echo "say which room, as in: make quick ROOM=evaluation"; exit 1; }
-	$(BIN)/ruff check src/citebed/$(ROOM) tests/unit/$(ROOM)
-	$(BIN)/ruff format --check src/citebed/$(ROOM) tests/unit/$(ROOM)
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	CITEBED_EVERY=8 HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests/unit/$(ROOM)
+	CITEBED_EVERY=8 CITEBED_CASE='$(CASE)' HYPOTHESIS_PROFILE=few \
+	  $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests/unit/$(ROOM) $(CHANGED)
 
 # Which lines the tests run, of all or of one room: by file, and line by line in build/coverage/index.html.
 coverage: $(VENV)/.ready-dev

@@ -8,15 +8,20 @@ examples. ``make test-full`` runs everything. What is left out is counted by pyt
 from __future__ import annotations
 
 import os
+import subprocess
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
 
 FULL = os.environ.get("CITEBED_FULL") == "1"
 EVERY = int(os.environ.get("CITEBED_EVERY", "1"))
 """One case in so many of all other parametrised tests, as for other Pythons."""
+
+CASE = os.environ.get("CITEBED_CASE", "")
+"""Cases that have this in their name are run, whatever is sampled."""
 
 TURNS = 10
 TURN = os.environ.get("CITEBED_TURN", "")
@@ -109,6 +114,21 @@ def sized(usual: int, full: int) -> int:
     return full if FULL else usual
 
 
+@cache
+def changed() -> tuple[str, ...]:
+    """Files of tests that were written or changed since the last commit."""
+    command = ("git", "ls-files", "--modified", "--others", "--exclude-standard", "--", "tests")
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:  # no git: nothing is known to have changed
+        return ()
+    return tuple(done.stdout.split("\n")[:-1])
+
+
+def _is_new(name: str, case: str) -> bool:
+    return bool(CASE and CASE in case) or name.partition("::")[0] in changed()
+
+
 def sampled(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
     """The tests to run, and those that are left to the full run."""
     seen: Counter[str] = Counter()
@@ -116,7 +136,7 @@ def sampled(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytes
     for item in items:
         name, _, case = item.nodeid.partition("[")
         step = max(_step(name), EVERY) if case else 1
-        is_left = seen[name] % step and not _has_its_turn(item.nodeid)
+        is_left = seen[name] % step and not _has_its_turn(item.nodeid) and not _is_new(name, case)
         seen[name] += 1
         (left if is_left or item.nodeid.startswith(FULL_ONLY) else chosen).append(item)
     return chosen, left

@@ -21,6 +21,11 @@ NAMES = [
 CASES: list[Any] = [SimpleNamespace(nodeid=f"{name}[{at}]") for name in NAMES for at in range(60)]
 
 
+@pytest.fixture(autouse=True)
+def _nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "changed", lambda: ())
+
+
 def chosen(turn: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     monkeypatch.setattr(sampling, "TURN", turn)
     monkeypatch.setattr(sampling, "EVERY", 1)
@@ -49,6 +54,18 @@ def test_ten_hashes_play_everything_a_tenth_each(monkeypatch: pytest.MonkeyPatch
     assert set().union(usual, *more) == {case.nodeid for case in CASES}
     assert sum(map(len, more)) == len(CASES) - len(usual)
     assert all(len(part) < 12 for part in more)
+
+
+def test_a_file_that_was_changed_is_run_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "changed", lambda: ("tests/unit/cli/test_odd_streams.py",))
+    run = chosen("", monkeypatch)
+    assert sum(case.startswith(NAMES[3]) for case in run) == 60
+
+
+def test_cases_that_are_named_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "CASE", "59")
+    monkeypatch.setattr(sampling, "EVERY", 8)
+    assert {f"{name}[59]" for name in NAMES} <= {i.nodeid for i in sampling.sampled(CASES)[0]}
 
 
 def test_other_pythons_play_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
