@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from citebed.collection.importing import ImportOptions, import_sources
 from citebed.evaluation.measures import MEASURES
 from citebed.judging.pools.pooling import Budget, pool
 from citebed.judging.pools.pooling_methods import METHODS
+from citebed.retrieval.learned.features import OF_RECORDS, SIGNALS
+from citebed.retrieval.learned.ranker import SHIPPED
 from citebed.retrieval.models import MODELS
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "how-to"
@@ -85,9 +88,18 @@ def test_a_pooling_method(added: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("added", ["signal"], indirect=True)
-def test_a_signal(added: Any, tmp_path: Path) -> None:
+def test_a_signal(added: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.bib").write_text("@misc{a, title={Apples}}\n@misc{b, title={Apples, pears}}")
     mine = citebed.create(tmp_path / "mine", tmp_path / "mine.bib")
     mine.index()
     values = added.title_words(citebed.open_index(mine), np.array([0, 1]))
     assert values == pytest.approx([np.log(2), np.log(3)])
+    monkeypatch.setitem(SIGNALS, "title_words", "the words of its title (logarithm)")
+    monkeypatch.setitem(OF_RECORDS, "title_words", added.title_words)
+    ranker = json.loads(SHIPPED.read_bytes())
+    for weight, order in ((0, ["a", "b"]), (100, ["b", "a"]), (-100, ["a", "b"])):
+        ranker["levels"]["static"]["weights"]["title_words"] = weight
+        (tmp_path / f"{weight}.json").write_text(json.dumps(ranker))
+        model = f"bm25+learned(encoder=no,with={tmp_path / f'{weight}.json'})"
+        hits = citebed.recommend(mine, "We eat apples.", k=2, model=model, min_probability=0)
+        assert [each.doc_id for each in hits] == order

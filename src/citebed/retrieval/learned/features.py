@@ -7,7 +7,7 @@ Nothing comes from the asking paper itself, or from papers of its year or later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from citebed.retrieval.dense.static_model import StaticModel
 from citebed.retrieval.dense.vectors import Docs, Embedder, Vectors
 from citebed.retrieval.index.citing import CitingSentences
+from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.records import Authorship, Reals
 from citebed.retrieval.learned.candidates import (
     NOBODY,
@@ -49,6 +50,12 @@ SIGNALS = {
     "title_only": "1 for a record without abstract",
 }
 """The signals by name, and what each of them is."""
+
+OF_RECORDS: dict[str, Callable[[Index, Docs], Reals]] = {
+    "length": lambda index, docs: index.records.lengths(docs),
+    "title_only": lambda index, docs: (index.lengths["abstract"][docs] == 0).astype(np.float64),
+}
+"""Those that documents have by themselves, whatever is asked."""
 
 _ASKERS = 4
 """Papers and years whose known authors are remembered: queries of one come together."""
@@ -170,9 +177,8 @@ class Signals:
     def _of_others(
         self, query: Query, docs: Docs, known: NDArray[np.bool_] | None
     ) -> dict[str, Reals]:
-        found = {"title_only": (self.index.lengths["abstract"][docs] == 0).astype(float)}
+        found = {name: values_of(self.index, docs) for name, values_of in OF_RECORDS.items()}
         found["age"] = self._ages(docs, query.year)
-        found["length"] = self.index.records.lengths(docs)
         if self.citing is None or known is None:
             return found
         found["authors"] = self._authors(query, known)[docs]
