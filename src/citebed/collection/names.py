@@ -78,7 +78,7 @@ _VENUES_ARXIV = (
     r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?(?:\s*\[[\w.-]+\])?"
 )
 _CLEANING = (
-    (r"\s*(?<![\w.:/])(?:in )?(?:19|20)\d\d(?!\w|[.:/]\w)|\s*['’]\d\d\b", ""),
+    (r"\s*(?<![\w.:/])(?:in )?(?:19|20)\d\d(?!\w|[.:/]\w)(?:\.$)?|\s*['’]\d\d\b", ""),
     (r"\b(\w+ Conference on) \1\b", r"\1"),  # a slip in hundreds of the ACM's records
     (r"\bon Conference\b", "Conference"),
     (r"(?i)\bthe the\b", "the"),

@@ -146,7 +146,8 @@ def _candidates(
     size = titles.str.len_chars().cast(pl.Int64) - (GRAM - 1)
     drawn = pl.DataFrame({"size": size, "low": low, "high": high}).with_row_index("row")
     side = keys.select(pl.col("row").cast(pl.UInt32), "key").unique().join(drawn, on="row").lazy()
-    bound = (1 - threshold) / (1 + threshold) * (pl.col("size") + pl.col("size_right"))
+    # A hair more: rounding (0.2 / 1.8 * 54 < 6) would lose pairs that are just alike enough.
+    bound = (1 - threshold) / (1 + threshold) * (pl.col("size") + pl.col("size_right")) + 1e-9
     different = _different_bits("low") + _different_bits("high")
     pairs = (
         side.join(side, on="key")
