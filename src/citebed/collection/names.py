@@ -142,10 +142,10 @@ def cite_keys(documents: pl.DataFrame) -> pl.Series:
 
 def cite_keys_of(wanted: pl.DataFrame) -> pl.Series:
     """Keys for documents in their order: the one of before (``kept``), else the one that it came
-    with (``given``), else one ``made`` of author and year; who has a better claim comes first."""
-    kept, given = map(_typable, (pl.col("kept"), pl.col("given")))
-    claim = pl.when(kept.is_not_null()).then(0).when(given.is_not_null()).then(1).otherwise(2)
-    key = pl.coalesce(kept, given, "made")
+    with (``own``), else one ``made`` of author and year; who has a better claim comes first."""
+    kept, own = map(_typable, (pl.col("kept"), pl.col("own")))
+    claim = pl.when(kept.is_not_null()).then(0).when(own.is_not_null()).then(1).otherwise(2)
+    key = pl.coalesce(kept, own, "made")
     return _once_each(
         wanted.select(key=key, same=key.str.to_lowercase(), claim=claim).with_row_index("row")
     )

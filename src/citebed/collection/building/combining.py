@@ -282,7 +282,7 @@ def with_cite_keys(
     documents = documents.join(
         _earlier_keys(records, rows), on="owner", how="left", maintain_order="left"
     )
-    keys = cite_keys_of(documents.select("kept", "given", "made"))
+    keys = cite_keys_of(documents.select("kept", "own", "made"))
     return table.join(
         documents.select("owner", cite_key=keys), on="owner", how="left", maintain_order="left"
     )
@@ -300,7 +300,7 @@ def _wanted(records: pl.DataFrame) -> pl.DataFrame:
     whole = pl.col("year").is_not_null() & (pl.col("authors").list.len() > 0)
     return _hashed(records).select(
         "doi", "title", "year",
-        given=pl.col("keys").list.first(), made=pl.when(whole).then(made), poorer=made,
+        own=pl.col("keys").list.first(), made=pl.when(whole).then(made), poorer=made,
     )  # fmt: skip
 
 
