@@ -36,8 +36,8 @@ class WordTable:
         encoded = [unaccented(text).encode("utf-8", "replace") for text in texts]
         data = np.frombuffer(b"\n".join([*encoded, b""]), np.uint8)
         ends = np.cumsum([len(each) + 1 for each in encoded], dtype=np.int64)
-        ids, rows = _numbers(data, ends, *self._table, *self._words)
-        return _bags(ids, rows, len(ends), len(self._words[1]) - 1)
+        ids, starts = _numbers(data, ends, *self._table, *self._words)
+        return _bags(ids, starts, len(self._words[1]) - 1)
 
 
 @compiled(nogil=True)
@@ -55,7 +55,7 @@ def _fill(table, hashes, words, offsets):
 @compiled(nogil=True)
 def _numbers(data, ends, table, hashes, words, offsets):
     ids = np.empty(data.size // 2 + 1, np.int32)
-    rows = np.empty(data.size // 2 + 1, np.int32)
+    starts = np.zeros(ends.size + 1, np.int64)
     count, row, start, value = 0, 0, 0, _FIRST
     for i in range(data.size):
         code = _LOWER[data[i]]
@@ -77,35 +77,51 @@ def _numbers(data, ends, table, hashes, words, offsets):
                 at = (at + 1) & (table.size - 1)
                 number = table[at]
             if number >= 0:
-                ids[count], rows[count] = number, row
+                ids[count] = number
                 count += 1
         start, value = i + 1, _FIRST
         if i + 1 == ends[row]:
             row += 1
-    return ids[:count], rows[:count]
+            starts[row] = count
+    return ids[:count], starts
 
 
 @compiled(nogil=True)
-def _bags(ids, rows, count, words):
-    """What ``WordTable.bags`` gives, of words whose rows rise."""
+def bags_of_tokens(tokens, texts, numbers, starts, count, words):
+    """The bags of ``count`` texts: a token in any order is the text that it is in and a word that
+    stands for the known words ``numbers[starts[token]:starts[token + 1]]``."""
+    ends = np.zeros(count + 1, np.int64)
+    for i in range(tokens.size):
+        ends[texts[i] + 1] += starts[tokens[i] + 1] - starts[tokens[i]]
+    ends = np.cumsum(ends)
+    ids, at = np.empty(ends[count], np.int32), ends[:count].copy()
+    for i in range(tokens.size):
+        for k in range(starts[tokens[i]], starts[tokens[i] + 1]):
+            ids[at[texts[i]]] = numbers[k]
+            at[texts[i]] += 1
+    return _bags(ids, ends, words)
+
+
+@compiled(nogil=True)
+def _bags(ids, starts, words):
+    """What ``WordTable.bags`` gives, of the words of each text in any order."""
     # Sorting the few different words of each text is quicker than sorting all words at once.
     found, times = np.empty_like(ids), np.empty(ids.size, np.int64)
-    starts, times_of = np.zeros(count + 1, np.int64), np.zeros(words, np.int64)
-    n, i = 0, 0
-    for row in range(count):
+    firsts, times_of = np.zeros_like(starts), np.zeros(words, np.int64)
+    n = 0
+    for row in range(starts.size - 1):
         first = n
-        while i < ids.size and rows[i] == row:
+        for i in range(starts[row], starts[row + 1]):
             if not times_of[ids[i]]:
                 found[n] = ids[i]
                 n += 1
             times_of[ids[i]] += 1
-            i += 1
         found[first:n].sort()
         for k in range(first, n):
             times[k] = times_of[found[k]]
             times_of[found[k]] = 0
-        starts[row + 1] = n
-    return found[:n], times[:n], starts
+        firsts[row + 1] = n
+    return found[:n], times[:n], firsts
 
 
 @compiled(nogil=True)
@@ -188,6 +204,7 @@ def scores(rows, scales, queries):
 def compile_all() -> None:
     """Compile all that is here, for arrays as they come; those of files are read-only."""
     ids, _, starts = WordTable(["a"]).bags(["a"])
+    bags_of_tokens(ids, np.zeros(1, np.int64), ids, starts, 1, 1)
     row, scale, query = np.zeros((1, 1), np.int8), np.zeros(1, np.float32), np.zeros((1, 1), "f4")
     for array in (row, scale, query):
         array.flags.writeable = False

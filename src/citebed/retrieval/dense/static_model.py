@@ -48,6 +48,14 @@ class Bags(NamedTuple):
     starts: NDArray[np.int64]
 
 
+class Tokens(NamedTuple):
+    """Texts cut into pieces that no word goes beyond: ``words[ids[i]]`` is in text ``texts[i]``."""
+
+    words: Sequence[str]
+    ids: Ids
+    texts: NDArray[np.int64]
+
+
 class StaticModel:
     """A model of word vectors; ``shipped_model`` opens the one of the package."""
 
@@ -77,6 +85,16 @@ class StaticModel:
             progress(len(found), len(found))
         return found
 
+    def documents_of_tokens(self, tokens: Tokens, count: int) -> Vectors:
+        """The same of ``count`` texts that were cut into words already: for large collections."""
+        from citebed.retrieval.dense.compiled import bags_of_tokens
+
+        numbers = [self._numbers_in(word) for word in tokens.words]
+        starts = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
+        flat = np.fromiter(itertools.chain.from_iterable(numbers), np.int32, starts[-1])
+        bags = bags_of_tokens(tokens.ids, tokens.texts, flat, starts, count, len(self.words))
+        return unit_rows(self._sums_of(Bags(*bags)))
+
     def queries(self, texts: Sequence[str]) -> Vectors:
         """A vector of length 1 for each text that looks for documents; zeros likewise."""
         return unit_rows(self._sums(texts) @ self._query)
@@ -87,21 +105,35 @@ class StaticModel:
         self._sums([""])
 
     def _sums(self, texts: Sequence[str]) -> Vectors:
-        many = self._is_ready or len(texts) >= MANY
-        bags = Bags(*self._table.bags(texts)) if many else _bags(*self._found(texts), len(texts))
-        weights = (1 + np.log(bags.times)).astype(np.float32) * self._scales[bags.ids]
-        if not many:
-            return _plain_sums(self._vectors, bags.ids, weights, bags.starts)
+        if self._is_ready or len(texts) >= MANY:
+            return self._sums_of(Bags(*self._table.bags(texts)))
+        bags = _bags(*self._found(texts), len(texts))
+        return _plain_sums(self._vectors, bags.ids, self._weights(bags), bags.starts)
+
+    def _sums_of(self, bags: Bags) -> Vectors:
         from citebed.retrieval.dense.compiled import sums
 
+        weights = self._weights(bags)
         return np.asarray(sums(self._vectors, bags.ids, weights, bags.starts), np.float32)
+
+    def _weights(self, bags: Bags) -> NDArray[np.float32]:
+        return (1 + np.log(bags.times)).astype(np.float32) * self._scales[bags.ids]
+
+    def _numbers_in(self, word: str) -> Sequence[int]:
+        """The numbers of the known words in a word of an index, or in any other piece of text."""
+        number = self._numbers.get(word)
+        if number is not None:
+            return (number,)
+        if word.isascii() and word.isalnum() and word.islower():
+            return ()
+        return [n for n in map(self._numbers.get, plain_words(word)) if n is not None]
 
     def _found(self, texts: Sequence[str]) -> tuple[Ids, Ids]:
         """The number of each known word in the texts, and the row of its text."""
         ids: list[int] = []
         ends = [0]
         for text in texts:
-            ids += (n for n in map(self._numbers.get, plain_words(text)) if n is not None)
+            ids += self._numbers_in(text)
             ends.append(len(ids))
         rows = np.repeat(np.arange(len(texts), dtype=np.int32), np.diff(ends))
         return np.array(ids, np.int32), rows

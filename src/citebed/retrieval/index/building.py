@@ -21,14 +21,21 @@ from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.writing import own_folder, translate_os_errors, workshop
 from citebed.retrieval.analysis import analyser_of
-from citebed.retrieval.dense.static_model import model_of
-from citebed.retrieval.dense.vectors import Embedder
+from citebed.retrieval.dense.static_model import StaticModel, model_of
+from citebed.retrieval.dense.vectors import Embedder, Quantised
 from citebed.retrieval.index import assembling, counting, layout, records
 from citebed.retrieval.index.arrays import Strings
 from citebed.retrieval.index.assembling import Gathered
 from citebed.retrieval.index.citing import citing_sentences, citing_text
-from citebed.retrieval.index.counting import Counts, Planned, TermNumbers
-from citebed.retrieval.index.embedding import Before, Embedded, Embedding, unchanged
+from citebed.retrieval.index.counting import Counts, Planned, Rows, TermNumbers
+from citebed.retrieval.index.embedding import (
+    Before,
+    Embedded,
+    Embedding,
+    Part,
+    checked,
+    unchanged,
+)
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.statistics import IndexReport, report_of
@@ -124,6 +131,7 @@ class _Builder:
     counted: int = 0
     citing: dict[str, Any] = field(default_factory=dict)
     before: Before | None = None
+    made: list[Part] = field(default_factory=list)
 
     def build(self) -> IndexReport:
         """All of it: find what is new, count, assemble, write."""
@@ -168,6 +176,7 @@ class _Builder:
             documents["row"].to_numpy().astype(np.int64),
             _models(self.options, self.old),
             self.before,
+            self.made,
             self.options.rebuild,
             self.options.workers or os.cpu_count() or 1,
             self.progress,
@@ -289,10 +298,16 @@ class _Builder:
         by_table = {plan.table: plan.document_of_row for plan in planned}
         jobs = (job for plan in planned for job in plan.jobs())
         threads = (self.options.workers or os.cpu_count() or 1) if compiled else 1
-        for counts in in_threads(
-            lambda job: counting.count(job, gathered.numbers, compiled=compiled), jobs, threads
-        ):
+        model = _models(self.options, self.old)["static"]
+
+        def work(job: Rows) -> tuple[Counts, Part | None]:
+            counts = counting.count(job, gathered.numbers, compiled=compiled)
+            part = _vectors(counts, model, by_table[job.table]) if _is_of_documents(job) else None
+            return counts._replace(tokens=None), part
+
+        for counts, part in in_threads(work, jobs, threads):
             gathered.add(counts, by_table[counts.job.table])
+            self.made += [] if part is None else [part]
             if counts.job.texts.columns == ["citing"]:
                 self._remember_citing(counts)
             self.progress.add(counts.job.texts.height)
@@ -340,6 +355,22 @@ class _Builder:
             generation=layout.next_generation(self.collection.folder / FOLDER),
             vectors=embedded.about,
         )
+
+
+def _is_of_documents(job: Rows) -> bool:
+    return job.texts.columns == [name for name, _ in _TEXT]
+
+
+def _vectors(counts: Counts, model: Embedder, document_of_row: NDArray[np.int64]) -> Part | None:
+    """The vectors of the documents of a job, of the words that were counted; ``None`` if the model
+    or the counting is none that has them."""
+    if counts.tokens is None or not isinstance(model, StaticModel):
+        return None
+    start, height = counts.job.start, counts.job.texts.height
+    vectors = checked(model, model.documents_of_tokens(counts.tokens, height), height)
+    numbers = document_of_row[start : start + height]
+    known = numbers >= 0
+    return Part(numbers[known], Quantised(vectors.rows[known], vectors.scales[known]))
 
 
 def _years(rows: pl.DataFrame, papers: Sequence[str]) -> list[int | None]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,11 @@ from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
 from citebed.files.system_errors import translate_read_errors
 from citebed.retrieval.analysis import Analyser
+from citebed.retrieval.dense.static_model import Tokens
 from citebed.retrieval.index.layout import FIELDS
+
+if TYPE_CHECKING:
+    from citebed.retrieval.index.compiled import Words
 
 TERM_SHIFT, ROW_SHIFT, FIELD_SHIFT = 40, 16, 13
 MOST_TERMS = MOST_ROWS = 1 << 24
@@ -45,6 +49,8 @@ class Counts(NamedTuple):
     keys: Keys
     lengths: dict[str, NDArray[np.uint32]]
     """Tokens of each row, by field."""
+    tokens: Tokens | None = None
+    """The words of each row's texts, where compiled code has cut them."""
 
 
 class TermNumbers:
@@ -93,14 +99,26 @@ def count(job: Rows, numbers: TermNumbers, *, compiled: bool) -> Counts:
     places = np.array([FIELDS.index(field) for field in fields], np.uint64)
     where = np.repeat(places << np.uint64(FIELD_SHIFT), height)
     where |= np.tile(np.arange(height, dtype=np.uint64) << np.uint64(ROW_SHIFT), len(fields))
+    tokens = None
     if compiled:
         from citebed.retrieval.index.compiled import counted as counted_quickly
+        from citebed.retrieval.index.compiled import words_of_all
 
-        tokens = _compiled_tokens(texts, numbers)
-        keys, lengths = counted_quickly(*tokens, where, TERM_SHIFT, MOST_TIMES)
+        words = words_of_all(texts)
+        of_terms = _compiled_tokens(words, numbers)
+        keys, lengths = counted_quickly(*of_terms, where, TERM_SHIFT, MOST_TIMES)
+        tokens = _all_tokens(words, height)
     else:
         keys, lengths = counted(*_tokens(texts, numbers), where)
-    return Counts(job, keys, dict(zip(fields, lengths.reshape(-1, height), strict=True)))
+    by_field = dict(zip(fields, lengths.reshape(-1, height), strict=True))
+    return Counts(job, keys, by_field, tokens)
+
+
+def _all_tokens(words: Words, height: int) -> Tokens:
+    """The words of all fields of each row; an odd stretch is a word."""
+    odd = np.arange(len(words.odd), dtype=np.int32) + np.int32(len(words.distinct))
+    rows = np.concatenate((words.rows, words.odd_rows)) % height
+    return Tokens([*words.distinct, *words.odd], np.concatenate((words.ids, odd)), rows)
 
 
 def _tokens(
@@ -116,17 +134,14 @@ def _tokens(
 
 
 def _compiled_tokens(
-    texts: pl.Series, numbers: TermNumbers
+    words: Words, numbers: TermNumbers
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The same, in another order within a row: plain words by compiled code, then the others."""
-    from citebed.retrieval.index.compiled import words_of_all
-
-    found = words_of_all(texts)
-    others, places = _tokens(found.odd, numbers)
-    rows = found.odd_rows[places]
-    at = np.searchsorted(found.rows, rows, side="right")
-    ids = numbers.of_words(found.distinct)[found.ids]
-    return np.insert(ids, at, others), np.insert(found.rows, at, rows)
+    others, places = _tokens(words.odd, numbers)
+    rows = words.odd_rows[places]
+    at = np.searchsorted(words.rows, rows, side="right")
+    ids = numbers.of_words(words.distinct)[words.ids]
+    return np.insert(ids, at, others), np.insert(words.rows, at, rows)
 
 
 def counted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from citebed.retrieval.dense.vectors import (
     Embedder,
     OnProgress,
     Quantised,
+    Vectors,
     quantised,
 )
 from citebed.retrieval.index.index import Index
@@ -34,6 +35,13 @@ _MOST = 1.01
 """No number of a vector of length 1 is larger, but for rounding."""
 
 Numbers = NDArray[np.int64]
+
+
+class Part(NamedTuple):
+    """The vectors of some documents, by number."""
+
+    numbers: Numbers
+    vectors: Quantised
 
 
 class Before(NamedTuple):
@@ -81,14 +89,16 @@ class Embedded:
 class Embedding:
     """How to make the vectors of a collection's documents.
 
-    ``table_rows`` are the documents' rows in the collection's table, by number; with ``anew`` the
-    models make all vectors again.
+    ``table_rows`` are the documents' rows in the collection's table, by number; ``made`` are
+    vectors of the static model that were made while words were counted; with ``anew`` the models
+    make all others again.
     """
 
     collection: Collection
     table_rows: Numbers
     models: Mapping[str, Embedder]
     before: Before | None
+    made: Sequence[Part]
     anew: bool
     threads: int
     progress: Progress
@@ -105,6 +115,9 @@ class Embedding:
             taken = old if old is not None and old.is_of(model) else None
             vectors, wanted = self._taken_over(taken, model.width)
             found.made[kind] = len(wanted)
+            for part in self.made if kind == "static" else ():
+                vectors.rows[part.numbers], vectors.scales[part.numbers] = part.vectors
+                wanted = np.setdiff1d(wanted, part.numbers, assume_unique=True)
             self._make(kind, model, wanted, vectors)
             of_model = {"name": model.name, "fingerprint": model.fingerprint, "width": model.width}
             found.add(kind, vectors, **of_model)
@@ -149,21 +162,24 @@ class Embedding:
         # An encoder has threads of its own, and much to tell before a part is done.
         threads = self.threads if kind == "static" and len(parts) > 1 else 1
         told = heard if threads == 1 else None
-        for part, made in in_threads(lambda part: self._made(model, part, told), parts, threads):
-            vectors.rows[part], vectors.scales[part] = made
-            heard.end_of_part(len(part))
+        for part in in_threads(lambda part: self._part(model, part, told), parts, threads):
+            vectors.rows[part.numbers], vectors.scales[part.numbers] = part.vectors
+            heard.end_of_part(len(part.numbers))
 
-    def _made(
-        self, model: Embedder, part: Numbers, told: OnProgress | None
-    ) -> tuple[Numbers, Quantised]:
-        vectors = model.documents(_texts(self.collection, self.table_rows[part]), told)
-        small = np.abs(vectors) < _MOST  # which what is no number is not
-        if vectors.shape != (len(part), model.width) or not small.all():
-            raise CitebedError(
-                f"the model '{model.name}' made vectors of {vectors.shape}, or longer than 1; "
-                f"expected {len(part)} of {model.width} numbers and length 1"
-            )
-        return part, quantised(vectors)
+    def _part(self, model: Embedder, numbers: Numbers, told: OnProgress | None) -> Part:
+        vectors = model.documents(_texts(self.collection, self.table_rows[numbers]), told)
+        return Part(numbers, checked(model, vectors, len(numbers)))
+
+
+def checked(model: Embedder, vectors: Vectors, count: int) -> Quantised:
+    """The vectors that a model made, in 8 bits a number, if they are as they should be."""
+    small = np.abs(vectors) < _MOST  # which what is no number is not
+    if vectors.shape != (count, model.width) or not small.all():
+        raise CitebedError(
+            f"the model '{model.name}' made vectors of {vectors.shape}, or longer than 1; "
+            f"expected {count} of {model.width} numbers and length 1"
+        )
+    return quantised(vectors)
 
 
 class _Heard:

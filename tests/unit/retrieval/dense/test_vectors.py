@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from citebed.retrieval.dense import compiled, static_model
-from citebed.retrieval.dense.static_model import shipped_model
+from citebed.retrieval.dense.static_model import Tokens, shipped_model
 from citebed.retrieval.dense.vectors import DocumentVectors, quantised, unit_rows
 
 
@@ -121,7 +121,7 @@ def test_what_is_compiled_ahead_is_what_is_used(monkeypatch: pytest.MonkeyPatch)
     compiled.compile_all()
     kernels = (
         *(compiled.scores, compiled.sums, compiled._numbers, compiled._bags, compiled._fill),
-        *(compiled.rough_scores, compiled.longest),
+        *(compiled.rough_scores, compiled.longest, compiled.bags_of_tokens),
     )
     before = [len(kernel.signatures) for kernel in kernels]
     found = documents(5, 4)
@@ -131,4 +131,6 @@ def test_what_is_compiled_ahead_is_what_is_used(monkeypatch: pytest.MonkeyPatch)
         found.similar(given).best(0, 2)
     monkeypatch.setattr(static_model, "MANY", 1)
     shipped_model().documents(["a tree"])
+    ids, texts = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    shipped_model().documents_of_tokens(Tokens(["tree"], ids, texts), 1)
     assert [len(kernel.signatures) for kernel in kernels] == before

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.analysis.words import words
+from citebed.retrieval.dense.static_model import shipped_model
 from citebed.retrieval.index.compiled import words_of_all
 from citebed.retrieval.index.counting import (
     MOST_TIMES,
@@ -60,9 +61,13 @@ def test_long_words_and_other_characters_are_left_to_the_obvious_one() -> None:
 @given(st.lists(ASCII | st.text(max_size=40) | st.just("z" * 700), min_size=1, max_size=10))
 def test_tokens_are_the_same_in_any_order(texts: list[str]) -> None:
     results = []
-    for tokens in (_tokens, _compiled_tokens):
+    series = pl.Series(texts, dtype=pl.String)
+    for tokens in (
+        lambda numbers: _tokens(series, numbers),
+        lambda numbers: _compiled_tokens(words_of_all(series), numbers),
+    ):
         numbers = TermNumbers(analyser_of("english"))
-        ids, rows = tokens(pl.Series(texts, dtype=pl.String), numbers)
+        ids, rows = tokens(numbers)
         names = np.array([*numbers.names(), ""], object)
         results.append(sorted(zip(rows.tolist(), names[ids].tolist(), strict=True)))
     assert results[0] == results[1]
@@ -77,6 +82,20 @@ def test_postings_are_the_same_in_any_order(texts: list[tuple[str, str]]) -> Non
     assert sorted(quick.keys.tolist()) == slow.keys.tolist()
     for name, lengths in slow.lengths.items():
         np.testing.assert_array_equal(quick.lengths[name], lengths)
+
+
+@given(st.lists(st.tuples(ASCII | st.text(max_size=40), WORDY), min_size=1, max_size=10))
+@example(
+    [("Relevance's weighting_of", "naïve–Bayes e.g. re-ranking"), ("", ""), ("z" * 300, "1.5")]
+)
+def test_vectors_of_counted_words_are_those_of_the_texts(texts: list[tuple[str, str]]) -> None:
+    job = Rows(Path("t"), 0, pl.DataFrame(texts, schema=["title", "abstract"], orient="row"))
+    tokens = count(job, TermNumbers(analyser_of("english")), compiled=True).tokens
+    assert tokens is not None
+    np.testing.assert_array_equal(
+        shipped_model().documents_of_tokens(tokens, len(texts)),
+        shipped_model().documents([f"{title}. {abstract}" for title, abstract in texts]),
+    )
 
 
 def test_a_term_is_counted_up_to_the_most_wherever_it_stands() -> None:
