@@ -13,12 +13,12 @@ from citebed.cli.app import main
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.learning import labels_of
-from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
+from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
 from citebed.timeline.filters.topics import read_topics
 from citebed.timeline.streams.stream_files import Source, file_source
 
 MODELS = ("names", "relevance_model(buckets=1024)", "incremental(buckets=1024)")
-_OPTIONS = RunOptions(every=0, block=300)
+_OPTIONS = FilterOptions(every=0, block=300)
 
 
 class _Stopped(Exception):

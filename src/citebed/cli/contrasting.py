@@ -196,13 +196,13 @@ def pool_bias(
     Example: citebed pool-bias all.qrels runs/*.run --teams teams.txt --depth 100 -m AP
     """
     from citebed.evaluation.contrasts import pool_bias as bias
-    from citebed.evaluation.contrasts.pool import CUTOFFS, PoolOptions, read_teams
+    from citebed.evaluation.contrasts.pool import CUTOFFS, PoolBiasOptions, read_teams
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.contrast.table import bias_lines, bias_tables
 
     style = style_of(format, as_json, as_csv)
-    how = PoolOptions(
+    how = PoolBiasOptions(
         depth=depth,
         teams=read_teams(teams) if teams is not None else None,
         cutoffs=tuple(cutoffs or CUTOFFS),

@@ -89,7 +89,7 @@ def filter_(
     Example: citebed filter stream.jsonl --topics topics.jsonl --model names -o names.run.gz
     """
     from citebed.timeline.filters import filter_of
-    from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
+    from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
     from citebed.timeline.filters.topics import read_topics
     from citebed.timeline.filters.unfinished import Unfinished
 
@@ -100,7 +100,7 @@ def filter_(
         declared,
         _tools(declared, analyser, judgements, _seconds(feedback_delay)),
     )
-    options = RunOptions(
+    options = FilterOptions(
         team=team,
         header=_header(team, declared.name, topics, stream),
         about={"the analyser": analyser} if declared.needs_terms else {},

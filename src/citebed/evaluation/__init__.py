@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         ContrastOptions as ContrastOptions,
         contrast as contrast,
     )
-    from citebed.evaluation.contrasts.pool import PoolOptions as PoolOptions
+    from citebed.evaluation.contrasts.pool import PoolBiasOptions as PoolBiasOptions
     from citebed.evaluation.contrasts.pool_bias import PoolBias as PoolBias, pool_bias as pool_bias
     from citebed.evaluation.judgements.describing import describe as describe
     from citebed.evaluation.judgements.sets import difference as difference, merge as merge

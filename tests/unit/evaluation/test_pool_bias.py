@@ -12,7 +12,7 @@ from tests.reference import contrast as slow
 
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.contrasts.pool import (
-    PoolOptions,
+    PoolBiasOptions,
     read_teams,
     top,
     unclaimed,
@@ -53,7 +53,7 @@ def pairs(qrels: Qrels) -> dict[str, dict[str, int]]:
 # ``d`` was found by hand; ``c`` by both runs; ``e`` by the second run, but too deep for depth 2.
 QRELS: Judgements = {"q": {"a": 1, "b": 1, "c": 0, "d": 1, "e": 1}}
 RUNS: Rankings = {"first": {"q": ["a", "c"]}, "second": {"q": ["b", "c", "e"]}}
-AT_2 = PoolOptions(depth=2, cutoffs=(2,))
+AT_2 = PoolBiasOptions(depth=2, cutoffs=(2,))
 
 # --- whose judgements -----------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ def test_a_run_falls_by_what_it_alone_contributed() -> None:
 
 
 def test_unjudged_shares_with_and_without() -> None:
-    found = pool_bias(QRELS, runs_of(RUNS), ["AP"], PoolOptions(depth=2, cutoffs=(1, 3)))
+    found = pool_bias(QRELS, runs_of(RUNS), ["AP"], PoolBiasOptions(depth=2, cutoffs=(1, 3)))
     assert [(s.run, s.cutoff, s.looked_at, s.before, s.after) for s in found.shares] == [
         ("first", 1, 1, 0, 1),
         ("first", 3, 2, 0, 1 / 2),
@@ -151,7 +151,7 @@ def test_a_query_that_loses_all_its_judgements_still_counts() -> None:
 
 
 def test_runs_of_a_team_are_each_scored_without_the_teams_judgements() -> None:
-    options = PoolOptions(depth=2, teams={"first": "us", "second": "us", "third": "them"})
+    options = PoolBiasOptions(depth=2, teams={"first": "us", "second": "us", "third": "them"})
     runs = {**runs_of(RUNS), "third": scored({"q": ["d"]})}
     falls = pool_bias(QRELS, runs, ["P@1"], options).falls
     assert [(fall.run, fall.after) for fall in falls] == [("first", 0), ("second", 0), ("third", 0)]
@@ -161,7 +161,7 @@ def test_runs_of_a_team_are_each_scored_without_the_teams_judgements() -> None:
 # --- what rests on unjudged documents -------------------------------------------------------
 
 EIGHT = [f"q{i}" for i in range(8)]
-SIGN = PoolOptions(depth=5, design=Design(test="sign"))
+SIGN = PoolBiasOptions(depth=5, design=Design(test="sign"))
 
 
 def bound(judged: dict[str, int], one: list[str], two: list[str], measure: str) -> Any:
@@ -222,7 +222,7 @@ def test_the_correction_counts_in_the_worst_case_too() -> None:
     known = {query: {"a": 1, "b": 1, "c": 0} for query in EIGHT}
     tops = {"one": ["a", "b"], "two": ["u", "c"], "three": ["c", "z"]}
     runs = {name: scored(dict.fromkeys(EIGHT, ids)) for name, ids in tops.items()}
-    options = PoolOptions(depth=5, design=Design(test="sign", correction="bonferroni"))
+    options = PoolBiasOptions(depth=5, design=Design(test="sign", correction="bonferroni"))
     found = pool_bias(known, runs, ["P@2"], options)
     assert [b.worst_p for b in found.bounds] == pytest.approx([6 / 2**8] * 2)
     assert found.undecided == 1
@@ -246,13 +246,13 @@ def test_the_worst_case_is_that_of_plain_loops(
     ("runs", "options", "message"),
     [
         (runs_of({"one": {"q": ["a"]}}), AT_2, "found one run"),
-        (runs_of(RUNS), PoolOptions(depth=0), "the depth is 0"),
-        (runs_of(RUNS), PoolOptions(teams={"first": "x"}), "'second' has no team"),
-        (runs_of(RUNS), PoolOptions(design=Design(correction="tukey")), "Correct with holm"),
-        (runs_of(RUNS), PoolOptions(cutoffs=(0,)), "a cut-off is a rank"),
+        (runs_of(RUNS), PoolBiasOptions(depth=0), "the depth is 0"),
+        (runs_of(RUNS), PoolBiasOptions(teams={"first": "x"}), "'second' has no team"),
+        (runs_of(RUNS), PoolBiasOptions(design=Design(correction="tukey")), "Correct with holm"),
+        (runs_of(RUNS), PoolBiasOptions(cutoffs=(0,)), "a cut-off is a rank"),
     ],
 )
-def test_what_cannot_be_done_is_said(runs: Any, options: PoolOptions, message: str) -> None:
+def test_what_cannot_be_done_is_said(runs: Any, options: PoolBiasOptions, message: str) -> None:
     with pytest.raises(CitebedError, match=message):
         pool_bias(QRELS, runs, ["P@1"], options)
 

@@ -32,7 +32,7 @@ _PAIR = ("query_id", "doc_id")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoolOptions:
+class PoolBiasOptions:
     """How pool bias is looked for.
 
     ``depth`` is how many documents of a ranking count as its contribution to the pool. Runs of
@@ -183,7 +183,7 @@ class Bound(FlatRow):
 def bounds(
     qrels: Qrels,
     runs: Mapping[str, Ranked],
-    options: PoolOptions,
+    options: PoolBiasOptions,
     measures: Sequence[Measure],
     compared: Sequence[Comparison],
 ) -> list[Bound]:
@@ -208,7 +208,7 @@ def bounds(
 def _bound(
     qrels: Qrels,
     runs: Mapping[str, Ranked],
-    options: PoolOptions,
+    options: PoolBiasOptions,
     measure: Measure,
     pair: tuple[Sequence[Comparison], int],
 ) -> Bound:
@@ -270,7 +270,7 @@ def worst_case(qrels: Qrels, winners: pl.DataFrame, losers: pl.DataFrame) -> Qre
 
 
 def _tested(
-    options: PoolOptions, measure: Measure, qrels: Qrels, both: tuple[Ranked, Ranked]
+    options: PoolBiasOptions, measure: Measure, qrels: Qrels, both: tuple[Ranked, Ranked]
 ) -> tuple[float, float]:
     """The winner's lead under these judgements, and its p-value before any correction."""
     judged = prepare(qrels)

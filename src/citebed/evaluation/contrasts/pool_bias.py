@@ -22,7 +22,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import without_intervals
 from citebed.evaluation.contrasts.pool import (
     Bound,
-    PoolOptions,
+    PoolBiasOptions,
     Unique,
     bounds,
     teams_of,
@@ -123,13 +123,13 @@ def pool_bias(
     qrels: Any,
     runs: Any,
     measures: Iterable[str | Measure] = MEASURES,
-    options: PoolOptions | None = None,
+    options: PoolBiasOptions | None = None,
 ) -> PoolBias:
     """Leave one run, or one team, out of the pool after the other.
 
     ``qrels`` and ``runs`` are what `citebed.runs.reading` takes; all runs are held at once.
     """
-    options = options or PoolOptions()
+    options = options or PoolBiasOptions()
     chosen = _checked(parse_measures(measures), options)
     judgements = as_qrels(qrels)
     known = Qrels(judgements.table.select(QRELS.columns), judgements.name, judgements.source)
@@ -158,7 +158,7 @@ def pool_bias(
     )
 
 
-def _checked(measures: Sequence[Measure], options: PoolOptions) -> tuple[Measure, ...]:
+def _checked(measures: Sequence[Measure], options: PoolBiasOptions) -> tuple[Measure, ...]:
     if options.depth < 1:
         raise CitebedError(f"the depth is {options.depth}; expected a rank, 1 or more.")
     if not all(1 <= cutoff < 1 << 63 for cutoff in options.cutoffs):
@@ -178,7 +178,7 @@ class _Study:
         runs: Mapping[str, Ranked],
         teams: Mapping[str, str],
         measures: tuple[Measure, ...],
-        options: PoolOptions,
+        options: PoolBiasOptions,
     ) -> None:
         self._qrels, self._runs, self._teams = qrels, runs, teams
         self._measures, self._options = measures, options

@@ -47,7 +47,7 @@ class FilterTask(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class FilterOptions:
     """How a filter is run.
 
     ``about`` is what a checkpoint must agree on beside model, topics and judgements, by the
@@ -91,7 +91,7 @@ class FilterReport(NamedTuple):
 def run_filter(
     task: FilterTask,
     output: Path,
-    options: RunOptions,
+    options: FilterOptions,
     advance: Callable[[int], None] = lambda _: None,
 ) -> FilterReport:
     """Filter a stream and write a filter run (gzip if the name ends so).
@@ -162,7 +162,7 @@ class _Run:
         self,
         task: FilterTask,
         place: tuple[Unfinished, Drafts],
-        options: RunOptions,
+        options: FilterOptions,
         filtering: Filtering,
     ) -> None:
         self.task = task
@@ -322,7 +322,7 @@ def _check_order(decoded: Decoded, last: int | None, name: str) -> None:
 _HEADER = {"corpus_id": "the stream", "topic_set_id": "the topics file", "made_by": "the version"}
 
 
-def _identity(task: FilterTask, options: RunOptions, header: dict[str, Any]) -> dict[str, Any]:
+def _identity(task: FilterTask, options: FilterOptions, header: dict[str, Any]) -> dict[str, Any]:
     """What must be the same when a run goes on, by the words for it."""
     labels = {doc_id: dict(topics) for doc_id, topics in task.tools.labels.items()}
     elsewhere = (options.team, task.declared.name, header["model"])

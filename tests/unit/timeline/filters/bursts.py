@@ -14,7 +14,7 @@ from typing import Any
 from citebed.runs.kba_files import read_filter_run
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
-from citebed.timeline.filters.running import FilterReport, FilterTask, RunOptions, run_filter
+from citebed.timeline.filters.running import FilterOptions, FilterReport, FilterTask, run_filter
 from citebed.timeline.filters.topics import Name, Topic
 from citebed.timeline.streams.stream_files import file_source
 
@@ -77,6 +77,6 @@ def filtered(
     source = file_source(write(folder / "stream.jsonl", docs))
     task = FilterTask(source, TOPICS, filter_of(model), tools or Tools(str.split, LABELS))
     output = folder / "out.run"
-    report = run_filter(task, output, RunOptions(overwrite=True, **options))
+    report = run_filter(task, output, FilterOptions(overwrite=True, **options))
     table = read_filter_run(output).table
     return table.select("doc_id", "query_id", "score").rows(), report

@@ -16,7 +16,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.timeline.filters import checkpoint, filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.learning import Labels
-from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
+from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
 from citebed.timeline.filters.topics import Name, Topic
 
 
@@ -35,7 +35,7 @@ def task(tmp_path: Path) -> FilterTask:
 def test_an_error_before_the_first_checkpoint_leaves_nothing(
     tmp_path: Path, task: FilterTask
 ) -> None:
-    late = RunOptions(block=500, skipped=tmp_path / "list")
+    late = FilterOptions(block=500, skipped=tmp_path / "list")
     for broken, options, error in (
         (task._replace(source=breaking(task.source, 15)), late, Killed),
         (task, replace(late, team="a b"), CitebedError),
@@ -233,6 +233,6 @@ def test_a_training_document_counts_also_where_it_is_judged_for_another(tmp_path
     scores = []
     for labels in ({}, {"1300000000-d": {"elm": False}}):
         task = FilterTask(source, topics, filter_of("incremental"), Tools(str.split, labels))
-        run_filter(task, tmp_path / "out", RunOptions(overwrite=True))
+        run_filter(task, tmp_path / "out", FilterOptions(overwrite=True))
         scores.append((tmp_path / "out").read_text().splitlines()[-1].split()[2:5])
     assert scores[0] == scores[1]

@@ -18,7 +18,7 @@ from citebed.runs.writing import stream_id
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.repeated_documents import RepeatedDocuments, stream_ids
-from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
+from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import decode, file_source, table_source
 
 IDS = st.sampled_from(["a", "b", "1300000000-a", "1300000001-a", "0000000005-a", "12345-a", "5-a"])
@@ -85,7 +85,7 @@ def test_stopped_between_a_document_and_its_repeat(tmp_path: Path, model: str) -
     once = stream(30)
     twice = [doc for doc in once for _ in range(2)]
     whole = tmp_path / "whole"
-    run_filter(task_of(write(tmp_path / "once", once), model), whole, RunOptions())
+    run_filter(task_of(write(tmp_path / "once", once), model), whole, FilterOptions())
     task = task_of(write(tmp_path / "s", twice), model)
     for after in range(3, len(list(task.source.pieces())), 4):
         output = tmp_path / str(after)
@@ -100,7 +100,7 @@ def test_stopped_between_a_document_and_its_repeat(tmp_path: Path, model: str) -
 def test_a_table_with_a_document_twice(tmp_path: Path) -> None:
     table = pl.DataFrame({"doc_id": ["a", "a"], "time": [5, 5], "title": ["Ann Oak", "Ann Oak"]})
     task = FilterTask(table_source("t", table), TOPICS, filter_of("names"), Tools())
-    report = run_filter(task, tmp_path / "out", RunOptions())
+    report = run_filter(task, tmp_path / "out", FilterOptions())
     assert (report.lines, report.repeated) == (1, 1)
 
 
@@ -110,5 +110,5 @@ def test_a_stream_of_one_time(tmp_path: Path) -> None:
     task = FilterTask(
         file_source(write(tmp_path / "s", docs), 10), TOPICS, filter_of("names"), Tools()
     )
-    report = run_filter(task, tmp_path / "out", RunOptions(block=10))
+    report = run_filter(task, tmp_path / "out", FilterOptions(block=10))
     assert (report.documents, report.repeated, report.lines) == (7, 14, 7)

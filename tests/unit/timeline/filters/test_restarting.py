@@ -18,7 +18,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.checkpoint import Progress, load, save
-from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
+from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import Source, file_source
 
 MODELS = (
@@ -26,7 +26,7 @@ MODELS = (
     "relevance_model(mu=10,least=0,buckets=4096)",
     "incremental(least=0.2,buckets=4096)",
 )
-OPTIONS = RunOptions(every=0, block=500)
+OPTIONS = FilterOptions(every=0, block=500)
 
 
 class Killed(Exception):
@@ -57,7 +57,7 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bytes(
 ) -> None:
     task = task_of(write(tmp_path / "s", stream()), model)
     whole = tmp_path / f"whole{ending}"
-    lines = run_filter(task, whole, RunOptions()).lines
+    lines = run_filter(task, whole, FilterOptions()).lines
     assert lines > 5
     stops = len(list(task.source.pieces()))
     assert stops > 20
@@ -95,7 +95,7 @@ run_filter(task._replace(source=Source(task.source.name, pieces)), Path(sys.argv
 def test_killed_by_the_system_it_goes_on_to_the_same_bytes(tmp_path: Path, model: str) -> None:
     source = write(tmp_path / "s", stream(500))
     whole, output = tmp_path / "whole.gz", tmp_path / "out.gz"
-    run_filter(task_of(source, model), whole, RunOptions())
+    run_filter(task_of(source, model), whole, FilterOptions())
     checkpoint = tmp_path / "out.gz.checkpoint"
     command = [sys.executable, "-c", PROGRAM, str(source), model, str(output)]
     kills = 0

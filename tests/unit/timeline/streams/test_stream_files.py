@@ -20,7 +20,7 @@ from citebed.files import reading
 from citebed.files.line_blocks import Block
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
-from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
+from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import (
     Source,
     blocks,
@@ -192,12 +192,12 @@ def test_a_stream_without_a_line_is_an_error_and_leaves_nothing(tmp_path: Path) 
     for empty in ("", "\n \n"):
         (tmp_path / "s").write_text(empty)
         with pytest.raises(FormatError, match=r"s: it is empty; expected JSON Lines with doc_id"):
-            run_filter(task(tmp_path / "s"), tmp_path / "out", RunOptions(every=0))
+            run_filter(task(tmp_path / "s"), tmp_path / "out", FilterOptions(every=0))
         assert [path.name for path in tmp_path.iterdir()] == ["s"]
 
 
 def test_a_stream_of_skipped_lines_is_an_error_with_the_reasons(tmp_path: Path) -> None:
-    options = RunOptions(every=0, block=3, skipped=tmp_path / "list", overwrite=True)
+    options = FilterOptions(every=0, block=3, skipped=tmp_path / "list", overwrite=True)
     (tmp_path / "s").write_text("no\n")
     with pytest.raises(FormatError, match=r"s: its only line is no document, so no run is written"):
         run_filter(task(tmp_path / "s"), tmp_path / "out", options)
