@@ -130,8 +130,10 @@ def _index_lines(collection: Path, report: IndexReport) -> list[str]:
 def _vector_lines(name: str, report: IndexReport) -> list[str]:
     made = ((report.embedded, "the static model"), (report.encoded, "the encoder"))
     by = [f"{number:,} made by {model}" for number, model in made if number]
-    size, seconds = f"{report.vector_bytes / 1e6:.1f} MB", f"{report.vector_seconds:.1f} s"
-    lines = [f"vectors: {' and '.join(by)} in {seconds}, {size}"] if by else []
+    # Those of the static model come with the words.
+    seconds = f" in {report.vector_seconds:.1f} s" if report.encoded else ""
+    size = f"{report.vector_bytes / 1e6:.1f} MB"
+    lines = [f"vectors: {' and '.join(by)}{seconds}, {size}"] if by else []
     if report.vectors_gone:
         lines.append(
             "the model of the word vectors of before is not here; those of this citebed took their "
