@@ -136,10 +136,10 @@ class _Builder:
     def build(self) -> IndexReport:
         """All of it: find what is new, count, assemble, write."""
         folder = self.collection.folder
-        states = self._states()
-        documents = self._documents()
-        gathered = Gathered(documents.height, TermNumbers(analyser_of(self.options.analyser)))
         with workshop(folder / FOLDER) as work, ThreadPoolExecutor(1) as beside:
+            states = beside.submit(self._states)
+            documents = self._documents()
+            gathered = Gathered(documents.height, TermNumbers(analyser_of(self.options.analyser)))
             planned = self._plan(documents, gathered, work)
             rows = sum(int((plan.document_of_row >= 0).sum()) for plan in planned)
             compiled = rows >= _COMPILED_ROWS
@@ -149,14 +149,13 @@ class _Builder:
                 self.progress.step("compiling the search, once on this machine", 0)
                 compiling.result()
             assembled = beside.submit(self._arrays, documents, gathered)
-            known = beside.submit(records.arrays_of, self.collection, documents["row"].to_numpy())
             embedded = self._embedding(documents).embed()
+            known = records.arrays_of(self.collection, documents["row"].to_numpy())
             self.progress.step("writing", 0)
-            arrays = assembled.result() | embedded.arrays | known.result()
+            arrays = assembled.result() | embedded.arrays | known
         self.collection.check_unchanged()
-        description = layout.write(
-            folder / FOLDER, self._describe(documents.height, arrays, states, embedded), arrays
-        )
+        described = self._describe(documents.height, arrays, states.result(), embedded)
+        description = layout.write(folder / FOLDER, described, arrays)
         report = report_of(description, self.counted, self.contexts, self.elsewhere, embedded)
         before, now = _static_of(self.old), description.vectors["static"]["fingerprint"]
         gone = self.options.static is None and before not in ("", now)

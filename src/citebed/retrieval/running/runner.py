@@ -109,6 +109,7 @@ class Runner:
         self.notes: list[str] = []
         self.facts: dict[str, Any] = {}
         self._dates = Dates(collection, index)
+        self._asked, self._is_prepared = 0, False
 
     def query(
         self,
@@ -158,13 +159,17 @@ class Runner:
         return Ranks(self.searcher, self.pipeline.stage)
 
     def prepare_for(self, queries: int) -> bool:
-        """Make ready for so many queries if that pays; whether it did."""
-        work = queries * self.index.description.postings
+        """Make ready for so many queries if that pays, with those of before; whether it is ready.
+
+        Who asks one at a time, and goes on asking, waits for it once.
+        """
+        self._asked += queries
+        work = self._asked * self.index.description.postings
         pays = work >= _PREPARE_FROM and (work >= _COMPILE_FROM or not _must_compile())
-        if pays:
+        if pays and not self._is_prepared:
             self.progress.step("preparing", 0)
             self.prepare()
-        return pays
+        return self._is_prepared
 
     def prepare(self) -> None:
         """Make ready for many queries; if the search is yet to be compiled, it is said."""
@@ -173,6 +178,7 @@ class Runner:
         self.searcher.prepare()
         if isinstance(self.pipeline.stage, Ranking):
             self.ranks.prepare()
+        self._is_prepared = True
 
     @cached_property
     def _years_of_papers(self) -> dict[str, int]:
