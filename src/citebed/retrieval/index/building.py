@@ -136,6 +136,9 @@ class _Builder:
     def build(self) -> IndexReport:
         """All of it: find what is new, count, assemble, write."""
         folder = self.collection.folder
+        for path in self.options.citing:
+            if not path.is_file():
+                raise CitebedError(f"there is no contexts file '{printable(path)}'")
         with workshop(folder / FOLDER) as work, ThreadPoolExecutor(1) as beside:
             states = beside.submit(self._states)
             documents = self._documents()
@@ -185,8 +188,6 @@ class _Builder:
         paths = {name: self.collection.folder / f"{name}.parquet" for name in _INPUTS}
         states = {n: layout.source_state(path) for n, path in paths.items() if path.is_file()}
         for path in self.options.citing:
-            if not path.is_file():
-                raise CitebedError(f"there is no contexts file '{printable(path)}'")
             states[os.path.realpath(path)] = layout.source_state(path)
         return states
 
