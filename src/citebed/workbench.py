@@ -20,8 +20,9 @@ from citebed.errors import CitebedError
 from citebed.report.terminal import progress_bar
 from citebed.retrieval import encoders
 from citebed.retrieval.dense.static_model import index_model
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions
 from citebed.retrieval.index.statistics import IndexReport
+from citebed.retrieval.learned.fitting import index_collection
 from citebed.retrieval.recommending.recommender import DEFAULT_MODEL, Recommender
 from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import Fields, fields_of
@@ -59,7 +60,7 @@ class Workbench(Collection):
             parts.append(f"{count(self.problems.height, 'problem')} in its sources (.problems)")
         return f"<{self.name}: {'; '.join(parts)}; in {self.folder}>"
 
-    def index(
+    def index(  # noqa: PLR0913 - the options of the command, by name
         self,
         analyser: str = "english",
         *,
@@ -67,12 +68,15 @@ class Workbench(Collection):
         rebuild: bool = False,
         neural: bool | str | Path = False,
         static: str | Path | None = None,
+        fit: bool | None = None,
         quiet: bool = False,
     ) -> IndexReport:
         """Index the collection, or bring its index up to date; ``citing`` are contexts files.
 
         ``neural`` also makes the vectors of the encoder that was fetched, or of the one named;
-        ``static`` are word vectors of one's own, or ``shipped`` for those of citebed again.
+        ``static`` are word vectors of one's own, or ``shipped`` for those of citebed again. With
+        ``fit`` it is learned anew from the abstracts how much these count; if that is false, they
+        count as they come with citebed.
         """
         encoder = encoders.index_encoder(neural) if neural else None
         words = index_model(static)
@@ -80,7 +84,7 @@ class Workbench(Collection):
             analyser, tuple(map(Path, citing)), rebuild=rebuild, neural=encoder, static=words
         )
         with progress_bar(quiet, "documents") as progress:
-            report = build_index(self, options, progress)
+            report = index_collection(self, options, progress, fit=fit)
         self._recommenders.clear()
         return report
 

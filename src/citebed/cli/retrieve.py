@@ -75,6 +75,16 @@ def index(
             "those of citebed."
         ),
     ] = None,
+    fit: Annotated[
+        bool | None,
+        typer.Option(
+            "--fit/--no-fit",
+            help="Learn anew from the collection's abstracts how much word vectors count; or leave "
+            "that as it comes with citebed. By default it is learned once, and again when a tenth "
+            "of the documents has changed.",
+            show_default=False,
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes that count; 0 for one a core.")] = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -89,14 +99,15 @@ def index(
     from citebed.collection import open_collection
     from citebed.retrieval import encoders
     from citebed.retrieval.dense.static_model import index_model
-    from citebed.retrieval.index.building import IndexOptions, build_index
+    from citebed.retrieval.index.building import IndexOptions
+    from citebed.retrieval.learned.fitting import index_collection
 
     opened = open_collection(collection)  # what is wrong with it is told before a model is loaded
     model = encoders.index_encoder(encoder or neural) if encoder or neural else None
     words = index_model(static)
     options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model, words)
     with progress_bar(quiet or as_json, unit="documents") as progress:
-        report = build_index(opened, options, progress)
+        report = index_collection(opened, options, progress, fit=fit)
     if as_json:
         print_json([report._asdict()])
     elif not quiet:
@@ -134,6 +145,12 @@ def _vector_lines(name: str, report: IndexReport) -> list[str]:
     seconds = f" in {report.vector_seconds:.1f} s" if report.encoded else ""
     size = f"{report.vector_bytes / 1e6:.1f} MB"
     lines = [f"vectors: {' and '.join(by)}{seconds}, {size}"] if by else []
+    if report.fitted_on:
+        vectors = 1 - report.words_share
+        lines.append(
+            f"weights fitted on {count(report.fitted_on, 'sentence')} of this collection: "
+            f"words {report.words_share:.2f}, vectors {vectors:.2f}"
+        )
     if report.vectors_gone:
         lines.append(
             "the model of the word vectors of before is not here; those of this citebed took their "

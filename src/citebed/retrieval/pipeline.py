@@ -117,6 +117,7 @@ class Learned(Ranking):
     name: ClassVar[str] = "learned"
     encoder: str = choice("auto", "yes", "no", about="whether the encoder's vectors count")
     source: str | None = path("a ranker's file, in place of the one that comes along", name="with")
+    fit: str = choice("yes", "no", about="whether what the collection taught counts", quiet=True)
 
 
 SEEN = 10

@@ -354,6 +354,7 @@ class _Builder:
             citebed=__version__,
             generation=layout.next_generation(self.collection.folder / FOLDER),
             vectors=embedded.about,
+            fit={} if self.old is None else self.old.description.fit,
         )
 
 

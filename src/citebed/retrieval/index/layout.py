@@ -70,6 +70,8 @@ class Description:
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     vectors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The models whose vectors are there, by kind; none in an index of the first versions."""
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    """What was learned from the collection for ranking it; nothing in an index of before."""
 
 
 def array_names(kind: str) -> tuple[str, str]:
@@ -111,6 +113,8 @@ def _checked(folder: Path, description: Description) -> Description:
     for about in description.vectors.values():
         int(about["width"]), int(about.get("missing", 0))
         str.encode(about["fingerprint"]), str.encode(about["name"])
+    if not all(isinstance(name, str) for name in description.fit):
+        raise ValueError("what was learned has no names")
     if not all(isinstance(name, str) for name in (description.analyser, description.hashing)):
         raise ValueError("it names no analyser")
     return description
@@ -145,6 +149,15 @@ def write(folder: Path, description: Description, arrays: Arrays) -> Description
     finally:
         sweep(folder)
     return complete
+
+
+def write_fit(folder: Path, generation: int, fit: Mapping[str, Any]) -> None:
+    """Note in an index what was learned from its collection, if it is still of that generation."""
+    description = read_description(folder)
+    if description.generation == generation and dict(description.fit) != dict(fit):
+        now = {**asdict(description), "fit": dict(fit)}
+        writing.write_own(folder / DESCRIPTION, json.dumps(now, indent=1))
+        writing.sync_folder(folder)
 
 
 def sweep(folder: Path) -> None:

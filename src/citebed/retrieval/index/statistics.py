@@ -83,7 +83,8 @@ class IndexReport(NamedTuple):
     ``embedded`` and ``encoded`` are the vectors that the static model and the encoder made anew,
     in ``vector_seconds``; ``not_encoded`` those that are missing since no encoder was given.
     ``vectors_gone`` says that the model of the word vectors of before is not on this machine, so
-    that the one of this citebed took its place.
+    that the one of this citebed took its place. ``fitted_on`` are the sentences of the collection
+    that taught how much words count beside word vectors, ``words_share`` is what they taught.
     """
 
     documents: int
@@ -100,6 +101,8 @@ class IndexReport(NamedTuple):
     vector_seconds: float = 0.0
     vector_bytes: int = 0
     vectors_gone: bool = False
+    fitted_on: int = 0
+    words_share: float = 0.0
 
 
 def report_of(

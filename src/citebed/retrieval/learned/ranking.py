@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,7 @@ from citebed.retrieval.dense.vectors import Embedder, Vectors
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.candidates import Allowed
 from citebed.retrieval.learned.features import SIGNALS, Signals
+from citebed.retrieval.learned.fit import fit_of, fitted_level
 from citebed.retrieval.learned.ranker import Level, read_ranker, shipped_ranker
 from citebed.retrieval.pipeline import SEEN, Dense, Learned, Ranking
 from citebed.retrieval.query import Features, Query, Result
@@ -43,6 +45,10 @@ class Ranks:
         self.has_probabilities, self.learned_among = False, 0
         if isinstance(ranking, Learned):
             self._level = ranker.level("encoder" in models)
+            fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
+            if fit is not None:
+                self._level = fitted_level(self._level, fit)
+                self.facts["fit"] = asdict(fit)
             self.has_probabilities = bool(self._level.probability.any()) and ranker.knows(models)
             self.learned_among = ranker.documents
             self.facts["ranker"] = ranker.fingerprint

@@ -1,0 +1,242 @@
+"""Weights that a collection teaches: what is taken out of it, what is chosen, and when anew."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.retrieval.index.making import write_collection
+
+from citebed.collection import open_collection
+from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.learned import fitting
+from citebed.retrieval.learned.features import SIGNALS
+from citebed.retrieval.learned.fit import Fit, fit_of, fitted_level
+from citebed.retrieval.learned.fitting import (
+    FEWEST,
+    UNTAUGHT,
+    WEIGHTS,
+    chosen_weight,
+    index_collection,
+    taken_out,
+)
+from citebed.retrieval.learned.ranker import shipped_ranker
+from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.recommending.recommender import Recommender
+
+SUBJECTS = ("tree", "river", "harbour", "violin", "cloud", "engine", "garden", "letter")
+
+
+def abstract(number: int) -> str:
+    """Four sentences on a subject each, all with a word that no other document has."""
+    own = f"zq{number}x"
+    return " ".join(
+        f"In sentence {part} the {SUBJECTS[(3 * number + place) % 8]} of {own} is measured again."
+        for place, part in enumerate(("one", "two", "three", "four"))
+    )
+
+
+def made(folder: Path, count: int) -> Path:
+    rows = [
+        {
+            "doc_id": f"d{n:03d}",
+            "title": f"On {SUBJECTS[n % 8]}s",
+            "abstract": abstract(n),
+        }
+        for n in range(count)
+    ]
+    return write_collection(folder, rows)
+
+
+def known(folder: Path) -> Fit:
+    fit = fit_of(open_index(folder))
+    assert fit is not None
+    return fit
+
+
+def test_weights_by_hand() -> None:
+    level = shipped_ranker().levels["encoder"]
+    fit = Fit(100, 1000, 0.2, "f")
+    weights = dict(zip(SIGNALS, level.weights, strict=True))
+    words = weights["bm25"] + weights["bm25_sentence"]
+    static = weights["static"] + weights["static_sentence"]
+    encoder = weights["encoder"] + weights["encoder_sentence"]
+    more = (words + static + encoder) / (words + 0.2 * static + encoder)
+    now = dict(zip(SIGNALS, fitted_level(level, fit).weights, strict=True))
+    assert now["bm25"] == pytest.approx(weights["bm25"] * more)
+    assert now["static_sentence"] == pytest.approx(weights["static_sentence"] * 0.2 * more)
+    assert now["encoder"] == pytest.approx(weights["encoder"] * more)
+    assert {n: now[n] for n in ("age", "cited", "peers")} == {
+        n: weights[n] for n in ("age", "cited", "peers")
+    }
+
+
+@given(st.text(max_size=400) | st.lists(st.sampled_from("ab. C? the"), max_size=300).map("".join))
+def test_nothing_is_lost_of_what_is_cut(text: str) -> None:
+    cut = taken_out(text, random.Random(1))
+    if cut is not None:
+        sentence, rest = cut
+        assert sentence
+        assert sorted((sentence + rest).split()) or not text.split()
+        assert sorted("".join((sentence + rest).split())) == sorted("".join(text.split()))
+
+
+def test_a_sentence_is_cut_or_some_words_where_there_is_none() -> None:
+    sentence, rest = taken_out(abstract(3), random.Random(1)) or ("", "")
+    assert sentence.startswith("In sentence ")
+    assert rest.count("In sentence ") == 3
+    plain = " ".join(f"w{n}" for n in range(80))
+    piece, rest = taken_out(plain, random.Random(1)) or ("", "")
+    assert len(piece.split()) == 20
+    assert len(rest.split()) == 60
+    assert taken_out("Too short. To teach. Anything.", random.Random(1)) is None
+
+
+def gains(of_best: float, of_own: float, spread: float, count: int = 400) -> Any:
+    """Gains of which the weight in the middle is the best, and the ranker's own is behind."""
+    rows = np.full((len(WEIGHTS), count), 0.1)
+    noise = np.resize([spread, -spread], count)
+    rows[4] = of_best
+    rows[3] = of_best - 0.001 + noise
+    rows[-1] = of_own + noise
+    return rows
+
+
+def test_what_is_chosen() -> None:
+    # A standard error of 0.1 / 20 = 0.005: 0.001 behind is within it, 0.1 is not.
+    assert chosen_weight(gains(0.5, 0.4, 0.1)) == 3
+    # Without any spread the best alone is not behind.
+    assert chosen_weight(gains(0.5, 0.4, 0.0)) == 4
+    # The ranker's own weights stay where they are behind by less than a quarter of that.
+    assert chosen_weight(gains(0.5, 0.499, 0.1)) == len(WEIGHTS) - 1
+    assert chosen_weight(gains(0.5, 0.498, 0.1)) == 3
+    assert chosen_weight(np.zeros((len(WEIGHTS), 30))) == len(WEIGHTS) - 1
+
+
+def test_words_that_tell_all_are_trusted(tmp_path: Path) -> None:
+    """Each document has a word of its own, which vectors do not know: BM25 finds every one."""
+    folder = made(tmp_path / "c", 60)
+    report = index_collection(folder)
+    fit = known(folder)
+    assert report.fitted_on == fit.sentences == 60
+    assert fit.bm25 == 1.0
+    assert fit.shipped < 0.9
+    assert fit.static < 0.5
+    assert report.words_share == round(fit.words_share, 2) > 0.4
+    best = Recommender(folder).recommend("The tree of zq8x is measured again by us.", 1)
+    assert best.table["doc_id"].to_list() == ["d008"]
+
+
+def test_it_is_the_same_each_time(tmp_path: Path) -> None:
+    folder = made(tmp_path / "c", 60)
+    index_collection(folder)
+    first = known(folder)
+    index_collection(folder, fit=True)
+    assert known(folder) == first
+
+
+def test_it_stands_until_a_tenth_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made(tmp_path / "c", 40)
+    index_collection(folder)
+    first = known(folder)
+    made(folder, 44)
+    index_collection(folder)
+    assert known(folder) == first
+    made(folder, 45)
+    index_collection(folder)
+    assert known(folder).documents == 45
+    monkeypatch.setattr(fitting, "learned", lambda *_: pytest.fail("it was learned already"))
+    assert index_collection(folder).unchanged
+
+
+def test_it_can_be_switched_off_and_on(tmp_path: Path) -> None:
+    folder = made(tmp_path / "c", 60)
+    assert index_collection(folder, fit=False).fitted_on == 0
+    assert known(folder).static == 1.0
+    assert index_collection(folder).fitted_on == 0
+    made(folder, 90)
+    assert index_collection(folder).fitted_on == 0
+    assert index_collection(folder, fit=True).fitted_on == 90
+
+
+def test_one_ranking_does_without(tmp_path: Path) -> None:
+    assert (
+        str(pipeline_of("bm25+learned(fit=no)"))
+        == "bm25(k1=0.9,b=0.4)+learned(encoder=auto,fit=no)"
+    )
+    folder = made(tmp_path / "c", 60)
+    index_collection(folder)
+    text = "The violin is compared with others, and measured."
+    fitted, plain = (
+        Recommender(folder, None, model).recommend(text, 5, min_probability=0).table["score"]
+        for model in ("bm25+learned", "bm25+learned(fit=no)")
+    )
+    assert fitted.to_list() != plain.to_list()
+    index_collection(folder, fit=False)
+    unfitted = Recommender(folder).recommend(text, 5, min_probability=0).table["score"]
+    assert unfitted.to_list() == plain.to_list()
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentences", "static"),
+    [
+        ([{"abstract": abstract(1)}], 0, UNTAUGHT),
+        ([{"abstract": abstract(1)}] * 50, 50, None),
+        ([{"abstract": None}] * 50, 0, UNTAUGHT),
+        ([{"abstract": abstract(n)} for n in range(FEWEST - 1)], 0, UNTAUGHT),
+        ([{"abstract": "Das Haus steht am Fluss und wird vermessen. " * 4}] * 15
+         + [{"abstract": abstract(n)} for n in range(15)], 30, None),
+        ([{"abstract": "\u200b" * 500}, {"abstract": "a " * 5000}], 0, UNTAUGHT),
+    ],
+    ids=["one document", "equal ones", "no abstracts", "too few", "two languages", "odd ones"],
+)  # fmt: skip
+def test_odd_collections(
+    tmp_path: Path, rows: list[dict[str, Any]], sentences: int, static: float | None
+) -> None:
+    named = [{"doc_id": f"d{n}", "title": "A title", **row} for n, row in enumerate(rows)]
+    folder = write_collection(tmp_path / "c", named)
+    index_collection(folder)
+    fit = known(folder)
+    assert fit.sentences == sentences
+    assert fit.static == static or (static is None and 0 <= fit.static <= 1)
+    assert Recommender(folder).recommend("A title of the house", 1, min_probability=0).table.height
+
+
+def test_no_documents(tmp_path: Path) -> None:
+    assert index_collection(write_collection(tmp_path / "c", [])).fitted_on == 0
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        {"sentences": 5}, {"unknown": 1}, {"static": "much"}, {"static": -1.0}, {"static": 1e300},
+        {"static": None}, {"static": [1]}, {"static": True, "sentences": "x"},
+    ],
+)  # fmt: skip
+def test_what_a_stranger_wrote_is_not_believed(tmp_path: Path, fit: dict[str, Any]) -> None:
+    folder = made(tmp_path / "c", 25)
+    build_index(folder)
+    path = folder / "index" / "index.json"
+    values = json.loads(path.read_text())
+    whole = {"sentences": 1, "documents": 1, "static": 1.0, "fingerprint": ""}
+    values["fit"] = fit if "static" not in fit else {**whole, **fit}
+    path.write_text(json.dumps(values))
+    assert fit_of(open_index(folder)) is None
+    assert index_collection(folder).fitted_on == 25
+
+
+def test_nothing_of_the_copy_stays(tmp_path: Path) -> None:
+    folder = made(tmp_path / "c", 30)
+    build_index(folder, IndexOptions())
+    before = {path.name for path in (folder / "index").iterdir()}
+    index_collection(open_collection(folder))
+    assert {path.name for path in (folder / "index").iterdir()} == before
