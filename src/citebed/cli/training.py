@@ -69,17 +69,25 @@ def prepare(
     contexts: Contexts = None,
     also: Also = None,
     own: Own = False,
+    every: Annotated[
+        bool, typer.Option("--every", help="All documents of other collections, cited or not.")
+    ] = False,
+    test_year: Annotated[
+        int | None,
+        typer.Option(help="Part papers of known years by year: from this one on, the test."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Write all texts that training needs into one file, for a machine with a GPU.
 
     There 'python -m citebed.training' needs PyTorch, and nothing else of citebed installed.
+    Contexts of several fields may be given, each with the collection that they cite.
 
     Example: citebed train prepare acm-cr/ --contexts contexts.jsonl.xz -o texts.jsonl.xz
     """
     from citebed.training import write_prepared
 
-    texts = _texts(collection, contexts, also, own)
+    texts = _texts(collection, contexts, also, own, every=every, test_year=test_year)
     write_prepared(output, texts)
     if quiet:
         return
@@ -247,11 +255,11 @@ def ranker(
 
 
 def _texts(
-    source: Path, contexts: list[Path] | None, also: list[Path] | None, own: bool
+    source: Path, contexts: list[Path] | None, also: list[Path] | None, own: bool, **how: Any
 ) -> TrainingTexts:
     from citebed.training.doors import texts_of
 
-    return texts_of(source, contexts or (), also or (), own)
+    return texts_of(source, contexts or (), also or (), own, **how)
 
 
 def _settings(changes: list[str] | None, **named: int | None) -> dict[str, Any]:

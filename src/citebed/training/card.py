@@ -126,9 +126,9 @@ def write_encoder(
     save = import_extra("train", "safetensors.numpy").save_file
     kind = np.float16 if half else np.float32
     with whole_folder(folder) as draft:
-        save(
-            {name: each.astype(kind) for name, each in weights.items()}, draft / "model.safetensors"
-        )
+        # In another order of memory than rows first, arrays would be written scrambled.
+        arrays = {name: np.ascontiguousarray(each, kind) for name, each in weights.items()}
+        save(arrays, draft / "model.safetensors")
         for name in _KEPT:
             if (start.folder.path / name).is_file():
                 shutil.copyfile(start.folder.path / name, draft / name)
@@ -146,10 +146,15 @@ def _json(path: Path, value: object) -> None:
 
 
 def write_static(
-    path: Path, words: Sequence[str], weights: Arrays, card: Mapping[str, Any]
+    path: Path,
+    words: Sequence[str],
+    pieces: Sequence[str],
+    weights: Arrays,
+    card: Mapping[str, Any],
 ) -> None:
     """Word vectors as a file, and their card beside it."""
-    write_static_model(path, words, weights["vectors"], weights["query"], {"card": card})
+    about = {"card": card}
+    write_static_model(path, words, weights["vectors"], weights["query"], about, pieces)
     bare = path.with_suffix("")
     write_whole(bare.with_name(f"{bare.name}.card.json"), json_text(card, indent=2) + "\n")
     write_whole(bare.with_name(f"{bare.name}.card.md"), card_text(card))

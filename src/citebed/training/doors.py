@@ -67,13 +67,17 @@ def texts_of(
     contexts: Iterable[str | Path] = (),
     also: Iterable[str | Path | Collection] = (),
     own: bool = False,
+    **how: Any,
 ) -> TrainingTexts:
-    """Training texts: those given, those of a prepared file, or those of a collection."""
+    """Training texts: those given, those of a prepared file, or those of a collection.
+
+    ``how`` is the rest of what `prepare` takes.
+    """
     prepared = isinstance(source, TrainingTexts) or (
         isinstance(source, str | Path) and names_file(source)
     )
     files, others = tuple(contexts), tuple(also)
-    if prepared and (files or others or own):
+    if prepared and (files or others or own or any(how.values())):
         raise CitebedError("prepared texts hold all contexts; leave the other files out.")
     if isinstance(source, TrainingTexts):
         return source
@@ -81,7 +85,7 @@ def texts_of(
         return read_prepared(Path(str(source)))
     from citebed.training.preparing import prepare
 
-    return prepare(source, files, others, own=own)
+    return prepare(source, files, others, own=own, **how)
 
 
 def train_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
@@ -178,7 +182,7 @@ def train_static(  # noqa: PLR0913 - likewise
     task.model.round_to_bytes()
     _measure(run, "after", task.figures)
     card = card_of("static", data, asdict(chosen), {**_notes_of(run), **begun.facts})
-    write_static(work.place, task.words, task.model.arrays(), card)
+    write_static(work.place, task.words, task.pieces, task.model.arrays(), card)
     run.finish()
     return Trained(work.place, card)
 

@@ -20,6 +20,7 @@ from citebed.training.measuring import Figures, figures_of
 from citebed.training.network import DeviceBatch, Network, sent
 from citebed.training.pairs import (
     Pair,
+    by_field,
     context_pairs,
     document_pairs,
     generator,
@@ -124,8 +125,11 @@ class _Batches:
     def __init__(
         self, encoder: EncoderTask, name: str, pairs: list[list[Pair]], batch: int
     ) -> None:
-        self.name, self._encoder, self._pairs = name, encoder, pairs
         self.batch = min(batch, *map(len, pairs))
+        seed, documents = encoder.settings.seed, encoder.texts.documents
+        rng = generator(seed, name, "fields")
+        self._pairs = [by_field(each, documents, self.batch, rng) for each in pairs]
+        self.name, self._encoder = name, encoder
         counts = [len(each) // self.batch for each in pairs]
         self.epoch_steps = counts[0]
         self._starts = np.cumsum([0, *counts])

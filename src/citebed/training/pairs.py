@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from citebed.training.prepared import CitingText, Form, TrainingTexts
+from citebed.training.prepared import CitingText, DocumentText, Form, TrainingTexts
 
 KEYWORDS_CHANCE = 0.7
 """How often a document is shown with its keywords: many have none when they are looked for."""
@@ -83,3 +83,24 @@ def document_pairs(
             yield Pair(said[at], Form(place, keywords=named, without=at), itself)
         if keywords and len(document.keywords) > 2:
             yield Pair(", ".join(document.keywords), Form(place, keywords=False), itself)
+
+
+def by_field(
+    pairs: list[Pair], documents: Sequence[DocumentText], batch: int, rng: random.Random
+) -> list[Pair]:
+    """Pairs in another order, so that each batch is of one field: a document of another field is
+    too easily told to be wrong. What is left of a field goes to the end, mixed."""
+    fields: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        fields.setdefault(documents[pair.form.place].field, []).append(pair)
+    if len(fields) < 2:
+        return pairs
+    batches: list[list[Pair]] = []
+    left: list[Pair] = []
+    for some in fields.values():
+        whole = len(some) - len(some) % batch
+        batches += [some[at : at + batch] for at in range(0, whole, batch)]
+        left += some[whole:]
+    rng.shuffle(batches)
+    rng.shuffle(left)
+    return [pair for some in (*batches, left) for pair in some]

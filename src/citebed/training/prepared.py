@@ -4,7 +4,8 @@ The file is JSON Lines packed with xz: a line that says what follows, a line for
 line for each context. It is all that training needs, on whatever machine.
 
 A citing paper is learned from or kept for measuring by its fold, which follows from its id alone:
-every run and every machine parts them alike, and a paper that is added moves no other.
+every run and every machine parts them alike, and a paper that is added moves no other. Contexts
+whose papers were parted by year say their part themselves.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ _EXPECTED = "Expected a file that 'citebed train prepare' wrote."
 
 
 class DocumentText(NamedTuple):
-    """What is read of a document."""
+    """What is read of a document; ``field`` is empty where all documents are of one."""
 
     doc_id: str
     title: str
     abstract: str
     keywords: tuple[str, ...] = ()
+    field: str = ""
 
     def text(self, keywords: bool = True) -> str:
         """The text that models read: title, abstract and keywords."""
@@ -42,11 +44,16 @@ class DocumentText(NamedTuple):
 
 
 class CitingText(NamedTuple):
-    """A sentence or two of a citing paper without its markers; ``cited`` are documents' places."""
+    """A sentence or two of a citing paper without its markers; ``cited`` are documents' places.
+
+    ``part`` is what it is for (``training``, ``development``, ``test``); if empty, the paper's fold
+    says it.
+    """
 
     paper_id: str
     text: str
     cited: tuple[int, ...]
+    part: str = ""
 
 
 class Form(NamedTuple):
@@ -68,7 +75,11 @@ class TrainingTexts:
 
     def part(self, name: str, shift: int = 0) -> list[CitingText]:
         """The contexts for ``training``, ``development`` or the ``test``, by citing paper."""
-        return [each for each in self.contexts if part_of(fold_of(each.paper_id), shift) == name]
+        return [
+            each
+            for each in self.contexts
+            if (each.part or part_of(fold_of(each.paper_id), shift)) == name
+        ]
 
     @cached_property
     def cited(self) -> list[int]:
@@ -101,10 +112,14 @@ class TrainingTexts:
 
 def _lines(texts: TrainingTexts) -> Iterator[bytes]:
     for one in texts.documents:
-        row = {"doc_id": one.doc_id, "title": one.title, "abstract": one.abstract}
-        yield _line({**row, "keywords": one.keywords} if one.keywords else row)
+        yield _line(_said(one, ("keywords", "field")))
     for each in texts.contexts:
-        yield _line({"paper_id": each.paper_id, "text": each.text, "cited": each.cited})
+        yield _line(_said(each, ("part",)))
+
+
+def _said(row: DocumentText | CitingText, optional: Sequence[str]) -> dict[str, Any]:
+    """A row without those of its fields that are empty and need not be there."""
+    return {k: v for k, v in row._asdict().items() if v or k not in optional}
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
@@ -152,11 +167,11 @@ def _row(path: Path, at: int, line: bytes) -> dict[str, Any]:
 
 def _document(path: Path, at: int, row: dict[str, Any]) -> DocumentText:
     found = [row.get(name) for name in ("doc_id", "title", "abstract")]
-    keywords = row.get("keywords", [])
-    if not all(isinstance(text, str) for text in [*found, *keywords]):
+    keywords, field_name = row.get("keywords", []), row.get("field", "")
+    if not all(isinstance(text, str) for text in [*found, *keywords, field_name]):
         raise FormatError(path, at, f"is no document. {_EXPECTED}")
     doc_id, title, abstract = map(str, found)
-    return DocumentText(doc_id, title, abstract, tuple(keywords))
+    return DocumentText(doc_id, title, abstract, tuple(keywords), field_name)
 
 
 def _context(path: Path, at: int, row: dict[str, Any], documents: int) -> CitingText:
@@ -164,12 +179,14 @@ def _context(path: Path, at: int, row: dict[str, Any], documents: int) -> Citing
     known = isinstance(cited, list) and all(
         isinstance(place, int) and 0 <= place < documents for place in cited
     )
-    paper_id, text = row.get("paper_id"), row.get("text")
-    if not (isinstance(paper_id, str) and isinstance(text, str) and known and cited):
+    paper_id, text, part = row.get("paper_id"), row.get("text"), row.get("part", "")
+    named = isinstance(paper_id, str) and isinstance(text, str) and part in ("", *PARTS)
+    if not (named and known and cited):
         raise FormatError(path, at, f"is no context. {_EXPECTED}")
-    return CitingText(paper_id, text, tuple(cited))
+    return CitingText(str(paper_id), str(text), tuple(cited), part)
 
 
+PARTS = ("training", "development", "test")
 FOLDS = 20
 TEST = 0
 DEVELOPMENT = 1
@@ -187,3 +204,13 @@ def part_of(fold: int, shift: int = 0) -> str:
     """
     turned = (fold - shift) % FOLDS
     return {TEST: "test", DEVELOPMENT: "development"}.get(turned, "training")
+
+
+def part_of_year(year: int | None, test_year: int | None) -> str:
+    """What a paper of a year is for where papers are parted by year: those of ``test_year`` and
+    later are the test, those of the year before development; empty where nothing is known."""
+    if test_year is None or year is None:
+        return ""
+    if year >= test_year:
+        return "test"
+    return "development" if year == test_year - 1 else "training"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from citebed.errors import CitebedError
 from citebed.files.reading import file_hash
 from citebed.retrieval.index.citing import citing_text
 from citebed.text.normalise import fold
-from citebed.training.prepared import CitingText, DocumentText, TrainingTexts
+from citebed.training.prepared import CitingText, DocumentText, TrainingTexts, part_of_year
 
 _COLUMNS = ("doc_id", "title", "abstract", "keywords", "doi", "arxiv", "aliases", "doubtful")
 
@@ -25,13 +25,20 @@ def prepare(
     also: Iterable[str | Path | Collection] = (),
     *,
     own: bool = False,
+    every: bool = False,
+    test_year: int | None = None,
 ) -> TrainingTexts:
     """The training texts of a collection: its documents, and what cites them.
 
     ``contexts`` are files as ``citebed index --citing`` reads them. The collection's own citing
     papers are what it is tested with: they are left out, also of the files, unless ``own`` says
     that they are to be learned from. Documents of the collections in ``also`` are taken where
-    something cites them; contexts of other documents are left out. ``about`` counts both.
+    something cites them, or ``every`` one; contexts of other documents are left out. ``about``
+    counts both.
+
+    Files of several fields may be given, each with the collection that it cites; collections that
+    no paper cites together are different fields. With a ``test_year`` papers whose year is known
+    are parted by it: that year and later ones are the test, the year before development.
     """
     files = tuple(Path(path) for path in contexts)
     opened = [_opened(each) for each in (collection, *also)]
@@ -42,15 +49,17 @@ def prepare(
     rows = rows if own else rows.filter(~tested)
     if rows.is_empty():
         raise _nothing(opened[0], tested.any())
-    documents = _documents(whole, tables[0], rows)
+    documents = _documents(whole, whole if every else tables[0], rows)
+    said, home = _contexts(rows, documents, test_year), _homes(opened, tables)
     about = {
         "collection": opened[0].name,
         "also": [each.name for each in opened[1:]],
         "files": [{"file": path.name, "sha256": file_hash(path)} for path in files],
         "contexts_elsewhere": elsewhere,
         "own_papers": own,
+        **({} if test_year is None else {"test_year": test_year}),
     }
-    return TrainingTexts(documents, _contexts(rows, documents), about)
+    return TrainingTexts(_with_fields(documents, said, home), said, about)
 
 
 def _nothing(collection: Collection, has_own: bool) -> CitebedError:
@@ -84,11 +93,48 @@ def _document(row: dict[str, Any]) -> DocumentText:
     )
 
 
-def _contexts(rows: pl.DataFrame, documents: Sequence[DocumentText]) -> list[CitingText]:
+def _contexts(
+    rows: pl.DataFrame, documents: Sequence[DocumentText], test_year: int | None
+) -> list[CitingText]:
     """Each text of a paper once, with all that it cites; in the order of the files."""
     places = {each.doc_id: place for place, each in enumerate(documents)}
     found: dict[tuple[str, str], set[int]] = {}
-    for paper_id, doc_id, text in rows.select("paper_id", "doc_id", "text").iter_rows():
+    years: dict[str, int | None] = {}
+    columns = rows.select("paper_id", "doc_id", "text", "year")
+    for paper_id, doc_id, text, year in columns.iter_rows():
         if doc_id in places and (said := fold(text)):
             found.setdefault((paper_id, said), set()).add(places[doc_id])
-    return [CitingText(*key, tuple(sorted(cited))) for key, cited in found.items()]
+            years.setdefault(paper_id, year)
+    return [
+        CitingText(*key, tuple(sorted(cited)), part_of_year(years[key[0]], test_year))
+        for key, cited in found.items()
+    ]
+
+
+def _homes(opened: Sequence[Collection], tables: Sequence[pl.DataFrame]) -> dict[str, str]:
+    """The collection that each document is of: the first that has it."""
+    found: dict[str, str] = {}
+    for collection, table in zip(opened, tables, strict=True):
+        for doc_id in table["doc_id"]:
+            found.setdefault(doc_id, collection.name)
+    return found
+
+
+def _with_fields(
+    documents: Sequence[DocumentText], contexts: Iterable[CitingText], home: Mapping[str, str]
+) -> list[DocumentText]:
+    """Documents with their fields: collections that one paper cites together are of one."""
+    homes = [home[each.doc_id] for each in documents]
+    field_of = {name: name for name in homes}
+    first: dict[str, str] = {}
+    for each in contexts:
+        for place in each.cited:
+            one = field_of[first.setdefault(each.paper_id, homes[place])]
+            other = field_of[homes[place]]
+            if one != other:
+                field_of = {k: one if v == other else v for k, v in field_of.items()}
+    several = len(set(field_of.values())) > 1
+    return [
+        each._replace(field=field_of[name] if several else "")
+        for each, name in zip(documents, homes, strict=True)
+    ]

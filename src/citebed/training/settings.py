@@ -55,8 +55,14 @@ class StaticSettings:
     epochs: int = 12
     batch: int = 0
     rate: float = 3e-3
-    words: int = 44_000
+    words: int = 51_500
+    pieces: int = 7_500
+    """Pieces of words, for words that are not among those; 0 for none."""
+    piece_share: float = 0.1
+    """How often a rare word is shown as its pieces, so that they learn what it means."""
     width: int = 256
+    fields_apart: int = 1
+    """Whether the documents of a batch are of one field; 0 for any."""
     word_dropout: float = 0.1
     reverse: float = 0.3
     teacher_weight: float = 3.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from torch.nn import functional as F
 from citebed.errors import CitebedError
 from citebed.files.reading import file_hash
 from citebed.retrieval.dense.model_files import Arrays, read_model
-from citebed.retrieval.dense.static_model import KIND, SHIPPED, StaticModel
+from citebed.retrieval.dense.pieces import GOES_ON
+from citebed.retrieval.dense.static_model import FORMAT, KIND, SHIPPED, StaticModel
 from citebed.text.words import plain_words
 from citebed.training.encoding import EncoderTask
 from citebed.training.loop import Pace
@@ -30,6 +31,7 @@ from citebed.training.pairs import Pair, context_pairs, document_pairs, generato
 from citebed.training.prepared import Form, TrainingTexts
 from citebed.training.settings import EncoderSettings, Report, StaticSettings, Tensor
 from citebed.training.start import read_start
+from citebed.training.vocabulary import WordIds, pieces_for, texts_by_field, vocabulary
 
 _SENTENCES = 3
 """Of a document that look for the rest of it."""
@@ -42,21 +44,15 @@ _SCALE = 20.0
 _AT_ONCE = 8192
 
 
-def vocabulary(texts: Iterable[str], most: int) -> list[str]:
-    """The words that stand in the most texts; of equals, the first in the alphabet."""
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(set(plain_words(text)))
-    return sorted(counts, key=lambda word: (-counts[word], word))[:most]
-
-
 class DeviceBags:
     """The known words of texts on a device: numbers, weights, and where each text begins."""
 
-    def __init__(self, texts: Iterable[str], numbers: Mapping[str, int], device: str) -> None:
+    def __init__(
+        self, texts: Iterable[str], ids_of: Callable[[str], Sequence[int]], device: str
+    ) -> None:
         ids, times, starts = array("i"), array("i"), array("q", [0])
         for text in texts:
-            bag = Counter(n for word in plain_words(text) if (n := numbers.get(word)) is not None)
+            bag = Counter(n for word in plain_words(text) for n in ids_of(word))
             ids.extend(bag.keys())
             times.extend(bag.values())
             starts.append(len(ids))
@@ -138,6 +134,8 @@ class PairTable:
         own = list(document_pairs(texts, rng, _SENTENCES, keywords=True))
         pairs: list[Pair] = [*cited, *own]
         self.contexts = len(cited)
+        names = {name: at for at, name in enumerate(sorted({d.field for d in texts.documents}))}
+        self.fields = np.array([names[each.field] for each in texts.documents], np.int64)
         self.queries = list(dict.fromkeys(pair.text for pair in pairs))
         forms = [Form(place) for place in range(len(texts.documents))]
         self.forms = list(dict.fromkeys([*forms, *(pair.form for pair in pairs)]))
@@ -153,6 +151,22 @@ class PairTable:
         cited = np.arange(self.contexts)
         own = rng.permutation(np.arange(self.contexts, len(self.rows)))
         return rng.permutation(np.concatenate([cited, cited, own[: len(own) // 2]]))
+
+    def order_by_field(self, settings: StaticSettings, epoch: int, batch: int) -> NDArray[np.int64]:
+        """The same in an order in which each batch is of one field; what is left is mixed."""
+        order = self.order(settings, epoch)
+        fields = self.fields[self.rows[order, 2]]
+        if not settings.fields_apart or not fields.any():
+            return order
+        batches, left = [], []
+        for number in range(int(fields.max()) + 1):
+            some = order[fields == number]
+            whole = len(some) - len(some) % batch
+            batches += np.split(some[:whole], whole // batch) if whole else []
+            left.append(some[whole:])
+        rng = np.random.default_rng([settings.seed, epoch, 1])
+        rng.shuffle(batches)
+        return np.concatenate([*batches, rng.permutation(np.concatenate(left))])
 
 
 class StaticStage:
@@ -199,7 +213,7 @@ class StaticStage:
     def _batch_of(self, step: int, most: int | None) -> Tensor:
         epoch, at = divmod(step, self.epoch_steps)
         if epoch != self._epoch:
-            order = self._task.table.order(self._task.settings, epoch)
+            order = self._task.table.order_by_field(self._task.settings, epoch, self.batch)
             self._epoch, self._order = epoch, torch.from_numpy(order).to(self._device)
         first = at * self.batch
         return self._order[first : first + (most or self.batch)]
@@ -211,20 +225,22 @@ class StaticTask:
     def __init__(self, texts: TrainingTexts, settings: StaticSettings, device: str) -> None:
         self.texts, self.settings, self.device = texts, settings, device
         self.table = PairTable(texts, settings)
-        training = texts.part("training", settings.fold)
-        whole = [texts.document_text(Form(place)) for place in range(len(texts.documents))]
-        self.words = vocabulary([*whole, *(each.text for each in training)], settings.words)
-        self._numbers = {word: number for number, word in enumerate(self.words)}
-        self.queries = DeviceBags(self.table.queries, self._numbers, device)
+        words = vocabulary(texts_by_field(texts, settings.fold))
+        self.words = words[: settings.words]
+        self.pieces = pieces_for(words, len(self.words), settings.pieces)
+        self._ids = WordIds(self.words, self.pieces)
+        ids_of = self._ids.sometimes_cut(settings.piece_share, generator(settings.seed, "pieces"))
+        self.queries = DeviceBags(self.table.queries, ids_of, device)
         shown = (texts.document_text(form) for form in self.table.forms)
-        self.documents = DeviceBags(shown, self._numbers, device)
+        self.documents = DeviceBags(shown, ids_of, device)
         self.batch = settings.batch or (8192 if device.startswith("cuda") else 2048)
         self.model: WordVectors
 
     def rarity(self) -> NDArray[np.float32]:
-        """How rare each word is among all texts of documents: ln(N / (df + 1)), at least 0.1."""
+        """How rare each word or piece is among all texts of documents: ln(N / (df + 1)), at least
+        0.1."""
         ids = self.documents.ids.cpu().numpy()
-        holding = np.bincount(ids, minlength=len(self.words))
+        holding = np.bincount(ids, minlength=len(self.words) + len(self.pieces))
         rare = np.log(len(self.documents) / (holding + 1))
         return np.maximum(rare, 0.1).astype(np.float32)
 
@@ -235,9 +251,9 @@ class StaticTask:
             return {}
         cited = self.texts.cited
         rows = {place: row for row, place in enumerate(cited)}
-        asked = DeviceBags((each.text for each in contexts), self._numbers, self.device)
+        asked = DeviceBags((each.text for each in contexts), self._ids, self.device)
         shown = (self.texts.document_text(Form(place)) for place in cited)
-        documents = self.model.encode(DeviceBags(shown, self._numbers, self.device), query=False)
+        documents = self.model.encode(DeviceBags(shown, self._ids, self.device), query=False)
         wanted = [[rows[place] for place in each.cited] for each in contexts]
         return figures_of(self.model.encode(asked, query=True), documents, wanted)
 
@@ -268,11 +284,12 @@ def begin(
     if teacher is not None:
         vectors, begun = _taught(task, Path(teacher), rarity, report)
     elif start == "":
-        vectors = from_nothing(len(task.words), rarity, settings.width, settings.seed)
+        vectors = from_nothing(len(rarity), rarity, settings.width, settings.seed)
         begun = Begun({"start": "nothing"})
     else:
         path = Path(start) if start is not None else SHIPPED
-        vectors, query = from_model(path, task.words, rarity, settings.width, settings.seed)
+        known = [*task.words, *task.pieces]
+        vectors, query = from_model(path, known, rarity, settings.width, settings.seed)
         begun = Begun({"start": {"name": path.name, "sha256": file_hash(path)}})
     task.model = WordVectors(vectors, query, task.device)
     return begun
@@ -286,7 +303,8 @@ def _taught(
     report(f"the teacher reads {len(task.table.queries) + len(task.texts.documents):,} texts")
     documents = encoder.document_vectors(range(len(task.texts.documents)))
     queries = encoder.vectors(task.table.queries, encoder.settings.text_tokens)
-    words = encoder.vectors(task.words, _WORD_TOKENS).cpu().numpy()
+    named = [*task.words, *(piece.strip(GOES_ON) for piece in task.pieces)]
+    words = encoder.vectors(named, _WORD_TOKENS).cpu().numpy()
     vectors = from_teacher(words, documents.cpu().numpy(), rarity, task.settings.width)
     facts = {"teacher": {"name": folder.name, "sha256": begun.fingerprint}}
     return vectors, Begun(facts, (queries, documents))
@@ -316,8 +334,9 @@ def from_model(
     path: Path, words: Sequence[str], rarity: Vectors, width: int, seed: int
 ) -> tuple[Vectors, Vectors]:
     """The vectors and the matrix of another model; words that it does not know are random."""
-    file = read_model(path, KIND)
-    known = StaticModel(file).words
+    file = read_model(path, KIND, FORMAT)
+    model = StaticModel(file)
+    known = [*model.words, *model.pieces]
     vectors = file.arrays["vectors"] * file.arrays["scales"].astype(np.float32)[:, None]
     query = file.arrays["query"].astype(np.float32)
     if vectors.shape[1] != width:

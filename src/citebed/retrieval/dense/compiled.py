@@ -1,4 +1,4 @@
-"""Words, sums and similarities of many texts, compiled by numba: for large collections.
+"""Bags of words, sums and similarities of many texts, compiled by numba: for large collections.
 
 They give just what the plain code in ``static_model`` and ``vectors`` gives, which needs no
 compiler to start and is quicker for few. numba makes vector code of the innermost loops.
@@ -6,84 +6,9 @@ compiler to start and is quicker for few. numba makes vector code of the innermo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from string import ascii_letters, digits
-
 import numpy as np
 
 from citebed.retrieval.compiling import compiled
-from citebed.text.words import unaccented
-
-_FIRST, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
-_LOWER = np.zeros(256, np.uint8)
-"""The lower case of each byte that a word may have; 0 for the others."""
-_LOWER[[*(ascii_letters + digits).encode()]] = [*(ascii_letters + digits).lower().encode()]
-
-
-class WordTable:
-    """The numbers of known words, to be found by their bytes."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        offsets = np.cumsum([0, *map(len, words)], dtype=np.int64)
-        self._words = np.frombuffer("".join(words).encode("ascii"), np.uint8), offsets
-        size = 1 << (2 * len(words) + 2).bit_length()
-        self._table = np.full(size, -1, np.int32), np.zeros(size, np.uint64)
-        _fill(*self._table, *self._words)
-
-    def bags(self, texts: Sequence[str]):
-        """The numbers of the known words of each text, rising and each once; how often each
-        occurs; where the words of each text begin."""
-        encoded = [unaccented(text).encode("utf-8", "replace") for text in texts]
-        data = np.frombuffer(b"\n".join([*encoded, b""]), np.uint8)
-        ends = np.cumsum([len(each) + 1 for each in encoded], dtype=np.int64)
-        ids, starts = _numbers(data, ends, *self._table, *self._words)
-        return _bags(ids, starts, len(self._words[1]) - 1)
-
-
-@compiled(nogil=True)
-def _fill(table, hashes, words, offsets):
-    for number in range(offsets.size - 1):
-        value = _FIRST
-        for i in range(offsets[number], offsets[number + 1]):
-            value = (value ^ np.uint64(words[i])) * _PRIME
-        at = np.int64((value ^ (value >> np.uint64(29))) & np.uint64(table.size - 1))
-        while table[at] >= 0:
-            at = (at + 1) & (table.size - 1)
-        table[at], hashes[at] = number, value
-
-
-@compiled(nogil=True)
-def _numbers(data, ends, table, hashes, words, offsets):
-    ids = np.empty(data.size // 2 + 1, np.int32)
-    starts = np.zeros(ends.size + 1, np.int64)
-    count, row, start, value = 0, 0, 0, _FIRST
-    for i in range(data.size):
-        code = _LOWER[data[i]]
-        if code:
-            value = (value ^ np.uint64(code)) * _PRIME
-            continue
-        if start < i:
-            at = np.int64((value ^ (value >> np.uint64(29))) & np.uint64(table.size - 1))
-            number = table[at]
-            while number >= 0:
-                first, same = offsets[number], hashes[at] == value
-                if same and offsets[number + 1] - first == i - start:
-                    for j in range(i - start):
-                        if words[first + j] != _LOWER[data[start + j]]:
-                            same = False
-                            break
-                    if same:
-                        break
-                at = (at + 1) & (table.size - 1)
-                number = table[at]
-            if number >= 0:
-                ids[count] = number
-                count += 1
-        start, value = i + 1, _FIRST
-        if i + 1 == ends[row]:
-            row += 1
-            starts[row] = count
-    return ids[:count], starts
 
 
 @compiled(nogil=True)
@@ -104,7 +29,8 @@ def bags_of_tokens(tokens, texts, numbers, starts, count, words):
 
 @compiled(nogil=True)
 def _bags(ids, starts, words):
-    """What ``WordTable.bags`` gives, of the words of each text in any order."""
+    """The numbers of the words of each text, rising and each once; how often each occurs; where
+    those of each text begin. The words of a text come in any order."""
     # Sorting the few different words of each text is quicker than sorting all words at once.
     found, times = np.empty_like(ids), np.empty(ids.size, np.int64)
     firsts, times_of = np.zeros_like(starts), np.zeros(words, np.int64)
@@ -203,7 +129,7 @@ def scores(rows, scales, queries):
 
 def compile_all() -> None:
     """Compile all that is here, for arrays as they come; those of files are read-only."""
-    ids, _, starts = WordTable(["a"]).bags(["a"])
+    ids, starts = np.zeros(1, np.int32), np.array([0, 1], np.int64)
     bags_of_tokens(ids, np.zeros(1, np.int64), ids, starts, 1, 1)
     row, scale, query = np.zeros((1, 1), np.int8), np.zeros(1, np.float32), np.zeros((1, 1), "f4")
     for array in (row, scale, query):

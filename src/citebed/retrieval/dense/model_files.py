@@ -77,8 +77,8 @@ def damaged(path: Path, what: str) -> FormatError:
     return FormatError(path, None, told)
 
 
-def read_model(path: Path, kind: str) -> ModelFile:
-    """A model file of a kind (``static``), checked."""
+def read_model(path: Path, kind: str, newest: int = FORMAT) -> ModelFile:
+    """A model file of a kind (``static``), of a format up to the newest of its kind; checked."""
     data = read_small(path, MOST_BYTES)
     try:
         arrays = _arrays(path, data, MOST_BYTES)
@@ -90,8 +90,8 @@ def read_model(path: Path, kind: str) -> ModelFile:
         raise damaged(path, f"{error}" or type(error).__name__) from None
     if found[0] != kind:
         raise damaged(path, f"it is of kind {found[0]!r}, not {kind!r}")
-    if found[1] != FORMAT:
-        raise damaged(path, f"it has format {found[1]!r}, this citebed reads {FORMAT}")
+    if found[1] not in range(FORMAT, newest + 1):
+        raise damaged(path, f"it has format {found[1]!r}, this citebed reads {newest}")
     return ModelFile(path, hashlib.sha256(data).hexdigest(), about, arrays)
 
 
@@ -132,10 +132,14 @@ def _array(name: str, data: bytes) -> NDArray[Any]:
 
 
 def write_model(
-    path: Path, kind: str, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    path: Path,
+    kind: str,
+    about: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    version: int = FORMAT,
 ) -> None:
     """A model file, whole or not at all; the same model always has the same bytes."""
-    says = {**about, "kind": kind, "format": FORMAT}
+    says = {**about, "kind": kind, "format": version}
     text = json.dumps(says, ensure_ascii=False, sort_keys=True, indent=1).encode()
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as packed:

@@ -1,17 +1,18 @@
 """The static model: a vector for each word, learned from citations; a text is their sum.
 
 A word that occurs ``n`` times counts 1 + ln n. A query's vector goes through a matrix of its own,
-since a text that cites speaks otherwise than the paper it cites.
+since a text that cites speaks otherwise than the paper it cites. A model of format 2 has vectors of
+pieces too, for words that it does not know.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,9 @@ from citebed.files.places import models_folder
 from citebed.files.reading import file_hash, read_small
 from citebed.files.writing import write_whole
 from citebed.retrieval.dense.model_files import ModelFile, damaged, read_model, write_model
+from citebed.retrieval.dense.pieces import PIECE, Pieces
 from citebed.retrieval.dense.vectors import OnProgress, Vectors, quantised, unit_rows
 from citebed.text.words import plain_words
-
-if TYPE_CHECKING:
-    from citebed.retrieval.dense.compiled import WordTable
 
 KIND = "static"
 SHIPPED = Path(__file__).with_name("static.npz")
@@ -34,7 +33,12 @@ SHIPPED_NAME = "shipped"
 MANY = 10_000
 """From so many texts on, compiled code reads them: starting it takes a second, once."""
 
+FORMAT = 2
+"""Of files with pieces; those without have format 1."""
+
 _MOST_WIDTH = 4096
+_MOST_KEPT = 1_000_000
+"""Words of which it is remembered how they are cut."""
 
 Ids = NDArray[np.int32]
 
@@ -70,7 +74,8 @@ class StaticModel:
         for name, numbers in (("scales", self._scales), ("query", self._query)):
             if not np.isfinite(numbers).all():
                 raise damaged(file.path, f"numbers of '{name}' are not finite")
-        self.words = _words(file, count)
+        self.pieces = _pieces(file)
+        self.words = _words(file, count - len(self.pieces))
         self._is_ready = False
 
     @property
@@ -89,10 +94,10 @@ class StaticModel:
         """The same of ``count`` texts that were cut into words already: for large collections."""
         from citebed.retrieval.dense.compiled import bags_of_tokens
 
-        numbers = [self._numbers_in(word) for word in tokens.words]
+        numbers = [self._ids_in(word) for word in tokens.words]
         starts = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
         flat = np.fromiter(itertools.chain.from_iterable(numbers), np.int32, starts[-1])
-        bags = bags_of_tokens(tokens.ids, tokens.texts, flat, starts, count, len(self.words))
+        bags = bags_of_tokens(tokens.ids, tokens.texts, flat, starts, count, len(self._vectors))
         return unit_rows(self._sums_of(Bags(*bags)))
 
     def queries(self, texts: Sequence[str]) -> Vectors:
@@ -105,9 +110,9 @@ class StaticModel:
         self._sums([""])
 
     def _sums(self, texts: Sequence[str]) -> Vectors:
-        if self._is_ready or len(texts) >= MANY:
-            return self._sums_of(Bags(*self._table.bags(texts)))
         bags = _bags(*self._found(texts), len(texts))
+        if self._is_ready or len(texts) >= MANY:
+            return self._sums_of(bags)
         return _plain_sums(self._vectors, bags.ids, self._weights(bags), bags.starts)
 
     def _sums_of(self, bags: Bags) -> Vectors:
@@ -119,34 +124,39 @@ class StaticModel:
     def _weights(self, bags: Bags) -> NDArray[np.float32]:
         return (1 + np.log(bags.times)).astype(np.float32) * self._scales[bags.ids]
 
-    def _numbers_in(self, word: str) -> Sequence[int]:
-        """The numbers of the known words in a word of an index, or in any other piece of text."""
-        number = self._numbers.get(word)
-        if number is not None:
-            return (number,)
-        if word.isascii() and word.isalnum() and word.islower():
-            return ()
-        return [n for n in map(self._numbers.get, plain_words(word)) if n is not None]
+    def _ids_in(self, piece: str) -> Sequence[int]:
+        """The numbers of the vectors of a word of an index, or of any other piece of text."""
+        if piece in self._ids or (piece.isascii() and piece.isalnum() and piece.islower()):
+            return self.word_ids(piece)
+        return [number for word in plain_words(piece) for number in self.word_ids(word)]
 
     def _found(self, texts: Sequence[str]) -> tuple[Ids, Ids]:
         """The number of each known word in the texts, and the row of its text."""
         ids: list[int] = []
         ends = [0]
         for text in texts:
-            ids += self._numbers_in(text)
+            ids += itertools.chain.from_iterable(map(self.word_ids, plain_words(text)))
             ends.append(len(ids))
         rows = np.repeat(np.arange(len(texts), dtype=np.int32), np.diff(ends))
         return np.array(ids, np.int32), rows
 
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return dict(zip(self.words, range(len(self.words)), strict=True))
+    def word_ids(self, word: str) -> Sequence[int]:
+        """The numbers of a word's vectors: its own, or those of its pieces, which may be none."""
+        found = self._ids.get(word)
+        if found is None:
+            found = self._cut.of(word)
+            if len(self._ids) < _MOST_KEPT:
+                self._ids[word] = found
+        return found
 
     @cached_property
-    def _table(self) -> WordTable:
-        from citebed.retrieval.dense.compiled import WordTable
+    def _ids(self) -> dict[str, Sequence[int]]:
+        """The numbers of known words, and of others that were looked for."""
+        return {word: (number,) for number, word in enumerate(self.words)}
 
-        return WordTable(self.words)
+    @cached_property
+    def _cut(self) -> Pieces:
+        return Pieces(self.pieces, len(self.words))
 
 
 def _bags(ids: Ids, rows: Ids, count: int) -> Bags:
@@ -172,15 +182,28 @@ def _plain_sums(
 
 def _words(file: ModelFile, count: int) -> list[str]:
     """The words, each once and in their order: the same words always make the same file."""
-    try:
-        words = file.array("words", "uint8", None).tobytes().decode("ascii").split("\n")
-    except UnicodeDecodeError:
-        raise damaged(file.path, "words that are not plain letters and digits") from None
+    words = _listed(file, "words")
     if len(words) != count:
         raise damaged(file.path, f"{len(words):,} words, but {count:,} vectors")
-    if words != sorted(words) or len(set(words)) < count:  # of a sorted list that is quick
-        raise damaged(file.path, "words that are not in their order")
     return words
+
+
+def _pieces(file: ModelFile) -> list[str]:
+    """The pieces, whose vectors stand behind those of the words; files of format 1 have none."""
+    found = _listed(file, "pieces") if "pieces" in file.arrays else []
+    if not all(map(PIECE.fullmatch, found)):
+        raise damaged(file.path, "pieces that are not of letters and digits")
+    return found
+
+
+def _listed(file: ModelFile, name: str) -> list[str]:
+    try:
+        found = file.array(name, "uint8", None).tobytes().decode("ascii").split("\n")
+    except UnicodeDecodeError:
+        raise damaged(file.path, f"{name} that are not plain letters and digits") from None
+    if found != sorted(found) or len(set(found)) < len(found):  # of a sorted list that is quick
+        raise damaged(file.path, f"{name} that are not in their order")
+    return found
 
 
 def write_static_model(
@@ -189,23 +212,32 @@ def write_static_model(
     vectors: Vectors,
     query: Vectors,
     about: Mapping[str, Any],
+    pieces: Sequence[str] = (),
 ) -> None:
-    """Write a model: a vector for each word (words × width), and the queries' matrix."""
+    """Write a model: a vector for each word, then each piece (rows × width), and the queries'
+    matrix."""
     order = sorted(range(len(words)), key=lambda number: words[number])
-    small = quantised(np.asarray(vectors, np.float32)[order])
-    blob = "\n".join(words[number] for number in order).encode("ascii")
+    behind = sorted(range(len(pieces)), key=lambda number: pieces[number])
+    rows = [*order, *(len(words) + number for number in behind)]
+    small = quantised(np.asarray(vectors, np.float32)[rows])
     arrays: dict[str, NDArray[Any]] = {
-        "words": np.frombuffer(blob, np.uint8),
+        "words": _blob(words[number] for number in order),
         "vectors": small.rows,
         "scales": small.scales.astype(np.float16),
         "query": np.asarray(query, np.float16),
     }
-    write_model(path, KIND, about, arrays)
+    if pieces:
+        arrays["pieces"] = _blob(pieces[number] for number in behind)
+    write_model(path, KIND, about, arrays, FORMAT if pieces else 1)
+
+
+def _blob(lines: Iterable[str]) -> NDArray[np.uint8]:
+    return np.frombuffer("\n".join(lines).encode("ascii"), np.uint8)
 
 
 def open_static_model(path: str | Path) -> StaticModel:
     """The model in a file."""
-    return StaticModel(read_model(Path(path), KIND))
+    return StaticModel(read_model(Path(path), KIND, FORMAT))
 
 
 @cache

@@ -2,7 +2,8 @@
 
 The rows come from the collection's own citing papers and from contexts files: JSON Lines (may
 be packed with gzip, bzip2 or xz) whose objects have the citing paper, the text and the document
-it cites, as ``{"citing": …, "context": …, "cited": …}``, and perhaps the paper's ``year``.
+it cites, as ``{"citing": …, "context": …, "cited": …}``, and perhaps the paper's ``year``. A text
+that cites several documents may name them in one list.
 
 An index keeps them as sentences in the order of the documents that they cite. A citing sentence's
 vector is that of a text that looks for documents, so that a sentence finds others that ask for the
@@ -61,23 +62,26 @@ def citing_text(
 
 
 def _read(path: Path) -> pl.DataFrame:
-    rows = [_context(path, at, line) for at, line in numbered_lines(path) if line.strip()]
+    lines = ((at, line) for at, line in numbered_lines(path) if line.strip())
+    rows = [row for at, line in lines for row in _contexts(path, at, line)]
     schema = {**dict.fromkeys(("paper_id", "text", "cited"), pl.String), "year": pl.Int32}
     found = pl.DataFrame(rows, schema=schema, orient="row")
     return found.with_columns(cited=name_in(pl.col("cited")))
 
 
-def _context(path: Path, number: int, line: bytes) -> tuple[str, str, str, int | None]:
+def _contexts(path: Path, number: int, line: bytes) -> list[tuple[str, str, str, int | None]]:
+    """The contexts of a line: one for each document that it cites."""
     expected = 'expected {"citing": …, "context": …, "cited": …}'
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
         raise FormatError(path, number, f"is not JSON; {expected}") from None
-    found = [_first(row, names) for names in (_CITING, _TEXT, _CITED)]
-    if None in found:
+    paper, text = _first(row, _CITING), _first(row, _TEXT)
+    cited = _cited(row)
+    if paper is None or text is None or cited is None:
         keys = ", ".join(row) if isinstance(row, dict) else type(row).__name__
         raise FormatError(path, number, f"has {keys or 'nothing'}; {expected}")
-    return found[0] or "", found[1] or "", found[2] or "", _year(row)
+    return [(paper, text, each, _year(row)) for each in cited]
 
 
 def _year(row: dict[str, Any]) -> int | None:
@@ -86,13 +90,27 @@ def _year(row: dict[str, Any]) -> int | None:
     return year if isinstance(year, int) and 0 < year <= _LATEST_YEAR else None
 
 
+def _cited(row: Any) -> list[str] | None:
+    """What a row cites: one document, or a list of them, which may be empty."""
+    lists = (row[name] for name in _CITED if isinstance(row, dict) and name in row)
+    for value in lists:
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return [_whole(each) for each in value]
+    one = _first(row, _CITED)
+    return None if one is None else [one]
+
+
 def _first(row: Any, names: tuple[str, ...]) -> str | None:
     if not isinstance(row, dict):
         return None
     values = (row[name] for name in names if isinstance(row.get(name), str))
     value = next(values, None)
-    # JSON can spell half a character (\\ud800), which no table can hold.
-    return None if value is None else value.encode("utf-8", "replace").decode()
+    return None if value is None else _whole(value)
+
+
+def _whole(text: str) -> str:
+    """A text without half characters, which JSON can spell (\\ud800) and no table can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 SENTENCES = (

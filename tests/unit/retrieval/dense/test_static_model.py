@@ -81,15 +81,9 @@ def test_plain_words_are_those_of_the_slow_way(text: str) -> None:
 
 
 def test_no_character_is_read_in_two_ways() -> None:
-    """Compiled code knows the case of plain letters only: no other becomes one of them."""
     codes = [*range(0x3400), *range(0xD7B0, 0x20000)]  # without ideographs
     texts = [f"a{chr(code)}b" for code in codes]
-    found = [plain_words(text) for text in texts]
-    assert found == [dense.plain_words(text) for text in texts]
-    known = shipped_model()._numbers
-    ids, times, _ = shipped_model()._table.bags(texts)
-    expected = [n for words in found for n in sorted(known[w] for w in words if w in known)]
-    assert np.repeat(ids, times).tolist() == expected
+    assert [plain_words(text) for text in texts] == [dense.plain_words(text) for text in texts]
 
 
 def test_few_texts_need_no_compiler(tmp_path: Path) -> None:
