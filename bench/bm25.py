@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acm_cr import QUERY_SETS, imported, rankings, relevances, scores
 from citebed.collection import Collection
-from citebed.retrieval.index.building import build_index
+from citebed.retrieval.index.building import write_index
 from citebed.retrieval.index.index import open_index
 
 WAYS = (("bm25", False), ("bm25", True), ("bm25(lengths=lucene)", True))
@@ -22,7 +22,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as work:
         folder = imported(Path(work))
-        build_index(folder)
+        write_index(folder)
         collection, index = Collection(folder), open_index(folder)
         for model, as_is in WAYS:
             cells = []

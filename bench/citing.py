@@ -12,7 +12,7 @@ from pathlib import Path
 
 from acm_cr import QUERY_SETS, imported, rankings, relevances, scores
 from citebed.collection import Collection
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.search.fields import fields_of
 from common import shared_data
@@ -26,14 +26,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work:
         folder = imported(Path(work))
         path = shared_data("citation-contexts") / CONTEXTS
-        report = build_index(folder, IndexOptions(citing=(path,)))
+        report = write_index(folder, IndexOptions(citing=(path,)))
         print(
             f"{report.contexts:,} contexts indexed, {report.contexts_elsewhere:,} cite others; "
             f"{report.bytes / 1e6:.1f} MB"
         )
         for name in QUERY_SETS:
             report_set(Collection(folder), name)
-        build_index(folder)
+        write_index(folder)
 
 
 def report_set(collection: Collection, name: str) -> None:

@@ -17,7 +17,7 @@ from citebed.collection import Collection
 from citebed.evaluation import Design, Evaluation, Resampling, compare, evaluate
 from citebed.report.evaluation.table import DAGGER, p_text
 from citebed.report.tables import text_table
-from citebed.retrieval.index.building import build_index
+from citebed.retrieval.index.building import write_index
 from citebed.retrieval.index.index import open_index
 from common import write_between
 
@@ -32,7 +32,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         folder = imported(Path(work))
-        build_index(folder)
+        write_index(folder)
         rows = list(table_rows(Collection(folder), arguments.encoder))
     head = ["queries", "measure", "run", "bm25", "run", "difference by query", "p",
             "difference by paper", "p", "alike"]  # fmt: skip

@@ -15,7 +15,7 @@ from pathlib import Path
 from citebed.collection import ImportOptions, Rules, import_sources, open_collection
 from citebed.collection.rules import load_profile
 from citebed.evaluation import Settings, evaluate
-from citebed.retrieval.index.building import build_index
+from citebed.retrieval.index.building import write_index
 from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, fields_of
 from common import shared_data
@@ -53,7 +53,7 @@ def cut(name: str, rules: Rules, folder: Path) -> Path:
     (folder / "documents.jsonl").write_text("\n".join(lines))
     sources = [folder / "documents.jsonl", whole.folder / "queries", whole.folder / "qrels"]
     import_sources(folder / "cut", sources)
-    build_index(folder / "cut")
+    write_index(folder / "cut")
     return folder / "cut"
 
 

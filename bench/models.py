@@ -15,7 +15,7 @@ from pathlib import Path
 from citebed import ImportOptions, import_sources
 from citebed.collection import Collection, load_profile
 from citebed.evaluation import Settings, evaluate
-from citebed.retrieval.index.building import build_index
+from citebed.retrieval.index.building import write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running.runner import RunOptions, run_queries
@@ -41,7 +41,7 @@ def imported(name: str, folder: Path) -> Collection:
     source = shared_data(name)
     options = ImportOptions(rules=load_profile("cranfield") if name == "cranfield" else None)
     import_sources(folder, [source], options)
-    build_index(folder)
+    write_index(folder)
     return Collection(folder)
 
 

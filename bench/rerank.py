@@ -13,7 +13,7 @@ from pathlib import Path
 
 from acm_cr import QUERY_SETS, imported, rankings, relevances, scores
 from citebed.collection import Collection
-from citebed.retrieval.index.building import build_index
+from citebed.retrieval.index.building import write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.rerank import load_encoder
 from citebed.retrieval.rerank.reranking import document_texts
@@ -27,7 +27,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         folder = imported(Path(work))
-        build_index(folder)
+        write_index(folder)
         collection, index = Collection(folder), open_index(folder)
         speed(collection, arguments.encoder, arguments.documents)
         print("| queries | model | recall@10 | nDCG@10 |\n|---|---|---|---|")

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from citebed.collection import import_sources, open_collection
 from citebed.report.tables import text_table
-from citebed.retrieval.index.building import build_index
+from citebed.retrieval.index.building import write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned.constants import Constants
 from citebed.retrieval.learned.ranker import shipped_ranker
@@ -160,7 +160,7 @@ def answered(field: Field, has: set[str], asked: Sequence[Question]) -> list[Ans
         ]
         source.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
         import_sources(folder, [source])
-        build_index(folder)
+        write_index(folder)
         collection, index = open_collection(folder), open_index(folder)
         runner = Runner(collection, index, pipeline_of(DEFAULT_MODEL), RunOptions())
         silence = Silence(runner)

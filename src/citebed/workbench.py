@@ -22,7 +22,7 @@ from citebed.retrieval import encoders
 from citebed.retrieval.dense.static_model import index_model
 from citebed.retrieval.index.building import IndexOptions
 from citebed.retrieval.index.statistics import IndexReport
-from citebed.retrieval.learned.fitting import index_collection
+from citebed.retrieval.learned.fitting import build_index
 from citebed.retrieval.recommending.recommender import DEFAULT_MODEL, Recommender
 from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import Fields, fields_of
@@ -84,7 +84,7 @@ class Workbench(Collection):
             analyser, tuple(map(Path, citing)), rebuild=rebuild, neural=encoder, static=words
         )
         with progress_bar(quiet, "documents") as progress:
-            report = index_collection(self, options, progress, fit=fit)
+            report = build_index(self, options, progress, fit=fit)
         self._recommenders.clear()
         return report
 

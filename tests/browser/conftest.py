@@ -22,7 +22,7 @@ from tests.servers import Servers, servers
 
 from citebed.judging import Campaign
 from citebed.judging.organisers import add_organiser
-from citebed.retrieval.index.building import build_index
+from citebed.retrieval.index.building import write_index
 
 PATIENCE = 60
 _FLAGS = (
@@ -141,7 +141,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Campaign
     """A campaign in which every test has a judge of its own."""
     folder = tmp_path_factory.mktemp("judging")
     campaign = with_lists(small_campaign(folder, [f"Judge O'{n}" for n in range(10)]))
-    build_index(Path(campaign.settings.collection))
+    write_index(Path(campaign.settings.collection))
     add_organiser(campaign.database, NAME, PASSWORD)
     with ExitStack() as stack:
         started = stack.enter_context(servers(campaign.folder))

@@ -100,14 +100,14 @@ def index(
     from citebed.retrieval import encoders
     from citebed.retrieval.dense.static_model import index_model
     from citebed.retrieval.index.building import IndexOptions
-    from citebed.retrieval.learned.fitting import index_collection
+    from citebed.retrieval.learned.fitting import build_index
 
     opened = open_collection(collection)  # what is wrong with it is told before a model is loaded
     model = encoders.index_encoder(encoder or neural) if encoder or neural else None
     words = index_model(static)
     options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model, words)
     with progress_bar(quiet or as_json, unit="documents") as progress:
-        report = index_collection(opened, options, progress, fit=fit)
+        report = build_index(opened, options, progress, fit=fit)
     if as_json:
         print_json([report._asdict()])
     elif not quiet:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from citebed.retrieval.index.building import IndexOptions as IndexOptions
     from citebed.retrieval.index.index import Index as Index, open_index as open_index
     from citebed.retrieval.index.statistics import IndexReport as IndexReport
-    from citebed.retrieval.learned.fitting import index_collection as build_index  # noqa: F401
+    from citebed.retrieval.learned.fitting import build_index as build_index
     from citebed.retrieval.pipeline import Pipeline as Pipeline, pipeline_of as pipeline_of
     from citebed.retrieval.recommending.recommendation import Recommendation as Recommendation
     from citebed.retrieval.recommending.recommendations import Recommendations as Recommendations

@@ -52,7 +52,7 @@ class StaticSettings:
 
     seed: int = _SEED
     fold: int = 0
-    epochs: int = 12
+    epochs: int = 20
     batch: int = 0
     rate: float = 3e-3
     words: int = 51_500

@@ -358,7 +358,7 @@ def test_recommend_for_a_draft(run: Run, tmp_path: Path) -> None:
     assert found[0]["section"] == "Trees"
     assert found[0]["line"] == 5
     assert "left out 2 that the text cites already or is itself: elm, own" in err
-    everything = rows(run("recommend", "c", "draft.tex", "--json", "--keep-cited")[1])
+    everything = rows(run("recommend", "c", "draft.tex", "--json", "--keep-cited", "-k", "4")[1])
     assert {row["doc_id"] for row in everything} == {"oak", "elm", "own", "sea"}
     out = run("recommend", "c", "draft.tex")[1]
     assert "── Trees · line 5: Oaks grow in forests" in out

@@ -11,7 +11,7 @@ from citebed.collection import Collection, ImportOptions, Rules, import_sources,
 from citebed.collection.exporting import export
 from citebed.collection.names import name_of
 from citebed.judging.asking.papers import Lookup
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions, write_index
 
 BIB = """
 @article{oak, title = {Oaks in the wind}, author = {Ash, A.}, year = {2018},
@@ -162,7 +162,7 @@ def test_citing_text_papers_of_campaigns_and_links_are_named_alike(tmp_path: Pat
     made = collect(tmp_path, [{"doi": "10.1/x"}])
     row = {"citing": "q", "context": "Oaks bend.", "cited": "https://arxiv.org/abs/1810.04805"}
     (tmp_path / "contexts.jsonl").write_text(json.dumps(row) + "\n")
-    report = build_index(made, IndexOptions(citing=(tmp_path / "contexts.jsonl",)))
+    report = write_index(made, IndexOptions(citing=(tmp_path / "contexts.jsonl",)))
     assert report.contexts == 1
     known = Lookup(made).document("https://arxiv.org/abs/1810.04805v2")
     assert known is not None

@@ -349,7 +349,7 @@ def test_values_by_query_are_those_of_plain_loops(
 @pytest.fixture(scope="module")
 def cranfield(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Contrast:
     """Three models on Cranfield under half of the judgements, and under all."""
-    from citebed.retrieval.index.building import build_index
+    from citebed.retrieval.index.building import write_index
     from citebed.retrieval.index.index import open_index
     from citebed.retrieval.pipeline import pipeline_of
     from citebed.retrieval.running.runner import RunOptions, run_queries
@@ -357,7 +357,7 @@ def cranfield(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Co
     folder = tmp_path_factory.mktemp("contrast") / "c"
     rules = ImportOptions(rules=load_profile("cranfield"))
     import_sources(folder, [shared_data / "cranfield"], rules)
-    build_index(folder)
+    write_index(folder)
     collection, index = open_collection(folder), open_index(folder)
     (name,) = collection.query_sets
     runs = {

@@ -8,7 +8,7 @@ import pytest
 from tests.shared import Once
 from tests.tiny_models import make_cross_model, make_model, neural, write_safetensors
 
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions, write_index
 
 __all__ = ["make_cross_model", "make_model", "neural", "write_safetensors"]  # fixtures
 
@@ -30,6 +30,6 @@ def acm_cr_indexed(acm_cr: Path, once: Once) -> Path:
         for path in acm_cr.iterdir():
             if not path.name.startswith("."):
                 (folder / path.name).symlink_to(path)
-        build_index(folder, IndexOptions())
+        write_index(folder, IndexOptions())
 
     return once("acm-cr-indexed", make)

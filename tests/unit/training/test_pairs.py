@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from citebed.training.pairs import (
+    by_field,
     context_pairs,
     document_pairs,
     generator,
@@ -59,3 +60,16 @@ def test_the_same_seed_gives_the_same_pairs(texts: TrainingTexts) -> None:
     first, again, other = (list(document_pairs(texts, generator(s))) for s in (7, 7, 8))
     assert first == again
     assert first != other
+
+
+def test_a_batch_is_of_one_field_as_long_as_there_are_enough() -> None:
+    documents = [
+        DocumentText(f"d{n}", "", "", field="even" if n % 2 == 0 else "") for n in range(9)
+    ]
+    pairs = list(context_pairs([CitingText("p", f"s{n}", (n,)) for n in range(9)], generator(1)))
+    found = by_field(pairs, documents, 2, generator(2))
+    assert sorted(found) == sorted(pairs)
+    fields = [documents[pair.form.place].field for pair in found]
+    assert all(fields[at] == fields[at + 1] for at in range(0, 8, 2))
+    one = [each._replace(field="") for each in documents]
+    assert by_field(pairs, one, 2, generator(2)) == pairs

@@ -73,6 +73,8 @@ def _changed(path: Path, change: dict[int, bytes | None]) -> Path:
         ({3: b'{"doc_id": "d", "title": "", "abstract": ""}'}, r"not those that were written"),
         ({60: b'{"paper_id": "p", "text": "t", "cited": [40]}'}, r":60: is no context"),
         ({60: b'{"paper_id": "p", "text": "t", "cited": "0"}'}, r":60: is no context"),
+        ({3: b'{"doc_id": "d", "title": "", "abstract": "", "field": 1}'}, r":3: is no document"),
+        ({60: b'{"paper_id": "p", "text": "t", "cited": [0], "part": "x"}'}, r":60: is no context"),
     ],
 )
 def test_a_file_that_was_changed_is_refused(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,58 @@ def test_the_command_writes_a_file_that_training_reads(
     assert texts_of(out) == read_prepared(out)
     with pytest.raises(CitebedError, match="prepared texts hold all contexts"):
         texts_of(out, [contexts])
+
+
+FIELDS = [
+    {"citing": "p1", "context": "Trees [CIT].", "cited": ["10.1234/a", "b"], "year": 2020},
+    {"citing": "p2", "context": "Roots [CIT].", "cited": "10.1234/c", "year": 2021},
+    {"citing": "p3", "context": "More roots [CIT].", "cited": ["c"], "year": 2023},
+    {"citing": "p4", "context": "Nothing.", "cited": [], "year": 2020},
+    {"citing": "p5", "context": "No year [CIT].", "cited": ["a"]},
+]
+
+
+def of_fields(made: tuple[Path, Path, Path], *more: Mapping[str, object]) -> list[Path]:
+    """Contexts of two fields in two files."""
+    paths = [made[2].with_name("one.jsonl"), made[2].with_name("two.jsonl")]
+    for path, rows in zip(paths, (FIELDS[:2], [*FIELDS[2:], *more]), strict=True):
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return paths
+
+
+def test_collections_that_no_paper_cites_together_are_fields(
+    made: tuple[Path, Path, Path],
+) -> None:
+    found = prepare(made[0], of_fields(made), also=[made[1]])
+    fields = {each.doc_id: each.field for each in found.documents}
+    assert fields == {"a": "mine", "b": "mine", "c": "other"}
+    both = {"citing": "p6", "context": "Both [CIT].", "cited": ["b", "c"]}
+    found = prepare(made[0], of_fields(made, both), also=[made[1]])
+    assert {each.field for each in found.documents} == {""}
+
+
+def test_every_document_of_other_collections_is_taken_where_asked(
+    made: tuple[Path, Path, Path],
+) -> None:
+    found = prepare(made[0], of_fields(made), also=[made[1]], every=True)
+    assert sorted(each.doc_id for each in found.documents) == ["a", "b", "c", "d"]
+
+
+def test_papers_of_known_years_are_parted_by_year(made: tuple[Path, Path, Path]) -> None:
+    found = prepare(made[0], of_fields(made), also=[made[1]], test_year=2022)
+    parts = {each.paper_id: each.part for each in found.contexts}
+    assert parts == {"p1": "training", "p2": "development", "p3": "test", "p5": ""}
+    assert [each.paper_id for each in found.part("test") if each.part] == ["p3"]
+    assert found.about["test_year"] == 2022
+
+
+def test_the_command_takes_several_fields(made: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    one, two = of_fields(made)
+    out = tmp_path / "texts.jsonl.xz"
+    words = ["train", "prepare", made[0], "--contexts", one, "--contexts", two, "--also", made[1]]
+    more = ["--every", "--test-year", "2022", "-q", "-o", out]
+    assert main([str(word) for word in (*words, *more)]) == 0
+    given = prepare(made[0], [one, two], also=[made[1]], every=True, test_year=2022)
+    assert read_prepared(out) == given
+    with pytest.raises(CitebedError, match="prepared texts hold all contexts"):
+        texts_of(out, test_year=2022)

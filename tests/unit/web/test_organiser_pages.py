@@ -33,7 +33,7 @@ from citebed.judging.store.schema import (
     returns,
     searches,
 )
-from citebed.retrieval.index.building import build_index
+from citebed.retrieval.index.building import write_index
 from citebed.web.app import create_app
 
 QUERY = "p1-a1q1"
@@ -203,7 +203,7 @@ def test_a_query_that_there_is_not(desk: Desk, path: str) -> None:
 
 
 def test_the_search_desk_keeps_everything(desk: Desk, campaign: Campaign) -> None:
-    build_index(Path(campaign.settings.collection))
+    write_index(Path(campaign.settings.collection))
     first = desk.post("/search", query=QUERY, text="weights of terms")
     assert first.status_code == 303
     page = desk.client.get(first.headers["location"])
@@ -229,7 +229,7 @@ def test_the_search_desk_shows_phase_one_and_offers_nothing_that_is_cited(
     desk: Desk, campaign: Campaign
 ) -> None:
     """Paper 1 cites d1 to d5, all of grade 3, and a book that its author did not judge."""
-    build_index(Path(campaign.settings.collection))
+    write_index(Path(campaign.settings.collection))
     with campaign.writing() as tx:
         form = tx.execute(select(forms).where(forms.c.id == 1)).one()
         source = Source(form.person_id, form.id, "web", now())

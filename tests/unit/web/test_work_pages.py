@@ -19,7 +19,7 @@ from citebed.judging.asking.assigning import sheet_of
 from citebed.judging.forms import text_form
 from citebed.judging.organisers import add_organiser, organiser_names
 from citebed.judging.store.schema import events, forms, judgements, mails, problems, returns
-from citebed.retrieval.index.building import build_index
+from citebed.retrieval.index.building import write_index
 from citebed.web import protection
 
 Files = list[tuple[str, tuple[str, bytes]]]
@@ -174,7 +174,7 @@ def test_inviting_and_second_judges(desk: Desk, campaign: Campaign) -> None:
 
 
 def test_pooling(desk: Desk, campaign: Campaign) -> None:
-    build_index(Path(campaign.settings.collection))
+    write_index(Path(campaign.settings.collection))
     assert "0 queries wait" in _text(desk.get("/work").text)
     campaign.reformulate(QUERY, "ranking by probability", "filler")
     assert "1 query waits" in _text(desk.get("/work").text)

@@ -66,12 +66,13 @@ class IndexOptions:
     static: Embedder | None = None
 
 
-def build_index(
+def write_index(
     collection: str | Path | Collection,
     options: IndexOptions | None = None,
     progress: Progress = SILENT,
 ) -> IndexReport:
-    """Index a collection (its path, or open), or bring its index up to date."""
+    """Write the index of a collection (its path, or open), or bring it up to date; ``build_index``
+    of the package also learns weights from it."""
     options = options or IndexOptions()
     options = replace(options, analyser=str(analyser_of(options.analyser)))
     collection = open_collection(collection)

@@ -27,7 +27,7 @@ from citebed.files.writing import translate_os_errors, workshop
 from citebed.retrieval.dense.static_model import model_of
 from citebed.retrieval.dense.vectors import Embedder
 from citebed.retrieval.index import layout
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.index.statistics import IndexReport
@@ -61,7 +61,7 @@ _SHORTEST, _LONGEST, _CHUNK = 8, 60, 20
 """Words of a sentence that is asked for; and of a piece of an abstract without sentences."""
 
 
-def index_collection(
+def build_index(
     collection: str | Path | Collection,
     options: IndexOptions | None = None,
     progress: Progress = SILENT,
@@ -75,7 +75,7 @@ def index_collection(
     """
     options = options or IndexOptions()
     opened = open_collection(collection)
-    report = build_index(opened, options, progress)
+    report = write_index(opened, options, progress)
     index = open_index(opened)
     known = None if fit or options.rebuild else fit_of(index)
     if fit is False:
@@ -108,7 +108,7 @@ def learned(collection: Collection, index: Index, progress: Progress = SILENT) -
         if len(copied) < FEWEST:
             return nothing
         progress.step("fitting weights", len(copied))
-        build_index(work, IndexOptions(index.description.analyser, static=model))
+        write_index(work, IndexOptions(index.description.analyser, static=model))
         gains = _gains(open_index(work), model, copied, shipped_ranker(), progress)
     chosen = WEIGHTS[chosen_weight(gains)]
     means = dict(zip(WEIGHTS, gains.mean(axis=1).tolist(), strict=True))

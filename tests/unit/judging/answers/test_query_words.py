@@ -10,7 +10,7 @@ from tests.campaigns import write_collection
 from citebed.collection import Collection
 from citebed.judging.answers.judge_list import QueryWords, query_words
 from citebed.retrieval.analysis import ANALYSERS, analyser_of
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions, write_index
 
 ENGLISH = QueryWords(ANALYSERS["english"])
 
@@ -43,7 +43,7 @@ def test_as_the_index_takes_words(tmp_path: Path) -> None:
     folder = write_collection(tmp_path)
     found = query_words(Collection(folder))
     assert shown("rankings", "ranking", found) == "[rankings]"  # no index yet
-    build_index(folder, IndexOptions(analyser="none"))
+    write_index(folder, IndexOptions(analyser="none"))
     found = query_words(Collection(folder))
     assert shown("rankings ranking", "ranking", found) == "rankings [ranking]"
     german = QueryWords(analyser_of("snowball(german)"))

@@ -17,11 +17,16 @@ WORDS = ("trees", "of", "the", "sea", "leaves", "oak", "a", "salt", "resume", "3
 
 
 def write_small(
-    path: Path, *, words: Sequence[str] = WORDS, width: int = 5, seed: int = 0
+    path: Path,
+    *,
+    words: Sequence[str] = WORDS,
+    pieces: Sequence[str] = (),
+    width: int = 5,
+    seed: int = 0,
 ) -> StaticModel:
-    """A model of a few words."""
+    """A model of a few words, perhaps with pieces of others."""
     chance = np.random.default_rng(seed)
-    vectors = chance.standard_normal((len(words), width), np.float32)
+    vectors = chance.standard_normal((len(words) + len(pieces), width), np.float32)
     query = chance.standard_normal((width, width), np.float32)
-    write_static_model(path, words, vectors, query, {"name": f"small {seed}"})
+    write_static_model(path, words, vectors, query, {"name": f"small {seed}"}, pieces)
     return open_static_model(path)

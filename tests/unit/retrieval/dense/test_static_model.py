@@ -114,7 +114,7 @@ def test_texts_that_mean_the_same_are_near() -> None:
 def test_the_shipped_model_is_the_one_that_was_published() -> None:
     published = json.loads(SHIPPED.with_suffix(".json").read_text("utf-8"))
     assert shipped_model().fingerprint == file_hash(SHIPPED) == published["sha256"]
-    assert SHIPPED.stat().st_size == published["bytes"] <= 12_000_000
+    assert SHIPPED.stat().st_size == published["bytes"] <= 16_000_000
 
 
 def test_a_model_is_written_alike_in_any_order_of_its_words(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from citebed.retrieval.encoders.encoder import (
 from citebed.retrieval.encoders.encoding import Encoder, load_encoder
 from citebed.retrieval.encoders.fetching.fetching import fetch_encoder
 from citebed.retrieval.encoders.loading.names import find_model
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.rerank import VectorCache
@@ -145,7 +145,7 @@ def test_a_card_that_names_files_elsewhere(folder: Path, tmp_path: Path) -> None
 @pytest.mark.usefixtures("folder")
 def test_an_index_with_its_vectors(collection: Path) -> None:
     encoder = load_dense_encoder(cache=VectorCache())
-    build_index(collection, IndexOptions(neural=encoder))
+    write_index(collection, IndexOptions(neural=encoder))
     index = open_index(collection)
     vectors = index.vectors("encoder")
     assert vectors is not None
@@ -159,7 +159,7 @@ def test_an_index_with_its_vectors(collection: Path) -> None:
 def test_the_encoder_that_made_an_index(folder: Path, collection: Path) -> None:
     for given in (True, folder):
         encoder = index_encoder(given)
-        build_index(collection, IndexOptions(neural=encoder, rebuild=True))
+        write_index(collection, IndexOptions(neural=encoder, rebuild=True))
         vectors = open_index(collection).vectors("encoder")
         assert vectors is not None
         found = encoder_of(vectors)
@@ -191,7 +191,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture(params=["inside", "evil/model", "../evil", "encoder"])
 def foreign(request: pytest.FixtureRequest, folder: Path, collection: Path) -> str:
     """What an index calls its encoder, which is none of the user's: that came along with it."""
-    build_index(collection, IndexOptions(neural=load_dense_encoder()))
+    write_index(collection, IndexOptions(neural=load_dense_encoder()))
     folder.rename(collection / "model")
     (collection / "model" / "citebed.json").unlink()
     name = str(collection / "model") if request.param == "inside" else str(request.param)
@@ -224,7 +224,7 @@ def test_an_encoder_of_the_users_is_known_by_its_fingerprint(
 ) -> None:
     """Whatever the index calls it: the one fetched, indexed with before, or named."""
     encoder = load_dense_encoder()
-    build_index(collection, IndexOptions(neural=encoder))
+    write_index(collection, IndexOptions(neural=encoder))
     renamed(collection, name="evil/model")
     vectors = open_index(collection).vectors("encoder")
     assert vectors is not None
@@ -241,7 +241,7 @@ def test_an_encoder_of_the_users_is_known_by_its_fingerprint(
 def test_an_encoder_that_is_named_in_the_environment(
     folder: Path, collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build_index(collection, IndexOptions(neural=load_dense_encoder()))
+    write_index(collection, IndexOptions(neural=load_dense_encoder()))
     vectors = open_index(collection).vectors("encoder")
     assert vectors is not None
     folder.rename(tmp_path / "mine")
@@ -269,7 +269,7 @@ def test_what_was_made_before_an_interruption_is_kept(
         patched.setattr(Encoder, "encode", interrupted)
         encoder = load_dense_encoder(cache=VectorCache())
         with pytest.raises(KeyboardInterrupt):
-            build_index(collection, IndexOptions(neural=encoder))
+            write_index(collection, IndexOptions(neural=encoder))
     seen: list[int] = []
     encoder = load_dense_encoder(cache=VectorCache())
     texts = [f"The paper {n}. retrieval of {'papers ' * n}".strip(" .") for n in range(12)]

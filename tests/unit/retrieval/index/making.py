@@ -15,7 +15,7 @@ from citebed.collection import tables
 from citebed.collection.storing import table_files
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import QUERIES
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.statistics import IndexReport
 
@@ -76,7 +76,7 @@ def context(paper_id: str, cited: Sequence[str], text: str) -> Row:
 def build(folder: Path, **options: Any) -> IndexReport:
     """Index in this process, without waiting for the disk."""
     with mock.patch("os.fsync"):
-        return build_index(folder, IndexOptions(**{"workers": 1, **options}))
+        return write_index(folder, IndexOptions(**{"workers": 1, **options}))
 
 
 def arrays_of(folder: Path) -> dict[str, np.ndarray]:

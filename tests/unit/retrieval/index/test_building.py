@@ -35,7 +35,7 @@ from citebed.files.writing import DRAFT
 from citebed.retrieval import kernels
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index import building, counting
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.models import model_of
 from citebed.retrieval.search.searcher import Searcher
@@ -364,7 +364,7 @@ def test_opening_while_a_new_index_takes_the_place_of_the_old(tmp_path: Path) ->
 
     def builder() -> None:
         while not stop.is_set():
-            build_index(folder, IndexOptions(workers=1, rebuild=True))
+            write_index(folder, IndexOptions(workers=1, rebuild=True))
 
     thread = threading.Thread(target=builder)
     thread.start()

@@ -69,6 +69,19 @@ def test_contexts_files(tmp_path: Path, ending: str) -> None:
     assert "citing" not in open_index(folder).fields
 
 
+def test_a_text_may_cite_a_list(tmp_path: Path) -> None:
+    path = contexts_file(
+        tmp_path / "contexts.jsonl",
+        {"citing": "p", "context": "Barks", "cited": ["a1", "B2"], "year": 2020},
+        {"citing": "q", "context": "None.", "cited": []},
+    )
+    folder = write_collection(tmp_path / "c", DOCUMENTS)
+    assert build(folder, citing=(path,)).contexts == 2
+    index = open_index(folder)
+    assert columns_of(index)["citing"] == [("bark", "A1", 1), ("bark", "B2", 1)]
+    assert list(index.papers) == ["p"]
+
+
 def test_names_that_are_ids_come_before_other_names(tmp_path: Path) -> None:
     """``b2`` is the id of one document, but for its capital, and an alias of the other."""
     folder = write_collection(tmp_path / "c", DOCUMENTS)

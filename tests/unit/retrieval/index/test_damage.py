@@ -441,7 +441,7 @@ print("ready", flush=True)
 while True:
     for name in ("english", "none"):
         options = building.IndexOptions(name, workers=2, rebuild=True)
-        building.build_index(Path(sys.argv[1]), options)
+        building.write_index(Path(sys.argv[1]), options)
 """
 
 

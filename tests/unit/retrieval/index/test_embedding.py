@@ -23,7 +23,7 @@ from citebed.retrieval.dense import static_model
 from citebed.retrieval.dense.static_model import shipped_model
 from citebed.retrieval.dense.vectors import quantised, unit_rows
 from citebed.retrieval.index import embedding
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import DamagedIndex
 
@@ -228,7 +228,7 @@ def test_progress_hears_of_every_vector_once(
         lambda name, total: steps.append([name, total, 0]),
         lambda done: steps[-1].__setitem__(2, steps[-1][2] + done),
     )
-    build_index(folder, IndexOptions(workers=2, neural=Encoder()), progress)
+    write_index(folder, IndexOptions(workers=2, neural=Encoder()), progress)
     assert ["making vectors (static)", 45, 45] in steps
     assert ["making vectors (encoder)", 45, 45] in steps
 

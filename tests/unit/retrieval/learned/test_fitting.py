@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.retrieval.index.making import write_collection
 
 from citebed.collection import open_collection
-from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned import fitting
 from citebed.retrieval.learned.features import SIGNALS
@@ -23,8 +23,8 @@ from citebed.retrieval.learned.fitting import (
     FEWEST,
     UNTAUGHT,
     WEIGHTS,
+    build_index,
     chosen_weight,
-    index_collection,
     taken_out,
 )
 from citebed.retrieval.learned.ranker import shipped_ranker
@@ -35,8 +35,8 @@ SUBJECTS = ("tree", "river", "harbour", "violin", "cloud", "engine", "garden", "
 
 
 def abstract(number: int) -> str:
-    """Four sentences on a subject each, all with a word that no other document has."""
-    own = f"zq{number}x"
+    """Four sentences on a subject each, all with a number that no other document has."""
+    own = 90_000 + number
     return " ".join(
         f"In sentence {part} the {SUBJECTS[(3 * number + place) % 8]} of {own} is measured again."
         for place, part in enumerate(("one", "two", "three", "four"))
@@ -121,24 +121,24 @@ def test_what_is_chosen() -> None:
 
 
 def test_words_that_tell_all_are_trusted(tmp_path: Path) -> None:
-    """Each document has a word of its own, which vectors do not know: BM25 finds every one."""
+    """Each document has a number of its own, which vectors do not know: BM25 finds every one."""
     folder = made(tmp_path / "c", 60)
-    report = index_collection(folder)
+    report = build_index(folder)
     fit = known(folder)
     assert report.fitted_on == fit.sentences == 60
     assert fit.bm25 == 1.0
     assert fit.shipped < 0.9
     assert fit.static < 0.5
     assert report.words_share == round(fit.words_share, 2) > 0.4
-    best = Recommender(folder).recommend("The tree of zq8x is measured again by us.", 1)
+    best = Recommender(folder).recommend("The tree of 90008 is measured again by us.", 1)
     assert best.table["doc_id"].to_list() == ["d008"]
 
 
 def test_it_is_the_same_each_time(tmp_path: Path) -> None:
     folder = made(tmp_path / "c", 60)
-    index_collection(folder)
+    build_index(folder)
     first = known(folder)
-    index_collection(folder, fit=True)
+    build_index(folder, fit=True)
     assert known(folder) == first
 
 
@@ -146,26 +146,26 @@ def test_it_stands_until_a_tenth_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = made(tmp_path / "c", 40)
-    index_collection(folder)
+    build_index(folder)
     first = known(folder)
     made(folder, 44)
-    index_collection(folder)
+    build_index(folder)
     assert known(folder) == first
     made(folder, 45)
-    index_collection(folder)
+    build_index(folder)
     assert known(folder).documents == 45
     monkeypatch.setattr(fitting, "learned", lambda *_: pytest.fail("it was learned already"))
-    assert index_collection(folder).unchanged
+    assert build_index(folder).unchanged
 
 
 def test_it_can_be_switched_off_and_on(tmp_path: Path) -> None:
     folder = made(tmp_path / "c", 60)
-    assert index_collection(folder, fit=False).fitted_on == 0
+    assert build_index(folder, fit=False).fitted_on == 0
     assert known(folder).static == 1.0
-    assert index_collection(folder).fitted_on == 0
+    assert build_index(folder).fitted_on == 0
     made(folder, 90)
-    assert index_collection(folder).fitted_on == 0
-    assert index_collection(folder, fit=True).fitted_on == 90
+    assert build_index(folder).fitted_on == 0
+    assert build_index(folder, fit=True).fitted_on == 90
 
 
 def test_one_ranking_does_without(tmp_path: Path) -> None:
@@ -174,15 +174,15 @@ def test_one_ranking_does_without(tmp_path: Path) -> None:
         == "bm25(k1=0.9,b=0.4)+learned(encoder=auto,fit=no)"
     )
     folder = made(tmp_path / "c", 60)
-    index_collection(folder)
-    text = "The violin is compared with others, and measured."
+    build_index(folder)
+    text = "The violin of 90011 is compared with a river of others, and measured."
     fitted, plain = (
-        Recommender(folder, None, model).recommend(text, 5, min_probability=0).table["score"]
+        Recommender(folder, None, model).recommend(text, 30, min_probability=0).table["score"]
         for model in ("bm25+learned", "bm25+learned(fit=no)")
     )
     assert fitted.to_list() != plain.to_list()
-    index_collection(folder, fit=False)
-    unfitted = Recommender(folder).recommend(text, 5, min_probability=0).table["score"]
+    build_index(folder, fit=False)
+    unfitted = Recommender(folder).recommend(text, 30, min_probability=0).table["score"]
     assert unfitted.to_list() == plain.to_list()
 
 
@@ -204,7 +204,7 @@ def test_odd_collections(
 ) -> None:
     named = [{"doc_id": f"d{n}", "title": "A title", **row} for n, row in enumerate(rows)]
     folder = write_collection(tmp_path / "c", named)
-    index_collection(folder)
+    build_index(folder)
     fit = known(folder)
     assert fit.sentences == sentences
     assert fit.static == static or (static is None and 0 <= fit.static <= 1)
@@ -212,7 +212,7 @@ def test_odd_collections(
 
 
 def test_no_documents(tmp_path: Path) -> None:
-    assert index_collection(write_collection(tmp_path / "c", [])).fitted_on == 0
+    assert build_index(write_collection(tmp_path / "c", [])).fitted_on == 0
 
 
 @pytest.mark.parametrize(
@@ -224,19 +224,19 @@ def test_no_documents(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_a_stranger_wrote_is_not_believed(tmp_path: Path, fit: dict[str, Any]) -> None:
     folder = made(tmp_path / "c", 25)
-    build_index(folder)
+    write_index(folder)
     path = folder / "index" / "index.json"
     values = json.loads(path.read_text())
     whole = {"sentences": 1, "documents": 1, "static": 1.0, "fingerprint": ""}
     values["fit"] = fit if "static" not in fit else {**whole, **fit}
     path.write_text(json.dumps(values))
     assert fit_of(open_index(folder)) is None
-    assert index_collection(folder).fitted_on == 25
+    assert build_index(folder).fitted_on == 25
 
 
 def test_nothing_of_the_copy_stays(tmp_path: Path) -> None:
     folder = made(tmp_path / "c", 30)
-    build_index(folder, IndexOptions())
+    write_index(folder, IndexOptions())
     before = {path.name for path in (folder / "index").iterdir()}
-    index_collection(open_collection(folder))
+    build_index(open_collection(folder))
     assert {path.name for path in (folder / "index").iterdir()} == before

@@ -1,0 +1,158 @@
+"""How good the default is in several fields, against BM25: ``python bench/fields.py [WORK]``.
+
+Citing sentences ask for what they cite, among all cited papers of their field: life sciences
+(``elife``, sentences of 2022) and computer science (``citation-contexts``, papers of the fold that
+nothing was learned from); queries of people ask CACM and Cranfield. Collections are made in the
+folder WORK, or one that is removed, and indexed as installed. Prints nDCG@10 with an interval by
+citing paper, R@10, and the ratio to BM25; ``--models`` names others to compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import citebed
+from citebed.collection import open_collection
+from citebed.collection.rules import load_profile
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.training.prepared import fold_of
+from common import machine, shared_data
+
+MODELS = ("bm25", "bm25+learned(fit=no)", "bm25+learned")
+YEAR, FOLD, DEPTH, ROUNDS = 2022, 0, 10, 1000
+
+
+class Asked(NamedTuple):
+    """A text, what it should find, who asks, and when."""
+
+    text: str
+    relevant: frozenset[str]
+    paper: str
+    year: int | None = None
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def life_sciences(data: Path) -> list[Asked]:
+    """The sentences of the last year."""
+    found = (row for row in rows(data / "elife" / "contexts.jsonl.xz") if row["year"] == YEAR)
+    return [
+        Asked(row["text"].replace("[CIT]", ""), frozenset(row["cited"]), row["citing"], YEAR)
+        for row in found
+    ]
+
+
+def computer_science(data: Path) -> list[Asked]:
+    """The sentences of the papers of the test's fold."""
+    found = rows(data / "citation-contexts" / "contexts-train.jsonl.xz")
+    return [
+        Asked(row["context"].replace("[CIT]", ""), frozenset((row["cited"],)), row["citing"])
+        for row in found
+        if fold_of(row["citing"]) == FOLD
+    ]
+
+
+def of_people(folder: Path) -> list[Asked]:
+    """The queries of a test collection, each by itself."""
+    collection = citebed.open(folder)
+    name = collection.query_sets[0]
+    wanted: dict[str, set[str]] = {}
+    for row in collection.qrels(name).table.iter_rows(named=True):
+        if row["relevance"] > 0:
+            wanted.setdefault(row["query_id"], set()).add(row["doc_id"])
+    return [
+        Asked(row["text"], frozenset(wanted[row["query_id"]]), row["query_id"])
+        for row in collection.queries(name).iter_rows(named=True)
+        if row["query_id"] in wanted
+    ]
+
+
+def figures(folder: Path, asked: Sequence[Asked], model: str) -> np.ndarray:
+    """nDCG@10 and R@10 of each text; what asks is not found."""
+    collection = open_collection(folder)
+    index = open_index(collection)
+    runner = Runner(collection, index, pipeline_of(model), RunOptions())
+    runner.prepare()
+    queries = [
+        replace(runner.query(one.text, paper=one.paper, exclude=[one.paper]), year=one.year)
+        for one in asked
+    ]
+    found = np.zeros((len(asked), 2))
+    discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
+    for place, result in enumerate(runner.results(queries, DEPTH)):
+        relevant = asked[place].relevant
+        right = np.array([index.ids[int(n)] in relevant for n in result.hits.docs[:DEPTH]])
+        ideal = discounts[: min(len(relevant), DEPTH)].sum()
+        found[place] = discounts[: len(right)] @ right / ideal, right.sum() / len(relevant)
+    return found
+
+
+def interval(values: np.ndarray, papers: Sequence[str]) -> np.ndarray:
+    """A 95 % interval of the mean, by drawing papers."""
+    names, of = np.unique(np.array(papers), return_inverse=True)
+    sums, counts = np.bincount(of, values), np.bincount(of)
+    draw = np.random.default_rng(1)
+    drawn = (draw.integers(0, len(names), len(names)) for _ in range(ROUNDS))
+    return np.quantile([sums[some].sum() / counts[some].sum() for some in drawn], (0.025, 0.975))
+
+
+def report(field: str, folder: Path, asked: Sequence[Asked], models: Sequence[str]) -> None:
+    """Print a line a model."""
+    print(f"{field}: {len(asked):,} texts")
+    papers, first = [one.paper for one in asked], 0.0
+    for model in models:
+        values = figures(folder, asked, model)
+        gain, recall = values.mean(axis=0)
+        low, high = interval(values[:, 0], papers)
+        first = first or gain
+        what = f"nDCG@10 {gain:.3f} [{low:.3f}, {high:.3f}]  R@10 {recall:.3f}"
+        print(f"  {model:24} {what}  {gain / first:.2f} times the first", flush=True)
+
+
+def main() -> None:
+    """Make the collections, ask, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("work", nargs="?", type=Path, help="Where to make the collections.")
+    parser.add_argument("--models", nargs="+", default=MODELS)
+    parser.add_argument("--texts", type=int, default=2000, help="At most so many of a field.")
+    arguments = parser.parse_args()
+    data = shared_data("elife").parent
+    print(machine())
+    with tempfile.TemporaryDirectory() as temporary:
+        work = arguments.work or Path(temporary)
+        sources = {
+            "life sciences": (data / "elife" / "documents.jsonl.xz", life_sciences),
+            "computer science": (
+                data / "citation-contexts" / "cited-documents.jsonl.xz",
+                computer_science,
+            ),
+            "CACM": (data / "cacm", None),
+            "Cranfield": (data / "cranfield", None),
+        }
+        for field, (source, contexts) in sources.items():
+            folder = work / field.replace(" ", "-").lower()
+            if not folder.exists():
+                rules = load_profile("cranfield") if field == "Cranfield" else None
+                citebed.create(folder, source, rules=rules).index(quiet=True)
+            asked = of_people(folder) if contexts is None else contexts(data)
+            random.Random(1).shuffle(asked)
+            report(field, folder, asked[: arguments.texts], arguments.models)
+
+
+if __name__ == "__main__":
+    main()
