@@ -45,7 +45,7 @@ def demo(
     folder = str(collection)
     with progress_bar(quiet=False) as progress:
         report = import_demo(collection, progress)
-    _say(f"citebed import {folder} landmarks.bib papers/")
+    _say(f"citebed import {folder} landmarks.bib papers/", is_first=True)
     print_report(report)
     _run("index", folder)
     said = f'citebed recommend {folder} -k 2 \\\n    "{QUESTION}"'
@@ -164,5 +164,5 @@ def _run(*words: str, said: str = "") -> None:
         raise typer.Exit(code)
 
 
-def _say(command: str) -> None:
-    typer.echo(f"\n$ {printable(command)}")
+def _say(command: str, *, is_first: bool = False) -> None:
+    typer.echo(f"{'' if is_first else chr(10)}$ {printable(command)}")

@@ -74,7 +74,9 @@ def prepare(
     ] = False,
     test_year: Annotated[
         int | None,
-        typer.Option(help="Part papers of known years by year: from this one on, the test."),
+        typer.Option(
+            min=1, max=9999, help="Part papers of known years by year: from this one on, the test."
+        ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
