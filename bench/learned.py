@@ -26,10 +26,11 @@ import citebed
 from citebed.collection import open_collection
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned.features import SIGNALS
+from citebed.retrieval.learned.fit import OF_WORDS
 from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.query import Query
 from citebed.retrieval.running.runner import Runner
-from citebed.training.ranker import OF_CITING, OF_WORDS, Example, Examples, RankerSettings, figures
+from citebed.training.ranker import OF_CITING, Example, Examples, RankerSettings, figures
 
 ORIGINS = Path(__file__).with_name("origins.jsonl")
 PAGE = Path(__file__).parent.parent / "docs" / "learned.md"

@@ -27,6 +27,7 @@ from citebed.errors import CitebedError
 from citebed.files.writing import write_whole
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.learned.features import SIGNALS
+from citebed.retrieval.learned.fit import OF_WORDS
 from citebed.retrieval.learned.ranker import LEVELS, Level, inputs, ranker_json
 from citebed.retrieval.pipeline import SEEN, pipeline_of
 from citebed.retrieval.query import Features, Query
@@ -39,8 +40,6 @@ Reals = NDArray[np.float64]
 
 OF_CITING = ("citing", "cited", "lately", "cocited", "authors")
 """Signals that come from citing papers; the others come from the texts."""
-OF_WORDS = ("bm25", "bm25_sentence")
-"""Signals that come from equal words."""
 _DEEP = 100
 _GROUP = (2, 4)
 _KNOWN = 0.5
