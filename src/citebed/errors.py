@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,11 @@ class MissingExtra(CitebedError):
 
 
 def import_extra(extra: str, package: str) -> Any:
-    """An optional package; where it is not installed the error says how to install it."""
+    """An optional package; where it is not installed the error says how to install it.
+
+    ONNX Runtime tells its makers of what it runs unless this is said before it is loaded.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         return importlib.import_module(package)
     except ImportError as error:

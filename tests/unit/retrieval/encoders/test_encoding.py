@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -262,3 +266,15 @@ def test_the_settings_say_which_kind_a_model_is(
 ) -> None:
     assert type(load_reranker(make_model().folder)).__name__ == "Encoder"
     assert type(load_reranker(make_cross_model().folder)).__name__ == "CrossEncoder"
+
+
+def test_the_runtime_tells_nobody(tmp_path: Path, tiny: Any) -> None:
+    """ONNX Runtime would leave a session of its own telemetry among the temporary files."""
+    places = {name: str(tmp_path) for name in ("TMPDIR", "HOME", "XDG_CACHE_HOME")}
+    known = {k: v for k, v in os.environ.items() if k not in ("CI", "ORT_DISABLE_TELEMETRY")}
+    code = (
+        "import sys; from citebed.retrieval.rerank import load_encoder; load_encoder(sys.argv[1])"
+    )
+    command = [sys.executable, "-c", code, str(tiny.folder)]
+    subprocess.run(command, env=known | places, check=True)
+    assert not list(tmp_path.iterdir())
