@@ -1,8 +1,10 @@
 """What `make test` leaves to `make test-full`: cases of the same kind, and a few long studies.
 
-Of the parametrised tests below whose cases take long, one case in so many is run, the same ones
-every time, and a tenth of the others, which the commit's hash chooses; property tests see fewer
-examples. ``make test-full`` runs everything. What is left out is counted by pytest as deselected.
+Which are played the commit's hash chooses, so that all of them are within some commits: long
+studies by one commit in so many, of the cases of a parametrised test every other one. Where cases
+take long, one in so many is run, the same ones every time, and a tenth of the others. Property
+tests see fewer examples. ``make test-full`` runs everything. What is left out is counted by pytest
+as deselected.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import os
 import subprocess
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import pytest
@@ -25,10 +27,11 @@ CASE = os.environ.get("CITEBED_CASE", "")
 
 TURNS = 10
 TURN = os.environ.get("CITEBED_TURN", "")
-"""The commit's hash, as ``make test`` has it: one of so many parts of what is left out is run.
+"""The commit's hash, as ``make test`` has it. Without one, as for a file that somebody runs, only
+what is ``SAMPLED`` is left out.
 
-Nothing remembers which parts were run, so ten commits run about 65 % of what is left out, twenty
-88 %, and forty-four 99 %: ``1 - 0.9 ** commits``.
+Nothing remembers which parts were run: of what is played by one commit in two, three, four and ten,
+ten commits run 99.9, 98, 94 and 65 %, twenty of the last 88 % (``1 - 0.9 ** commits``).
 """
 
 ALWAYS = (
@@ -46,8 +49,49 @@ ALWAYS = (
 )
 """Tests (or their files or folders) of which every case is run every time: web, security, damage.
 
-Nothing else is left out either unless it is named below.
 """
+
+IN_TURN = {
+    "tests/fuzz/test_fuzz.py": 2,
+    "tests/fuzz/test_harness.py": 2,
+    "tests/parity/test_statistics_scipy.py": 3,
+    "tests/parity/test_statistics_statsmodels.py": 3,
+    "tests/parity/test_trec_eval_program.py::test_prints_what_was_stored": 4,
+    "tests/unit/cli/test_contrast_verb.py": 3,
+    "tests/unit/cli/test_failing_disks.py": 3,
+    "tests/unit/cli/test_killed_verbs.py": 3,
+    "tests/unit/cli/test_odd_streams.py::test_a_filter_that_is_killed_at_every_step": 3,
+    "tests/unit/cli/test_robustness_verb.py": 3,
+    "tests/unit/cli/test_surroundings.py": 2,
+    "tests/unit/collection/exporting/test_export_killed.py": 3,
+    "tests/unit/collection/exporting/test_export_round_trip.py": 2,
+    "tests/unit/collection/formats/test_real_bibtex.py": 3,
+    "tests/unit/collection/formats/test_mutations.py": 3,
+    "tests/unit/collection/test_account.py": 3,
+    "tests/unit/collection/test_import_starved.py": 4,
+    "tests/unit/collection/test_importing.py": 2,
+    "tests/unit/collection/test_imports_at_once.py": 4,
+    "tests/unit/drafts/test_drafts_robustness.py": 4,
+    "tests/unit/evaluation/judgements/test_agreement.py": 3,
+    "tests/unit/evaluation/statistics/test_statistics_coverage.py": 4,
+    "tests/unit/evaluation/test_contrasting.py": 2,
+    "tests/unit/judging/simulation": 4,
+    "tests/unit/report/test_contrast_figures.py": 3,
+    "tests/unit/report/test_robustness_figure.py": 3,
+    "tests/unit/report/test_timeline_figures.py": 3,
+    "tests/unit/report/test_timeline_page.py": 3,
+    "tests/unit/retrieval/test_compiling.py": 3,
+    "tests/unit/retrieval/test_strengths.py": 3,
+    "tests/unit/test_long_texts.py": 3,
+    "tests/unit/test_patterns.py": 3,
+    "tests/unit/text/test_markers.py::test_a_megabyte_of_hostile_text_is_read": 2,
+    "tests/unit/timeline/filters/test_restarting.py": 3,
+    "tests/unit/timeline/scoring/test_uncertainty_coverage.py": 4,
+    "tests/unit/timeline/test_known_failures.py": 4,
+    "tests/unit/training": 2,
+}
+"""Tests that take seconds each and look at one thing from many sides: each is played by one commit
+in so many."""
 
 SAMPLED = {
     "tests/fuzz/test_harness.py::test_what_is_to_be_damaged_is_well_formed": 4,
@@ -135,22 +179,34 @@ def sampled(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytes
     chosen, left = list[pytest.Item](), list[pytest.Item]()
     for item in items:
         name, _, case = item.nodeid.partition("[")
-        step = max(_step(name), EVERY) if case else 1
-        is_left = seen[name] % step and not _has_its_turn(item.nodeid) and not _is_new(name, case)
+        is_left = _is_left(item.nodeid, name, seen[name]) and not _is_new(name, case)
         seen[name] += 1
         (left if is_left or item.nodeid.startswith(FULL_ONLY) else chosen).append(item)
     return chosen, left
 
 
-def _step(name: str) -> int:
-    """Of a test one case in how many is run."""
+def _is_left(nodeid: str, name: str, number: int) -> bool:
+    """Whether a case (the one of that number of its test) is left out of this run."""
+    if EVERY > 1:  # other Pythons, and one room: the same cases every time
+        step = EVERY if name.startswith(ALWAYS) else max(_of(SAMPLED, name), EVERY)
+        return nodeid != name and number % step > 0
     if name.startswith(ALWAYS):
-        return 1
-    return next((number for path, number in SAMPLED.items() if name.startswith(path)), 1)
+        return False
+    step, is_case = _of(SAMPLED, name), nodeid != name
+    if not TURN:
+        return is_case and number % step > 0
+    if not _has_its_turn(nodeid, _of(IN_TURN, name)):
+        return True
+    if step > 1:
+        return is_case and number % step > 0 and not _has_its_turn(nodeid, TURNS)
+    return is_case and not _has_its_turn(nodeid, 2)
 
 
-def _has_its_turn(nodeid: str) -> bool:
-    """Whether a case is of the tenth that this commit plays; other Pythons play none."""
-    return (
-        bool(TURN) and EVERY == 1 and zlib.crc32(nodeid.encode()) % TURNS == int(TURN, 16) % TURNS
-    )
+def _of(numbers: Mapping[str, int], name: str) -> int:
+    """What a test is named with, by its path or its beginning; else 1."""
+    return next((number for path, number in numbers.items() if name.startswith(path)), 1)
+
+
+def _has_its_turn(nodeid: str, turns: int) -> bool:
+    """Whether a case is of the part, of so many, that this commit plays."""
+    return (zlib.crc32(nodeid.encode()) + int(TURN, 16)) % turns == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,13 +34,23 @@ def chosen(turn: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 def test_web_strangers_and_damage_are_never_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    for turn in ("", "0a1b2c3d", "0a1b2c3e"):
+        run = chosen(turn, monkeypatch)
+        counts = [sum(case.startswith(name) for case in run) for name in NAMES]
+        assert [counts[at] for at in (0, 1, 2, 4)] == [60] * 4
+
+
+def test_a_file_that_somebody_runs_is_sampled_where_it_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     run = chosen("", monkeypatch)
-    counts = [sum(case.startswith(name) for case in run) for name in NAMES]
-    assert counts == [60, 60, 60, 5, 60, 60]
+    assert [sum(case.startswith(name) for case in run) for name in NAMES] == [60, 60, 60, 5, 60, 60]
 
 
 @pytest.mark.parametrize(
-    "path", [*sampling.ALWAYS, *sampling.SAMPLED, *sampling.FULL_ONLY], ids=lambda path: path
+    "path",
+    [*sampling.ALWAYS, *sampling.IN_TURN, *sampling.SAMPLED, *sampling.FULL_ONLY],
+    ids=lambda path: path,
 )
 def test_what_is_named_is_there(path: str) -> None:
     """A test that was moved would be left out, or run, in silence."""
@@ -48,12 +59,24 @@ def test_what_is_named_is_there(path: str) -> None:
     assert f"def {test.partition('[')[0]}" in (REPOSITORY / file).read_text() if test else True
 
 
-def test_ten_hashes_play_everything_a_tenth_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = chosen("", monkeypatch)
-    more = [chosen(f"{number:08x}", monkeypatch) - usual for number in range(10)]
-    assert set().union(usual, *more) == {case.nodeid for case in CASES}
-    assert sum(map(len, more)) == len(CASES) - len(usual)
-    assert all(len(part) < 12 for part in more)
+def test_a_long_study_is_played_by_one_commit_in_four(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "tests/unit/judging/simulation/test_simulating.py::test_one"
+    monkeypatch.setattr(sampling, "EVERY", 1)
+    played = []
+    for number in range(8):
+        monkeypatch.setattr(sampling, "TURN", f"{number:08x}")
+        played.append(bool(sampling.sampled([SimpleNamespace(nodeid=name)])[0]))  # type: ignore[list-item]
+    assert sum(played) == 2
+
+
+def test_hashes_play_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of cases that take long a tenth each, of others every other one."""
+    runs = [chosen(f"{number:08x}", monkeypatch) for number in range(10)]
+    assert set().union(*runs) == {case.nodeid for case in CASES}
+    counts = [[sum(case.startswith(name) for case in run) for run in runs] for name in NAMES]
+    assert max(counts[3]) <= 20
+    assert all(15 < count < 45 for count in counts[5])
+    assert [one + other for one, other in itertools.pairwise(counts[5])] == [60] * 9
 
 
 def test_a_file_that_was_changed_is_run_whole(monkeypatch: pytest.MonkeyPatch) -> None:
