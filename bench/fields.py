@@ -48,22 +48,23 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def life_sciences(data: Path) -> list[Asked]:
-    """The sentences of the last year."""
-    found = (row for row in rows(data / "elife" / "contexts.jsonl.xz") if row["year"] == YEAR)
+def life_sciences(data: Path, before: int = 0) -> list[Asked]:
+    """The sentences of the last year, or of one before."""
+    year = YEAR - before
+    found = (row for row in rows(data / "elife" / "contexts.jsonl.xz") if row["year"] == year)
     return [
-        Asked(row["text"].replace("[CIT]", ""), frozenset(row["cited"]), row["citing"], YEAR)
+        Asked(row["text"].replace("[CIT]", ""), frozenset(row["cited"]), row["citing"], year)
         for row in found
     ]
 
 
-def computer_science(data: Path) -> list[Asked]:
-    """The sentences of the papers of the test's fold."""
+def computer_science(data: Path, before: int = 0) -> list[Asked]:
+    """The sentences of the papers of the test's fold, or of another."""
     found = rows(data / "citation-contexts" / "contexts-train.jsonl.xz")
     return [
         Asked(row["context"].replace("[CIT]", ""), frozenset((row["cited"],)), row["citing"])
         for row in found
-        if fold_of(row["citing"]) == FOLD
+        if fold_of(row["citing"]) == FOLD + before
     ]
 
 

@@ -28,10 +28,19 @@ from citebed.files.writing import write_whole
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.learned.features import SIGNALS
 from citebed.retrieval.learned.fit import OF_WORDS
-from citebed.retrieval.learned.ranker import LEVELS, Level, inputs, ranker_json
+from citebed.retrieval.learned.fitting import static_of
+from citebed.retrieval.learned.ranker import (
+    LEVELS,
+    Asking,
+    Level,
+    inputs,
+    ranker_json,
+    shipped_ranker,
+)
 from citebed.retrieval.pipeline import SEEN, pipeline_of
 from citebed.retrieval.query import Features, Query
 from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.training.asking import Source, learn_asking, logistic
 from citebed.training.measuring import recall_and_gain
 from citebed.training.prepared import fold_of, part_of
 from citebed.training.settings import Report
@@ -61,6 +70,7 @@ class Example(NamedTuple):
     right: NDArray[np.bool_]
     wanted: int
     is_new: bool
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,22 +110,35 @@ def train_ranker(
             f"the index of {opened.folder} has no citing sentences to learn from. Index them with: "
             f"citebed index {opened.folder} --citing FILE"
         )
-    levels, measures = _levels(opened, index, settings, report)
+    levels, measures, examples = _levels(opened, index, settings, report)
     about = {
         "name": "learned from citations", "citebed": __version__, "collection": opened.name,
         "documents": len(index.ids), "citing_sentences": len(index.citing),
         "settings": asdict(settings), "figures": measures,
         "vectors": {kind: dict(of) for kind, of in index.description.vectors.items()},
     }  # fmt: skip
-    write_whole(Path(out), ranker_json(levels, about).encode())
+    asking = _asking(index, levels["static"], examples)
+    write_whole(Path(out), ranker_json(levels, asking, about).encode())
     return about
+
+
+def _asking(index: Index, level: Level, examples: Sequence[Example]) -> Asking:
+    """How likely texts ask: as it comes with citebed where the word vectors do, for it was learned
+    in two fields; else as the questions teach whose answer is among the first."""
+    shipped, model = shipped_ranker(), static_of(index)
+    if shipped.knows({"static": model}):
+        return shipped.asking
+    found = [each.text for each in examples if _seen(level, each)[1].any()]
+    return learn_asking([Source(index, level, found)], shipped, model)
 
 
 def _levels(
     collection: Collection, index: Index, settings: RankerSettings, report: Report
-) -> tuple[dict[str, Level], dict[str, Any]]:
-    """The levels that the index can teach, and what each is worth."""
+) -> tuple[dict[str, Level], dict[str, Any], list[Example]]:
+    """The levels that the index can teach, what each is worth, and the questions that taught the
+    first."""
     levels: dict[str, Level] = {}
+    examples: list[Example] = []
     measures: dict[str, Any] = {}
     for name in LEVELS:
         if name == "encoder" and index.vectors("encoder") is None:
@@ -124,11 +147,13 @@ def _levels(
         with_encoder = "yes" if name == "encoder" else "no"
         learned = Examples(collection, index, with_encoder, settings, report)
         words = settings.words if name == "static" else 1.0
-        levels[name] = fitted(learned.of("development"), words, settings.citing)
+        taught = learned.of("development")
+        examples = examples or taught
+        levels[name] = fitted(taught, words, settings.citing)
         measures[name] = measured(learned.of("test"), levels[name])
         found = ", ".join(f"{m} {v:.3f}" for m, v in measures[name]["learned"].items())
         report(f"level {name}, unseen papers: {found}")
-    return levels, measures
+    return levels, measures, examples
 
 
 # --- questions --------------------------------------------------------------------------------
@@ -219,7 +244,7 @@ class Examples:
             features = signals.features(query, hits, rows, _DEEP)._replace(shares=None)
             right = np.isin(features.docs, list(wanted))
             new = not any(self._is_learned(document) for document in wanted)
-            found.append(Example(query.paper or "", features, right, len(wanted), new))
+            found.append(Example(query.paper or "", features, right, len(wanted), new, query.text))
         return found
 
     def _is_learned(self, document: int) -> bool:
@@ -299,20 +324,11 @@ def _seen(level: Level, example: Example) -> tuple[Reals, NDArray[np.bool_]]:
 
 
 def _logistic(x: Reals, y: NDArray[np.bool_]) -> Reals:
-    from scipy.optimize import minimize
-
+    """The weights of ``INPUTS``; the constant is the first of them."""
     spread = x.std(axis=0)
     spread[spread == 0] = 1
-    x = x / spread
-
-    def loss(weights: Reals) -> tuple[float, Reals]:
-        z = np.where(y, 1, -1) * (x @ weights)
-        slope = -(np.where(y, 1, -1) / (1 + np.exp(z))) @ x / len(y)
-        penalty = 1e-6 * float(weights @ weights)
-        return float(np.logaddexp(0, -z).mean()) + penalty, slope + 2e-6 * weights
-
-    found = minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B")
-    return np.asarray(found.x / spread, np.float64)
+    turned = logistic((x / spread)[:, ::-1], y, np.ones(len(y)), 1e-6)
+    return np.asarray(turned[::-1] / spread, np.float64)
 
 
 # --- measuring --------------------------------------------------------------------------------

@@ -172,7 +172,7 @@ def test_runs_go_straight_into_evaluation() -> None:
     ("text", "note"),
     [
         ("Figure 3: Relevance feedback and language models.", "1 caption (line 1)"),
-        ("The rest of the paper is organised as follows.", "1 passage about the text itself"),
+        ("The rest of the paper is organised as follows.", "1 passage that asks for no citation"),
         ("Die Suche nach Dokumenten ist nicht einfach, und die Modelle sind es auch nicht.",
          "1 passage in German"),
         ("Mix the flour with two eggs, add butter and sugar, and bake for 40 minutes.",

@@ -72,6 +72,8 @@ class Description:
     """The models whose vectors are there, by kind; none in an index of the first versions."""
     fit: Mapping[str, Any] = field(default_factory=dict)
     """What was learned from the collection for ranking it; nothing in an index of before."""
+    background: Mapping[str, Any] = field(default_factory=dict)
+    """What everyday texts find in it; likewise."""
 
 
 def array_names(kind: str) -> tuple[str, str]:
@@ -113,7 +115,7 @@ def _checked(folder: Path, description: Description) -> Description:
     for about in description.vectors.values():
         int(about["width"]), int(about.get("missing", 0))
         str.encode(about["fingerprint"]), str.encode(about["name"])
-    if not all(isinstance(name, str) for name in description.fit):
+    if not all(isinstance(name, str) for name in (*description.fit, *description.background)):
         raise ValueError("what was learned has no names")
     if not all(isinstance(name, str) for name in (description.analyser, description.hashing)):
         raise ValueError("it names no analyser")
@@ -151,11 +153,12 @@ def write(folder: Path, description: Description, arrays: Arrays) -> Description
     return complete
 
 
-def write_fit(folder: Path, generation: int, fit: Mapping[str, Any]) -> None:
-    """Note in an index what was learned from its collection, if it is still of that generation."""
+def write_fit(folder: Path, generation: int, **learned: Mapping[str, Any]) -> None:
+    """Note in an index what was learned from its collection, its ``fit`` and its ``background``, if
+    it is still of that generation."""
     description = read_description(folder)
-    if description.generation == generation and dict(description.fit) != dict(fit):
-        now = {**asdict(description), "fit": dict(fit)}
+    now = {**asdict(description), **learned}
+    if description.generation == generation and now != asdict(description):
         writing.write_own(folder / DESCRIPTION, json.dumps(now, indent=1))
         writing.sync_folder(folder)
 

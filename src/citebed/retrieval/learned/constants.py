@@ -23,18 +23,13 @@ class Constants(NamedTuple):
     hardly_any: float
     hardly_any_of_few: float
     one_in_ten: float
-    strange: float
-    strange_with_words: float
-    strange_held: float
     far_larger: int
+    of_size: float
     strong_probability: float
     strong_held: float
     fair_probability: float
     fair_held: float
     held_of_few: float
-    subject_words: int
-    subject_most: int
-    subject_errors: float
     language_share: float
     own_words: float
     hardly_own_words: float

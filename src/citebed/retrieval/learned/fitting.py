@@ -31,8 +31,9 @@ from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.index.statistics import IndexReport
+from citebed.retrieval.learned.asking import Background, background, background_of
 from citebed.retrieval.learned.features import SIGNALS, Signals
-from citebed.retrieval.learned.fit import OF_STATIC, OF_WORDS, Fit, fit_of, places
+from citebed.retrieval.learned.fit import OF_STATIC, OF_WORDS, Fit, fit_of, fitted_level, places
 from citebed.retrieval.learned.ranker import Level, Ranker, shipped_ranker
 from citebed.retrieval.models import MODELS
 from citebed.retrieval.query import Query
@@ -77,31 +78,44 @@ def build_index(
     opened = open_collection(collection)
     report = write_index(opened, options, progress)
     index = open_index(opened)
-    known = None if fit or options.rebuild else fit_of(index)
+    before = known = None if fit or options.rebuild else fit_of(index)
     if fit is False:
         known = Fit(0, 0, 1.0, "")
     elif known is None or _is_stale(known, index):
         known = learned(opened, index, progress)
+    behind = (background_of(index) if known == before else None) or found_background(index, known)
+    values = {} if behind is None else behind.values
     with locked(opened.folder):
-        layout.write_fit(index.folder, index.description.generation, asdict(known))
+        generation = index.description.generation
+        layout.write_fit(index.folder, generation, fit=asdict(known), background=values)
     return report._replace(fitted_on=known.sentences, words_share=round(known.words_share, 2))
+
+
+def found_background(index: Index, fit: Fit | None = None) -> Background | None:
+    """What everyday texts find in an index, fitted so; ``None`` in one of very few documents."""
+    if len(index.ids) < FEWEST:
+        return None
+    level = shipped_ranker().levels["static"]
+    level = level if fit is None else fitted_level(level, fit)
+    return background(index, shipped_ranker(), static_of(index), level)
 
 
 def _is_stale(fit: Fit, index: Index) -> bool:
     if not fit.documents:  # which somebody switched off
         return False
     changed = abs(len(index.ids) - fit.documents)
-    return fit.fingerprint != _static(index).fingerprint or changed > _CHANGED * fit.documents
+    return fit.fingerprint != static_of(index).fingerprint or changed > _CHANGED * fit.documents
 
 
-def _static(index: Index) -> Embedder:
+def static_of(index: Index) -> Embedder:
+    """The word vectors of an index."""
     vectors = index.vectors("static")
     return model_of("" if vectors is None else vectors.fingerprint)
 
 
 def learned(collection: Collection, index: Index, progress: Progress = SILENT) -> Fit:
     """What a collection teaches, of sentences that are taken out of a small copy of it."""
-    model = _static(index)
+    model = static_of(index)
     nothing = Fit(0, len(index.ids), UNTAUGHT, model.fingerprint)
     with workshop(collection.folder / FOLDER) as work:
         copied = _copy(collection, work)

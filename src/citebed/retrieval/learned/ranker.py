@@ -20,17 +20,31 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import file_hash, read_small
-from citebed.retrieval.dense.vectors import Embedder
+from citebed.retrieval.dense.vectors import Embedder, Vectors
 from citebed.retrieval.learned.constants import Constants, read_constants
 from citebed.retrieval.learned.features import RAW, SIGNALS
 from citebed.retrieval.query import Features
 
 Reals = NDArray[np.float64]
 SHIPPED = Path(__file__).with_name("ranker.json")
-FORMAT = 2
+FORMAT = 3
 _OLD_NAMES = {"chance": "probability", "least": "min_probability"}
-"""What format 1 called them, which had no constants: those that come with citebed are taken."""
+"""What format 1 called them. It had no constants, and format 2 others: those that come with citebed
+are taken, and so is how likely a text asks."""
 LEVELS = ("static", "encoder")
+MEASURED = {
+    "static": "the greatest similarity of word vectors to one of the best documents",
+    "bm25": "the greatest BM25 of one of these (logarithm)",
+    "matched": "how many of the text's words one of these has (logarithm)",
+    "strange": "how much rarer its words are than those of documents, in standard errors",
+}
+"""Clues that are measured by the collection's background."""
+CLUES = {
+    **MEASURED,
+    "telling": "words of the text that tell something (logarithm)",
+    "kind": "what kind of text it is, by word vectors: thanks and outlines are low, citing is high",
+}
+"""What tells whether a text asks for something that is there."""
 INPUTS = ("constant", "score", "is_cited", *(f"raw_{name}" for name in RAW))
 """What the probability is computed from; ``raw_bm25`` is a logarithm, ``is_cited`` whether any of
 the documents is known to be cited: without citing sentences all scores are lower."""
@@ -61,6 +75,27 @@ class Level:
         return np.asarray(np.exp(-np.logaddexp(0, -rows @ self.probability)), np.float64)
 
 
+@dataclass(frozen=True)
+class Asking:
+    """How likely a text asks for something that is there: a weight for each clue, and the least
+    probability that gets an answer. ``kind`` tells by a text's vector how it speaks."""
+
+    weights: Reals
+    constant: float
+    kind: Reals
+    kind_constant: float
+    min_probability: float
+
+    def kind_of(self, vectors: Vectors) -> Reals:
+        """What kind of text each vector is of: below 0 rather what papers say of themselves."""
+        return np.asarray(vectors @ self.kind + self.kind_constant, np.float64)
+
+    def probabilities(self, clues: Reals) -> Reals:
+        """How likely texts ask, by their measured clues (a row each)."""
+        odds = clues @ self.weights + self.constant
+        return np.asarray(np.exp(-np.logaddexp(0, -odds)), np.float64)
+
+
 def inputs(features: Features, scores: Reals) -> Reals:
     """What probabilities are computed from: a column for each of ``INPUTS``."""
     raw = features.raw.copy()
@@ -71,12 +106,13 @@ def inputs(features: Features, scores: Reals) -> Reals:
 
 @dataclass(frozen=True)
 class Ranker:
-    """A ranker's file: its levels by name, its constants, its SHA-256, and what it says of
-    itself."""
+    """A ranker's file: its levels by name, how likely texts ask, its constants, its SHA-256, and
+    what it says of itself."""
 
     path: Path
     fingerprint: str
     levels: Mapping[str, Level]
+    asking: Asking
     constants: Constants
     about: Mapping[str, Any]
 
@@ -111,11 +147,12 @@ def read_ranker(path: str | Path) -> Ranker:
         values = json.loads(read_small(path))
         if not isinstance(values, dict):
             raise TypeError("it is no JSON object")
-        if values["format"] not in (1, FORMAT):
+        if values["format"] not in (1, 2, FORMAT):
             raise ValueError(f"it has format {values['format']!r}, this citebed reads {FORMAT}")
         levels = {name: _level(values["levels"][name]) for name in LEVELS}
         own = values["format"] == FORMAT
         constants = read_constants(values["constants"]) if own else shipped_ranker().constants
+        asking = _asking(values["asking"]) if own else shipped_ranker().asking
         about = dict(values["about"])
         _ = int(about.get("documents", 0))
         _ = [(each["name"], each["fingerprint"]) for each in about.get("vectors", {}).values()]
@@ -125,7 +162,7 @@ def read_ranker(path: str | Path) -> Ranker:
         why = f"it has no {error}" if isinstance(error, KeyError) else f"{error}"
         what = f"is no ranker, or damaged ({why})"
         raise FormatError(path, None, f"{what}; train one with: citebed train ranker") from None
-    return Ranker(path, file_hash(path), levels, constants, about)
+    return Ranker(path, file_hash(path), levels, asking, constants, about)
 
 
 def _level(values: Mapping[str, Any]) -> Level:
@@ -135,6 +172,18 @@ def _level(values: Mapping[str, Any]) -> Level:
     if not 0 <= least <= 1:
         raise ValueError(f"the least probability is {least}")
     return Level(weights, _numbers(values["probability"], INPUTS), least)
+
+
+def _asking(values: Mapping[str, Any]) -> Asking:
+    kind = [float(each) for each in values["kind"]["vector"]]
+    numbers = [float(values["constant"]), float(values["kind"]["constant"]), *kind]
+    if not all(abs(each) <= _MOST for each in numbers):
+        raise ValueError(f"a number of how likely texts ask is none up to {_MOST:,}")
+    least = float(values["min_probability"])
+    if not 0 <= least <= 1:
+        raise ValueError(f"the least probability that a text asks is {least}")
+    weights = _numbers(values["weights"], CLUES)
+    return Asking(weights, numbers[0], np.array(kind), numbers[1], least)
 
 
 def _numbers(values: Mapping[str, Any], names: Iterable[str]) -> Reals:
@@ -148,7 +197,7 @@ def _numbers(values: Mapping[str, Any], names: Iterable[str]) -> Reals:
     return np.array(found)
 
 
-def ranker_json(levels: Mapping[str, Level], about: Mapping[str, Any]) -> str:
+def ranker_json(levels: Mapping[str, Level], asking: Asking, about: Mapping[str, Any]) -> str:
     """A ranker as the text of its file, with the constants that come with citebed."""
 
     def named(values: Reals, names: Iterable[str]) -> dict[str, float]:
@@ -162,8 +211,20 @@ def ranker_json(levels: Mapping[str, Level], about: Mapping[str, Any]) -> str:
         }
         for name, level in levels.items()
     }
+    asks = {
+        "weights": named(asking.weights, CLUES),
+        "constant": round(asking.constant, 4),
+        "min_probability": round(asking.min_probability, 4),
+        "kind": {
+            "constant": round(asking.kind_constant, 4),
+            "vector": [round(each, 3) for each in asking.kind.tolist()],
+        },
+    }
     constants = json.loads(read_small(SHIPPED))["constants"]
-    values = {"format": FORMAT, "about": dict(about), "levels": rows, "constants": constants}
+    values = {
+        "format": FORMAT, "about": dict(about), "levels": rows, "asking": asks,
+        "constants": constants,
+    }  # fmt: skip
     return json.dumps(values, indent=1) + "\n"
 
 

@@ -36,7 +36,7 @@ class Ranks:
         models = models_for(searcher.index, ranking)
         source = ranking.source if isinstance(ranking, Learned) else None
         ranker = read_ranker(source) if source else shipped_ranker()
-        self.constants = ranker.constants
+        self.constants, self.asking = ranker.constants, ranker.asking
         self.signals, self._models = Signals(searcher, models, ranker.constants), models
         self.facts: dict[str, Any] = {
             kind: {"name": model.name, "fingerprint": model.fingerprint}

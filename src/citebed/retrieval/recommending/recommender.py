@@ -241,7 +241,9 @@ class Recommender:
         self._silence.check(passage, query, how.min_probability)
         number = by_default if how.k is None else how.k
         (best,) = self._runner.results([query], max(number, SEEN) + MORE)
-        result = self._silence.shown(best, how.min_probability, tail=how.k is not None)
+        result = self._silence.shown(
+            best, how.min_probability, tail=how.k is not None, wanted=bool(passage.wanted)
+        )
         cards = self._cards_of([self.index.ids[each] for each in result.hits.docs.tolist()])
         works = works_of(cards)[:number]
         result = result.only([work[0] for work in works])

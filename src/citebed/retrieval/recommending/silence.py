@@ -3,10 +3,8 @@
 People are shown no answer without a good match, no tail of what is hardly ever right, and
 probabilities only where they were learned for such a case; else a match is weak, fair or strong.
 
-Whether a text is on a subject of a collection is told by how rare its words are there. The words of
-a document have some rarity among the other documents, with a mean and a spread. Those of a text
-that is about something else are rarer, by more than chance would have it: a recipe has few words of
-computing. Names are rare everywhere, and do not count.
+How likely a text asks for something that is there was learned (``learned/asking.py``): one that
+hardly does gets no answer, and else the probabilities of its documents are multiplied by it.
 """
 
 from __future__ import annotations
@@ -14,11 +12,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.drafts.records import Passage, Place
@@ -26,22 +24,16 @@ from citebed.drafts.wanting import is_caption
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.index.index import Index
+from citebed.retrieval.learned.asking import Background, Clues, background_of
 from citebed.retrieval.learned.constants import Constants
-from citebed.retrieval.learned.ranker import shipped_ranker
-from citebed.retrieval.models.bm25 import lucene_idf
+from citebed.retrieval.learned.fitting import found_background
+from citebed.retrieval.learned.ranker import CLUES, shipped_ranker
+from citebed.retrieval.learned.subject import Subject
 from citebed.retrieval.pipeline import SEEN, Learned
 from citebed.retrieval.query import Query, Result
 from citebed.retrieval.running.runner import Runner
-from citebed.text.boilerplate import is_boilerplate
 from citebed.text.languages import language_name, language_of
-from citebed.text.sentences import split_sentences
-from citebed.text.words import (
-    ENOUGH,
-    FUNCTION_WORDS,
-    FUNCTION_WORDS_OF,
-    speaks_of_itself,
-    telling_words,
-)
+from citebed.text.words import ENOUGH, FUNCTION_WORDS_OF, telling_words
 from citebed.wording import count
 
 _UNTOLD = "no chances are told: they "
@@ -52,13 +44,26 @@ _OF_OTHER_VECTORS = (
     "citebed train ranker"
 )
 _WITHOUT_MATCH = "passage without a good match"
+_WITHOUT_CLAIM = "passage that asks for no citation"
 _WITHOUT_WORDS = "passage without a word that is in the index"
 _HINTS = {
     "a good match": "; --min-probability 0 shows the best there is",
+    "no citation": "; --min-probability 0 shows the best there is",
     "in the index": "; is it in another language, or on another subject?",
 }
 
-Numbers = NDArray[np.int64]
+
+_SEVERAL, _OF_ONE_WORD = 2, 0.1
+_ENDS = (".", "!", "?")
+
+
+class Asks(NamedTuple):
+    """How likely a text asks for something that is there, what kind of text it is (below 0 rather
+    what papers say of themselves), and whether it gets no answer."""
+
+    probability: float
+    kind: float = 1.0
+    is_silent: bool = False
 
 
 class NothingToAsk(CitebedError):
@@ -90,7 +95,15 @@ class Silence:
 
     @cached_property
     def _subject(self) -> Subject:
-        return Subject(self._index, self._constants)
+        return Subject(self._index)
+
+    @cached_property
+    def _clues(self) -> Clues:
+        return Clues(self._index, self._runner.ranks.asking)
+
+    @cached_property
+    def _background(self) -> Background | None:
+        return background_of(self._index) or found_background(self._index)
 
     def check(self, passage: Passage, query: Query, min_probability: float | None) -> None:
         """Raise what a passage is that gets no answer, whatever could be found for it."""
@@ -98,8 +111,8 @@ class Silence:
             raise NothingToAsk(passage.silent)
         if min_probability != 0 and (language := self._languages.foreign(passage.text)):
             raise NothingToAsk(f"passage in {language}")
-        if min_probability is None and not passage.wanted and (why := _asks_nothing(query)):
-            raise NothingToAsk(why)
+        if min_probability is None and is_caption(query.raw):
+            raise NothingToAsk("caption")
         if not len(query.terms.ids):
             raise self._nothing_to_ask(query.text)
 
@@ -112,30 +125,51 @@ class Silence:
             return NothingToAsk(what, "passage with only stop words", is_unsearchable=True)
         return NothingToAsk(_WITHOUT_WORDS)
 
-    def shown(self, result: Result, min_probability: float | None, *, tail: bool) -> Result:
+    def shown(
+        self, result: Result, min_probability: float | None, *, tail: bool, wanted: bool = False
+    ) -> Result:
         """What is shown of a result: up to where documents are hardly ever right, unless its
-        ``tail`` is wanted; raises where there is no good match. A probability that is asked for
-        takes the place of both rules."""
+        ``tail`` is wanted; raises where the text hardly asks for any of them, unless a citation is
+        ``wanted`` in it. A probability that is asked for takes the place of both rules."""
+        asking = self.asking(result)
+        result = self.told(result, asking)
         if min_probability is not None:
             return result.at_least(min_probability)
-        if self.is_poor(result):
-            raise NothingToAsk(_WITHOUT_MATCH)
+        if asking.is_silent and not wanted:
+            raise NothingToAsk(_WITHOUT_MATCH if asking.kind > 0 else _WITHOUT_CLAIM)
         return result if tail else self.without_tail(result)
 
-    def is_poor(self, result: Result) -> bool:
-        """Whether a text gets no answer: it has enough words, but no good match among as many
-        documents as the least probability was learned from, however many are asked for."""
-        text, constants = result.query.text, self._constants
-        if not self._is_learned or not len(result.hits.docs) or self._is_short(text):
-            return False
-        best = result.probability(0)  # what stands higher is no less likely
-        if best is not None and (result.is_unlikely(0) or best >= constants.strange):
-            return result.is_unlikely(0)
-        if not self._subject.is_strange(text):
-            return False
-        held = self._subject.most_held(text, result.hits.docs[:SEEN])
-        has_words = held >= constants.strange_held
-        return not has_words or (best is not None and best < constants.strange_with_words)
+    def asking(self, result: Result) -> Asks:
+        """How likely the text of a result asks for one of its documents: for certain where nothing
+        was learned of it, or where it is a few words and no sentence."""
+        text = result.query.text
+        known = self._is_learned and result.probabilities is not None and "static" in result.vectors
+        is_search = self._is_short(text) and not text.rstrip().endswith(_ENDS)
+        if not known or self._background is None or is_search or not len(result.hits.docs):
+            return Asks(1.0)
+        assert result.features is not None  # which a learned ranking has
+        best = result.features.only(np.arange(min(SEEN, len(result.hits.docs))))
+        clues = self._clues.of(text, best, result.vectors["static"])
+        learned = self._runner.ranks.asking
+        (probability,) = learned.probabilities(self._background.measured(clues[None]))
+        kind = clues[list(CLUES).index("kind")]
+        return Asks(float(probability), float(kind), bool(probability < learned.min_probability))
+
+    def told(self, result: Result, asking: Asks) -> Result:
+        """The result with the probabilities as they are told, where they are: higher among fewer
+        documents than they were learned among, lower the less the text asks, and no more than one
+        in ten for what shares a single word with it."""
+        features = result.features
+        if result.probabilities is None or features is None or self.untold(result.query.text):
+            return result
+        fewer = max(self._runner.ranks.learned_among / max(len(self._index.ids), 1), 1.0)
+        odds = result.probabilities / np.maximum(1 - result.probabilities, 1e-9)
+        odds = odds * fewer**self._constants.of_size
+        likely = odds / (1 + odds) * asking.probability
+        if features.shares is not None:
+            single = (features.shares > 0).sum(axis=1) < _SEVERAL
+            likely = np.where(single, np.minimum(likely, _OF_ONE_WORD), likely)
+        return replace(result, probabilities=likely)
 
     def without_tail(self, result: Result) -> Result:
         """The result up to where documents are hardly ever right, as far as that is known."""
@@ -185,18 +219,6 @@ def _telling(text: str) -> int:
     return len(telling_words(text))
 
 
-def _asks_nothing(query: Query) -> str:
-    """What a text is that asks for nothing, whatever it was given as."""
-    text = query.raw
-    if is_caption(text):
-        return "caption"
-    parts = query.sentences if query.split or text == query.text else split_sentences(text)
-    is_own = speaks_of_itself(text) or all(
-        speaks_of_itself(each) or is_boilerplate(each) for each in parts
-    )
-    return "passage about the text itself" if is_own and parts else ""
-
-
 def silence_notes(silent: Iterable[tuple[str, Passage]]) -> list[str]:
     """One note for each kind of passage that gets no answer: how many there are, and where.
 
@@ -237,77 +259,6 @@ class Match(NamedTuple):
             return "strong"
         is_fair = self.probability >= cuts.fair_probability and self.held >= cuts.fair_held
         return "fair" if is_fair else "weak"
-
-
-# --- Subjects -----------------------------------------------------------------------------------
-
-
-class Rarity(NamedTuple):
-    """How rare the words of documents are among the others: the mean (as inverse document
-    frequency), and its standard deviation."""
-
-    mean: float
-    spread: float
-
-
-class Subject:
-    """What an index's documents are about, as far as the rarity of words tells it."""
-
-    def __init__(self, index: Index, constants: Constants | None = None) -> None:
-        self._index = index
-        self._constants = constants or shipped_ranker().constants
-        # In how many documents each term is; that of number -1, which is in none, is the last.
-        self._often = np.append(np.diff(index.offsets), 0)
-
-    def is_strange(self, text: str) -> bool:
-        """Whether the words of a text are so rare that it must be on another subject."""
-        rarities = self._rarity(self._often[self._words(text)])
-        if len(rarities) < self._constants.subject_words:
-            return False
-        error = self.usual.spread / np.sqrt(min(len(rarities), self._constants.subject_most))
-        return bool(rarities.mean() - self.usual.mean > self._constants.subject_errors * error)
-
-    def most_held(self, text: str, documents: Numbers) -> float:
-        """The greatest share of a text's words, by their rarity, that one of documents has."""
-        return float(self.held(text, documents).max(initial=0.0))
-
-    def held(self, text: str, documents: Numbers) -> NDArray[np.float64]:
-        """The share of a text's words, by their rarity, that each of documents has."""
-        numbers = self._words(text)
-        if not len(numbers):
-            return np.zeros(len(documents))
-        held = np.stack([np.isin(documents, self._holders(number)) for number in numbers])
-        return np.average(held, axis=0, weights=self._rarity(self._often[numbers]))
-
-    @cached_property
-    def usual(self) -> Rarity:
-        """The rarity of a document's words, its own document not counted."""
-        weights = self._often.astype(np.float64)
-        weights[self._numbers(FUNCTION_WORDS)] = 0
-        if not weights.any():
-            return Rarity(0.0, np.inf)
-        rarities = self._rarity(np.maximum(self._often - 1, 0))
-        mean = float(np.average(rarities, weights=weights))
-        return Rarity(mean, float(np.sqrt(np.average((rarities - mean) ** 2, weights=weights))))
-
-    def _words(self, text: str) -> Numbers:
-        """The words of a text that hold no sentence together and are no names, as terms."""
-        small = " ".join(word for word in text.split() if word.islower())
-        words = {word for word in self._index.analyser.words(small) if len(word) > 1}
-        return self._numbers(words - FUNCTION_WORDS)
-
-    def _numbers(self, words: Iterable[str]) -> Numbers:
-        """The numbers of the words' terms, each term once; -1 for each that is not there."""
-        terms = {term for word in words if (term := self._index.analyser.term(word))}
-        return np.array([self._index.term_number(term) for term in sorted(terms)], np.int64)
-
-    def _rarity(self, often: Numbers) -> NDArray[np.float64]:
-        return np.asarray(lucene_idf(often, len(self._index.ids)), np.float64)
-
-    def _holders(self, number: int) -> Numbers:
-        """The documents that have a term."""
-        start = int(self._index.offsets[number]) if number >= 0 else 0
-        return np.asarray(self._index.docs[start : start + int(self._often[number])], np.int64)
 
 
 # --- Languages: in one that a collection does not have, what a text finds is chance ---------------

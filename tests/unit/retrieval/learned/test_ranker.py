@@ -17,6 +17,7 @@ from citebed.retrieval.learned.features import SIGNALS
 from citebed.retrieval.learned.ranker import (
     INPUTS,
     SHIPPED,
+    Asking,
     Level,
     inputs,
     ranker_json,
@@ -28,17 +29,26 @@ from citebed.retrieval.query import Features
 WEIGHTS = np.arange(1.0, len(SIGNALS) + 1)
 CHANCE = np.linspace(-1, 1, len(INPUTS)).round(4)
 LEVEL = Level(WEIGHTS, CHANCE, 0.25)
+ASKING = Asking(np.arange(6.0), -1.5, np.array([0.5, -0.25]), 0.75, 0.2)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "ranker.json"
-    path.write_text(ranker_json({"static": LEVEL, "encoder": LEVEL}, {"name": "mine"}))
+    path.write_text(ranker_json({"static": LEVEL, "encoder": LEVEL}, ASKING, {"name": "mine"}))
     found = read_ranker(path)
     assert found.about["name"] == "mine"
     for level in found.levels.values():
         np.testing.assert_allclose(level.weights, WEIGHTS)
         np.testing.assert_allclose(level.probability, CHANCE)
         assert level.min_probability == 0.25
+    for name in ("weights", "constant", "kind", "kind_constant", "min_probability"):
+        np.testing.assert_allclose(getattr(found.asking, name), getattr(ASKING, name))
+
+
+def test_how_likely_texts_ask_by_hand() -> None:
+    assert ASKING.kind_of(np.array([[1, 2]], np.float32)).tolist() == [0.5 - 0.5 + 0.75]
+    clues = np.array([[1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 0, 0]], float)
+    np.testing.assert_allclose(ASKING.probabilities(clues), 1 / (1 + np.exp([0.5, -1.5])))
 
 
 def test_scores_and_chances_by_hand() -> None:
@@ -77,7 +87,7 @@ def test_whose_chances_they_are(tmp_path: Path) -> None:
     }
     path = tmp_path / "ranker.json"
     levels = {"static": LEVEL, "encoder": LEVEL}
-    path.write_text(ranker_json(levels, {"vectors": about, "documents": 7}))
+    path.write_text(ranker_json(levels, ASKING, {"vectors": about, "documents": 7}))
     ranker = read_ranker(path)
     assert ranker.documents == 7
 
@@ -88,15 +98,15 @@ def test_whose_chances_they_are(tmp_path: Path) -> None:
     assert ranker.knows({"static": mine, "encoder": model("b", "3")})
     assert not ranker.knows({"static": model("mine", "2")})
     assert not ranker.knows({"static": mine, "encoder": model("c", "2")})
-    path.write_text(ranker_json(levels, {}))
+    path.write_text(ranker_json(levels, ASKING, {}))
     assert read_ranker(path).knows({"static": mine}), "it does not say"
     assert read_ranker(path).documents == 0
 
 
 def test_a_ranker_of_before_is_read(tmp_path: Path) -> None:
-    """It had other names, and no constants: those that come with citebed count."""
-    values = json.loads(ranker_json({"static": LEVEL, "encoder": LEVEL}, {}))
-    del values["constants"]
+    """It had other names, no constants and nothing of asking: what comes with citebed counts."""
+    values = json.loads(ranker_json({"static": LEVEL, "encoder": LEVEL}, ASKING, {}))
+    del values["constants"], values["asking"]
     for level in values["levels"].values():
         level["chance"], level["least"] = level.pop("probability"), level.pop("min_probability")
     path = tmp_path / "ranker.json"
@@ -105,6 +115,7 @@ def test_a_ranker_of_before_is_read(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.level(False).probability, CHANCE)
     assert found.level(False).min_probability == 0.25
     assert found.constants == shipped_ranker().constants
+    assert found.asking is shipped_ranker().asking
 
 
 def test_each_constant_says_what_it_is_and_how_it_was_found() -> None:
@@ -117,7 +128,7 @@ def test_each_constant_says_what_it_is_and_how_it_was_found() -> None:
 
 
 def broken(change: Any) -> str:
-    values = json.loads(ranker_json({"static": LEVEL, "encoder": LEVEL}, {}))
+    values = json.loads(ranker_json({"static": LEVEL, "encoder": LEVEL}, ASKING, {}))
     change(values)
     return json.dumps(values)
 
@@ -126,7 +137,11 @@ def broken(change: Any) -> str:
     "text",
     [
         "", "[]", "{}", "not JSON", "[" * 5000,
-        broken(lambda v: v.update(format=3)),
+        broken(lambda v: v.update(format=4)),
+        broken(lambda v: v.pop("asking")),
+        broken(lambda v: v["asking"].update(min_probability=2)),
+        broken(lambda v: v["asking"]["kind"].update(vector=[1e9])),
+        broken(lambda v: v["asking"]["weights"].update(mood=1)),
         broken(lambda v: v.pop("levels")),
         broken(lambda v: v["levels"].pop("encoder")),
         broken(lambda v: v["levels"]["static"]["weights"].update(moon=1)),

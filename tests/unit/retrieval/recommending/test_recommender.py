@@ -140,18 +140,6 @@ def test_nothing_to_ask_with(folder: Path, text: str, what: str) -> None:
         recommender(folder).recommend(text)
 
 
-def test_boilerplate_asks_for_nothing_alone_and_beside_a_claim_it_does_not_count(
-    folder: Path,
-) -> None:
-    one, own = recommender(folder), "Table 3 shows the growth of oaks in forests."
-    assert one.recommend(f"{own} We leave elms and forests to future work.").notes == (
-        "no answer for 1 passage about the text itself (line 1)",
-    )
-    assert len(one.recommend(f"{own} Oaks grow in forests near the sea."))
-    assert len(one.recommend(own, min_probability=0))
-    assert len(one.recommend("Table 3 shows the growth of oaks in forests [?]."))
-
-
 def test_many_texts_in_a_small_collection_wait_for_no_compiler(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,85 +8,145 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from tests.unit.retrieval.index.making import build, write_collection
-from tests.unit.retrieval.recommending.test_subject import OFF_IT, ON_IT, TITLES
+from tests.unit.retrieval.learned.test_subject import OFF_IT, ON_IT, TITLES
 
 from citebed.collection import open_collection
 from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.learned.ranker import shipped_ranker
+from citebed.retrieval.learned.asking import Background
+from citebed.retrieval.learned.features import RAW, SIGNALS
+from citebed.retrieval.learned.ranker import Asking, shipped_ranker
 from citebed.retrieval.learned.ranking import _falling
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.query import Query, Result
-from citebed.retrieval.recommending.silence import Silence
+from citebed.retrieval.query import Features, Query, Result
+from citebed.retrieval.recommending.silence import Asks, NothingToAsk, Silence
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.search.exhaustive import Hits
 
 SHORT = "query expansion"
 FAR_LARGER = shipped_ranker().constants.far_larger
-RECIPE = "eggs, flour, butter, sugar, milk"
-OFF_IT_WITH_WORDS = f"Here {RECIPE} are mixed and baked."
+TERMS = 3
+# Each clue counts once; a text asks where they come to 0.
+ASKING = Asking(np.array([1.0, 0, 0, 0, 0, 1.0]), 0.0, np.array([1.0, 0.0]), 0.0, 0.5)
+BEHIND = Background(np.array([0.3, 0, 0, 0]), np.array([0.1, 1, 1, 1]))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("showing")
-    titles = [RECIPE, *TITLES, *TITLES]
+    titles = ["eggs, flour, butter", *TITLES, *TITLES]
     rows = [{"doc_id": str(number), "title": title} for number, title in enumerate(titles)]
     build(write_collection(folder, rows))
     return folder
 
 
 def showing(
-    folder: Path, model: str = "bm25+learned", *, is_known: bool = True, among: int = 100
+    folder: Path, model: str = "bm25+learned", *, is_known: bool = True, among: int = 10
 ) -> Silence:
     runner = Runner(open_collection(folder), open_index(folder), pipeline_of(model), RunOptions())
-    constants = shipped_ranker().constants
     vars(runner)["ranks"] = SimpleNamespace(
-        has_probabilities=is_known, learned_among=among, constants=constants
-    )
-    return Silence(runner)
+        has_probabilities=is_known, learned_among=among, constants=shipped_ranker().constants,
+        asking=ASKING,
+    )  # fmt: skip
+    silence = Silence(runner)
+    vars(silence)["_background"] = BEHIND
+    return silence
 
 
-def result(text: str, *probabilities: float, known: bool = True) -> Result:
+def result(
+    text: str,
+    *probabilities: float,
+    known: bool = True,
+    static: float = 0.5,
+    kind: float = 1.0,
+    matched: int = TERMS,
+) -> Result:
+    """An answer whose documents are that similar and have so many of the text's terms."""
     docs = np.arange(len(probabilities))
-    return made(text, Hits(docs, docs[::-1].astype(float)), np.array(probabilities), known)
-
-
-def made(text: str, hits: Hits, probabilities: np.ndarray, known: bool = True) -> Result:
+    raw = np.zeros((len(docs), len(RAW)))
+    raw[:, RAW.index("static")] = static
+    shares = np.tile(np.arange(TERMS) < matched, (len(docs), 1)).astype(float)
+    features = Features(docs, np.zeros((len(docs), len(SIGNALS))), raw, shares)
     query = Query(text, TermWeights(np.zeros(0, np.int64), *np.zeros((3, 0))))
-    told = probabilities if known else None
-    return Result(query, hits, probabilities=told, min_probability=0.03)
+    vectors = {"static": np.array([[kind, 0.0]], np.float32)}
+    told = np.array(probabilities) if known else None
+    hits = Hits(docs, docs[::-1].astype(float))
+    return Result(query, hits, features, vectors, told, 0.03)
+
+
+def odds(probability: float) -> float:
+    return probability / (1 - probability)
+
+
+def likely(found: Result) -> list[float]:
+    assert found.probabilities is not None
+    return [float(each) for each in found.probabilities]
 
 
 @pytest.mark.parametrize(
-    ("text", "probabilities", "is_poor"),
+    ("static", "kind", "asks"),
+    [(0.3, 0.0, 0.0), (0.4, 0.0, 1.0), (0.4, -2.0, -1.0), (0.1, 1.0, -1.0), (0.9, 0.0, 6.0)],
+)
+def test_how_likely_a_text_asks_is_measured_by_the_background(
+    folder: Path, static: float, kind: float, asks: float
+) -> None:
+    found = showing(folder).asking(result(ON_IT, 0.5, static=static, kind=kind))
+    assert found.probability == pytest.approx(1 / (1 + np.exp(-asks)))
+    assert found.is_silent == (asks < 0)
+
+
+def test_what_hardly_asks_gets_no_answer_and_is_told_why(folder: Path) -> None:
+    silence = showing(folder)
+    for kind, static, why in ((0.5, 0.1, "without a good match"), (-3.0, 0.4, "no citation")):
+        poor = result(ON_IT, 0.5, static=static, kind=kind)
+        with pytest.raises(NothingToAsk, match=why):
+            silence.shown(poor, None, tail=False)
+        assert len(silence.shown(poor, 0, tail=False).hits.docs) == 1, "it is asked for"
+        assert len(silence.shown(poor, None, tail=True, wanted=True).hits.docs) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "found"),
     [
-        (ON_IT, (0.5, 0.01), False),
-        (ON_IT, (0.031, 0.01), False),
-        (ON_IT, (0.029, 0.01), True),
-        (OFF_IT, (0.39, 0.3), True),  # on another subject: more is needed
-        (OFF_IT, (0.41, 0.3), False),
-        (OFF_IT_WITH_WORDS, (0.21, 0.1), False),  # a document has most of the words that count
-        (OFF_IT_WITH_WORDS, (0.19, 0.1), True),
-        (SHORT, (0.001,), False),  # what somebody looks for
-        (ON_IT, (), False),  # all was left out
+        ("bm25+learned", result(SHORT, 0.5, static=0.1)),  # what somebody looks for
+        ("bm25+learned", result(ON_IT, static=0.1)),  # all was left out
+        ("bm25+learned", result(ON_IT, 0.5, static=0.1, known=False)),
+        ("bm25+dense", result(ON_IT, 0.5, static=0.1)),
     ],
 )
-def test_when_there_is_no_good_match(
-    folder: Path, text: str, probabilities: tuple[float, ...], is_poor: bool
-) -> None:
-    found = result(text, *probabilities)
-    assert showing(folder).is_poor(found) == is_poor
-    assert not showing(folder, "bm25+dense").is_poor(found)
+def test_where_nothing_was_learned_every_text_asks(folder: Path, model: str, found: Result) -> None:
+    assert showing(folder, model).asking(found) == Asks(1.0)
 
 
-def test_silence_does_not_depend_on_how_many_are_asked_for(folder: Path) -> None:
-    few = Hits(np.arange(1, 12), np.arange(11, 0.0, -1))
-    more = Hits(np.append(few.docs, 0), np.append(few.scores, 0.0))  # the one with the words
-    for hits in (few, more):
-        found = made(OFF_IT_WITH_WORDS, hits, np.full(len(hits.docs), 0.3))
-        assert showing(folder).is_poor(found)
+def test_a_few_words_that_are_a_sentence_may_ask_for_nothing(folder: Path) -> None:
+    assert showing(folder).asking(result("Thank you all.", 0.5, static=0.1)).is_silent
+
+
+def test_an_index_without_a_background_answers_every_text(folder: Path) -> None:
+    silence = showing(folder)
+    vars(silence)["_background"] = None
+    assert silence.asking(result(OFF_IT, 0.5, static=0.1)) == Asks(1.0)
+
+
+def test_chances_are_lower_the_less_a_text_asks(folder: Path) -> None:
+    found = result(ON_IT, 0.5, 0.2)
+    assert likely(showing(folder).told(found, Asks(0.8))) == pytest.approx([0.4, 0.16])
+
+
+def test_chances_are_higher_among_fewer_documents(folder: Path) -> None:
+    """By the power that was learned; never lower, and none where there are far too few."""
+    found, power = result(ON_IT, 0.5, 0.2), shipped_ranker().constants.of_size
+    told = likely(showing(folder, among=15 * 10).told(found, Asks(1.0)))
+    assert list(map(odds, told)) == pytest.approx([odds(0.5) * 10**power, odds(0.2) * 10**power])
+    assert likely(showing(folder, among=2).told(found, Asks(1.0))) == pytest.approx([0.5, 0.2])
+    assert showing(folder, among=10_000).told(found, Asks(1.0)) is found
+
+
+def test_a_single_word_earns_no_more_than_one_in_ten(folder: Path) -> None:
+    for matched, told in ((0, 0.1), (1, 0.1), (2, 0.5)):
+        found = showing(folder).told(result(ON_IT, 0.5, 0.05, matched=matched), Asks(1.0))
+        assert likely(found) == pytest.approx([told, 0.05])
 
 
 def test_a_longer_list_changes_no_chance_of_the_first_ten() -> None:
@@ -96,13 +156,6 @@ def test_a_longer_list_changes_no_chance_of_the_first_ten() -> None:
         assert _falling(chances[:count]).tolist()[:10] == falling[:count][:10]
     assert _falling(chances).tolist() == falling
     assert _falling(chances[:0]).tolist() == []
-
-
-def test_without_chances_only_the_subject_counts(folder: Path) -> None:
-    one = showing(folder, is_known=False)
-    assert not one.is_poor(result(ON_IT, 0.0, known=False))
-    assert one.is_poor(result(OFF_IT, 0.0, known=False))
-    assert not one.is_poor(result(OFF_IT_WITH_WORDS, 0.0, known=False))
 
 
 def test_a_list_ends_where_hardly_any_are_right(folder: Path) -> None:
