@@ -16,13 +16,16 @@ OF_STATIC = ("static", "static_sentence")
 _OF_ENCODER = ("encoder", "encoder_sentence")
 _MOST = 1 << 32
 """No number of a fit is as great."""
+_TEXTS = ("fingerprint", "sets")
 
 
 @dataclass(frozen=True)
 class Fit:
     """What a collection taught: ``static`` is the weight of word vectors as a share of the
     ranker's, from so many ``sentences``; the others are nDCG@10 of these, by BM25, with the
-    ranker's own weights, and as fitted. Without sentences nothing was learned."""
+    ranker's own weights, and as fitted. Without sentences nothing was learned. Where it was
+    ``tuned`` on so many questions, their answers told ``static``; ``sets`` are those query sets of
+    the collection that they are of, with commas."""
 
     sentences: int
     documents: int
@@ -31,6 +34,8 @@ class Fit:
     bm25: float = 0.0
     shipped: float = 0.0
     fitted: float = 0.0
+    tuned: int = 0
+    sets: str = ""
 
     @property
     def words_share(self) -> float:
@@ -48,11 +53,14 @@ def fit_of(index: Index) -> Fit | None:
     except TypeError:
         return None
     usable = fit is not None and all(
-        isinstance(each, int | float) and 0 <= each < _MOST
+        isinstance(each, str) if name in _TEXTS else _is_number(each)
         for name, each in asdict(fit).items()
-        if name != "fingerprint"
     )
     return fit if usable else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value < _MOST
 
 
 def fitted_level(level: Level, fit: Fit) -> Level:

@@ -84,7 +84,8 @@ def build_index(
         known = learned(opened, index, progress)
     with locked(opened.folder):
         layout.write_fit(index.folder, index.description.generation, asdict(known))
-    return report._replace(fitted_on=known.sentences, words_share=round(known.words_share, 2))
+    share = round(known.words_share, 2)
+    return report._replace(fitted_on=known.sentences, words_share=share, tuned_on=known.tuned)
 
 
 def _is_stale(fit: Fit, index: Index) -> bool:

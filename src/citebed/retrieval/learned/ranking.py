@@ -37,7 +37,7 @@ class Ranks:
         source = ranking.source if isinstance(ranking, Learned) else None
         ranker = read_ranker(source) if source else shipped_ranker()
         self.constants = ranker.constants
-        self.signals, self._models = Signals(searcher, models, ranker.constants), models
+        self.signals, self.models = Signals(searcher, models, ranker.constants), models
         self.facts: dict[str, Any] = {
             kind: {"name": model.name, "fingerprint": model.fingerprint}
             for kind, model in models.items()
@@ -68,19 +68,30 @@ class Ranks:
     ) -> Iterator[Result]:
         """The best documents for each query; ``first`` are the best by BM25, ``in_time`` which
         documents are not too late for each."""
+        found = self.features(queries, first, in_time, depth)
+        for query, (features, vectors) in zip(queries, found, strict=True):
+            yield self._best(query, features, vectors, depth)
+
+    def features(
+        self,
+        queries: Sequence[Query],
+        first: Sequence[Hits],
+        in_time: Iterable[Allowed],
+        depth: int,
+    ) -> Iterator[tuple[Features, dict[str, Vectors]]]:
+        """The candidates of each query with their signals, and the vectors of its texts."""
         vectors = (
             each
             for start in range(0, len(queries), _AT_ONCE)
             for each in self.signals.embedded(queries[start : start + _AT_ONCE])
         )
         for query, hits, own, times in zip(queries, first, vectors, in_time, strict=True):
-            features = self.signals.features(query, hits, own, depth, times)
-            yield self._best(query, features, own, depth)
+            yield self.signals.features(query, hits, own, depth, times), own
 
     @cached_property
     def words(self) -> Embedder:
         """The word vectors, which evidence comes from whatever ranks."""
-        return self._models.get("static") or _model(self.signals.index, "static")
+        return self.models.get("static") or _model(self.signals.index, "static")
 
     def _best(
         self, query: Query, features: Features, vectors: dict[str, Vectors], depth: int
