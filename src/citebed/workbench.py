@@ -21,6 +21,7 @@ from citebed.report.terminal import progress_bar
 from citebed.retrieval import encoders
 from citebed.retrieval.dense.static_model import index_model
 from citebed.retrieval.index.building import IndexOptions
+from citebed.retrieval.index.choosing import AUTO
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.learned.fitting import build_index
 from citebed.retrieval.recommending.recommender import DEFAULT_MODEL, Recommender
@@ -64,7 +65,7 @@ class Workbench(Collection):
 
     def index(  # noqa: PLR0913 - the options of the command, by name
         self,
-        analyser: str = "english",
+        analyser: str = AUTO,
         *,
         citing: Iterable[str | Path] = (),
         rebuild: bool = False,
@@ -73,7 +74,8 @@ class Workbench(Collection):
         fit: bool | None = None,
         quiet: bool = False,
     ) -> IndexReport:
-        """Index the collection, or bring its index up to date; ``citing`` are contexts files.
+        """Index the collection, or bring its index up to date; ``citing`` are contexts files. The
+        analyser is by default the one that fits the languages of the texts.
 
         ``neural`` also makes the vectors of the encoder that was fetched, or of the one named;
         ``static`` are word vectors of one's own, or ``shipped`` for those of citebed again. With

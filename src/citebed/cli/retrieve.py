@@ -49,8 +49,12 @@ DEFAULT_FIELDS = "default"
 def index(
     collection: CollectionFolder,
     analyser: Annotated[
-        str, typer.Option(help="How text becomes terms: english, snowball(german), none …")
-    ] = "english",
+        str,
+        typer.Option(
+            help="How text becomes terms: english, snowball(german), mixed(english,chinese), none "
+            "…; auto for what fits the languages of the texts."
+        ),
+    ] = "auto",
     citing: Annotated[
         list[Path] | None,
         typer.Option(help="Contexts of citations (JSON Lines) to index; may be repeated."),
@@ -128,6 +132,8 @@ def _index_lines(collection: Path, report: IndexReport) -> list[str]:
         f"{name}: indexed {count(report.documents, 'document')}, "
         f"{count(report.terms, 'term')}, {count(report.postings, 'posting')}, {size}"
     ]
+    if report.analyser != "english":
+        lines.append(f"words become terms by the analyser {report.analyser}")
     if kept:
         lines.append(f"{count(report.counted, 'document')} new or changed, {kept:,} as before")
     if report.contexts:

@@ -16,7 +16,7 @@ from citebed.retrieval.dense.vectors import Embedder, Vectors
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.candidates import Allowed
 from citebed.retrieval.learned.features import SIGNALS, Signals
-from citebed.retrieval.learned.fit import fit_of, fitted_level
+from citebed.retrieval.learned.fit import KNOWN, Fit, fit_of, fitted_level, language_in
 from citebed.retrieval.learned.ranker import Level, read_ranker, shipped_ranker
 from citebed.retrieval.pipeline import SEEN, Dense, Learned, Ranking
 from citebed.retrieval.query import Features, Query, Result
@@ -43,12 +43,15 @@ class Ranks:
             for kind, model in models.items()
         }
         self.has_probabilities, self.learned_among = False, 0
+        self._fit: Fit | None = None
+        self._speaks_all = True
+        self._levels: dict[str | None, Level] = {}
         if isinstance(ranking, Learned):
             self._level = ranker.level("encoder" in models)
-            fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
-            if fit is not None:
-                self._level = fitted_level(self._level, fit)
-                self.facts["fit"] = asdict(fit)
+            self._fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
+            if self._fit is not None:
+                self.facts["fit"] = asdict(self._fit)
+            self._speaks_all = bool(source)
             self.has_probabilities = bool(self._level.probability.any()) and ranker.knows(models)
             self.learned_among = ranker.documents
             self.facts["ranker"] = ranker.fingerprint
@@ -96,13 +99,24 @@ class Ranks:
     def _best(
         self, query: Query, features: Features, vectors: dict[str, Vectors], depth: int
     ) -> Result:
-        level, scores = self._level, self._level.scores(features)
+        language = None if self._speaks_all else language_in(self.signals.index, query)
+        level = self._level_for(language)
+        scores = level.scores(features)
         # Of equal documents the later id first, as everywhere; numbers are in the order of ids.
         order = np.lexsort((-features.docs, -scores))[:depth]
         best, scores = features.only(order), scores[order]
-        likely = _falling(level.probabilities(best, scores)) if self.has_probabilities else None
+        told = self.has_probabilities and language in KNOWN
+        likely = _falling(level.probabilities(best, scores)) if told else None
         hits = Hits(best.docs, scores)
         return Result(query, hits, best, vectors, likely, level.min_probability)
+
+    def _level_for(self, language: str | None) -> Level:
+        """The weights for texts in a language, as the collection taught them."""
+        if self._fit is None:
+            return self._level
+        if language not in self._levels:
+            self._levels[language] = fitted_level(self._level, self._fit, language)
+        return self._levels[language]
 
 
 def _falling(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ nothing is changed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -38,6 +39,8 @@ from citebed.retrieval.tuning.questions import (
     of_queries,
     own_sets,
 )
+from citebed.text.languages import language_of
+from citebed.text.words import ENOUGH
 from citebed.wording import printable
 
 Reals = NDArray[np.float64]
@@ -85,21 +88,22 @@ def tune(
     if len(questions) < FEWEST:
         return found
     known = fit_of(index) or Fit(0, len(index.ids), 1.0, "")
-    prior = int(np.abs(np.array(WEIGHTS) - known.static).argmin())
+    language = _language(questions)
+    prior = int(np.abs(np.array(WEIGHTS) - known.share(language)).argmin())
     gains, of_words = _gains(opened, index, questions, progress)
     before, after = gains[prior].mean(), cross_validated(gains, questions, prior).mean()
     chosen = nearest_good(gains, prior)
     changed = chosen != prior and bool(after > before)
     now = known
     if changed:
-        static, names = WEIGHTS[chosen], ",".join(sets)
-        now = replace(known, static=static, tuned=len(questions), sets=names)
+        fitted = known.with_share(language, WEIGHTS[chosen])
+        now = replace(fitted, tuned=len(questions), sets=",".join(sets))
         with locked(opened.folder):
             layout.write_fit(index.folder, index.description.generation, asdict(now))
     return found._replace(
         changed=changed,
-        words_share_before=round(known.words_share, 2),
-        words_share=round(now.words_share, 2),
+        words_share_before=round(known.words_share(language), 2),
+        words_share=round(now.words_share(language), 2),
         bm25=round(float(of_words.mean()), 4),
         before=round(float(before), 4),
         after=round(float(after if changed else before), 4),
@@ -124,6 +128,12 @@ def _questions(
     questions = of_drafts(collection, drafts)
     questions += [each for name in sets for each in of_queries(collection, name, qrels)]
     return questions, tuple(name for name in sets if name in collection.query_sets)
+
+
+def _language(questions: Sequence[Question]) -> str | None:
+    """The language that most of the questions are in, of those that can be told."""
+    told = (language_of(None, None, each.text[:ENOUGH]) for each in questions)
+    return next((code for code, _ in Counter(filter(None, told)).most_common(1)), None)
 
 
 # --- Choosing -----------------------------------------------------------------------------------
