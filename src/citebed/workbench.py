@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from citebed.collection import (
     Collection,
@@ -21,6 +21,7 @@ from citebed.report.terminal import progress_bar
 from citebed.retrieval import encoders
 from citebed.retrieval.dense.static_model import index_model
 from citebed.retrieval.index.building import IndexOptions
+from citebed.retrieval.index.choosing import AUTO
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.learned.fitting import build_index
 from citebed.retrieval.recommending.recommender import DEFAULT_MODEL, Recommender
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
     from citebed.report.collection.table import CollectionStats
     from citebed.retrieval.pipeline import Pipeline
     from citebed.retrieval.recommending.recommendations import Recommendations
+    from citebed.retrieval.tuning.tuning import Tuned
 
 _FIELDS = str(RunOptions.fields)
+_T = TypeVar("_T")
 
 
 class Workbench(Collection):
@@ -62,7 +65,7 @@ class Workbench(Collection):
 
     def index(  # noqa: PLR0913 - the options of the command, by name
         self,
-        analyser: str = "english",
+        analyser: str = AUTO,
         *,
         citing: Iterable[str | Path] = (),
         rebuild: bool = False,
@@ -71,7 +74,8 @@ class Workbench(Collection):
         fit: bool | None = None,
         quiet: bool = False,
     ) -> IndexReport:
-        """Index the collection, or bring its index up to date; ``citing`` are contexts files.
+        """Index the collection, or bring its index up to date; ``citing`` are contexts files. The
+        analyser is by default the one that fits the languages of the texts.
 
         ``neural`` also makes the vectors of the encoder that was fetched, or of the one named;
         ``static`` are word vectors of one's own, or ``shipped`` for those of citebed again. With
@@ -87,6 +91,30 @@ class Workbench(Collection):
             report = build_index(self, options, progress, fit=fit)
         self._recommenders.clear()
         return report
+
+    def tune(
+        self,
+        drafts: DraftLike | Iterable[DraftLike] = (),
+        *,
+        queries: str | Iterable[str] = (),
+        qrels: str | Path | Iterable[str | Path] = (),
+        quiet: bool = False,
+    ) -> Tuned:
+        """Let drafts that cite, and queries that were judged, tell how much word vectors count.
+
+        ``queries`` are sets of the collection, or files; ``qrels`` are files of their judgements,
+        such as a campaign's, in place of the set's own. Without any of them the collection's own
+        sets are taken. ``index(fit=True)`` goes back to what the abstracts taught.
+        """
+        from citebed.retrieval.tuning.tuning import tune
+
+        with progress_bar(quiet, "questions") as progress:
+            found = tune(
+                self, _listed(drafts), queries=_listed(queries), qrels=_listed(qrels),
+                progress=progress,
+            )  # fmt: skip
+        self._recommenders.clear()
+        return found
 
     def stats(self) -> CollectionStats:
         """What is in the collection and its index, in numbers."""
@@ -161,6 +189,12 @@ class Workbench(Collection):
         options = RunOptions(depth=depth, fields=chosen, as_is=as_is)
         with progress_bar(quiet, "queries") as progress:
             return run_queries(self, None, given, model, options, progress)
+
+
+def _listed(given: _T | Iterable[_T]) -> list[_T]:
+    """One or several, as a list; a text is one."""
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    return list(given) if several else [given]  # type: ignore[arg-type, list-item]
 
 
 def open(folder: str | Path | Collection) -> Workbench:

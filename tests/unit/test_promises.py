@@ -21,6 +21,7 @@ COMMANDS = {
     "lint": "lint mine",
     "index": "index mine",
     "recommend": "recommend mine BM25 -k 1",
+    "tune": "tune mine",
     "evaluate": "evaluate mine/qrels/paragraphs.qrels bm25.run -m AP",
     "timeline": "timeline stream.qrels stream.run -m AP",
     "compare": "compare mine/qrels/paragraphs.qrels bm25.run ql.run --baseline bm25 -m AP",

@@ -49,8 +49,12 @@ DEFAULT_FIELDS = "default"
 def index(
     collection: CollectionFolder,
     analyser: Annotated[
-        str, typer.Option(help="How text becomes terms: english, snowball(german), none …")
-    ] = "english",
+        str,
+        typer.Option(
+            help="How text becomes terms: english, snowball(german), mixed(english,chinese), none "
+            "…; auto for what fits the languages of the texts."
+        ),
+    ] = "auto",
     citing: Annotated[
         list[Path] | None,
         typer.Option(help="Contexts of citations (JSON Lines) to index; may be repeated."),
@@ -128,6 +132,8 @@ def _index_lines(collection: Path, report: IndexReport) -> list[str]:
         f"{name}: indexed {count(report.documents, 'document')}, "
         f"{count(report.terms, 'term')}, {count(report.postings, 'posting')}, {size}"
     ]
+    if report.analyser != "english":
+        lines.append(f"words become terms by the analyser {report.analyser}")
     if kept:
         lines.append(f"{count(report.counted, 'document')} new or changed, {kept:,} as before")
     if report.contexts:
@@ -145,12 +151,12 @@ def _vector_lines(name: str, report: IndexReport) -> list[str]:
     seconds = f" in {report.vector_seconds:.1f} s" if report.encoded else ""
     size = f"{report.vector_bytes / 1e6:.1f} MB"
     lines = [f"vectors: {' and '.join(by)}{seconds}, {size}"] if by else []
-    if report.fitted_on:
-        vectors = 1 - report.words_share
-        lines.append(
-            f"weights fitted on {count(report.fitted_on, 'sentence')} of this collection: "
-            f"words {report.words_share:.2f}, vectors {vectors:.2f}"
-        )
+    if report.fitted_on or report.tuned_on:
+        how = f"fitted on {count(report.fitted_on, 'sentence')} of this collection"
+        if report.tuned_on:
+            how = f"tuned on {count(report.tuned_on, 'question')}"
+        share = report.words_share
+        lines.append(f"weights {how}: words {share:.2f}, vectors {1 - share:.2f}")
     if report.vectors_gone:
         lines.append(
             "the model of the word vectors of before is not here; those of this citebed took their "

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.search.exhaustive import Hits
+from citebed.text.languages import language_of
 from citebed.text.sentences import split_sentences
+from citebed.text.words import ENOUGH
 
 if TYPE_CHECKING:
     from citebed.retrieval.dense.vectors import Vectors
@@ -49,6 +51,11 @@ class Query:
     def sentences(self) -> Sequence[str]:
         """The sentences of the text."""
         return self.split or split_sentences(self.text)
+
+    @cached_property
+    def language(self) -> str | None:
+        """The code of the text's language, where it can be told."""
+        return language_of(None, None, self.text[:ENOUGH])
 
     @property
     def texts(self) -> list[str]:

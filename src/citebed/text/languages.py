@@ -29,13 +29,16 @@ _CODES = (
 """All codes of ISO 639-1."""
 
 _SMALL_WORDS = {
-    "en": "the of and to in is for that with this are on we by as an be from which it",
-    "de": "der die das und ist von mit den für eine ein auf wird werden nicht im zu des",
-    "fr": "le la les des et est dans une pour que sur nous par un du avec sont cette au",
-    "es": "el la los las y en una para que por con un del se es este como al son",
-    "it": "il la di e che per una con un del della sono nel gli le è dei alla si",
-    "pt": "o a os as e em uma para que por com um do da se é no dos na são",
-    "nl": "de het een en van in is dat op voor met zijn wordt deze die te aan",
+    "en": "the of and to in is for that with this are on we by as an be from which it was were not",
+    "de": "der die das und ist von mit den für eine ein auf wird werden nicht im zu des dem bei "
+    "dass sich sind haben wurde auch wir einer",
+    "fr": "le la les des et est dans une pour que sur nous par un du avec sont cette au de en ce "
+    "qui ne pas ont aux",
+    "es": "el la los las y en una para que por con un del se es este como al son de lo no "
+    "más su ha",
+    "it": "il la di e che per una con un del della sono nel gli le è dei alla si da non i in",
+    "pt": "o a os as e em uma para que por com um do da se é no dos na são de ao não mais",
+    "nl": "de het een en van in is dat op voor met zijn wordt deze die te aan ook bij door niet",
 }
 SMALL_WORDS = {code: frozenset(words.split()) for code, words in _SMALL_WORDS.items()}
 """The most frequent words of a language, by its code."""

@@ -8,12 +8,13 @@ abbreviations that do end sentences (``etc.``, ``et al.``) it ends if the next w
 sentences begin with (``The``, ``However``). A marker after the stop (``shown.[12] We``,
 ``shown. [12] We``) belongs to the sentence before it, except where it is the subject of the next
 (``shown. [12] propose``). An empty line, and a line that begins with a bullet or a number, begin a
-new sentence.
+new sentence. The stops of Chinese and Japanese (``。``) end one wherever they stand.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from citebed.patterns import compiled
 from citebed.text.names import NOT_NAMES
@@ -24,6 +25,7 @@ _STOP = compiled(
     rf"(?<![.!?…])(?P<stop>[.!?…]++)(?P<close>[\"'”’)\]}}»]*+)(?P<mark>(?:{_MARKS})?+)"
     r"(?P<blank>\s++)(?P<next>\S)"
 )
+_WIDE_STOP = compiled(r"[。！？]++[”’」』）】》]*+\s*+(?=\S)")
 _NEW_LINE = compiled(r"\n[^\S\n]*+(?:\n\s*+|(?=(?:[•▪◦‣∙*–—-]|\(?\d{1,2}[.)]|\([a-z]\)) ))")
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"“‘'/–—]*$")
 _WORD_AFTER = compiled(r"\w++(?!\.)")
@@ -61,7 +63,14 @@ def split_sentences(text: str) -> list[str]:
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Where the sentences of a text begin and end."""
-    cuts = sorted({*_stops(text), *(match.end() for match in _NEW_LINE.finditer(text))})
+    cuts = {*_stops(text), *(match.end() for match in _NEW_LINE.finditer(text))}
+    if not text.isascii():
+        cuts.update(match.end() for match in _WIDE_STOP.finditer(text))
+    return _spans(text, sorted(cuts))
+
+
+def _spans(text: str, cuts: Sequence[int]) -> list[tuple[int, int]]:
+    """The pieces between some places, without the blanks around them."""
     spans = []
     for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
         piece = text[start:end].rstrip()

@@ -60,6 +60,18 @@ def test_lines_that_begin_with_bullets_and_empty_lines() -> None:
     ]
 
 
+def test_wide_stops_end_a_sentence_without_a_blank() -> None:
+    found = split_sentences("本文研究湖泊。结果表明：污染增加！“是吗？”（是。） It is. 完")
+    assert found == [
+        "本文研究湖泊。",
+        "结果表明：污染增加！",
+        "“是吗？”",
+        "（是。）",
+        "It is.",
+        "完",
+    ]
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t \n"])
 def test_nothing_has_no_sentences(text: str) -> None:
     assert split_sentences(text) == []

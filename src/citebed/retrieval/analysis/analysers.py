@@ -7,13 +7,13 @@ how its terms were made and queries are always analysed alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from citebed.errors import UnknownName
 from citebed.retrieval.analysis.porter import porter
-from citebed.retrieval.analysis.words import words
+from citebed.retrieval.analysis.words import words, words_and_pairs
 
 # The words that Lucene's EnglishAnalyzer leaves out.
 ENGLISH_STOP_WORDS = frozenset(
@@ -25,6 +25,9 @@ ENGLISH_STOP_WORDS = frozenset(
 )
 _POSSESSIVES = ("'s", "’s", "＇s")
 _SNOWBALL = re.compile(r"snowball\((\w+)\)")
+_MIXED = re.compile(r"mixed\((\w+(?:,\w+)*)\)")
+WITHOUT_BLANKS = ("chinese", "japanese")
+"""Languages whose words are not parted by blanks: pairs of ideographs are searched for too."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,18 @@ class Analyser:
     """
 
     name: str
-    stemmer: str | None = field(default=None, repr=False)
+    stemmers: tuple[str, ...] = field(default=(), repr=False)
     stop_words: frozenset[str] = field(default=frozenset(), repr=False)
     possessives: bool = field(default=False, repr=False)
+    pairs: bool = field(default=False, repr=False)
 
     def __str__(self) -> str:
         return self.name
 
     def words(self, text: str) -> list[str]:
-        """The words of a text in lower case, stop words among them: the same for all analysers."""
-        return words(text)
+        """The words of a text in lower case, stop words among them: the same for all analysers, but
+        that some have pairs of ideographs too, behind them."""
+        return words_and_pairs(text) if self.pairs else words(text)
 
     def term(self, word: str) -> str | None:
         """The index term of one word as ``words`` gives it; ``None`` for a stop word."""
@@ -53,11 +58,13 @@ class Analyser:
             word = word[:-2]
         if not word or word in self.stop_words:
             return None
-        return (_stemmer(self.stemmer)(word) or None) if self.stemmer else word
+        for name in self.stemmers:
+            word = _stemmer(name)(word)
+        return word or None
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text, in the order of its words."""
-        return [term for word in words(text) if (term := self.term(word)) is not None]
+        return [term for word in self.words(text) if (term := self.term(word)) is not None]
 
 
 def is_telling(term: str) -> bool:
@@ -65,7 +72,8 @@ def is_telling(term: str) -> bool:
     return len(term) > 1 or not term.isascii()
 
 
-ENGLISH = Analyser("english", "porter of Lucene", ENGLISH_STOP_WORDS, possessives=True)
+_PORTER = "porter of Lucene"
+ENGLISH = Analyser("english", (_PORTER,), ENGLISH_STOP_WORDS, possessives=True)
 NONE = Analyser("none")
 ANALYSERS = {analyser.name: analyser for analyser in (ENGLISH, NONE)}
 
@@ -78,7 +86,28 @@ def snowball(language: str) -> Analyser:
     """
     if language not in languages():
         raise UnknownName("analyser", f"snowball({language})", known())
-    return Analyser(f"snowball({language})", language)
+    return Analyser(f"snowball({language})", (language,))
+
+
+def mixed(names: Iterable[str]) -> Analyser:
+    """An analyser for texts in several languages, each in its own: what ``english`` does if that is
+    one of them, then the Snowball stemmers of the others, one after another; of Chinese and
+    Japanese ideographs, and pairs of them.
+
+    All stemmers see all words, so that a word is always the same term, whatever the language of the
+    text that it is in is taken for.
+    """
+    chosen = sorted(set(names), key=lambda name: (name != ENGLISH.name, name))
+    if unknown := set(chosen) - {*languages(), *WITHOUT_BLANKS}:
+        raise UnknownName("language", min(unknown), [*languages(), *WITHOUT_BLANKS])
+    base = ENGLISH if ENGLISH.name in chosen else NONE
+    others = (name for name in chosen if name not in (ENGLISH.name, *WITHOUT_BLANKS))
+    return replace(
+        base,
+        name=f"mixed({','.join(chosen)})",
+        stemmers=(*base.stemmers, *others),
+        pairs=not set(WITHOUT_BLANKS).isdisjoint(chosen),
+    )
 
 
 def analyser_of(name: str) -> Analyser:
@@ -88,12 +117,15 @@ def analyser_of(name: str) -> Analyser:
         return ANALYSERS[name]
     if (match := _SNOWBALL.fullmatch(name)) is not None:
         return snowball(match[1])
+    if (match := _MIXED.fullmatch(name)) is not None:
+        return mixed(match[1].split(","))
     raise UnknownName("analyser", name, known())
 
 
 def known() -> list[str]:
     """The names of all analysers."""
-    return [*ANALYSERS, *(f"snowball({language})" for language in languages())]
+    own = (f"snowball({language})" for language in languages())
+    return [*ANALYSERS, *own, "mixed(english,german)", "mixed(english,chinese)"]
 
 
 def languages() -> list[str]:
@@ -105,7 +137,7 @@ def languages() -> list[str]:
 
 @cache
 def _stemmer(name: str) -> Callable[[str], str]:
-    if name == ENGLISH.stemmer:
+    if name == _PORTER:
         return porter
     import Stemmer
 

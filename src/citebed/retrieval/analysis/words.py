@@ -22,6 +22,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 
 from citebed.patterns import compiled
 
@@ -36,6 +37,7 @@ _ASCII_LOWER = "".join(
 )
 _LOOSE_MID = re.compile(r"['.:,;](?!(?<=[a-z]['.:])[a-z]|(?<=[0-9]['.,;])[0-9])")
 _OTHER = re.compile(r"[^\x00-\x7f]")
+_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]{2,}")
 # Letters that are emoji too: which of the two they are depends on what follows.
 _LETTERS_AND_EMOJI = frozenset("ℹⓂ🅰🅱🅾🅿")
 
@@ -59,6 +61,14 @@ def word_spans(text: str) -> Iterator[tuple[str, int, int]]:
         start = lower.index(word, at)
         at = start + len(word)
         yield word, start, at
+
+
+def words_and_pairs(text: str) -> list[str]:
+    """The words of ``text``, and of each run of ideographs also all pairs of neighbours: words are
+    not parted there, and most are of one or two."""
+    if text.isascii():
+        return _ascii_words(text)
+    return words(text) + [a + b for run in _RUN.findall(text) for a, b in pairwise(run)]
 
 
 def _parts(text: str) -> Iterator[str]:

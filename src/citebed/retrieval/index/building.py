@@ -26,6 +26,7 @@ from citebed.retrieval.dense.vectors import Embedder, Quantised
 from citebed.retrieval.index import assembling, counting, layout, records
 from citebed.retrieval.index.arrays import Strings
 from citebed.retrieval.index.assembling import Gathered
+from citebed.retrieval.index.choosing import AUTO, fitting_analyser
 from citebed.retrieval.index.citing import citing_sentences, citing_text
 from citebed.retrieval.index.counting import Counts, Planned, Rows, TermNumbers
 from citebed.retrieval.index.embedding import (
@@ -51,14 +52,15 @@ _INPUTS = ("documents", "sections", "contexts")
 
 @dataclass(frozen=True)
 class IndexOptions:
-    """How to index: the analyser, contexts files for the citing text, and how many processes.
+    """How to index: the analyser (by default the one that fits the languages of the texts),
+    contexts files for the citing text, and how many processes.
 
     ``rebuild`` makes everything anew even where the old index could be used. ``neural`` is an
     encoder whose vectors of the documents are kept beside those of the static model; without it,
     those that the index has already are kept.
     """
 
-    analyser: str = "english"
+    analyser: str = AUTO
     citing: tuple[Path, ...] = ()
     workers: int = 0
     rebuild: bool = False
@@ -74,8 +76,8 @@ def write_index(
     """Write the index of a collection (its path, or open), or bring it up to date; ``build_index``
     of the package also learns weights from it."""
     options = options or IndexOptions()
-    options = replace(options, analyser=str(analyser_of(options.analyser)))
     collection = open_collection(collection)
+    options = replace(options, analyser=fitting_analyser(collection, options.analyser))
     folder = collection.folder
     with locked(folder):
         layout.sweep(own_folder(folder / FOLDER))

@@ -84,7 +84,8 @@ class IndexReport(NamedTuple):
     in ``vector_seconds``; ``not_encoded`` those that are missing since no encoder was given.
     ``vectors_gone`` says that the model of the word vectors of before is not on this machine, so
     that the one of this citebed took its place. ``fitted_on`` are the sentences of the collection
-    that taught how much words count beside word vectors, ``words_share`` is what they taught.
+    that taught how much words count beside word vectors, ``words_share`` is what they taught, or
+    what the questions did that it was ``tuned_on`` since. ``analyser`` made the terms.
     """
 
     documents: int
@@ -103,6 +104,8 @@ class IndexReport(NamedTuple):
     vectors_gone: bool = False
     fitted_on: int = 0
     words_share: float = 0.0
+    tuned_on: int = 0
+    analyser: str = ""
 
 
 def report_of(
@@ -129,4 +132,5 @@ def report_of(
         not_encoded=int(description.vectors.get("encoder", {}).get("missing", 0)),
         vector_seconds=round(embedded.seconds, 3),
         vector_bytes=sum(size for name, size in sizes.items() if name.startswith("vectors.")),
+        analyser=description.analyser,
     )

@@ -24,6 +24,7 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import Manifest, locked
 from citebed.collection.tables import DOCUMENTS as ALL_COLUMNS
 from citebed.files.writing import translate_os_errors, workshop
+from citebed.retrieval.analysis.words import words
 from citebed.retrieval.dense.static_model import model_of
 from citebed.retrieval.dense.vectors import Embedder
 from citebed.retrieval.index import layout
@@ -33,11 +34,20 @@ from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.learned.asking import Background, background, background_of
 from citebed.retrieval.learned.features import SIGNALS, Signals
-from citebed.retrieval.learned.fit import OF_STATIC, OF_WORDS, Fit, fit_of, fitted_level, places
+from citebed.retrieval.learned.fit import (
+    KNOWN,
+    OF_STATIC,
+    OF_WORDS,
+    Fit,
+    fit_of,
+    fitted_level,
+    places,
+)
 from citebed.retrieval.learned.ranker import Level, Ranker, shipped_ranker
 from citebed.retrieval.models import MODELS
 from citebed.retrieval.query import Query
 from citebed.retrieval.search.searcher import Searcher
+from citebed.text.languages import language_of
 from citebed.text.sentences import split_sentences
 
 Reals = NDArray[np.float64]
@@ -57,6 +67,8 @@ _COLUMNS = ("doc_id", "title", "abstract", "keywords", "year", "pages", "authors
 _SEED = 7
 _HARDLY = 0.25
 """So much of a standard error is hardly any."""
+_FOUND = 0.05
+"""Sentences teach where words find so much (nDCG@10)."""
 _DEPTH = 10
 _SHORTEST, _LONGEST, _CHUNK = 8, 60, 20
 """Words of a sentence that is asked for; and of a piece of an abstract without sentences."""
@@ -88,7 +100,8 @@ def build_index(
     with locked(opened.folder):
         generation = index.description.generation
         layout.write_fit(index.folder, generation, fit=asdict(known), background=values)
-    return report._replace(fitted_on=known.sentences, words_share=round(known.words_share, 2))
+    share = round(known.words_share(), 2)
+    return report._replace(fitted_on=known.sentences, words_share=share, tuned_on=known.tuned)
 
 
 def found_background(index: Index, fit: Fit | None = None) -> Background | None:
@@ -104,7 +117,9 @@ def _is_stale(fit: Fit, index: Index) -> bool:
     if not fit.documents:  # which somebody switched off
         return False
     changed = abs(len(index.ids) - fit.documents)
-    return fit.fingerprint != static_of(index).fingerprint or changed > _CHANGED * fit.documents
+    model = static_of(index)
+    before, now = (fit.fingerprint, fit.analyser), (model.fingerprint, str(index.analyser))
+    return before != now or changed > _CHANGED * fit.documents
 
 
 def static_of(index: Index) -> Embedder:
@@ -116,7 +131,9 @@ def static_of(index: Index) -> Embedder:
 def learned(collection: Collection, index: Index, progress: Progress = SILENT) -> Fit:
     """What a collection teaches, of sentences that are taken out of a small copy of it."""
     model = static_of(index)
-    nothing = Fit(0, len(index.ids), UNTAUGHT, model.fingerprint)
+    nothing = Fit(
+        0, len(index.ids), UNTAUGHT, model.fingerprint, analyser=index.description.analyser
+    )
     with workshop(collection.folder / FOLDER) as work:
         copied = _copy(collection, work)
         if len(copied) < FEWEST:
@@ -124,12 +141,14 @@ def learned(collection: Collection, index: Index, progress: Progress = SILENT) -
         progress.step("fitting weights", len(copied))
         write_index(work, IndexOptions(index.description.analyser, static=model))
         gains = _gains(open_index(work), model, copied, shipped_ranker(), progress)
-    chosen = WEIGHTS[chosen_weight(gains)]
+    languages = np.array([one.language or "" for one in copied], object)
+    chosen, others = by_language(gains, languages)
     means = dict(zip(WEIGHTS, gains.mean(axis=1).tolist(), strict=True))
     return replace(
         nothing,
         sentences=len(copied),
         static=chosen,
+        languages=others,
         bm25=round(means[0.0], 4),
         shipped=round(means[1.0], 4),
         fitted=round(means[chosen], 4),
@@ -141,6 +160,7 @@ class Asked(NamedTuple):
 
     doc_id: str
     sentence: str
+    language: str | None = None
 
 
 def _copy(collection: Collection, folder: Path) -> list[Asked]:
@@ -153,10 +173,12 @@ def _copy(collection: Collection, folder: Path) -> list[Asked]:
     for place in rng.permutation(len(abstracts)).tolist():
         if len(asked) == SENTENCES:
             break
-        cut = taken_out(abstracts[place] or "", chance)
+        whole = abstracts[place] or ""
+        cut = taken_out(whole, chance)
         if cut is not None:
             sentence, abstracts[place] = cut
-            asked.append(Asked(table["doc_id"][place], sentence))
+            language = language_of(None, table["title"][place], whole)
+            asked.append(Asked(table["doc_id"][place], sentence, language))
     table = table.with_columns(pl.Series("abstract", abstracts, pl.String))
     table = pl.concat([pl.DataFrame(schema=ALL_COLUMNS), table], how="diagonal")
     with translate_os_errors(collection.folder / FOLDER):
@@ -170,17 +192,21 @@ def taken_out(abstract: str, chance: random.Random) -> tuple[str, str] | None:
     """A sentence of an abstract, and the rest; of one without sentences, some words in its midst.
     ``None`` where too little would be left."""
     sentences = split_sentences(abstract)
-    fitting = [n for n, one in enumerate(sentences) if _SHORTEST <= len(one.split()) <= _LONGEST]
+    fitting = [n for n, one in enumerate(sentences) if _SHORTEST <= _length(one) <= _LONGEST]
     if len(sentences) > 2 and fitting:
         place = chance.choice(fitting)
         return sentences[place], " ".join(sentences[:place] + sentences[place + 1 :])
-    words = abstract.split()
-    if len(words) < 3 * _CHUNK:
+    parts = abstract.split()
+    if len(parts) < 3 * _CHUNK:
         return None
-    start = chance.randrange(len(words) - _CHUNK)
-    return " ".join(words[start : start + _CHUNK]), " ".join(
-        words[:start] + words[start + _CHUNK :]
-    )
+    start = chance.randrange(len(parts) - _CHUNK)
+    end = start + _CHUNK
+    return " ".join(parts[start:end]), " ".join(parts[:start] + parts[end:])
+
+
+def _length(sentence: str) -> int:
+    """The words of a sentence; two ideographs are one."""
+    return max(len(sentence.split()), len(words(sentence)) // 2)
 
 
 def _gains(
@@ -212,11 +238,35 @@ def _tried(level: Level) -> Reals:
     return rows
 
 
-def chosen_weight(gains: Reals) -> int:
-    """The place of the greatest weight, the ranker's own, if it is hardly behind the best; else of
-    the least that is no more than a standard error behind."""
+def by_language(gains: Reals, languages: NDArray[np.object_]) -> tuple[float, dict[str, float]]:
+    """The weight for texts in English, or in no language that can be told, and those for others
+    that have enough sentences, by code; where English has too few, all of them tell its weight."""
+    is_known = np.isin(languages, [code or "" for code in KNOWN])
+    others = sorted({str(code) for code in languages[~is_known]})
+    found = {
+        code: WEIGHTS[chosen_weight(own, trusted=False)]
+        for code in others
+        if _teaches(own := gains[:, languages == code])
+    }
+    english = gains[:, is_known]
+    if _teaches(english):
+        return WEIGHTS[chosen_weight(english)], found
+    if _teaches(gains):
+        return WEIGHTS[chosen_weight(gains, trusted=False)], found
+    return UNTAUGHT, found
+
+
+def _teaches(gains: Reals) -> bool:
+    """Whether there are enough sentences, and words find some of what they were taken out of: of
+    texts that all say the same none does."""
+    return gains.shape[1] >= FEWEST and float(gains[0].mean()) >= _FOUND
+
+
+def chosen_weight(gains: Reals, *, trusted: bool = True) -> int:
+    """The place of the greatest weight, the ranker's own, if it is trusted and hardly behind the
+    best; else of the least that is no more than a standard error behind."""
     behind = gains[gains.mean(axis=1).argmax()] - gains
     errors = behind.std(axis=1) / np.sqrt(gains.shape[1])
-    if behind[-1].mean() <= _HARDLY * errors[-1]:
+    if trusted and behind[-1].mean() <= _HARDLY * errors[-1]:
         return len(WEIGHTS) - 1
     return int(np.flatnonzero(behind.mean(axis=1) <= errors)[0])

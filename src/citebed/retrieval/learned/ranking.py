@@ -16,7 +16,7 @@ from citebed.retrieval.dense.vectors import Embedder, Vectors
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.candidates import Allowed
 from citebed.retrieval.learned.features import SIGNALS, Signals
-from citebed.retrieval.learned.fit import fit_of, fitted_level
+from citebed.retrieval.learned.fit import KNOWN, Fit, fit_of, fitted_level, language_in
 from citebed.retrieval.learned.ranker import Level, read_ranker, shipped_ranker
 from citebed.retrieval.pipeline import SEEN, Dense, Learned, Ranking
 from citebed.retrieval.query import Features, Query, Result
@@ -37,18 +37,21 @@ class Ranks:
         source = ranking.source if isinstance(ranking, Learned) else None
         ranker = read_ranker(source) if source else shipped_ranker()
         self.constants, self.asking = ranker.constants, ranker.asking
-        self.signals, self._models = Signals(searcher, models, ranker.constants), models
+        self.signals, self.models = Signals(searcher, models, ranker.constants), models
         self.facts: dict[str, Any] = {
             kind: {"name": model.name, "fingerprint": model.fingerprint}
             for kind, model in models.items()
         }
         self.has_probabilities, self.learned_among = False, 0
+        self._fit: Fit | None = None
+        self._speaks_all = True
+        self._levels: dict[str | None, Level] = {}
         if isinstance(ranking, Learned):
             self._level = ranker.level("encoder" in models)
-            fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
-            if fit is not None:
-                self._level = fitted_level(self._level, fit)
-                self.facts["fit"] = asdict(fit)
+            self._fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
+            if self._fit is not None:
+                self.facts["fit"] = asdict(self._fit)
+            self._speaks_all = bool(source)
             self.has_probabilities = bool(self._level.probability.any()) and ranker.knows(models)
             self.learned_among = ranker.documents
             self.facts["ranker"] = ranker.fingerprint
@@ -68,30 +71,52 @@ class Ranks:
     ) -> Iterator[Result]:
         """The best documents for each query; ``first`` are the best by BM25, ``in_time`` which
         documents are not too late for each."""
+        found = self.features(queries, first, in_time, depth)
+        for query, (features, vectors) in zip(queries, found, strict=True):
+            yield self._best(query, features, vectors, depth)
+
+    def features(
+        self,
+        queries: Sequence[Query],
+        first: Sequence[Hits],
+        in_time: Iterable[Allowed],
+        depth: int,
+    ) -> Iterator[tuple[Features, dict[str, Vectors]]]:
+        """The candidates of each query with their signals, and the vectors of its texts."""
         vectors = (
             each
             for start in range(0, len(queries), _AT_ONCE)
             for each in self.signals.embedded(queries[start : start + _AT_ONCE])
         )
         for query, hits, own, times in zip(queries, first, vectors, in_time, strict=True):
-            features = self.signals.features(query, hits, own, depth, times)
-            yield self._best(query, features, own, depth)
+            yield self.signals.features(query, hits, own, depth, times), own
 
     @cached_property
     def words(self) -> Embedder:
         """The word vectors, which evidence comes from whatever ranks."""
-        return self._models.get("static") or _model(self.signals.index, "static")
+        return self.models.get("static") or _model(self.signals.index, "static")
 
     def _best(
         self, query: Query, features: Features, vectors: dict[str, Vectors], depth: int
     ) -> Result:
-        level, scores = self._level, self._level.scores(features)
+        language = None if self._speaks_all else language_in(self.signals.index, query)
+        level = self._level_for(language)
+        scores = level.scores(features)
         # Of equal documents the later id first, as everywhere; numbers are in the order of ids.
         order = np.lexsort((-features.docs, -scores))[:depth]
         best, scores = features.only(order), scores[order]
-        likely = _falling(level.probabilities(best, scores)) if self.has_probabilities else None
+        told = self.has_probabilities and language in KNOWN
+        likely = _falling(level.probabilities(best, scores)) if told else None
         hits = Hits(best.docs, scores)
         return Result(query, hits, best, vectors, likely, level.min_probability)
+
+    def _level_for(self, language: str | None) -> Level:
+        """The weights for texts in a language, as the collection taught them."""
+        if self._fit is None:
+            return self._level
+        if language not in self._levels:
+            self._levels[language] = fitted_level(self._level, self._fit, language)
+        return self._levels[language]
 
 
 def _falling(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

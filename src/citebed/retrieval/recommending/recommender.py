@@ -22,8 +22,11 @@ from citebed.drafts.reading import DraftLike, draft_in
 from citebed.drafts.records import Draft, Passage, Place, pieces
 from citebed.drafts.wanting import wanted_first
 from citebed.errors import CitebedError
+from citebed.retrieval.index.choosing import languages_of
 from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.learned.fit import KNOWN, language_in
 from citebed.retrieval.pipeline import SEEN, Pipeline, pipeline_of
+from citebed.retrieval.query import Query
 from citebed.retrieval.recommending.explaining import MORE, Citers, explain, reprint, works_of
 from citebed.retrieval.recommending.keying import keys_for
 from citebed.retrieval.recommending.recommendation import Recommendation
@@ -238,12 +241,12 @@ class Recommender:
         query = self._runner.query(
             passage.text, exclude=how.exclude, before=how.before, sentences=passage.sentences
         )
-        self._silence.check(passage, query, how.min_probability)
+        least = self._least(query, how.min_probability)
+        self._silence.check(passage, query, least)
         number = by_default if how.k is None else how.k
         (best,) = self._runner.results([query], max(number, SEEN) + MORE)
-        result = self._silence.shown(
-            best, how.min_probability, tail=how.k is not None, wanted=bool(passage.wanted)
-        )
+        tail, wanted = how.k is not None, bool(passage.wanted)
+        result = self._silence.shown(best, least, tail=tail, wanted=wanted)
         cards = self._cards_of([self.index.ids[each] for each in result.hits.docs.tolist()])
         works = works_of(cards)[:number]
         result = result.only([work[0] for work in works])
@@ -255,6 +258,17 @@ class Recommender:
             for best, *others in works
         }
         return (({**row, "reprints": reprints[row["doc_id"]]}, at) for row, at in rows)
+
+    def _least(self, query: Query, asked: float | None) -> float | None:
+        """The least probability of what is shown, where none is asked for: what is silent was
+        learned from English texts, and in another language that the collection has nothing is."""
+        language = language_in(self.index, query)
+        is_other = language not in KNOWN and language in self._languages
+        return 0.0 if asked is None and is_other else asked
+
+    @cached_property
+    def _languages(self) -> frozenset[str]:
+        return frozenset(languages_of(self.collection))
 
     # --- The documents ---
 

@@ -23,7 +23,7 @@ from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.feedback.base import Feedback
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, pipeline_of
-from citebed.retrieval.query import Query, Result
+from citebed.retrieval.query import Features, Query, Result
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.queries import query_text, read_queries
@@ -141,14 +141,23 @@ class Runner:
         if feedback is not None:
             queries = self._fed(queries, feedback)
         if isinstance(stage, Ranking):
-            ranks = self.ranks
-            first = self._search(queries, max(depth, ranks.constants.by_words))
-            in_time = (self._dates.allowed(query.before) for query in queries)
-            return ranks.rank(queries, first, in_time, depth)
+            return self.ranks.rank(queries, *self._first(queries, depth), depth)
         found = self._search(queries, depth if stage is None else max(depth, stage.top))
         if stage is not None:
             found = [cut(hits, depth) for hits in self._reranked(queries, found, stage)]
         return map(Result, queries, found)
+
+    def features(self, queries: Sequence[Query], depth: int) -> Iterator[Features]:
+        """What a ranking by several signals has of each query's candidates."""
+        found = self.ranks.features(queries, *self._first(queries, depth), depth)
+        return (features for features, _ in found)
+
+    def _first(
+        self, queries: Sequence[Query], depth: int
+    ) -> tuple[list[Hits], Iterator[NDArray[np.bool_] | None]]:
+        """The best by words for each query, and which documents are not too late for it."""
+        first = self._search(queries, max(depth, self.ranks.constants.by_words))
+        return first, (self._dates.allowed(query.before) for query in queries)
 
     @cached_property
     def ranks(self) -> Ranks:

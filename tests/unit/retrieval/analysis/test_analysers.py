@@ -14,7 +14,10 @@ from citebed.errors import UnknownName
 from citebed.retrieval.analysis import ANALYSERS, analyser_of
 from citebed.retrieval.analysis.analysers import ENGLISH_STOP_WORDS, known
 
-NAMES = ["english", "none", "snowball(german)", "snowball(english)", "snowball(porter)"]
+NAMES = [
+    *("english", "none", "snowball(german)", "snowball(english)", "snowball(porter)"),
+    *("mixed(english,german)", "mixed(chinese,spanish)"),
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -33,11 +36,19 @@ def test_capitals_and_blanks_in_a_name_do_not_matter() -> None:
     assert analyser_of(" Snowball( German )") == analyser_of("snowball(german)")
 
 
-@pytest.mark.parametrize("name", ["englisch", "snowball(klingon)", "snowball()", "", "snowball"])
+@pytest.mark.parametrize(
+    "name", ["englisch", "snowball(klingon)", "snowball()", "", "snowball", "mixed()"]
+)
 def test_an_unknown_name_is_refused_with_those_known(name: str) -> None:
     with pytest.raises(UnknownName, match="unknown analyser") as error:
         analyser_of(name)
     assert "english" in error.value.known
+
+
+def test_languages_of_a_mixture_are_in_one_order_each_once() -> None:
+    assert str(analyser_of("mixed(German, english,german)")) == "mixed(english,german)"
+    with pytest.raises(UnknownName, match="unknown language 'klingon'"):
+        analyser_of("mixed(english,klingon)")
 
 
 def test_the_nearest_name_is_suggested() -> None:
@@ -54,6 +65,13 @@ def test_the_nearest_name_is_suggested() -> None:
         ("snowball(german)", "Die Häuser der Katzen", ["die", "haus", "der", "katz"]),
         ("snowball(english)", "generously", ["generous"]),
         ("snowball(french)", "Les continuations", ["le", "continu"]),
+        ("mixed(english,german)", "The dog's Häuser technologies", ["dog", "haus", "technolog"]),
+        (
+            "mixed(chinese)",
+            "冰川湖 of GPT模型",
+            ["冰", "川", "湖", "of", "gpt", "模", "型", "冰川", "川湖", "模型"],
+        ),
+        ("mixed(japanese)", "データの解析", ["データ", "の", "解", "析", "解析"]),
     ],
 )
 def test_terms_by_hand(name: str, text: str, terms: list[str]) -> None:

@@ -18,12 +18,13 @@ from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned import fitting
 from citebed.retrieval.learned.features import SIGNALS
-from citebed.retrieval.learned.fit import Fit, fit_of, fitted_level
+from citebed.retrieval.learned.fit import Fit, fit_of, fitted_level, language_in
 from citebed.retrieval.learned.fitting import (
     FEWEST,
     UNTAUGHT,
     WEIGHTS,
     build_index,
+    by_language,
     chosen_weight,
     taken_out,
 )
@@ -120,6 +121,65 @@ def test_what_is_chosen() -> None:
     assert chosen_weight(np.zeros((len(WEIGHTS), 30))) == len(WEIGHTS) - 1
 
 
+def test_a_language_is_taught_by_its_own_sentences() -> None:
+    """English finds as much with the ranker's own weight, German only by words, French has too
+    few."""
+    english, german, french = 40, 30, 5
+    rows = np.full((len(WEIGHTS), english + german + french), 0.5)
+    rows[1:, english : english + german] = 0.1
+    languages = np.array(["en", ""] * (english // 2) + ["de"] * german + ["fr"] * french, object)
+    assert by_language(rows, languages) == (1.0, {"de": 0.0})
+    # What vectors are no better and no worse for is left to words, unless it is English.
+    equal = np.full_like(rows, 0.5)
+    assert by_language(equal, languages) == (1.0, {"de": 0.0})
+    assert by_language(equal[:, :30], np.array(["de"] * 30, object)) == (0.0, {"de": 0.0})
+    # Where words find nothing, all say the same.
+    assert by_language(np.zeros_like(rows), languages) == (UNTAUGHT, {})
+
+
+def test_weights_by_language() -> None:
+    level, fit = shipped_ranker().levels["static"], Fit(9, 9, 1.0, "", languages={"de": 0.2})
+    assert [fit.share(code) for code in (None, "en", "de", "fr")] == [1.0, 1.0, 0.2, 0.0]
+    assert fitted_level(level, fit, "fr").weights[2] == 0
+    assert (fitted_level(level, fit, "en").weights == level.weights).all()
+    assert fit.with_share("fr", 0.5).languages == {"de": 0.2, "fr": 0.5}
+    assert fit.with_share("en", 0.5).static == 0.5
+    switched_off = Fit(0, 0, 1.0, "")
+    assert switched_off.share("de") == 1.0
+
+
+GERMAN = "Der Baum Nummer {} steht am Fluss und wird von uns mit der Uhr vermessen."
+
+
+def test_a_text_is_weighed_as_its_language_was(tmp_path: Path) -> None:
+    """English and German in one library: what is asked in German has no probability."""
+    rows = [{"doc_id": f"e{n}", "title": "On trees", "abstract": abstract(n)} for n in range(30)]
+    for n in range(30):
+        said = " ".join(GERMAN.format(70_000 + 4 * n + part) for part in range(4))
+        rows.append({"doc_id": f"g{n}", "title": "Über Bäume", "abstract": said})
+    folder = write_collection(tmp_path / "c", rows)
+    build_index(folder)
+    fit = known(folder)
+    assert open_index(folder).description.analyser == "mixed(english,german)"
+    assert list(fit.languages) == ["de"]
+    runner = Recommender(folder)._runner
+    texts = (GERMAN.format(70_009), "The tree of 90008 is measured again by all of us.")
+    german, english = runner.results([runner.query(text) for text in texts], 3)
+    assert german.probabilities is None
+    assert english.probabilities is not None
+    assert runner.index.ids[int(german.hits.docs[0])] == "g2"
+    assert Recommender(folder).recommend(texts[0], 1).table["doc_id"].to_list() == ["g2"]
+
+
+def test_a_few_words_are_in_the_language_of_the_index(tmp_path: Path) -> None:
+    folder = made(tmp_path / "c", 3)
+    for name, language in (("english", None), ("snowball(german)", "de"), ("none", None)):
+        write_index(folder, IndexOptions(name))
+        runner = Recommender(folder)._runner
+        assert language_in(runner.index, runner.query("Baum")) == language
+        assert language_in(runner.index, runner.query("the tree is of the river")) == "en"
+
+
 def test_words_that_tell_all_are_trusted(tmp_path: Path) -> None:
     """Each document has a number of its own, which vectors do not know: BM25 finds every one."""
     folder = made(tmp_path / "c", 60)
@@ -129,7 +189,7 @@ def test_words_that_tell_all_are_trusted(tmp_path: Path) -> None:
     assert fit.bm25 == 1.0
     assert fit.shipped < 0.9
     assert fit.static < 0.5
-    assert report.words_share == round(fit.words_share, 2) > 0.4
+    assert report.words_share == round(fit.words_share(), 2) > 0.4
     best = Recommender(folder).recommend("The tree of 90008 is measured again by us.", 1)
     assert best.table["doc_id"].to_list() == ["d008"]
 
@@ -220,6 +280,8 @@ def test_no_documents(tmp_path: Path) -> None:
     [
         {"sentences": 5}, {"unknown": 1}, {"static": "much"}, {"static": -1.0}, {"static": 1e300},
         {"static": None}, {"static": [1]}, {"static": True, "sentences": "x"},
+        {"static": 1.0, "languages": ["de"]}, {"static": 1.0, "languages": {"de": "x"}},
+        {"static": 1.0, "languages": {"de": -1}}, {"static": 1.0, "sets": 3},
     ],
 )  # fmt: skip
 def test_what_a_stranger_wrote_is_not_believed(tmp_path: Path, fit: dict[str, Any]) -> None:

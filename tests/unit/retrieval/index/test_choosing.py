@@ -1,0 +1,74 @@
+"""Which analyser fits a collection: by the languages of its texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.unit.retrieval.index.making import build, write_collection
+
+from citebed.collection import open_collection
+from citebed.retrieval.analysis import analyser_of
+from citebed.retrieval.index.choosing import fitting_analyser, languages_of
+from citebed.retrieval.index.counting import Rows, TermNumbers, count
+from citebed.retrieval.index.index import open_index
+
+EN = "The lake is measured by this and that method, and it is found to be of use for us."
+DE = "Der See wird mit dieser und jener Methode vermessen, und das ist für uns von Nutzen."
+FR = "Le lac est mesuré par cette méthode, et les résultats sont pour nous dans une table."
+ZH = "本文研究冰川湖泊在何种条件下出现污染。"
+PL = "Jezioro jest mierzone tą metodą, a wyniki są podane w tabeli dla nas."
+
+
+def made(folder: Path, *abstracts: str, **more: Any) -> Path:
+    rows = [
+        {"doc_id": f"d{n}", "title": "", "abstract": abstract, **more}
+        for n, abstract in enumerate(abstracts)
+    ]
+    return write_collection(folder, rows)
+
+
+@pytest.mark.parametrize(
+    ("abstracts", "analyser"),
+    [
+        ((EN,) * 9, "english"),
+        ((), "english"),
+        (("x y z",) * 9, "english"),
+        ((PL,) * 9, "english"),
+        ((DE,) * 9, "snowball(german)"),
+        ((DE,) * 3 + (EN,) * 6, "mixed(english,german)"),
+        ((DE,) * 3 + (FR,) * 6, "mixed(french,german)"),
+        ((ZH,) * 9, "mixed(english,chinese)"),
+        ((ZH,) + (EN,) * 49, "mixed(english,chinese)"),
+        ((ZH,) + (EN,) * 50, "english"),
+    ],
+)
+def test_what_fits(tmp_path: Path, abstracts: tuple[str, ...], analyser: str) -> None:
+    folder = made(tmp_path / "c", *abstracts)
+    assert fitting_analyser(open_collection(folder)) == analyser
+    build(folder)
+    assert open_index(folder).description.analyser == analyser
+
+
+def test_what_is_named_is_taken(tmp_path: Path) -> None:
+    folder = made(tmp_path / "c", DE)
+    assert fitting_analyser(open_collection(folder), " English ") == "english"
+    assert fitting_analyser(open_collection(folder), "Auto") == "snowball(german)"
+
+
+def test_what_a_record_states_counts(tmp_path: Path) -> None:
+    opened = open_collection(made(tmp_path / "c", "x", "y", language="ngerman"))
+    assert languages_of(opened) == ["de"]
+
+
+def test_compiled_code_counts_pairs_alike() -> None:
+    texts = pl.DataFrame({"abstract": [ZH, f"{EN} {ZH}\n{ZH}模型 GPT模型 x", "", "型"]})
+    found = []
+    for compiled in (True, False):
+        numbers = TermNumbers(analyser_of("mixed(english,chinese)"))
+        counts = count(Rows(Path("t"), 0, texts), numbers, compiled=compiled)
+        found.append((counts.lengths["abstract"].tolist(), set(numbers.names())))
+    assert found[0] == found[1]
+    assert "冰川" in found[0][1]
