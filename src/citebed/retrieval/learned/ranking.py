@@ -42,6 +42,7 @@ class Ranks:
             kind: {"name": model.name, "fingerprint": model.fingerprint}
             for kind, model in models.items()
         }
+        self.notes = self.signals.notes
         self.has_probabilities, self.learned_among = False, 0
         if isinstance(ranking, Learned):
             self._level = ranker.level("encoder" in models)
@@ -123,11 +124,12 @@ def models_for(index: Index, ranking: Ranking) -> dict[str, Embedder]:
         return {ranking.source: _model(index, ranking.source)}
     asked = ranking.encoder if isinstance(ranking, Learned) else "auto"
     models = {"static": _model(index, "static")}
-    if asked == "yes" or (asked == "auto" and index.vectors("encoder") is not None):
+    some = index.vectors("encoder", incomplete=True)
+    if asked == "yes" or (asked == "auto" and some is not None):
         from citebed.retrieval.encoders.encoder import ForeignEncoder
 
         try:
-            models["encoder"] = _model(index, "encoder")
+            models["encoder"] = _model(index, "encoder", incomplete=asked == "auto")
         except ForeignEncoder as error:
             if asked == "yes":
                 raise
@@ -135,8 +137,8 @@ def models_for(index: Index, ranking: Ranking) -> dict[str, Embedder]:
     return models
 
 
-def _model(index: Index, kind: str) -> Embedder:
-    vectors = index.vectors(kind)
+def _model(index: Index, kind: str, *, incomplete: bool = False) -> Embedder:
+    vectors = index.vectors(kind, incomplete=incomplete)
     model: Embedder
     if kind == "encoder" and vectors is not None:
         from citebed.retrieval.encoders.encoder import encoder_of
@@ -144,5 +146,7 @@ def _model(index: Index, kind: str) -> Embedder:
         model = encoder_of(vectors)
     else:
         model = model_of("" if vectors is None else vectors.fingerprint)
-    index.vectors_of(model, kind)  # says what to do where there are none of this model
+    index.vectors_of(
+        model, kind, incomplete=incomplete
+    )  # says what to do where there are none of this model
     return model
