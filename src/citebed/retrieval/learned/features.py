@@ -84,14 +84,19 @@ class Signals:
     @property
     def notes(self) -> tuple[str, ...]:
         """What there is to say of vectors that are missing."""
-        shares = {kind: 1 - each.missing / len(each) for kind, each in self._vectors.items()}
+        shares = [self.share(kind) for kind in self._vectors]
         folder = printable(self.index.folder.parent)
         return tuple(
             f"{int(100 * share)} % of the documents are encoded so far; the others are ranked by "
             f"what words say of them. To go on: citebed index {folder} --neural"
-            for share in shares.values()
+            for share in shares
             if share < 1
         )
+
+    def share(self, kind: str) -> float:
+        """The share of documents that have a vector of a kind."""
+        vectors = self._vectors[kind]
+        return 1 - vectors.missing / max(len(vectors), 1)
 
     def prepare(self) -> None:
         """Make ready for many texts."""

@@ -16,8 +16,8 @@ from citebed.retrieval.dense.vectors import Embedder, Vectors
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.candidates import Allowed
 from citebed.retrieval.learned.features import SIGNALS, Signals
-from citebed.retrieval.learned.fit import fit_of, fitted_level
-from citebed.retrieval.learned.ranker import Level, read_ranker, shipped_ranker
+from citebed.retrieval.learned.fit import Fit, fit_of, fitted_level
+from citebed.retrieval.learned.ranker import Level, Ranker, mixed, read_ranker, shipped_ranker
 from citebed.retrieval.pipeline import SEEN, Dense, Learned, Ranking
 from citebed.retrieval.query import Features, Query, Result
 from citebed.retrieval.search.exhaustive import Hits
@@ -45,16 +45,26 @@ class Ranks:
         self.notes = self.signals.notes
         self.has_probabilities, self.learned_among = False, 0
         if isinstance(ranking, Learned):
-            self._level = ranker.level("encoder" in models)
             fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
+            self._level = self._level_of(ranker, fit)
             if fit is not None:
-                self._level = fitted_level(self._level, fit)
                 self.facts["fit"] = asdict(fit)
             self.has_probabilities = bool(self._level.probability.any()) and ranker.knows(models)
             self.learned_among = ranker.documents
             self.facts["ranker"] = ranker.fingerprint
         elif isinstance(ranking, Dense):
             self._level = _plain(ranking)
+
+    def _level_of(self, ranker: Ranker, fit: Fit | None) -> Level:
+        """The weights for the models at hand; the encoder counts as much as the share of documents
+        that it has read: what it says of few should not push the others aside."""
+        static, encoder = (
+            level if fit is None else fitted_level(level, fit)
+            for level in (ranker.level(False), ranker.level(True))
+        )
+        if "encoder" not in self._models:
+            return static
+        return mixed(static, encoder, self.signals.share("encoder"))
 
     def prepare(self) -> None:
         """Make ready for many queries."""

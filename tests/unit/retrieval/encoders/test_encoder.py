@@ -28,6 +28,7 @@ from citebed.retrieval.encoders.loading.names import find_model
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned.features import SIGNALS
+from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.rerank import VectorCache
 from citebed.retrieval.running.runner import Runner, RunOptions
@@ -223,6 +224,18 @@ def test_features_of_documents_that_are_not_encoded(collection: Path) -> None:
     assert values[~known].min() >= values[known].min() - 1e-9
     assert values[~known].max() <= values[known].max() + 1e-9
     assert runner.ranking_notes == runner.ranks.notes != ()
+
+
+@pytest.mark.usefixtures("partly")
+def test_the_encoder_counts_as_much_as_it_has_read(collection: Path) -> None:
+    opened, ranker = open_collection(collection), shipped_ranker()
+    pipeline = pipeline_of("bm25+learned(fit=no)")
+    ranks = Runner(opened, open_index(opened), pipeline, RunOptions()).ranks
+    static, encoder = (ranker.level(has_encoder).weights for has_encoder in (False, True))
+    np.testing.assert_allclose(ranks._level.weights, static / 3 + encoder * 2 / 3)
+    write_index(collection, IndexOptions(neural=index_encoder()))
+    ranks = Runner(opened, open_index(opened), pipeline, RunOptions()).ranks
+    np.testing.assert_array_equal(ranks._level.weights, encoder)
 
 
 @pytest.mark.usefixtures("partly")
