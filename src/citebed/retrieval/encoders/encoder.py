@@ -20,7 +20,7 @@ from citebed.files.reading import read_text
 from citebed.files.writing import write_whole
 from citebed.retrieval.dense.vectors import DocumentVectors, OnProgress, Vectors, unit_rows
 from citebed.retrieval.encoders.encoding import Encoder, load_encoder
-from citebed.retrieval.encoders.loading.names import encoder_folder
+from citebed.retrieval.encoders.loading.names import encoder_folder, packaged_encoder
 from citebed.retrieval.encoders.vector_cache import VectorCache
 from citebed.retrieval.pipeline import SHORT_NAMES, short_name
 from citebed.wording import for_terminal, printable
@@ -31,7 +31,7 @@ _MOST_SHOWN = 200
 VARIABLE = "CITEBED_ENCODER"
 """The variable of the environment in which the user names an encoder."""
 FETCHED = "encoder"
-"""The name of the encoder that ``citebed fetch encoder`` gets."""
+"""The name of the encoder that ``citebed fetch encoder`` gets, or its package brings."""
 
 
 class DenseEncoder:
@@ -62,8 +62,9 @@ class DenseEncoder:
 
 
 def find_encoder() -> Path | None:
-    """The folder of the encoder that was fetched; ``None`` where there is none."""
-    folder = encoder_folder()
+    """The folder of the encoder that is installed as a package, or else was fetched; ``None`` where
+    there is neither."""
+    folder = packaged_encoder() or encoder_folder()
     return folder if folder.is_dir() else None
 
 
@@ -125,12 +126,14 @@ class ForeignEncoder(CitebedError):
 
 def _chosen(fingerprint: str) -> list[str]:
     """What the user calls the encoders that may be one of this fingerprint: named in the
-    environment, indexed with before, fetched."""
+    environment, indexed with before, installed, fetched."""
     names = [os.environ.get(VARIABLE, "")]
     if (path := _memory(fingerprint)) is not None and path.is_file():
         names.append(read_text(path).strip())
     if find_encoder() is not None:
         names.append(FETCHED)
+    if packaged_encoder() is not None and encoder_folder().is_dir():
+        names.append(str(encoder_folder()))  # which the package hides
     return list(dict.fromkeys(name for name in names if name))
 
 

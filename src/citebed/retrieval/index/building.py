@@ -37,6 +37,7 @@ from citebed.retrieval.index.embedding import (
     checked,
     unchanged,
 )
+from citebed.retrieval.index.encoding import encode_index
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.statistics import IndexReport, report_of
@@ -74,9 +75,20 @@ def write_index(
     progress: Progress = SILENT,
 ) -> IndexReport:
     """Write the index of a collection (its path, or open), or bring it up to date; ``build_index``
-    of the package also learns weights from it."""
+    of the package also learns weights from it.
+
+    It can be used before an encoder has read its documents, and while it does.
+    """
     options = options or IndexOptions()
     collection = open_collection(collection)
+    report = _write_words(collection, options, progress)
+    if options.neural is None:
+        return report
+    return encode_index(collection, options.neural, report, progress, anew=options.rebuild)
+
+
+def _write_words(collection: Collection, options: IndexOptions, progress: Progress) -> IndexReport:
+    """All of an index but what an encoder makes; that is kept, where the index has it."""
     options = replace(options, analyser=fitting_analyser(collection, options.analyser))
     folder = collection.folder
     with locked(folder):
@@ -99,22 +111,21 @@ def _usable(folder: Path) -> Index | None:
 
 def _is_as_asked(old: Index, options: IndexOptions) -> bool:
     """Whether an index is what the options would make of the files that it was made of."""
-    found, models = old.description, _models(options, old)
+    found, vectors = old.description, old.vectors("static")
     sources = tuple(os.path.realpath(path) for path in options.citing)
-    vectors = {kind: old.vectors(kind) for kind in models}
     return (
         not options.rebuild
         and (found.analyser, found.citing_sources) == (options.analyser, sources)
-        and all(each is not None and each.is_of(models[kind]) for kind, each in vectors.items())
+        and vectors is not None
+        and vectors.is_of(_static(options, old))
         and not (found.citing_papers and old.citing is None)
         and old.has_records
     )
 
 
-def _models(options: IndexOptions, old: Index | None) -> dict[str, Embedder]:
-    """The models whose vectors an index is to have, by kind."""
-    neural = {} if options.neural is None else {"encoder": options.neural}
-    return {"static": options.static or model_of(_static_of(old)), **neural}
+def _static(options: IndexOptions, old: Index | None) -> Embedder:
+    """The model whose word vectors an index is to have."""
+    return options.static or model_of(_static_of(old))
 
 
 def _static_of(old: Index | None) -> str:
@@ -179,7 +190,7 @@ class _Builder:
         return Embedding(
             self.collection,
             documents["row"].to_numpy().astype(np.int64),
-            _models(self.options, self.old),
+            _static(self.options, self.old),
             self.before,
             self.made,
             self.options.rebuild,
@@ -301,7 +312,7 @@ class _Builder:
         by_table = {plan.table: plan.document_of_row for plan in planned}
         jobs = (job for plan in planned for job in plan.jobs())
         threads = (self.options.workers or os.cpu_count() or 1) if compiled else 1
-        model = _models(self.options, self.old)["static"]
+        model = _static(self.options, self.old)
 
         def work(job: Rows) -> tuple[Counts, Part | None]:
             counts = counting.count(job, gathered.numbers, compiled=compiled)
@@ -329,7 +340,7 @@ class _Builder:
         keys = np.concatenate(self.citing["keys"])
         document, paper = self.citing["document"], self.citing["paper"]
         names, offsets = Strings.packed(self.citing["papers"])
-        model = _models(self.options, self.old)["static"]
+        model = _static(self.options, self.old)
         return {
             "papers": names,
             "papers.offsets": offsets,

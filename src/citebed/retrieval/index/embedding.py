@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -69,13 +69,12 @@ def unchanged(old: Index, numbered: pl.DataFrame) -> Before:
 class Embedded:
     """The arrays of vectors, and what the index says of them, by kind.
 
-    ``made`` says how many were made anew; ``missing`` how many were not, for want of their model.
+    ``made`` says how many were made anew.
     """
 
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     about: dict[str, dict[str, Any]] = field(default_factory=dict)
-    made: dict[str, int] = field(default_factory=dict)
-    missing: dict[str, int] = field(default_factory=dict)
+    made: int = 0
     seconds: float = 0.0
 
     def add(self, kind: str, vectors: Quantised, **about: Any) -> None:
@@ -87,16 +86,15 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Embedding:
-    """How to make the vectors of a collection's documents.
+    """How to make the word vectors of a collection's documents.
 
     ``table_rows`` are the documents' rows in the collection's table, by number; ``made`` are
-    vectors of the static model that were made while words were counted; with ``anew`` the models
-    make all others again.
+    vectors that were made while words were counted; with ``anew`` the model makes all others again.
     """
 
     collection: Collection
     table_rows: Numbers
-    models: Mapping[str, Embedder]
+    model: Embedder
     before: Before | None
     made: Sequence[Part]
     anew: bool
@@ -104,23 +102,19 @@ class Embedding:
     progress: Progress
 
     def embed(self) -> Embedded:
-        """The vectors of all documents by each model.
-
-        Those of a model that is not at hand are kept, so that it need not make them all again; as
-        long as it lacks some, none of them are used.
-        """
-        start, found = time.monotonic(), Embedded()
-        for kind, model in self.models.items():
-            old = None if self.anew else self._old(kind)
-            taken = old if old is not None and old.is_of(model) else None
-            vectors, wanted = self._taken_over(taken, model.width)
-            found.made[kind] = len(wanted)
-            for part in self.made if kind == "static" else ():
-                vectors.rows[part.numbers], vectors.scales[part.numbers] = part.vectors
-                wanted = np.setdiff1d(wanted, part.numbers, assume_unique=True)
-            self._make(kind, model, wanted, vectors)
-            of_model = {"name": model.name, "fingerprint": model.fingerprint, "width": model.width}
-            found.add(kind, vectors, **of_model)
+        """The word vectors of all documents; those of an encoder are kept for what has not changed,
+        so that it need not make them all again."""
+        start, found, model = time.monotonic(), Embedded(), self.model
+        old = None if self.anew else self._old("static")
+        taken = old if old is not None and old.is_of(model) else None
+        vectors, wanted = self._taken_over(taken, model.width)
+        found.made = len(wanted)
+        for part in self.made:
+            vectors.rows[part.numbers], vectors.scales[part.numbers] = part.vectors
+            wanted = np.setdiff1d(wanted, part.numbers, assume_unique=True)
+        self._make(wanted, vectors)
+        of_model = {"name": model.name, "fingerprint": model.fingerprint, "width": model.width}
+        found.add("static", vectors, **of_model)
         self._keep_others(found)
         found.seconds = time.monotonic() - start
         return found
@@ -128,12 +122,11 @@ class Embedding:
     def _keep_others(self, found: Embedded) -> None:
         former = {} if self.before is None else self.before.old.description.vectors
         for kind, about in former.items():
-            old = None if kind in self.models else self._old(kind)
+            old = None if kind == "static" else self._old(kind)
             if old is not None:
                 vectors, missing = self._taken_over(old, old.width)
                 if len(missing) < len(vectors.rows):
                     found.add(kind, vectors, **{**about, "missing": len(missing)})
-                    found.missing[kind] = len(missing)
 
     def _old(self, kind: str) -> DocumentVectors | None:
         return None if self.before is None else self.before.old.vectors(kind, incomplete=True)
@@ -152,23 +145,22 @@ class Embedding:
             wanted[now] = (old.scales[then] == 0) & (old.missing > 0)
         return vectors, np.flatnonzero(wanted)
 
-    def _make(self, kind: str, model: Embedder, numbers: Numbers, vectors: Quantised) -> None:
+    def _make(self, numbers: Numbers, vectors: Quantised) -> None:
         if not len(numbers):
             return
-        self.progress.step(f"making vectors ({kind})", len(numbers))
-        heard = _Heard(self.progress)
+        self.progress.step("making vectors (static)", len(numbers))
+        heard = Heard(self.progress)
         by_row = numbers[np.argsort(self.table_rows[numbers])]
         parts = np.array_split(by_row, max(1, len(by_row) // _AT_ONCE))
-        # An encoder has threads of its own, and much to tell before a part is done.
-        threads = self.threads if kind == "static" and len(parts) > 1 else 1
+        threads = self.threads if len(parts) > 1 else 1
         told = heard if threads == 1 else None
-        for part in in_threads(lambda part: self._part(model, part, told), parts, threads):
+        for part in in_threads(lambda part: self._part(part, told), parts, threads):
             vectors.rows[part.numbers], vectors.scales[part.numbers] = part.vectors
             heard.end_of_part(len(part.numbers))
 
-    def _part(self, model: Embedder, numbers: Numbers, told: OnProgress | None) -> Part:
-        vectors = model.documents(_texts(self.collection, self.table_rows[numbers]), told)
-        return Part(numbers, checked(model, vectors, len(numbers)))
+    def _part(self, numbers: Numbers, told: OnProgress | None) -> Part:
+        texts = texts_of(self.collection, self.table_rows[numbers])
+        return Part(numbers, checked(self.model, self.model.documents(texts, told), len(numbers)))
 
 
 def checked(model: Embedder, vectors: Vectors, count: int) -> Quantised:
@@ -182,7 +174,7 @@ def checked(model: Embedder, vectors: Vectors, count: int) -> Quantised:
     return quantised(vectors)
 
 
-class _Heard:
+class Heard:
     """Hands on how many texts are done, in parts that each begin at 0."""
 
     def __init__(self, progress: Progress) -> None:
@@ -197,7 +189,7 @@ class _Heard:
         self._parts += texts
 
 
-def _texts(collection: Collection, rows: Numbers) -> list[str]:
+def texts_of(collection: Collection, rows: Numbers) -> list[str]:
     """The texts of some rows of the table of documents, which rise."""
     first = int(rows[0])
     table = collection.folder / "documents.parquet"

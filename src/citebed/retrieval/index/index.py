@@ -102,9 +102,11 @@ class Index:
         found = self._vectors.get(kind)
         return found if found is None or incomplete or not found.missing else None
 
-    def vectors_of(self, model: Embedder, kind: str) -> DocumentVectors:
+    def vectors_of(
+        self, model: Embedder, kind: str, *, incomplete: bool = False
+    ) -> DocumentVectors:
         """The documents' vectors by just this model; else an error that says how to make them."""
-        found = self.vectors(kind)
+        found = self.vectors(kind, incomplete=incomplete)
         if found is not None and found.is_of(model):
             return found
         name = printable(self.folder.parent)
@@ -112,7 +114,7 @@ class Index:
         if found is not None:
             what = f"the vectors of {name} are of another {kind} model ('{found.name}')"
         elif kind in self.description.vectors:
-            what = f"{name} lacks the {kind} model's vectors of its latest documents"
+            what = f"{name} lacks the {kind} model's vectors of some documents"
         option = "" if kind == "static" else " --neural"
         raise CollectionError(f"{what}. Make them with: citebed index {name}{option}")
 

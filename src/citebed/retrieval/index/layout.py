@@ -104,9 +104,10 @@ def read_description(folder: Path) -> Description:
 
 def _checked(folder: Path, description: Description) -> Description:
     """The description, if its parts are of their types and its files are those of an index."""
+    last = description.generation if isinstance(description.generation, int) else 0
     for name, entry in description.files.items():
         found = _FILE.fullmatch(entry["file"])
-        if found is None or found.groups() != (name, str(description.generation)):
+        if found is None or found[1] != name or int(found[2]) > last:
             raise ValueError(f"'{printable(entry['file'])}' is no file of an index")
         _check_kind(folder / entry["file"])
         int(entry["bytes"]), str.encode(entry["sha256"])
@@ -136,9 +137,17 @@ def written(folder: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def write(folder: Path, description: Description, arrays: Arrays) -> Description:
-    """Write an index; on any failure, what was there before stays as it was."""
-    files: dict[str, dict[str, Any]] = {}
+def write(
+    folder: Path,
+    description: Description,
+    arrays: Arrays,
+    kept: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Description:
+    """Write an index; on any failure, what was there before stays as it was.
+
+    ``kept`` are files of the index before that stay, as its description names them.
+    """
+    files: dict[str, Mapping[str, Any]] = dict(kept or {})
     try:
         with writing.several_files(folder) as draft:
             for name, array in arrays.items():

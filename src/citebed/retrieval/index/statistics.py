@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -108,6 +108,20 @@ class IndexReport(NamedTuple):
     analyser: str = ""
 
 
+class VectorSizes(TypedDict):
+    """Bytes of an index, and of the vectors in it."""
+
+    bytes: int
+    vector_bytes: int
+
+
+def vector_sizes(description: Description) -> VectorSizes:
+    """How large the index of a description is, and its vectors."""
+    sizes = {name: int(entry["bytes"]) for name, entry in description.files.items()}
+    vectors = sum(size for name, size in sizes.items() if name.startswith("vectors."))
+    return {"bytes": sum(sizes.values()), "vector_bytes": vectors}
+
+
 def report_of(
     description: Description,
     counted: int,
@@ -117,20 +131,17 @@ def report_of(
     unchanged: bool = False,
 ) -> IndexReport:
     """What became of the index of a description."""
-    sizes = {name: int(entry["bytes"]) for name, entry in description.files.items()}
     return IndexReport(
         documents=description.documents,
         counted=counted,
         terms=description.terms,
         postings=description.postings,
-        bytes=sum(sizes.values()),
         contexts=contexts,
         contexts_elsewhere=elsewhere,
         unchanged=unchanged,
-        embedded=embedded.made.get("static", 0),
-        encoded=embedded.made.get("encoder", 0),
+        embedded=embedded.made,
         not_encoded=int(description.vectors.get("encoder", {}).get("missing", 0)),
         vector_seconds=round(embedded.seconds, 3),
-        vector_bytes=sum(size for name, size in sizes.items() if name.startswith("vectors.")),
         analyser=description.analyser,
+        **vector_sizes(description),
     )

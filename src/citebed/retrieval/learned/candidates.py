@@ -35,12 +35,13 @@ NOBODY = Liked(np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
 class Candidates(NamedTuple):
-    """Candidates by number, rising; the similarities to all documents by kind of vectors; and what
-    citing sentences say."""
+    """Candidates by number, rising; the similarities to all documents by kind of vectors; what
+    citing sentences say; and which were put forward by signals that all documents have."""
 
     docs: Docs
     similar: Mapping[str, Similarities]
     liked: Liked
+    by_all: NDArray[np.bool_]
 
 
 def allowed_for(query: Query, in_time: Allowed, documents: int) -> Allowed:
@@ -77,12 +78,19 @@ def candidates(
     query by kind."""
     wanted = max(constants.candidates, depth)
     similar = {kind: documents.similar(rows) for kind, (documents, rows) in vectors.items()}
-    lists = [hits.docs[:wanted]]
-    for each in similar.values():
-        lists += [each.best(row, wanted, allowed) for row in range(len(each.rough))]
     among = None if allowed is None else allowed[liked.docs]
-    lists.append(liked.docs[_best(liked.likeness, among, constants.cited_candidates)])
-    return Candidates(np.unique(np.concatenate(lists)), similar, liked)
+    said = liked.docs[_best(liked.likeness, among, constants.cited_candidates)]
+    by_all, by_some = [hits.docs[:wanted], said], list[Docs]()
+    for kind, each in similar.items():
+        known = vectors[kind][0].known
+        lists, may = (by_all, allowed) if known is None else (by_some, _both(allowed, known))
+        lists += [each.best(row, wanted, may) for row in range(len(each.rough))]
+    docs = np.unique(np.concatenate(by_all + by_some))
+    return Candidates(docs, similar, liked, np.isin(docs, np.concatenate(by_all)))
+
+
+def _both(allowed: Allowed, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return known if allowed is None else allowed & known
 
 
 def _best(values: NDArray[np.float32], allowed: Allowed, count: int) -> Docs:

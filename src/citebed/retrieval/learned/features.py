@@ -28,9 +28,11 @@ from citebed.retrieval.learned.candidates import (
     liked,
 )
 from citebed.retrieval.learned.constants import Constants
+from citebed.retrieval.learned.expecting import with_expected
 from citebed.retrieval.query import Features, Query
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher, usable
+from citebed.wording import printable
 
 SIGNALS = {
     "bm25": "BM25 of title, abstract and keywords, as a share of the best",
@@ -73,8 +75,28 @@ class Signals:
     ) -> None:
         self._searcher, self.index, self._models = searcher, searcher.index, models
         self.constants = constants
-        self._vectors = {kind: self.index.vectors_of(models[kind], kind) for kind in models}
+        self._vectors = {
+            kind: self.index.vectors_of(model, kind, incomplete=True)
+            for kind, model in models.items()
+        }
         self._cited_authors: dict[tuple[str | None, int | None], Reals] = {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say of vectors that are missing."""
+        shares = [self.share(kind) for kind in self._vectors]
+        folder = printable(self.index.folder.parent)
+        return tuple(
+            f"{int(100 * share)} % of the documents are encoded so far; the others are ranked by "
+            f"what words say of them. To go on: citebed index {folder} --neural"
+            for share in shares
+            if share < 1
+        )
+
+    def share(self, kind: str) -> float:
+        """The share of documents that have a vector of a kind."""
+        vectors = self._vectors[kind]
+        return 1 - vectors.missing / max(len(vectors), 1)
 
     def prepare(self) -> None:
         """Make ready for many texts."""
@@ -124,6 +146,10 @@ class Signals:
         columns["bm25"] = _share(raw["bm25"], hits.scores)
         for kind, similar in found.similar.items():
             values = similar.of(docs).astype(np.float64)
+            known = self._vectors[kind].known
+            if known is not None:
+                told = [columns[name] for name in _LIKENESSES if name in columns]
+                values = with_expected(values, known[docs], found.by_all, np.column_stack(told))
             for name, row in ((kind, 0), (f"{kind}_sentence", -1)):
                 least, most = similar.bounds(row)
                 columns[name] = (values[row] - least) / max(most - least, 1e-9)

@@ -29,6 +29,7 @@ from citebed.retrieval.dense.static_model import model_of
 from citebed.retrieval.dense.vectors import Embedder
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index.encoding import encode_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.index.statistics import IndexReport
@@ -84,11 +85,12 @@ def build_index(
     """Index a collection, and learn from it how much word vectors count in it.
 
     What was learned is kept while nine in ten documents are; ``fit`` learns it anew, or if false
-    leaves the weights as they come with citebed, from then on.
+    leaves the weights as they come with citebed, from then on. An encoder reads the documents last:
+    the index is used meanwhile.
     """
     options = options or IndexOptions()
     opened = open_collection(collection)
-    report = write_index(opened, options, progress)
+    report = write_index(opened, replace(options, neural=None), progress)
     index = open_index(opened)
     before = known = None if fit or options.rebuild else fit_of(index)
     if fit is False:
@@ -101,7 +103,10 @@ def build_index(
         generation = index.description.generation
         layout.write_fit(index.folder, generation, fit=asdict(known), background=values)
     share = round(known.words_share(), 2)
-    return report._replace(fitted_on=known.sentences, words_share=share, tuned_on=known.tuned)
+    report = report._replace(fitted_on=known.sentences, words_share=share, tuned_on=known.tuned)
+    if options.neural is None:
+        return report
+    return encode_index(opened, options.neural, report, progress, anew=options.rebuild)
 
 
 def found_background(index: Index, fit: Fit | None = None) -> Background | None:

@@ -96,6 +96,15 @@ class Asking:
         return np.asarray(np.exp(-np.logaddexp(0, -odds)), np.float64)
 
 
+def mixed(one: Level, other: Level, share: float) -> Level:
+    """A level between two: so large a share of the other's numbers."""
+    return Level(
+        (1 - share) * one.weights + share * other.weights,
+        (1 - share) * one.probability + share * other.probability,
+        (1 - share) * one.min_probability + share * other.min_probability,
+    )
+
+
 def inputs(features: Features, scores: Reals) -> Reals:
     """What probabilities are computed from: a column for each of ``INPUTS``."""
     raw = features.raw.copy()

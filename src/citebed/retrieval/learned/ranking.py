@@ -17,7 +17,7 @@ from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.candidates import Allowed
 from citebed.retrieval.learned.features import SIGNALS, Signals
 from citebed.retrieval.learned.fit import KNOWN, Fit, fit_of, fitted_level, language_in
-from citebed.retrieval.learned.ranker import Level, read_ranker, shipped_ranker
+from citebed.retrieval.learned.ranker import Level, Ranker, mixed, read_ranker, shipped_ranker
 from citebed.retrieval.pipeline import SEEN, Dense, Learned, Ranking
 from citebed.retrieval.query import Features, Query, Result
 from citebed.retrieval.search.exhaustive import Hits
@@ -42,21 +42,30 @@ class Ranks:
             kind: {"name": model.name, "fingerprint": model.fingerprint}
             for kind, model in models.items()
         }
+        self.notes = self.signals.notes
         self.has_probabilities, self.learned_among = False, 0
         self._fit: Fit | None = None
         self._speaks_all = True
         self._levels: dict[str | None, Level] = {}
         if isinstance(ranking, Learned):
-            self._level = ranker.level("encoder" in models)
             self._fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
             if self._fit is not None:
                 self.facts["fit"] = asdict(self._fit)
             self._speaks_all = bool(source)
+            self._level = self._level_of(ranker)
             self.has_probabilities = bool(self._level.probability.any()) and ranker.knows(models)
             self.learned_among = ranker.documents
             self.facts["ranker"] = ranker.fingerprint
         elif isinstance(ranking, Dense):
             self._level = _plain(ranking)
+
+    def _level_of(self, ranker: Ranker) -> Level:
+        """The weights for the models at hand; the encoder counts as much as the share of documents
+        that it has read: what it says of few should not push the others aside."""
+        static, encoder = ranker.level(False), ranker.level(True)
+        if "encoder" not in self.models:
+            return static
+        return mixed(static, encoder, self.signals.share("encoder"))
 
     def prepare(self) -> None:
         """Make ready for many queries."""
@@ -148,11 +157,12 @@ def models_for(index: Index, ranking: Ranking) -> dict[str, Embedder]:
         return {ranking.source: _model(index, ranking.source)}
     asked = ranking.encoder if isinstance(ranking, Learned) else "auto"
     models = {"static": _model(index, "static")}
-    if asked == "yes" or (asked == "auto" and index.vectors("encoder") is not None):
+    some = index.vectors("encoder", incomplete=True)
+    if asked == "yes" or (asked == "auto" and some is not None):
         from citebed.retrieval.encoders.encoder import ForeignEncoder
 
         try:
-            models["encoder"] = _model(index, "encoder")
+            models["encoder"] = _model(index, "encoder", incomplete=asked == "auto")
         except ForeignEncoder as error:
             if asked == "yes":
                 raise
@@ -160,8 +170,8 @@ def models_for(index: Index, ranking: Ranking) -> dict[str, Embedder]:
     return models
 
 
-def _model(index: Index, kind: str) -> Embedder:
-    vectors = index.vectors(kind)
+def _model(index: Index, kind: str, *, incomplete: bool = False) -> Embedder:
+    vectors = index.vectors(kind, incomplete=incomplete)
     model: Embedder
     if kind == "encoder" and vectors is not None:
         from citebed.retrieval.encoders.encoder import encoder_of
@@ -169,5 +179,7 @@ def _model(index: Index, kind: str) -> Embedder:
         model = encoder_of(vectors)
     else:
         model = model_of("" if vectors is None else vectors.fingerprint)
-    index.vectors_of(model, kind)  # says what to do where there are none of this model
+    index.vectors_of(
+        model, kind, incomplete=incomplete
+    )  # says what to do where there are none of this model
     return model

@@ -218,7 +218,7 @@ class Recommender:
             tuple(Recommendation(**row) for row in found),
             tuple(passages),
             frozenset().union(*(one.left_out for one in asking)),
-            (*notes, *silence_notes(silent), *about_keys),
+            (*notes, *self._runner.ranking_notes, *silence_notes(silent), *about_keys),
             self.collection,
             tuple(libraries),
             tuple(filter(None, untold)),

@@ -167,6 +167,11 @@ class Runner:
         assert isinstance(self.pipeline.stage, Ranking)
         return Ranks(self.searcher, self.pipeline.stage)
 
+    @property
+    def ranking_notes(self) -> tuple[str, ...]:
+        """What there is to say of the ranking that was asked: of documents not encoded yet."""
+        return self.ranks.notes if "ranks" in self.__dict__ else ()
+
     def prepare_for(self, queries: int) -> bool:
         """Make ready for so many queries if that pays, with those of before; whether it is ready.
 
@@ -326,7 +331,8 @@ def run_queries(
         about = {"name": model.name, "fingerprint": model.fingerprint, "runtime": model.runtime}
         runner.facts["encoder"] = about
     table = runner.table(ready, found)
-    return Run(table, str(pipeline), notes=tuple(runner.notes), facts=runner.facts)
+    notes = (*runner.notes, *runner.ranking_notes)
+    return Run(table, str(pipeline), notes=notes, facts=runner.facts)
 
 
 def _must_compile() -> bool:

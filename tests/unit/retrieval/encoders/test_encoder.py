@@ -12,7 +12,7 @@ import pytest
 from tests.unit.retrieval.encoders.conftest import TEXTS, TinyPublic
 
 from citebed.cli.app import main
-from citebed.collection import import_sources
+from citebed.collection import import_sources, open_collection
 from citebed.errors import CitebedError, UnknownName
 from citebed.retrieval.encoders import encoder as encoders
 from citebed.retrieval.encoders import vector_cache
@@ -27,8 +27,11 @@ from citebed.retrieval.encoders.fetching.fetching import fetch_encoder
 from citebed.retrieval.encoders.loading.names import find_model
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
+from citebed.retrieval.learned.features import SIGNALS
+from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.rerank import VectorCache
+from citebed.retrieval.running.runner import Runner, RunOptions
 
 BIB = "".join(
     f"@article{{p{n}, title={{The paper {n}}}, abstract={{retrieval of {'papers ' * n}}}}}\n"
@@ -165,6 +168,84 @@ def test_the_encoder_that_made_an_index(folder: Path, collection: Path) -> None:
         found = encoder_of(vectors)
         assert (found.name, found.fingerprint) == (encoder.name, encoder.fingerprint)
         assert encoder_of(vectors) is found  # a second question does not load it again
+
+
+@pytest.fixture
+def partly(folder: Path, collection: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Index a collection, interrupted when 8 of 12 documents are encoded; returns these."""
+    del folder
+    monkeypatch.setattr("citebed.retrieval.index.encoding._AT_ONCE", 4)
+    encoder, parts = index_encoder(), iter((True, True, False))
+    made = encoder.documents
+
+    def documents(*given: Any) -> Any:
+        if not next(parts):
+            raise KeyboardInterrupt
+        return made(*given)
+
+    monkeypatch.setattr(encoder, "documents", documents)
+    with pytest.raises(KeyboardInterrupt):
+        write_index(collection, IndexOptions(neural=encoder))
+    index = open_index(collection, verified=True)
+    vectors = index.vectors("encoder", incomplete=True)
+    assert vectors is not None
+    assert vectors.known is not None
+    return {index.ids[int(number)] for number in np.flatnonzero(vectors.known)}
+
+
+def test_an_index_that_is_encoded_in_part_is_used_and_tells_so(
+    partly: set[str], collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = ["recommend", str(collection), "retrieval of papers", "--min-probability", "0", "--json"]
+    assert main([*text, "-k", "12"]) == 0
+    out, err = capsys.readouterr()
+    assert "note: 66 % of the documents are encoded so far" in " ".join(err.split())
+    assert len(partly) == 8
+    assert {row["doc_id"] for row in json.loads(out)} > partly, "the others are found, too"
+    assert main(["index", str(collection), "--neural"]) == 0
+    capsys.readouterr()
+    assert main(text) == 0
+    assert "encoded so far" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("partly")
+def test_features_of_documents_that_are_not_encoded(collection: Path) -> None:
+    opened = open_collection(collection)
+    runner = Runner(opened, open_index(opened), pipeline_of("bm25+learned"), RunOptions())
+    (found,) = runner.results([runner.query("retrieval of papers")], 12)
+    assert found.features is not None
+    names = list(SIGNALS)
+    values = found.features.values[:, names.index("encoder")]
+    vectors = runner.index.vectors("encoder", incomplete=True)
+    assert vectors is not None
+    assert vectors.known is not None
+    known = vectors.known[found.features.docs]
+    assert (values > 0).all()
+    assert values[~known].min() >= values[known].min() - 1e-9
+    assert values[~known].max() <= values[known].max() + 1e-9
+    assert runner.ranking_notes == runner.ranks.notes != ()
+
+
+@pytest.mark.usefixtures("partly")
+def test_the_encoder_counts_as_much_as_it_has_read(collection: Path) -> None:
+    opened, ranker = open_collection(collection), shipped_ranker()
+    pipeline = pipeline_of("bm25+learned(fit=no)")
+    ranks = Runner(opened, open_index(opened), pipeline, RunOptions()).ranks
+    static, encoder = (ranker.level(has_encoder).weights for has_encoder in (False, True))
+    np.testing.assert_allclose(ranks._level.weights, static / 3 + encoder * 2 / 3)
+    write_index(collection, IndexOptions(neural=index_encoder()))
+    ranks = Runner(opened, open_index(opened), pipeline, RunOptions()).ranks
+    np.testing.assert_array_equal(ranks._level.weights, encoder)
+
+
+@pytest.mark.usefixtures("partly")
+@pytest.mark.parametrize("model", ["bm25+dense(with=encoder)", "bm25+learned(encoder=yes)"])
+def test_who_insists_on_the_encoder_needs_all_of_its_vectors(
+    collection: Path, model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["recommend", str(collection), "retrieval of papers", "--model", model]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "lacks the encoder model's vectors of some documents. Make them with" in said
 
 
 def renamed(collection: Path, **about: str) -> None:

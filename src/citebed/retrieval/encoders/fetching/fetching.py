@@ -43,7 +43,7 @@ from citebed.retrieval.encoders.loading.folder import (
     read_json,
     write_card,
 )
-from citebed.retrieval.encoders.loading.names import encoder_folder
+from citebed.retrieval.encoders.loading.names import encoder_folder, packaged_encoder
 from citebed.retrieval.encoders.loading.onnx_runtime import read_weights
 from citebed.wording import printable
 
@@ -53,7 +53,8 @@ _MAX_TOKENS = 256
 
 @dataclass(frozen=True)
 class FetchedEncoder:
-    """The encoder's folder, what became of it (``fetched``, ``kept``), and its fingerprint."""
+    """The encoder's folder, what became of it (``fetched``, ``kept``, or ``installed`` as a package
+    before), and its fingerprint."""
 
     folder: Path
     state: str
@@ -84,8 +85,9 @@ def fetch_encoder(
 
     ``source``: the package of the public weights as a file, or the folder of an encoder that
     ``citebed train encoder`` made; then nothing is downloaded. ``mirror``: an address under which
-    the package lies. An encoder that is there, whole and of the same parts is kept. A folder is put
-    in place whole or not at all; what has arrived of a download waits for the next try.
+    the package lies. An encoder that is there, whole and of the same parts is kept; where the
+    package ``citebed-encoder`` brings it, nothing is fetched. A folder is put in place whole or not
+    at all; what has arrived of a download waits for the next try.
     """
     if source is not None and not Path(source).exists():
         raise CitebedError(
@@ -96,6 +98,11 @@ def fetch_encoder(
         import_extra("neural", package)
     target = encoder_folder() if folder is None else Path(folder)
     _refuse_other(target)
+    installed = packaged_encoder() if folder is None else None
+    if installed is not None:
+        if source is None and _is_there(installed, _about_public(read_adapter(adapter))):
+            return _report(installed, "installed")
+        _LOG.warning("note: %s", _hidden_by(installed))
     if source is not None and Path(source).is_dir():
         return _install(Path(source), target, progress)
     joined = read_adapter(adapter)
@@ -106,6 +113,13 @@ def fetch_encoder(
         progress.step("joining", 0)
         _write_folder(target, _joined(read_public(path, GTE_SMALL), joined), about)
     return _report(target, "fetched")
+
+
+def _hidden_by(installed: Path) -> str:
+    return (
+        f"the package citebed-encoder in '{printable(installed.parent)}' has another encoder, and "
+        "goes before what is fetched. Uninstall it, or install the one of this citebed"
+    )
 
 
 def _refuse_other(target: Path) -> None:

