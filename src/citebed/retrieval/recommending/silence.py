@@ -33,7 +33,13 @@ from citebed.retrieval.pipeline import SEEN, Learned
 from citebed.retrieval.query import Query, Result
 from citebed.retrieval.running.runner import Runner
 from citebed.text.languages import language_name, language_of
-from citebed.text.words import ENOUGH, FUNCTION_WORDS_OF, telling_words
+from citebed.text.words import (
+    ENOUGH,
+    FUNCTION_WORDS,
+    FUNCTION_WORDS_OF,
+    plain_words,
+    telling_words,
+)
 from citebed.wording import count
 
 _UNTOLD = "no chances are told: they "
@@ -54,7 +60,6 @@ _HINTS = {
 
 
 _SEVERAL, _OF_ONE_WORD = 2, 0.1
-_ENDS = (".", "!", "?")
 
 
 class Asks(NamedTuple):
@@ -144,7 +149,7 @@ class Silence:
         was learned of it, or where it is a few words and no sentence."""
         text = result.query.text
         known = self._is_learned and result.probabilities is not None and "static" in result.vectors
-        is_search = self._is_short(text) and not text.rstrip().endswith(_ENDS)
+        is_search = self._is_short(text) and not _is_sentence(text)
         if not known or self._background is None or is_search or not len(result.hits.docs):
             return Asks(1.0)
         assert result.features is not None  # which a learned ranking has
@@ -211,6 +216,12 @@ class Silence:
 
     def _is_short(self, text: str) -> bool:
         return _telling(text) < self._constants.few_words
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether a text ends as a sentence does, and has a word that holds one together."""
+    ends = text.rstrip().endswith((".", "!", "?"))
+    return ends and not FUNCTION_WORDS.isdisjoint(plain_words(text))
 
 
 @lru_cache(8)

@@ -120,7 +120,10 @@ def test_where_nothing_was_learned_every_text_asks(folder: Path, model: str, fou
 
 
 def test_a_few_words_that_are_a_sentence_may_ask_for_nothing(folder: Path) -> None:
-    assert showing(folder).asking(result("Thank you all.", 0.5, static=0.1)).is_silent
+    silence = showing(folder)
+    assert silence.asking(result("Thank you all.", 0.5, static=0.1)).is_silent
+    for words in ("Thank you all", "Neural ranking.", ""):
+        assert silence.asking(result(words, 0.5, static=0.1)) == Asks(1.0)
 
 
 def test_an_index_without_a_background_answers_every_text(folder: Path) -> None:
