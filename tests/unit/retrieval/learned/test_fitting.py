@@ -271,6 +271,28 @@ def test_odd_collections(
     assert Recommender(folder).recommend("A title of the house", 1, min_probability=0).table.height
 
 
+def test_contexts_that_all_cite_one_paper(tmp_path: Path) -> None:
+    """It is not the answer to everything, and the fit is that of the abstracts."""
+    folder, contexts = made(tmp_path / "c", 60), tmp_path / "contexts.jsonl"
+    build_index(folder)
+    before = known(folder)
+    rows = [
+        {
+            "citing": f"p{n}",
+            "cited": "d000",
+            "context": f"The {SUBJECTS[n % 8]} was found by [CIT].",
+        }
+        for n in range(200)
+    ]
+    contexts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    build_index(folder, IndexOptions(citing=(contexts,)), fit=True)
+    assert known(folder).static == before.static
+    answers = Recommender(folder).recommend(
+        "In sentence one the river of 90011 is measured again.", 5
+    )
+    assert answers.table["doc_id"][0] == "d011"
+
+
 def test_no_documents(tmp_path: Path) -> None:
     assert build_index(write_collection(tmp_path / "c", [])).fitted_on == 0
 
