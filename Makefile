@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 WORKERS ?= 2
-BENCH   = import robustness search bm25 models citing fields rerank evaluate clusters stream_intervals claims contrast timeline filter judging
+BENCH   = import robustness search bm25 models citing fields languages libraries rerank evaluate clusters stream_intervals claims contrast timeline filter judging
 
 .PHONY: demo test test-full quick coverage lint style types contracts kernels packages pythons fuzz bench docs encoder-wheel lock clean
 

@@ -38,7 +38,7 @@ def tune(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Let real citing tell how much word vectors count beside words in a collection.
+    """Let real citing tell how much word vectors, and being cited, count in a collection.
 
     Sentences of drafts that cite, and queries that were judged, are asked with several weights. A
     better one is kept in the index; 'citebed index --fit' goes back to what the abstracts taught.
@@ -65,10 +65,14 @@ def tuned_lines(name: str, found: Tuned) -> list[str]:
         what = f"{asked} whose answers are in the collection: {found.needed} are needed"
         return [f"{name}: nothing was changed, there are only {what}"]
     words = f"words {found.words_share:.2f}, vectors {1 - found.words_share:.2f}"
+    if found.fame_before != found.fame:
+        words += f", being cited {found.fame:.2f} of its weight"
     figures = f"nDCG@10 {found.after:.3f}, by BM25 {found.bm25:.3f}"
     if not found.changed:
         return [f"{name}: the weights stay ({words}): {asked} want no others; {figures}"]
     before = f"before {found.words_share_before:.2f}, {1 - found.words_share_before:.2f}"
+    if found.fame_before != found.fame:
+        before += f", {found.fame_before:.2f}"
     lines = [
         f"{name}: tuned on {asked}: {words} ({before}); {figures}, before {found.before:.3f}, "
         "by cross-validation over papers"

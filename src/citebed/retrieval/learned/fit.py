@@ -17,6 +17,8 @@ OF_WORDS = ("bm25", "bm25_sentence")
 OF_STATIC = ("static", "static_sentence")
 """Those of word vectors."""
 _OF_ENCODER = ("encoder", "encoder_sentence")
+OF_FAME = ("cited", "lately", "authors")
+"""Those of how much others cite a document, and works of its authors."""
 _MOST = 1 << 32
 """No number of a fit is as great."""
 _TEXTS = ("fingerprint", "sets", "analyser")
@@ -32,7 +34,8 @@ class Fit:
     ``tuned`` on so many questions, their answers told the weight; ``sets`` are those query sets of
     the collection that they are of, with commas. ``static`` is for texts in English, and where the
     language is not known; ``languages`` has the weights for others, by code, as each was taught by
-    its own sentences, of terms that the ``analyser`` made."""
+    its own sentences, of terms that the ``analyser`` made. ``fame`` is how much it
+    counts that others cite a document, as a share of the ranker's: only tuning tells another."""
 
     sentences: int
     documents: int
@@ -45,6 +48,7 @@ class Fit:
     sets: str = ""
     languages: Mapping[str, float] = field(default_factory=dict)
     analyser: str = "english"
+    fame: float = 1.0
 
     def share(self, language: str | None = None) -> float:
         """The weight of word vectors for texts in a language, as a share of the ranker's.
@@ -118,6 +122,7 @@ def fitted_level(level: Level, fit: Fit, language: str | None = None) -> Level:
     weights[places(OF_STATIC)] *= fit.share(language)
     now = float(weights[texts].sum())
     weights[texts] *= before / now if now > 0 else 1.0
+    weights[places(OF_FAME)] *= fit.fame
     return replace(level, weights=weights)
 
 

@@ -1,16 +1,17 @@
-"""Tuning: how much word vectors count is learned from real citing, beside what abstracts taught.
+"""Tuning: how much word vectors and fame count is learned from real citing.
 
-The weights that are tried are those of the fit, all other signals as they are. What the fit chose
-stays unless another weight finds more, by more than a standard error; then the nearest that is no
-more than that behind the best is taken. Whether this helps is told by cross-validation: a weight is
-chosen without the papers, or drafts, that it is then measured on, and where it does not help
-nothing is changed.
+The weights of vectors that are tried are those of the fit, all other signals as they are; where the
+index has citing sentences, then also how much it counts that others cite a document. What counted
+before stays unless another weight finds more, by more than a standard error; then the nearest that
+is no more than that behind the best is taken. Whether this helps is told by cross-validation:
+weights are chosen without the papers, or drafts, that they are then measured on, and where they do
+not help nothing is changed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -28,9 +29,9 @@ from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.learned.features import SIGNALS
 from citebed.retrieval.learned.fit import Fit, fit_of, fitted_level
 from citebed.retrieval.learned.fitting import FEWEST, WEIGHTS
+from citebed.retrieval.learned.gains import DEPTH, ndcg, nearest_good
 from citebed.retrieval.learned.ranker import Level, shipped_ranker
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.query import Features
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.tuning.questions import (
     Question,
@@ -44,16 +45,18 @@ from citebed.text.words import ENOUGH
 from citebed.wording import printable
 
 Reals = NDArray[np.float64]
+FAMES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The weights of fame that are tried, as shares of what the ranker gives to it."""
 _PARTS = 5
 """In so many parts the askers are cut for cross-validation."""
-_DEPTH = 10
 _SEED = 7
 
 
 class Tuned(NamedTuple):
     """What tuning found: nDCG@10 of ``questions`` by so many ``askers`` (papers, drafts), by BM25,
     as ``before``, and ``after``, by cross-validation. ``words_share`` is the share of words, of
-    words and vectors together. Fewer questions than ``needed`` change nothing."""
+    words and vectors together; ``fame`` how much it counts that others cite a document, as a share
+    of what citebed comes with. Fewer questions than ``needed`` change nothing."""
 
     questions: int
     askers: int
@@ -65,6 +68,8 @@ class Tuned(NamedTuple):
     before: float = 0.0
     after: float = 0.0
     learned_from: tuple[str, ...] = ()
+    fame_before: float = 1.0
+    fame: float = 1.0
 
 
 def tune(
@@ -76,7 +81,7 @@ def tune(
     progress: Progress = SILENT,
 ) -> Tuned:
     """Let sentences of drafts that cite, and queries that were judged, tell how much word vectors
-    count in a collection.
+    count in a collection, and how much it counts that others cite a document.
 
     ``queries`` are sets of the collection, or files; ``qrels`` files of judgements of these, such
     as a campaign's. Without any of them, nor drafts, the collection's own sets are taken.
@@ -89,15 +94,16 @@ def tune(
         return found
     known = fit_of(index) or Fit(0, len(index.ids), 1.0, "")
     language = _language(questions)
-    prior = int(np.abs(np.array(WEIGHTS) - known.share(language)).argmin())
-    gains, of_words = _gains(opened, index, questions, progress)
+    fames = (known.fame,) if index.citing is None else FAMES
+    prior = _nearest(WEIGHTS, known.share(language)), _nearest(fames, known.fame)
+    gains, of_words = _gains(opened, index, fames, questions, progress)
     before, after = gains[prior].mean(), cross_validated(gains, questions, prior).mean()
-    chosen = nearest_good(gains, prior)
+    chosen = both_chosen(gains, prior)
     changed = chosen != prior and bool(after > before)
     now = known
     if changed:
-        fitted = known.with_share(language, WEIGHTS[chosen])
-        now = replace(fitted, tuned=len(questions), sets=",".join(sets))
+        fitted = known.with_share(language, WEIGHTS[chosen[0]])
+        now = replace(fitted, fame=fames[chosen[1]], tuned=len(questions), sets=",".join(sets))
         with locked(opened.folder):
             layout.write_fit(index.folder, index.description.generation, fit=asdict(now))
     return found._replace(
@@ -108,6 +114,8 @@ def tune(
         before=round(float(before), 4),
         after=round(float(after if changed else before), 4),
         learned_from=sets if changed else (),
+        fame_before=known.fame,
+        fame=now.fame,
     )
 
 
@@ -139,21 +147,22 @@ def _language(questions: Sequence[Question]) -> str | None:
 # --- Choosing -----------------------------------------------------------------------------------
 
 
-def nearest_good(gains: Reals, prior: int) -> int:
-    """The place of the weight that is chosen: the prior's if it is no more than a standard error
-    behind the best, else of the nearest to it that is."""
-    behind = gains[gains.mean(axis=1).argmax()] - gains
-    errors = behind.std(axis=1) / np.sqrt(gains.shape[1])
-    good = np.flatnonzero(behind.mean(axis=1) <= errors)
-    return int(good[np.abs(good - prior).argmin()])
+def _nearest(tried: Sequence[float], weight: float) -> int:
+    return int(np.abs(np.array(tried) - weight).argmin())
 
 
-def cross_validated(gains: Reals, questions: Sequence[Question], prior: int) -> Reals:
-    """The gain of each question with the weight that the questions of other askers choose."""
-    found = np.zeros(gains.shape[1])
+def both_chosen(gains: Reals, prior: tuple[int, int]) -> tuple[int, int]:
+    """The places of the weight of vectors that is chosen, and then of that of fame."""
+    static = nearest_good(gains[:, prior[1]], prior[0])
+    return static, nearest_good(gains[static], prior[1])
+
+
+def cross_validated(gains: Reals, questions: Sequence[Question], prior: tuple[int, int]) -> Reals:
+    """The gain of each question with the weights that the questions of other askers choose."""
+    found = np.zeros(gains.shape[2])
     for part in _parts(questions):
-        chosen = nearest_good(gains[:, ~part], prior)
-        found[part] = gains[chosen, part]
+        static, fame = both_chosen(gains[:, :, ~part], prior)
+        found[part] = gains[static, fame, part]
     return found
 
 
@@ -173,9 +182,13 @@ def _parts(questions: Sequence[Question]) -> list[NDArray[np.bool_]]:
 
 
 def _gains(
-    collection: Collection, index: Index, questions: Sequence[Question], progress: Progress
+    collection: Collection,
+    index: Index,
+    fames: Sequence[float],
+    questions: Sequence[Question],
+    progress: Progress,
 ) -> tuple[Reals, Reals]:
-    """nDCG@10 of each question (columns) with each of the weights (rows); and by BM25 alone."""
+    """nDCG@10 with each weight of vectors, each of fame, of each question; and by BM25 alone."""
     runner = Runner(collection, index, pipeline_of("bm25+learned(fit=no)"), RunOptions(), progress)
     runner.prepare_for(len(questions))
     queries = [
@@ -183,35 +196,21 @@ def _gains(
         for each in questions
     ]
     level = shipped_ranker().level("encoder" in runner.ranks.models)
-    weights = np.stack([_only_words(), *(_weights(level, share) for share in WEIGHTS)])
+    pairs = [(share, fame) for share in WEIGHTS for fame in fames]
+    weights = np.stack([_only_words(), *(_weights(level, *pair) for pair in pairs)])
     gains = np.zeros((len(weights), len(questions)))
     progress.step("asking", len(questions))
-    for place, features in enumerate(runner.features(queries, _DEPTH)):
-        grades = _grades(index, questions[place].relevant, features)
-        gains[:, place] = _ndcg(features, weights, grades, questions[place].relevant)
+    for place, features in enumerate(runner.features(queries, DEPTH)):
+        named = questions[place].relevant.items()
+        relevant = {index.ids.find(name): grade for name, grade in named}
+        gains[:, place] = ndcg(features, weights, relevant)
         progress.add(1)
-    return gains[1:], gains[0]
+    return gains[1:].reshape(len(WEIGHTS), len(fames), -1), gains[0]
 
 
-def _weights(level: Level, share: float) -> Reals:
-    return fitted_level(level, Fit(1, 1, share, "")).weights
+def _weights(level: Level, share: float, fame: float) -> Reals:
+    return fitted_level(level, Fit(1, 1, share, "", fame=fame)).weights
 
 
 def _only_words() -> Reals:
     return np.array([float(name == "bm25") for name in SIGNALS])
-
-
-def _grades(index: Index, relevant: Mapping[str, int], features: Features) -> Reals:
-    grades = {index.ids.find(name): grade for name, grade in relevant.items()}
-    return np.array([float(grades.get(each, 0)) for each in features.docs.tolist()])
-
-
-def _ndcg(features: Features, weights: Reals, grades: Reals, relevant: Mapping[str, int]) -> Reals:
-    """nDCG@10 with each row of weights; of equal documents the later id first."""
-    discounts = 1 / np.log2(np.arange(2, _DEPTH + 2))
-    best = np.sort(np.array(list(relevant.values()), np.float64))[::-1][:_DEPTH]
-    found = np.zeros(len(weights))
-    for row, scores in enumerate(weights @ features.values.T):
-        first = grades[np.lexsort((-features.docs, -scores))[:_DEPTH]]
-        found[row] = first @ discounts[: len(first)]
-    return found / (best @ discounts[: len(best)])

@@ -17,8 +17,9 @@ from citebed.errors import CitebedError
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned.fit import Fit, fit_of
 from citebed.retrieval.learned.fitting import WEIGHTS, build_index
+from citebed.retrieval.learned.gains import nearest_good
 from citebed.retrieval.tuning.questions import Question, of_drafts, of_queries
-from citebed.retrieval.tuning.tuning import cross_validated, nearest_good, tune
+from citebed.retrieval.tuning.tuning import FAMES, both_chosen, cross_validated, tune
 
 SUBJECTS = ("tree", "river", "harbour", "violin", "cloud", "engine", "garden", "letter")
 OWN = len(WEIGHTS) - 1
@@ -117,7 +118,7 @@ def test_who_is_measured_did_not_choose() -> None:
     rows = np.full((len(WEIGHTS), 50), 0.5)
     questions = [Question("", {"d": 1}, f"p{n // 10}") for n in range(50)]
     rows[0, :10], rows[OWN, :10] = 1.0, 0.0
-    found = cross_validated(rows, questions, OWN)
+    found = cross_validated(rows[:, None], questions, (OWN, 0))
     assert found[:10].tolist() == [0.0] * 10
     assert found[10:].tolist() == [0.5] * 40
 
@@ -126,7 +127,31 @@ def test_a_single_draft_is_measured_in_parts() -> None:
     rows = np.full((len(WEIGHTS), 50), 0.1)
     rows[2] = 0.6
     questions = [Question("", {"d": 1}, "draft 1")] * 50
-    assert cross_validated(rows, questions, OWN).tolist() == [0.6] * 50
+    assert cross_validated(rows[:, None], questions, (OWN, 0)).tolist() == [0.6] * 50
+
+
+def test_vectors_are_chosen_before_fame() -> None:
+    """Fame is chosen with the weight of vectors that was; alone, less of it would do as well."""
+    rows = np.full((len(WEIGHTS), len(FAMES), 50), 0.1)
+    rows[2], rows[2, 1] = 0.6, 0.7
+    last = len(FAMES) - 1
+    assert both_chosen(rows, (OWN, last)) == (2, 1)
+    rows[2, 1] = 0.6
+    assert both_chosen(rows, (OWN, last)) == (2, last)
+
+
+def test_being_cited_may_count_less(tmp_path: Path) -> None:
+    """All contexts cite one document, which none of the queries wants."""
+    folder = made(tmp_path / "c", queries=40)
+    said = {"context": "This was measured by many, and seen by all of us.", "cited": "d059"}
+    lines = [json.dumps({"citing": f"x{n}", "year": 2000 + n, **said}) for n in range(20)]
+    (tmp_path / "contexts.jsonl").write_text("\n".join(lines))
+    mine = citebed.open(folder)
+    mine.index(citing=[tmp_path / "contexts.jsonl"], quiet=True)
+    found = mine.tune(quiet=True)
+    assert found.fame_before == 1.0
+    assert found.after >= found.before
+    assert known(folder).fame == found.fame <= 1.0
 
 
 def test_queries_that_words_answer_turn_vectors_down(tmp_path: Path) -> None:
