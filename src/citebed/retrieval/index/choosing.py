@@ -13,7 +13,7 @@ from citebed.text.languages import language_name, language_of
 
 AUTO = "auto"
 """What asks for the analyser that fits."""
-_SAMPLE = 1000
+_SAMPLE = 400
 _LEAST = 0.02
 """A language counts that so many of the texts are in whose language can be told."""
 _ENGLISH = "english"
