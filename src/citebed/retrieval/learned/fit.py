@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field, replace
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.features import SIGNALS
 from citebed.retrieval.learned.ranker import Level, shipped_ranker
-from citebed.retrieval.query import Query
 from citebed.text.languages import is_language, language_code
 
 OF_WORDS = ("bm25", "bm25_sentence")
@@ -100,11 +99,11 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and 0 <= value < _MOST
 
 
-def language_in(index: Index, query: Query) -> str | None:
-    """The language of a query; where it cannot be told, the one that the index is of, if that is
+def language_in(index: Index, language: str | None) -> str | None:
+    """The language of a text; where it cannot be told, the one that the index is of, if that is
     another than English."""
-    if query.language is not None:
-        return query.language
+    if language is not None:
+        return language
     of_index = re.fullmatch(r"snowball\((\w+)\)", index.description.analyser)
     code = language_code(of_index[1]) if of_index else None
     return code if code and is_language(code) else None

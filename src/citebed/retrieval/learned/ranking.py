@@ -108,7 +108,7 @@ class Ranks:
     def _best(
         self, query: Query, features: Features, vectors: dict[str, Vectors], depth: int
     ) -> Result:
-        language = None if self._speaks_all else language_in(self.signals.index, query)
+        language = None if self._speaks_all else language_in(self.signals.index, query.language)
         level = self._level_for(language)
         scores = level.scores(features)
         # Of equal documents the later id first, as everywhere; numbers are in the order of ids.

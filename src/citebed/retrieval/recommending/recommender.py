@@ -262,7 +262,7 @@ class Recommender:
     def _least(self, query: Query, asked: float | None) -> float | None:
         """The least probability of what is shown, where none is asked for: what is silent was
         learned from English texts, and in another language that the collection has nothing is."""
-        language = language_in(self.index, query)
+        language = language_in(self.index, query.language)
         is_other = language not in KNOWN and language in self._languages
         return 0.0 if asked is None and is_other else asked
 

@@ -26,6 +26,7 @@ from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.asking import Background, Clues, background_of
 from citebed.retrieval.learned.constants import Constants
+from citebed.retrieval.learned.fit import KNOWN, language_in
 from citebed.retrieval.learned.fitting import found_background
 from citebed.retrieval.learned.ranker import CLUES, shipped_ranker
 from citebed.retrieval.learned.subject import Subject
@@ -45,6 +46,7 @@ from citebed.wording import count
 _UNTOLD = "no chances are told: they "
 _OF_FEW_WORDS = f"{_UNTOLD}were learned from sentences and paragraphs, not from a few words"
 _OF_FEW_DOCUMENTS = f"{_UNTOLD}were learned in a far larger collection, and are too low in this one"
+_OF_ENGLISH = f"{_UNTOLD}were learned from English texts"
 _OF_OTHER_VECTORS = (
     f"{_UNTOLD}were not learned with the vectors of this index; learn them with: "
     "citebed train ranker"
@@ -196,6 +198,8 @@ class Silence:
             return _OF_OTHER_VECTORS
         if len(self._index.ids) * self._constants.far_larger < ranks.learned_among:
             return _OF_FEW_DOCUMENTS
+        if language_in(self._index, _language(text)) not in KNOWN:
+            return _OF_ENGLISH
         return _OF_FEW_WORDS if self._is_short(text) else ""
 
     def strengths(self, result: Result) -> list[str]:
@@ -216,6 +220,11 @@ class Silence:
 
     def _is_short(self, text: str) -> bool:
         return _telling(text) < self._constants.few_words
+
+
+@lru_cache(8)
+def _language(text: str) -> str | None:
+    return language_of(None, None, text[:ENOUGH])
 
 
 def _is_sentence(text: str) -> bool:

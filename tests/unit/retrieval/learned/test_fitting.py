@@ -176,8 +176,8 @@ def test_a_few_words_are_in_the_language_of_the_index(tmp_path: Path) -> None:
     for name, language in (("english", None), ("snowball(german)", "de"), ("none", None)):
         write_index(folder, IndexOptions(name))
         runner = Recommender(folder)._runner
-        assert language_in(runner.index, runner.query("Baum")) == language
-        assert language_in(runner.index, runner.query("the tree is of the river")) == "en"
+        assert language_in(runner.index, runner.query("Baum").language) == language
+        assert language_in(runner.index, runner.query("the tree is of the river").language) == "en"
 
 
 def test_words_that_tell_all_are_trusted(tmp_path: Path) -> None:

@@ -180,6 +180,8 @@ def test_why_no_chances_are_told(folder: Path) -> None:
     assert showing(folder, among=FAR_LARGER * 15).untold(ON_IT) == ""
     assert "not from a few words" in showing(folder).untold(SHORT)
     assert "far larger collection" in showing(folder, among=10_000).untold(ON_IT)
+    german = "Die Suche nach Dokumenten ist nicht einfach, und die Modelle sind es auch nicht."
+    assert "from English texts" in showing(folder).untold(german)
     assert "citebed train ranker" in showing(folder, is_known=False).untold(ON_IT)
     assert showing(folder, "bm25").untold(SHORT) == ""  # no one expects any
 
