@@ -52,7 +52,7 @@ ALWAYS = (
 """
 
 IN_TURN = {
-    "tests/fuzz/test_fuzz.py": 2,
+    "tests/fuzz/test_fuzz.py": 3,
     "tests/fuzz/test_harness.py": 2,
     "tests/parity/test_statistics_scipy.py": 3,
     "tests/parity/test_statistics_statsmodels.py": 3,
@@ -61,14 +61,19 @@ IN_TURN = {
     "tests/unit/cli/test_failing_disks.py": 3,
     "tests/unit/cli/test_killed_verbs.py": 3,
     "tests/unit/cli/test_odd_streams.py::test_a_filter_that_is_killed_at_every_step": 3,
+    "tests/unit/cli/test_odd_files.py": 2,
+    "tests/unit/cli/test_odd_streams.py": 2,
+    "tests/unit/cli/test_report_verb.py": 2,
     "tests/unit/cli/test_robustness_verb.py": 3,
-    "tests/unit/cli/test_surroundings.py": 2,
+    "tests/unit/cli/test_surroundings.py": 3,
+    "tests/unit/cli/test_written_files.py": 2,
     "tests/unit/collection/exporting/test_export_killed.py": 3,
     "tests/unit/collection/exporting/test_export_round_trip.py": 2,
     "tests/unit/collection/formats/test_real_bibtex.py": 3,
     "tests/unit/collection/formats/test_mutations.py": 3,
     "tests/unit/collection/test_account.py": 3,
     "tests/unit/collection/test_import_starved.py": 4,
+    "tests/unit/collection/test_forgetting.py": 2,
     "tests/unit/collection/test_importing.py": 2,
     "tests/unit/collection/test_imports_at_once.py": 4,
     "tests/unit/drafts/test_drafts_robustness.py": 4,
@@ -76,12 +81,18 @@ IN_TURN = {
     "tests/unit/evaluation/statistics/test_statistics_coverage.py": 4,
     "tests/unit/evaluation/test_contrasting.py": 2,
     "tests/unit/judging/simulation": 4,
-    "tests/unit/report/test_contrast_figures.py": 3,
-    "tests/unit/report/test_robustness_figure.py": 3,
-    "tests/unit/report/test_timeline_figures.py": 3,
-    "tests/unit/report/test_timeline_page.py": 3,
+    "tests/unit/judging/test_at_once.py": 2,
+    "tests/unit/judging/test_returns_table.py": 3,
+    "tests/unit/judging/test_second_judges.py": 2,
+    "tests/unit/report": 3,
+    "tests/unit/retrieval/index/test_building.py": 2,
+    "tests/unit/retrieval/search/test_exact_acm_cr.py": 3,
     "tests/unit/retrieval/test_compiling.py": 3,
     "tests/unit/retrieval/test_strengths.py": 3,
+    "tests/unit/runs/test_fusion_laws.py": 2,
+    "tests/unit/runs/test_kba_readers_agree.py": 3,
+    "tests/unit/runs/test_runs_readers_agree.py": 3,
+    "tests/unit/test_docs_run.py": 2,
     "tests/unit/test_long_texts.py": 3,
     "tests/unit/test_patterns.py": 3,
     "tests/unit/text/test_markers.py::test_a_megabyte_of_hostile_text_is_read": 2,
@@ -150,7 +161,7 @@ FULL_ONLY = (
 
 def examples(number: int) -> int:
     """How many examples a property test sees that asks for so many."""
-    return number if FULL else max(8, number // (4 * EVERY))
+    return number if FULL else max(8, number // (6 * EVERY))
 
 
 def sized(usual: int, full: int) -> int:

@@ -49,6 +49,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "forget sources": ("sources", "sources", "!nowhere"),
     "target": (">out", ">out.bib", "!>c", ">new/out"),
     "text": _TEXTS,
+    "drafts": ("@draft-tex", "@draft-md", "@draft-txt", "!nowhere.tex", "!c"),
     "qrels": _QRELS,
     "before": _QRELS,
     "after": _QRELS,
@@ -103,6 +104,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--cocited": ("@cocited", "@c"),
     "--collection": ("@c",),
     "--mirror": ("file://{here}/mirror", "!file://{here}/nowhere"),
+    "tune --queries": ("topics", "sentences", "@queries-jsonl", "!no"),
+    "--qrels": _QRELS,
     "search --queries": ("topics", "sentences", "@queries-jsonl", "@queries-tsv", "!no"),
     "export --queries": ("topics", "paragraphs", "!no"),
     "qrels expand --queries": ("topics", "sentences", "!no"),
@@ -397,7 +400,7 @@ def _following(command: list[str], rng: random.Random) -> list[list[str]]:
 
 def _written_anyway(verb: str, command: list[str]) -> list[str]:
     """What a verb changes though no option says so."""
-    if verb in ("import", "forget", "index"):
+    if verb in ("import", "forget", "index", "tune"):
         return [word for word in command[1:2] if word in ("c", "new")]
     if verb == "search":
         return ["c/runs"]
