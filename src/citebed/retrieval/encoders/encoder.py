@@ -47,14 +47,15 @@ class DenseEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of weights, tokeniser, pooling and ``max_tokens``."""
-        return self.encoder.fingerprint
+        """A hash of weights, tokeniser, pooling and how many tokens of a document are read."""
+        return self.encoder.document_fingerprint
 
     def documents(self, texts: Sequence[str], progress: OnProgress | None = None) -> Vectors:
         """A vector for each text of a document."""
+        reader = self.encoder.of_documents
         if self.cache is None:
-            return unit_rows(self.encoder.encode(texts, progress=progress))
-        return unit_rows(self.cache.vectors(self.encoder, texts, progress=progress))
+            return unit_rows(reader.encode(texts, progress=progress))
+        return unit_rows(self.cache.vectors(reader, texts, progress=progress))
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text that looks for documents."""

@@ -20,6 +20,7 @@ from citebed.retrieval.encoders.loading.folder import (
     Pooling,
     blaming,
     check_files,
+    document_tokens,
     fingerprint,
     most_tokens,
     open_folder,
@@ -59,7 +60,10 @@ class _Loaded:
     def fingerprint(self) -> str:
         """A hash of everything that decides the results: weights, tokeniser, pooling and
         ``max_tokens``; not of where the model lies or which runtime it is in."""
-        return fingerprint(self._files, *self._kind, self.max_tokens)
+        return self._fingerprint_at(self.max_tokens)
+
+    def _fingerprint_at(self, tokens: int) -> str:
+        return fingerprint(self._files, *self._kind, tokens)
 
     def _run(
         self,
@@ -112,6 +116,19 @@ class Encoder(_Loaded):
         self.pooling = pooling
         self.dimensions = model.width
         self._kind = ("encoder", str(pooling))
+        self.document_tokens = document_tokens(folder, max_tokens)
+
+    @cached_property
+    def document_fingerprint(self) -> str:
+        """The fingerprint as a reader of an index's documents, without loading that."""
+        return self._fingerprint_at(self.document_tokens)
+
+    @cached_property
+    def of_documents(self) -> Encoder:
+        """The same network, which reads as much of a text as the folder says for documents."""
+        if self.document_tokens == self.max_tokens:
+            return self
+        return Encoder(self.name, self._files, self._model, self.document_tokens, self.pooling)
 
     def encode(
         self, texts: Sequence[str], *, batch: int = 32, progress: OnProgress | None = None

@@ -19,7 +19,11 @@ from tests.reference import bert
 
 from citebed.errors import CitebedError
 from citebed.retrieval.dense.vectors import unit_rows
+from citebed.retrieval.encoders.encoder import load_dense_encoder
 from citebed.retrieval.encoders.encoding import pool
+from citebed.retrieval.encoders.loading.architectures import shape_of
+from citebed.retrieval.encoders.loading.graph import Graph, encoder_graph
+from citebed.retrieval.encoders.loading.onnx_runtime import give_weights
 from citebed.retrieval.rerank import Encoder, load_cross_encoder, load_encoder, load_reranker
 
 pytestmark = pytest.mark.usefixtures("neural")
@@ -87,6 +91,23 @@ def test_a_long_text_is_cut(encoder: Encoder, tiny: Any) -> None:
     np.testing.assert_allclose(short, expected, atol=2e-5)
 
 
+def test_a_graph_for_texts_alone_computes_the_same(tiny: Any) -> None:
+    """By another operator, without a mask, which it does not take: padding would be read."""
+    import onnxruntime
+
+    model, arrays = encoder_graph(shape_of(tiny.config), tiny.weights, alone=True)
+    options = onnxruntime.SessionOptions()
+    give_weights(options, Graph(model, arrays))
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    assert {each.name for each in session.get_inputs()} == {"input_ids", "token_type_ids"}
+    for numbers in KNOWN.values():
+        ids = np.array([numbers], np.int64)
+        given = {"input_ids": ids, "token_type_ids": np.zeros_like(ids)}
+        found = session.run(None, given)[0][0]
+        expected = bert.last_hidden_state(tiny.config, tiny.weights, numbers)
+        np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
 def test_no_texts_give_no_vectors(encoder: Encoder) -> None:
     assert encoder.encode([]).shape == (0, 24)
 
@@ -148,6 +169,22 @@ def test_a_module_is_a_folder_of_the_model(make_model: Callable[..., Any], name:
 def test_the_folder_says_how_long(make_model: Callable[..., Any]) -> None:
     tiny = make_model({"sentence_bert_config.json": {"max_seq_length": 5, "do_lower_case": False}})
     assert load_encoder(tiny.folder).max_tokens == 5
+
+
+@pytest.mark.parametrize(("said", "read"), [(5, 5), (99, 9), (2, 9), ("5", 9), (None, 9)])
+def test_the_folder_says_how_much_of_a_document_is_read(
+    make_model: Callable[..., Any], said: object, read: int
+) -> None:
+    settings = {"max_seq_length": 9, "document_tokens": said}
+    folder = make_model({"sentence_bert_config.json": settings}).folder
+    encoder, text = load_dense_encoder(folder), "citation papers of retrieval test graph query"
+    assert encoder.encoder.document_tokens == read
+    beginning = " ".join(text.split()[: read - 2])
+    np.testing.assert_array_equal(encoder.documents([text]), encoder.queries([beginning]))
+    np.testing.assert_array_equal(encoder.queries([text])[0], encoder.queries([text + " a"])[0])
+    same = load_encoder(folder, max_tokens=read).fingerprint
+    assert encoder.fingerprint == same == encoder.encoder.of_documents.fingerprint
+    assert (encoder.fingerprint == encoder.encoder.fingerprint) is (read == 9)
 
 
 # --- identity -------------------------------------------------------------------------------

@@ -20,7 +20,12 @@ from citebed.files.reading import file_hash, read_small
 from citebed.files.writing import whole_folder
 from citebed.retrieval.dense.adapter import SHIPPED, Adapter, read_adapter
 from citebed.retrieval.encoders.encoder import load_dense_encoder
-from citebed.retrieval.encoders.fetching.joining import QUANTISED, onnx_weights, write_quantised
+from citebed.retrieval.encoders.fetching.joining import (
+    QUANTISED,
+    QUANTISED_WEIGHTS,
+    onnx_weights,
+    write_quantised,
+)
 from citebed.retrieval.encoders.fetching.public_weights import (
     GTE_SMALL,
     WEIGHTS,
@@ -49,6 +54,8 @@ from citebed.wording import printable
 
 _LOG = logging.getLogger("citebed")
 _MAX_TOKENS = 256
+_FEWEST_TOKENS = 16
+"""Of a document: about a title."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,7 @@ class _Parts(NamedTuple):
     tokeniser: Mapping[str, bytes]
     pooling: Pooling = Pooling()
     max_tokens: int = _MAX_TOKENS
+    document_tokens: int = _MAX_TOKENS
 
 
 def fetch_encoder(
@@ -79,6 +87,7 @@ def fetch_encoder(
     source: str | Path | None = None,
     mirror: str | None = None,
     adapter: Path = SHIPPED,
+    document_tokens: int = _MAX_TOKENS,
     progress: Progress = SILENT,
 ) -> FetchedEncoder:
     """Put the encoder into a folder, by default where citebed looks for it.
@@ -87,8 +96,36 @@ def fetch_encoder(
     ``citebed train encoder`` made; then nothing is downloaded. ``mirror``: an address under which
     the package lies. An encoder that is there, whole and of the same parts is kept; where the
     package ``citebed-encoder`` brings it, nothing is fetched. A folder is put in place whole or not
-    at all; what has arrived of a download waits for the next try.
+    at all; what has arrived of a download waits for the next try. With fewer ``document_tokens`` it
+    reads only the beginning of documents, in less time.
     """
+    _check(source, document_tokens)
+    target = encoder_folder() if folder is None else Path(folder)
+    _refuse_other(target)
+    joined = read_adapter(adapter)
+    about = _about_public(joined, document_tokens)
+    installed = packaged_encoder() if folder is None else None
+    if installed is not None and source is None and _is_there(installed, about):
+        return _report(installed, "installed")
+    if installed is not None:
+        _LOG.warning("note: %s", _hidden_by(installed))
+    if source is not None and Path(source).is_dir():
+        return _install(Path(source), target, document_tokens, progress)
+    if _is_there(target, about):
+        return _report(target, "kept")
+    with _package(source, target.parent, mirror, progress) as path:
+        progress.step("joining", 0)
+        parts = _joined(read_public(path, GTE_SMALL), joined)
+        _write_folder(target, parts._replace(document_tokens=document_tokens), about)
+    return _report(target, "fetched")
+
+
+def _check(source: str | Path | None, document_tokens: int) -> None:
+    """Say early what cannot be."""
+    if not _FEWEST_TOKENS <= document_tokens <= _MAX_TOKENS:
+        raise CitebedError(
+            f"{document_tokens} tokens of a document; expected {_FEWEST_TOKENS} to {_MAX_TOKENS}"
+        )
     if source is not None and not Path(source).exists():
         raise CitebedError(
             f"no such file or folder: {printable(source)}. Expected the package "
@@ -96,23 +133,6 @@ def fetch_encoder(
         )
     for package in ("onnx", "onnxruntime", "tokenizers"):
         import_extra("neural", package)
-    target = encoder_folder() if folder is None else Path(folder)
-    _refuse_other(target)
-    installed = packaged_encoder() if folder is None else None
-    if installed is not None:
-        if source is None and _is_there(installed, _about_public(read_adapter(adapter))):
-            return _report(installed, "installed")
-        _LOG.warning("note: %s", _hidden_by(installed))
-    if source is not None and Path(source).is_dir():
-        return _install(Path(source), target, progress)
-    joined = read_adapter(adapter)
-    about = _about_public(joined)
-    if _is_there(target, about):
-        return _report(target, "kept")
-    with _package(source, target.parent, mirror, progress) as path:
-        progress.step("joining", 0)
-        _write_folder(target, _joined(read_public(path, GTE_SMALL), joined), about)
-    return _report(target, "fetched")
 
 
 def _hidden_by(installed: Path) -> str:
@@ -176,11 +196,12 @@ def _download(url: str, path: Path, progress: Progress) -> None:
         pass
 
 
-def _about_public(adapter: Adapter) -> dict[str, Any]:
+def _about_public(adapter: Adapter, document_tokens: int) -> dict[str, Any]:
     return {
         "base": {"name": GTE_SMALL.title, "licence": GTE_SMALL.licence, "sha256": adapter.base},
         "adapter": {"sha256": adapter.fingerprint, "scale": adapter.scale},
-        "weights": QUANTISED,
+        "weights": QUANTISED_WEIGHTS,
+        "document_tokens": document_tokens,
         "training": {k: v for k, v in adapter.about.items() if k not in ("kind", "format")},
     }
 
@@ -203,14 +224,17 @@ def _joined(files: Mapping[str, bytes], adapter: Adapter) -> _Parts:
 # --- an encoder that was trained ------------------------------------------------------------
 
 
-def _install(source: Path, target: Path, progress: Progress) -> FetchedEncoder:
+def _install(
+    source: Path, target: Path, document_tokens: int, progress: Progress
+) -> FetchedEncoder:
     """An encoder's folder, brought to 8 bits; one that is in 8 bits already is copied."""
     card = check_files(source)
     folder = open_folder(source)
     with blaming(folder):
         about = {
             "trained": {"sha256": fingerprint(folder)},
-            "weights": QUANTISED,
+            "weights": QUANTISED_WEIGHTS,
+            "document_tokens": document_tokens,
             "training": read_json(source / "card.json") or {},
         }
         if card is not None and folder.is_quantised:
@@ -221,7 +245,8 @@ def _install(source: Path, target: Path, progress: Progress) -> FetchedEncoder:
         if folder.weights.suffix == ".onnx":
             _copy(source, target, card)
         else:
-            _write_folder(target, _trained(folder), about)
+            parts = _trained(folder)._replace(document_tokens=document_tokens)
+            _write_folder(target, parts, about)
     return _report(target, "fetched")
 
 
@@ -252,7 +277,11 @@ def _write_folder(target: Path, parts: _Parts, about: Mapping[str, Any]) -> None
     """A model folder, whole or not at all; one that cannot be run is not put in place."""
     settings = {
         "config.json": {**parts.config, "quantised": QUANTISED},
-        "sentence_bert_config.json": {"max_seq_length": parts.max_tokens, "do_lower_case": False},
+        "sentence_bert_config.json": {
+            "max_seq_length": parts.max_tokens,
+            "document_tokens": min(parts.max_tokens, parts.document_tokens),
+            "do_lower_case": False,
+        },
         "modules.json": MODULES,
         "1_Pooling/config.json": {"pooling_mode": parts.pooling.kind},
     }

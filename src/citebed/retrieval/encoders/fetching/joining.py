@@ -21,7 +21,9 @@ from citebed.retrieval.encoders.loading.graph import encoder_graph
 QUANTISED = "int8"
 """What ``config.json`` says of a model that was quantised, under the name ``quantised``."""
 
-_QUANTISED_PARTS = ("MatMul", "Attention", "Gather")
+QUANTISED_WEIGHTS = f"{QUANTISED}, for texts alone"
+"""What a card says of the weights; an encoder of another kind is made anew when it is fetched."""
+_QUANTISED_PARTS = ("MatMul", "Gather")
 
 
 def onnx_weights(data: bytes) -> dict[str, NDArray[Any]]:
@@ -76,7 +78,7 @@ def write_quantised(path: Path, shape: Shape, weights: Arrays) -> None:
 def _with_weights(shape: Shape, weights: Arrays) -> Any:
     """The graph with its weights inside."""
     onnx = import_extra("neural", "onnx")
-    graph = encoder_graph(shape, weights)
+    graph = encoder_graph(shape, weights, alone=True)
     model = onnx.ModelProto.FromString(graph.model)
     for tensor in model.graph.initializer:
         array = np.ascontiguousarray(graph.weights[tensor.name])

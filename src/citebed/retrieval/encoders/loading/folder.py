@@ -43,6 +43,8 @@ _POOLING_NAMES = {
     "pooling_mode_max_tokens": "max",
 }
 _LENGTH_WHERE_NOTHING_SAYS = 512
+FEWEST_TOKENS = 3
+"""One between those that begin and end a text."""
 
 
 @dataclass(frozen=True)
@@ -147,15 +149,22 @@ def most_tokens(folder: ModelFolder, asked: int | None) -> int:
     """
     limit = positions(folder.config)
     if asked is not None:
-        if asked < 3 or (limit is not None and asked > limit):
-            raise CitebedError(
-                f"max_tokens is {asked}; '{folder.path.name}' takes 3 to {limit or 'any number'}"
-            )
+        if asked < FEWEST_TOKENS or (limit is not None and asked > limit):
+            takes = f"{FEWEST_TOKENS} to {limit or 'any number'}"
+            raise CitebedError(f"max_tokens is {asked}; '{folder.path.name}' takes {takes}")
         return asked
     settings = read_json(folder.path / "sentence_bert_config.json") or {}
     own = settings.get("max_seq_length")
     known = [n for n in (own, limit) if isinstance(n, int)]
     return min(known) if known else _LENGTH_WHERE_NOTHING_SAYS
+
+
+def document_tokens(folder: ModelFolder, most: int) -> int:
+    """How many tokens of a document are read for an index: what the folder says
+    (``document_tokens``), else as many as of any text."""
+    settings = read_json(folder.path / "sentence_bert_config.json") or {}
+    own = settings.get("document_tokens")
+    return min(own, most) if isinstance(own, int) and own >= FEWEST_TOKENS else most
 
 
 def lower_cases(folder: ModelFolder) -> bool:

@@ -104,7 +104,7 @@ def _session(folder: ModelFolder, graph: Graph | None, device: str) -> onnxrunti
             model: str | bytes = str(folder.weights)
         else:
             model = graph.model
-            _give_weights(options, graph)
+            give_weights(options, graph)
         return ort.InferenceSession(
             model,
             options,
@@ -116,7 +116,7 @@ def _session(folder: ModelFolder, graph: Graph | None, device: str) -> onnxrunti
         raise CitebedError(f"ONNX Runtime cannot load '{folder.weights}': {reason}") from error
 
 
-def _give_weights(options: Any, graph: Graph) -> None:
+def give_weights(options: Any, graph: Graph) -> None:
     """Hand the arrays to the session without a copy; the graph keeps them alive."""
     ort, single = import_extra("neural", "onnxruntime"), 1  # TensorProto.FLOAT
     arrays = {n: array for n, array in graph.weights.items() if array.dtype == np.float32}

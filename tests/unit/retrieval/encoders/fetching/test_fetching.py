@@ -147,6 +147,7 @@ def test_what_the_card_says(tiny: TinyPublic) -> None:
     assert card["base"]["sha256"] == sha256(tiny.files["model.onnx"])
     assert card["adapter"] == {"sha256": sha256(tiny.adapter.read_bytes()), "scale": 0.5}
     assert card["training"]["figures"] == {"R@10": 0.4}
+    assert card["document_tokens"] == 256
     on_disk = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
     assert set(card["files"]) == on_disk - {"citebed.json"}
     assert all(sha256((folder / n).read_bytes()) == s for n, s in card["files"].items())
@@ -168,6 +169,32 @@ def test_an_encoder_that_is_there_is_kept(tiny: TinyPublic) -> None:
     (folder / "model.onnx").write_bytes(b"damaged")
     assert fetched(tiny, source=tiny.archive).state == "fetched"  # a damaged one is made anew
     assert (folder / "model.onnx").stat().st_size == before.st_size
+
+
+def test_an_encoder_of_before_is_made_anew(tiny: TinyPublic) -> None:
+    """One whose graph was slower, and that read documents to their end."""
+    folder = fetched(tiny, source=tiny.archive).folder
+    card = json.loads((folder / "citebed.json").read_text("utf-8"))
+    before = {name: value for name, value in card.items() if name != "document_tokens"}
+    (folder / "citebed.json").write_text(json.dumps({**before, "weights": "int8"}), "utf-8")
+    assert load_dense_encoder().queries(TEXTS).shape[0] == len(TEXTS), "it can still be used"
+    assert fetched(tiny, source=tiny.archive).state == "fetched"
+    assert json.loads((folder / "citebed.json").read_text("utf-8")) == card
+
+
+def test_an_encoder_that_reads_the_beginning_of_documents(tiny: TinyPublic) -> None:
+    whole = fetched(tiny, source=tiny.archive)
+    short = fetched(tiny, source=tiny.archive, document_tokens=16)
+    assert (short.state, short.folder) == ("fetched", whole.folder)
+    assert short.fingerprint != whole.fingerprint
+    assert fetched(tiny, mirror="file:///nowhere", document_tokens=16).state == "kept"
+    encoder, text = load_dense_encoder(), "the paper cites a query " * 5
+    beginning = " ".join(text.split()[:14])
+    np.testing.assert_array_equal(encoder.documents([text]), encoder.queries([beginning]))
+    assert not np.array_equal(encoder.queries([text]), encoder.queries([beginning]))
+    for wrong in (15, 257):
+        with pytest.raises(CitebedError, match=f"{wrong} tokens of a document; expected 16 to 256"):
+            fetched(tiny, source=tiny.archive, document_tokens=wrong)
 
 
 def test_another_adapter_makes_another_encoder(tiny: TinyPublic, tmp_path: Path) -> None:
