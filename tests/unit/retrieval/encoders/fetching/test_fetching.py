@@ -147,7 +147,7 @@ def test_what_the_card_says(tiny: TinyPublic) -> None:
     assert card["base"]["sha256"] == sha256(tiny.files["model.onnx"])
     assert card["adapter"] == {"sha256": sha256(tiny.adapter.read_bytes()), "scale": 0.5}
     assert card["training"]["figures"] == {"R@10": 0.4}
-    assert card["document_tokens"] == 256
+    assert card["document_tokens"] == 192
     on_disk = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
     assert set(card["files"]) == on_disk - {"citebed.json"}
     assert all(sha256((folder / n).read_bytes()) == s for n, s in card["files"].items())
