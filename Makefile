@@ -10,6 +10,12 @@ BENCH   = import robustness search bm25 models citing fields languages libraries
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
+# Tests have a process on each core: threads inside them would only wait for one another.
+test quick coverage: export OPENBLAS_NUM_THREADS ?= 1
+test quick coverage: export OMP_NUM_THREADS ?= 1
+test quick coverage: export POLARS_MAX_THREADS ?= 1
+test quick coverage: export NUMBA_NUM_THREADS ?= 1
+
 # Which of the long studies and of the cases of one kind are played, the commit's hash chooses.
 test: export CITEBED_TURN ?= $(shell git rev-parse --short=8 HEAD 2> /dev/null || echo 0)
 test: packages $(VENV)/.ready-dev
