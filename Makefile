@@ -107,9 +107,12 @@ $(VENV)/bin/python:
 	  $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	  $(PYTHON) -m pip --python $(VENV)/bin/python install --quiet pip )
 
+# A lock file has all that is needed: pip looks for nothing else, which a newer version of something
+# that is wanted with an extra would make it do, and fail.
+LOCKED = --quiet --require-hashes --no-deps -r
 $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 	@echo "installing citebed into $(VENV): some minutes"
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install $(LOCKED) requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
 
@@ -117,8 +120,7 @@ $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 PEERS = ../shared/peers/$(shell uname -m)
 $(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock requirements-bare.lock pyproject.toml
 	@echo "installing what the tests need into $(VENV), 1.5 GB: some minutes"
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-bare.lock
+	$(BIN)/python -m pip install $(LOCKED) requirements-dev.lock -r requirements-bare.lock
 	$(BIN)/python -c 'import pytrec_eval' 2> /dev/null || [ ! -d $(PEERS) ] || \
 	  $(BIN)/python -m pip install --quiet --no-deps --no-index --find-links $(PEERS) pytrec_eval \
 	  || echo "no wheel of pytrec_eval in $(PEERS) for this Python - the tests against it will not run"
