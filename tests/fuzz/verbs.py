@@ -73,6 +73,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--queries": ("@queries-jsonl", "c/queries/topics.jsonl"),
     "--bib": ("@draft-bib", "@papers-bib", "!nowhere.bib"),
     "--teams": ("@teams",),
+    "--document-tokens": ("64", "!8", "!x"),
     "fetch --from": ("!nowhere.tgz", "!c"),
     "qrels difference others": _QRELS,
     "--static": ("shipped", "!nowhere.npz", "!@qrels"),
