@@ -369,7 +369,6 @@ class _Builder:
             generation=layout.next_generation(self.collection.folder / FOLDER),
             vectors=embedded.about,
             fit={} if self.old is None else self.old.description.fit,
-            background={} if self.old is None else self.old.description.background,
         )
 
 

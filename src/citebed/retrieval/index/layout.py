@@ -73,7 +73,7 @@ class Description:
     fit: Mapping[str, Any] = field(default_factory=dict)
     """What was learned from the collection for ranking it; nothing in an index of before."""
     background: Mapping[str, Any] = field(default_factory=dict)
-    """What everyday texts find in it; likewise."""
+    """What everyday texts find in it; found anew when its words are written."""
 
 
 def array_names(kind: str) -> tuple[str, str]:

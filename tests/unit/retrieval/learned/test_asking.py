@@ -20,7 +20,8 @@ from citebed.retrieval.learned.asking import (
     everyday_texts,
     read_background,
 )
-from citebed.retrieval.learned.fitting import build_index
+from citebed.retrieval.learned.fit import fit_of
+from citebed.retrieval.learned.fitting import build_index, found_background
 from citebed.retrieval.learned.ranker import CLUES, MEASURED, shipped_ranker
 from citebed.training.asking import Source, learn_asking, logistic, written_texts
 
@@ -69,6 +70,21 @@ def test_an_index_has_its_background(folder: Path) -> None:
     before = (folder / "index" / "index.json").read_text()
     build_index(folder)
     assert json.loads(before)["background"] == dict(open_index(folder).description.background)
+
+
+@pytest.mark.parametrize("fit", [None, False])
+def test_it_is_found_anew_when_documents_come(tmp_path: Path, fit: bool | None) -> None:
+    """Also where nothing is fitted: what is found depends on how many there are."""
+    rows = [{"doc_id": f"d{number:02}", "title": title} for number, title in enumerate(TITLES)]
+    write_collection(tmp_path, rows)
+    build_index(tmp_path, fit=fit)
+    before = dict(open_index(tmp_path).description.background)
+    write_collection(tmp_path, [*rows, {"doc_id": "x", "title": "A train in the garden at home"}])
+    build_index(tmp_path, fit=fit)
+    index, fitted = open_index(tmp_path), fit_of(open_index(tmp_path))
+    again = found_background(index, fitted)
+    assert again is not None
+    assert dict(index.description.background) == again.values != before
 
 
 def test_too_few_documents_have_none(tmp_path: Path) -> None:
