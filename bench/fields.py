@@ -68,6 +68,15 @@ def computer_science(data: Path, before: int = 0) -> list[Asked]:
     ]
 
 
+def citing_fields(data: Path) -> dict[str, tuple[Path, Any]]:
+    """The fields with sentences that cite: their documents, and what reads the sentences."""
+    cited = data / "citation-contexts" / "cited-documents.jsonl.xz"
+    return {
+        "life sciences": (data / "elife" / "documents.jsonl.xz", life_sciences),
+        "computer science": (cited, computer_science),
+    }
+
+
 def of_people(folder: Path) -> list[Asked]:
     """The queries of a test collection, each by itself."""
     collection = citebed.open(folder)
@@ -137,11 +146,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         work = arguments.work or Path(temporary)
         sources = {
-            "life sciences": (data / "elife" / "documents.jsonl.xz", life_sciences),
-            "computer science": (
-                data / "citation-contexts" / "cited-documents.jsonl.xz",
-                computer_science,
-            ),
+            **citing_fields(data),
             "CACM": (data / "cacm", None),
             "Cranfield": (data / "cranfield", None),
         }

@@ -147,15 +147,9 @@ def main() -> None:
     print(machine())
     with tempfile.TemporaryDirectory() as temporary:
         work = arguments.work or Path(temporary)
-        sources = {
-            "life-sciences": (data / "elife" / "documents.jsonl.xz", fields.life_sciences),
-            "computer-science": (
-                data / "citation-contexts" / "cited-documents.jsonl.xz",
-                fields.computer_science,
-            ),
-        }
         asked = {}
-        for field, (source, contexts) in sources.items():
+        for name, (source, contexts) in fields.citing_fields(data).items():
+            field = name.replace(" ", "-")
             if not (work / field).exists():
                 citebed.create(work / field, source).index(quiet=True)
             some = together(contexts(data, before=1 if arguments.learn else 0))
