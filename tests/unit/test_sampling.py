@@ -59,11 +59,11 @@ def test_what_is_named_is_there(path: str) -> None:
     assert f"def {test.partition('[')[0]}" in (REPOSITORY / file).read_text() if test else True
 
 
-def test_a_long_study_is_played_by_one_commit_in_four(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_study_is_played_by_one_commit_in_eight(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "tests/unit/judging/simulation/test_simulating.py::test_one"
     monkeypatch.setattr(sampling, "EVERY", 1)
     played = []
-    for number in range(8):
+    for number in range(16):
         monkeypatch.setattr(sampling, "TURN", f"{number:08x}")
         played.append(bool(sampling.sampled([SimpleNamespace(nodeid=name)])[0]))  # type: ignore[list-item]
     assert sum(played) == 2
@@ -71,12 +71,12 @@ def test_a_long_study_is_played_by_one_commit_in_four(monkeypatch: pytest.Monkey
 
 def test_hashes_play_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of cases that take long a tenth each, of others every other one."""
-    runs = [chosen(f"{number:08x}", monkeypatch) for number in range(10)]
+    runs = [chosen(f"{number:08x}", monkeypatch) for number in range(20)]
     assert set().union(*runs) == {case.nodeid for case in CASES}
     counts = [[sum(case.startswith(name) for case in run) for run in runs] for name in NAMES]
     assert max(counts[3]) <= 20
     assert all(15 < count < 45 for count in counts[5])
-    assert [one + other for one, other in itertools.pairwise(counts[5])] == [60] * 9
+    assert [one + other for one, other in itertools.pairwise(counts[5])] == [60] * 19
 
 
 def test_a_file_that_was_changed_is_run_whole(monkeypatch: pytest.MonkeyPatch) -> None:
