@@ -1,0 +1,1 @@
+"""Papers as PDF files: pages, lines, paragraphs, sentences that cite, references."""

@@ -1,0 +1,108 @@
+"""From a read paper to an annotated one: the paragraphs that cite, by sentence, and references."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from citebed.papers.annotation import (
+    AnnotatedContext,
+    AnnotatedMarker,
+    AnnotatedReference,
+    AnnotatedSentence,
+    Annotation,
+)
+from citebed.papers.linking import Link, ReferenceIndex, index_of
+from citebed.papers.paper import ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.text.anonymise import anonymise
+from citebed.text.headings import BELOW, is_under
+from citebed.text.identifiers import FreeIds, arxiv_in, doi_in
+from citebed.text.normalise import fold, unique
+from citebed.text.sentences import sentence_spans
+
+PARTS = ("introduction", "related work")
+"""What ACM-CR's annotators took: paragraphs of these parts that cite."""
+
+
+def annotate(paper: ReadPaper, paper_id: str, sections: Collection[str] = PARTS) -> Annotation:
+    """The annotation of a paper; of all its sections where ``sections`` is empty."""
+    ids = _ids(paper.references)
+    index = index_of(paper.references, ids)
+    contexts: list[AnnotatedContext] = []
+    for paragraph in paper.paragraphs:
+        part = _part(paragraph.section, sections)
+        if part is None:
+            continue
+        context = _context(paragraph, part, f"{len(contexts) + 1:02d}", index)
+        if context is not None:
+            contexts.append(context)
+    return Annotation(
+        paper_id=paper.doi or paper_id,
+        doi=paper.doi,
+        title=paper.title,
+        authors=paper.authors,
+        abstract=paper.abstract,
+        year=paper.year,
+        contexts=tuple(contexts),
+        references=tuple(_references(paper.references, ids)),
+        pages=paper.pages,
+    )
+
+
+def _ids(references: Sequence[ReferenceEntry]) -> list[str]:
+    """Labels of the entries; their numbers where they have none."""
+    ids = FreeIds()
+    return [ids.take(entry.label or str(at)) for at, entry in enumerate(references, 1)]
+
+
+def _part(section: str, sections: Collection[str]) -> str | None:
+    """The part of a paper that a section is; ``None`` where it is not wanted."""
+    if not sections:
+        return section.rsplit(BELOW, maxsplit=1)[-1].lower()
+    return next((part for part in sections if is_under(section, (part,))), None)
+
+
+def _context(
+    paragraph: ReadParagraph, part: str, context_id: str, index: ReferenceIndex
+) -> AnnotatedContext | None:
+    """The annotated paragraph; ``None`` where it cites nothing."""
+    text = paragraph.content.text
+    links = index.links(text)
+    if not links:
+        return None
+    sentences = tuple(_sentences(paragraph, links))
+    confidence = min(sentence.confidence for sentence in sentences)
+    return AnnotatedContext(context_id, part, paragraph.section, confidence, sentences)
+
+
+def _sentences(paragraph: ReadParagraph, links: Sequence[Link]) -> Iterator[AnnotatedSentence]:
+    content = paragraph.content
+    for start, end in sentence_spans(content.text):
+        printed = content.text[start:end]
+        inside = [link for link in links if start <= link.start < end]
+        marks = tuple(
+            AnnotatedMarker(
+                content.text[link.start : link.end], link.cites, link.confidence,
+                content.boxes(link.start, link.end),
+            )
+            for link in inside
+        )  # fmt: skip
+        text = fold(anonymise(printed)) if inside else printed
+        yield AnnotatedSentence(
+            text=text,
+            cites=tuple(unique(cite for link in inside for cite in link.cites)),
+            anonymised=text != fold(printed),
+            confidence=min((link.confidence for link in inside), default=1.0),
+            boxes=content.boxes(start, end),
+            markers=marks,
+            printed=printed,
+        )
+
+
+def _references(
+    references: Sequence[ReferenceEntry], ids: Sequence[str]
+) -> Iterator[AnnotatedReference]:
+    for ref_id, entry in zip(ids, references, strict=True):
+        text = entry.content.text
+        yield AnnotatedReference(
+            ref_id, text, doi_in(text), None, None, 0.5, entry.content.boxes(), arxiv=arxiv_in(text)
+        )

@@ -1,0 +1,160 @@
+"""An annotated citing paper: what was decided about it, how sure each decision is, and where it
+stands on the page. As a review file it is JSON; as ACM-CR's XML and ``.dois`` it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from citebed.papers.paper import Box
+
+
+@dataclass(frozen=True)
+class AnnotatedMarker:
+    """A citation marker in a sentence as it was printed, and the references it means."""
+
+    text: str
+    cites: tuple[str, ...]
+    confidence: float
+    boxes: tuple[Box, ...]
+
+
+@dataclass(frozen=True)
+class AnnotatedSentence:
+    """A sentence; ``anonymised`` where names of cited authors were taken out of it, of what it
+    ``printed`` before."""
+
+    text: str
+    cites: tuple[str, ...]
+    anonymised: bool
+    confidence: float
+    boxes: tuple[Box, ...]
+    markers: tuple[AnnotatedMarker, ...] = ()
+    printed: str = ""
+
+
+@dataclass(frozen=True)
+class AnnotatedContext:
+    """A paragraph that cites."""
+
+    context_id: str
+    section: str
+    heading: str
+    confidence: float
+    sentences: tuple[AnnotatedSentence, ...]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A document that a reference may be."""
+
+    doc_id: str
+    title: str
+    probability: float
+    doi: str | None = None
+
+
+@dataclass(frozen=True)
+class AnnotatedReference:
+    """An entry of the reference list and the paper that it is: a DOI, else an address."""
+
+    ref_id: str
+    text: str
+    doi: str | None
+    url: str | None
+    doc_id: str | None
+    confidence: float
+    boxes: tuple[Box, ...]
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    arxiv: str | None = None
+    candidates: tuple[Candidate, ...] = ()
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """A citing paper with its contexts and references."""
+
+    paper_id: str
+    doi: str | None
+    title: str
+    authors: tuple[str, ...]
+    abstract: str
+    year: int | None
+    contexts: tuple[AnnotatedContext, ...]
+    references: tuple[AnnotatedReference, ...]
+    pages: tuple[tuple[float, float], ...]
+    confidence: float = 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The annotation as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Annotation:
+        """The annotation that ``to_json`` gave."""
+        contexts = tuple(_context(each) for each in values["contexts"])
+        references = tuple(_reference(each) for each in values["references"])
+        pages = tuple((float(width), float(height)) for width, height in values["pages"])
+        rest = {**values, "contexts": contexts, "references": references, "pages": pages}
+        return cls(**{**rest, "authors": tuple(values["authors"])})
+
+
+def _boxes(values: Sequence[Sequence[float]]) -> tuple[Box, ...]:
+    return tuple(Box(int(value[0]), *map(float, value[1:])) for value in values)
+
+
+def _context(values: dict[str, Any]) -> AnnotatedContext:
+    return AnnotatedContext(**{**values, "sentences": tuple(map(_sentence, values["sentences"]))})
+
+
+def _sentence(values: dict[str, Any]) -> AnnotatedSentence:
+    marks = tuple(
+        AnnotatedMarker(**{**each, "cites": tuple(each["cites"]), "boxes": _boxes(each["boxes"])})
+        for each in values["markers"]
+    )
+    rest = {"cites": tuple(values["cites"]), "boxes": _boxes(values["boxes"]), "markers": marks}
+    return AnnotatedSentence(**{**values, **rest})
+
+
+def _reference(values: dict[str, Any]) -> AnnotatedReference:
+    candidates = tuple(Candidate(**each) for each in values["candidates"])
+    rest = {"authors": tuple(values["authors"]), "boxes": _boxes(values["boxes"])}
+    return AnnotatedReference(**{**values, **rest, "candidates": candidates})
+
+
+def annotation_xml(annotation: Annotation) -> str:
+    """The paper as ACM-CR's XML, which ``citebed import`` reads."""
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        "<doc>",
+        f"\t<doi>{escape(annotation.doi or annotation.paper_id)}</doi>",
+        f"\t<title>{escape(annotation.title)}</title>",
+        *([f"\t<year>{annotation.year}</year>"] if annotation.year else []),
+        f"\t<abstract>{escape(annotation.abstract)}</abstract>",
+        "\t<contexts>",
+    ]
+    for context in annotation.contexts:
+        lines.append(
+            f"\t\t<context id={quoteattr(context.context_id)} section={quoteattr(context.section)}>"
+        )
+        lines += [f"\t\t\t{_s(sentence)}" for sentence in context.sentences]
+        lines.append("\t\t</context>")
+    return "\n".join([*lines, "\t</contexts>", "</doc>", ""])
+
+
+def _s(sentence: AnnotatedSentence) -> str:
+    cites = f" cites={quoteattr(','.join(sentence.cites))}" if sentence.cites else ""
+    mark = ' anonymised="true"' if sentence.anonymised else ""
+    return f"<s{cites}{mark}>{escape(sentence.text)}</s>"
+
+
+def dois_lines(annotation: Annotation) -> str:
+    """The reference list as ACM-CR's ``.dois``: a DOI, else an address, else ``None``."""
+    return "".join(
+        f"[{each.ref_id}]\t{each.doi or each.url or 'None'}\n" for each in annotation.references
+    )

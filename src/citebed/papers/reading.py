@@ -1,0 +1,99 @@
+"""From a PDF file to a paper: pages, lines, what each line is, paragraphs and references."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import pypdfium2
+
+from citebed.papers.entries import Entry, entries_of, text_behind
+from citebed.papers.front import Front, front_of
+from citebed.papers.lines import gutters, in_reading_order, lines_of
+from citebed.papers.pages import read_pages
+from citebed.papers.paper import PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.papers.paragraphs import Paragraph, body_of
+from citebed.papers.placing import placed_texts, raised_numbers
+from citebed.papers.structure import Style, is_abstract, kinds_of, running_lines, style_of
+from citebed.text.headings import BELOW
+
+_BRACKETS = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\]|\(\D{2,60}\d{4}[a-z]?\)")
+
+
+def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
+    """The paper that a PDF holds."""
+    sizes, raw = [], []
+    for page in read_pages(document):
+        sizes.append((page.width, page.height))
+        raw.append(lines_of(page))
+    edges = gutters(raw, max((width for width, _ in sizes), default=0))
+    pages = [in_reading_order(lines, edges) for lines in raw]
+    lines = [line for page in pages for line in page]
+    style = style_of(lines)
+    front = front_of(pages[0], style) if pages else Front()
+    kept = [line for line in lines if id(line) not in front.lines]
+    body = body_of(kept, kinds_of(kept, style, running_lines(pages)), style)
+    paragraphs = _paragraphs(body.paragraphs, style)
+    return ReadPaper(
+        title=front.title,
+        authors=front.authors,
+        abstract=" ".join(p.content.text for p in paragraphs if _is_of_abstract(p)),
+        doi=front.doi,
+        year=front.year,
+        paragraphs=tuple(p for p in paragraphs if not _is_of_abstract(p)),
+        references=tuple(_references(entries_of(body.references))),
+        pages=tuple(sizes),
+    )
+
+
+def _is_of_abstract(paragraph: ReadParagraph) -> bool:
+    return is_abstract(paragraph.section.split(BELOW)[0])
+
+
+def _paragraphs(found: Sequence[Paragraph], style: Style) -> list[ReadParagraph]:
+    raised = sum(raised_numbers(paragraph.lines) for paragraph in found)
+    brackets = sum(len(_BRACKETS.findall(line.text)) for p in found for line in p.lines)
+    texts = placed_texts([p.lines for p in found], raised_cite=raised > 2 * brackets)
+    read = []
+    for paragraph, content in zip(found, texts, strict=True):
+        head = _head(paragraph, content.text, style)
+        text = behind(content, head) if head else content
+        read.append(
+            ReadParagraph(paragraph.section, text, content.text[:head].strip(), paragraph.is_item)
+        )
+    return read
+
+
+def _head(paragraph: Paragraph, text: str, style: Style) -> int:
+    """Where a paragraph's own head ends: its first words in another style, up to a stop."""
+    words = paragraph.lines[0].words
+    if not (words[0].font.bold or words[0].font.italic) or words[0].font.name == style.font:
+        return 0
+    length = 0
+    for line in paragraph.lines[:3]:
+        for word in line.words:
+            if word.font != words[0].font:
+                break
+            length += len(word.text) + 1
+        else:
+            continue
+        break
+    head = text[: max(length - 1, 0)]
+    if not head.rstrip().endswith((".", ":", "—", "–")) or "[" in head or length > 130:
+        return 0
+    return length
+
+
+def behind(content: PlacedText, start: int) -> PlacedText:
+    """What stands behind a place of a text."""
+    text = content.text[start:].lstrip()
+    cut = len(content.text) - len(text)
+    pairs = [(at - cut, box) for at, box in zip(content.starts, content.places, strict=True)]
+    kept = [(max(at, 0), box) for at, box in pairs if at >= 0]
+    return PlacedText(text, tuple(at for at, _ in kept), tuple(box for _, box in kept))
+
+
+def _references(entries: Sequence[Entry]) -> Iterator[ReferenceEntry]:
+    texts = placed_texts([entry.lines for entry in entries])
+    for entry, content in zip(entries, texts, strict=True):
+        yield ReferenceEntry(entry.label, behind(content, text_behind(entry.label, content.text)))
