@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from citebed.papers.annotation import (
@@ -19,6 +20,15 @@ from citebed.text.identifiers import FreeIds, arxiv_in, doi_in
 from citebed.text.normalise import fold, unique
 from citebed.text.sentences import sentence_spans
 
+_REVIEWS = re.compile(
+    r"\bbackground\b|\b(?:prior|previous|existing|earlier|related|past)\b|\bliterature\b"
+    r"|state.of.the.art|\breview of\b|\bsurvey of\b",
+    re.IGNORECASE,
+)
+"""Headings of what others did before."""
+
+_MANY, _MOST = 4, 0.7
+
 PARTS = ("introduction", "related work")
 """What ACM-CR's annotators took: paragraphs of these parts that cite."""
 
@@ -27,9 +37,10 @@ def annotate(paper: ReadPaper, paper_id: str, sections: Collection[str] = PARTS)
     """The annotation of a paper; of all its sections where ``sections`` is empty."""
     ids = _ids(paper.references)
     index = index_of(paper.references, ids)
+    parts = _parts(paper, sections, index)
     contexts: list[AnnotatedContext] = []
     for paragraph in paper.paragraphs:
-        part = _part(paragraph.section, sections)
+        part = parts.get(paragraph.section)
         if part is None:
             continue
         context = _context(paragraph, part, f"{len(contexts) + 1:02d}", index)
@@ -54,11 +65,42 @@ def _ids(references: Sequence[ReferenceEntry]) -> list[str]:
     return [ids.take(entry.label or str(at)) for at, entry in enumerate(references, 1)]
 
 
+def _parts(
+    paper: ReadPaper, sections: Collection[str], index: ReferenceIndex
+) -> dict[str, str | None]:
+    """Which part of a paper each of its sections is; ``None`` for those that are not wanted.
+
+    Where no heading names related work, the section after the introduction is it if most of its
+    paragraphs cite.
+    """
+    named = {each: _part(each, sections) for each in (p.section for p in paper.paragraphs)}
+    tops = list(unique(_top(section) for section in named))
+    first = next((at for at, top in enumerate(tops) if _part(top, ("introduction",))), len(tops))
+    if "related work" not in sections or "related work" in named.values() or first + 1 >= len(tops):
+        return named
+    second = tops[first + 1]
+    cites = [
+        bool(index.links(p.content.text)) for p in paper.paragraphs if _top(p.section) == second
+    ]
+    if sum(cites) >= _MANY and sum(cites) >= _MOST * len(cites):
+        return {
+            each: "related work" if _top(each) == second else part for each, part in named.items()
+        }
+    return named
+
+
+def _top(section: str) -> str:
+    return section.split(BELOW, maxsplit=1)[0]
+
+
 def _part(section: str, sections: Collection[str]) -> str | None:
-    """The part of a paper that a section is; ``None`` where it is not wanted."""
+    """The part of a paper that a heading names."""
     if not sections:
         return section.rsplit(BELOW, maxsplit=1)[-1].lower()
-    return next((part for part in sections if is_under(section, (part,))), None)
+    named = next((part for part in sections if is_under(section, (part,))), None)
+    if named is None and "related work" in sections and _REVIEWS.search(section):
+        return "related work"
+    return named
 
 
 def _context(

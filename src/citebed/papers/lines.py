@@ -19,7 +19,6 @@ from citebed.papers.pages import Page, Word
 _SAME_LINE, _BACK, _GAP = 0.55, 0.5, 1.9
 """In sizes of the font: how far a script stands off, how far back a new line begins, the gap of a
 table's cells."""
-_BROKEN_OFF = str.maketrans({"\ufffe": "-", "\x02": "-"})
 _GUTTER = 4.0
 _CROSSING, _ONE_COLUMN = 0.12, 0.4
 
@@ -65,7 +64,7 @@ class Line:
     @cached_property
     def text(self) -> str:
         """What the line says; a word that is broken off at its end keeps its hyphen."""
-        return " ".join(word.text for word in self.words).translate(_BROKEN_OFF)
+        return " ".join(word.text for word in self.words)
 
     @cached_property
     def bold(self) -> bool:

@@ -9,19 +9,28 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 from typing import Any, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-_WORD = re.compile(r"[^\s\u00a0]+")
+_WORD = re.compile("[^ \t\r\n\u00a0\u2000-\u200b\u202f\u205f\u3000]+")
 _BOLD = re.compile(
     r"bold|heavy|black|demi|semib|\bcmbx|\bcmssbx|\bnimbusromno9l-medi|-B\b|\.B\b", re.I
 )
 _ITALIC = re.compile(r"ital|obli|slant|\bcmti|\bcmsl|-I\b|\.I\b", re.I)
-_BROKEN_OFF = "\ufffe\x02"
+_TIGHT, _BLANK = 0.2, 0.1
+"""In sizes of the font: lines with blanks this narrow are looked at closer, and a blank in them."""
+UNKNOWN = 0xF600
+"""Codes that are no characters are kept from here on, among those for private use."""
+_CODES = {
+    code: UNKNOWN + code for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10, 13)
+}
+_HYPHEN = re.compile("[\x02\ufffe]$")
 """What PDFium writes for a hyphen at the end of a line."""
 
 
@@ -46,6 +55,10 @@ class Word(NamedTuple):
     """So many characters at its end stand higher and smaller, as the number of a footnote."""
     breaks: bool
     """Whether PDFium ends a line behind it."""
+
+
+_Span = tuple[Word, int, int]
+"""A word, and where in the text of its page it begins and ends."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +99,37 @@ class _Reader:
         """The page with its words."""
         width, height = self._page.get_size()
         text = self._characters()
-        words = tuple(
-            word for match in _WORD.finditer(text) for word in self._word(text, *match.span())
-        )
-        return Page(number, width, height, words)
+        spans = [
+            (word, start, end)
+            for match in _WORD.finditer(text)
+            for word, start, end in self._words(text, *match.span())
+        ]
+        return Page(number, width, height, tuple(self._parted(text, spans)))
+
+    def _parted(self, text: str, spans: Sequence[_Span]) -> Iterator[Word]:
+        """The words, those of tight lines parted where PDFium saw no blank."""
+        for line in _lines(spans):
+            gaps = [after[0].left - word[0].right for word, after in pairwise(line)]
+            size = line[0][0].size
+            if not gaps or median(gaps) > _TIGHT * size:
+                yield from (word for word, _start, _end in line)
+                continue
+            for word, start, end in line:
+                cuts = self._blanks(start, end, _BLANK * size) if end - start > 2 else []
+                if not cuts:
+                    yield word
+                for first, last in pairwise([start, *cuts, end] if cuts else []):
+                    yield from (part for part, _s, _e in self._words(text, first, last))
+
+    def _blanks(self, start: int, end: int, least: float) -> list[int]:
+        """Where inside a word there is room for a blank."""
+        found, right = [], 0.0
+        for at in range(start, end):
+            pdfium.FPDFText_GetLooseCharBox(self._text, at, self._box)
+            if at > start and self._box.left - right > least:
+                found.append(at)
+            right = self._box.right
+        return found
 
     def _characters(self) -> str:
         """The text, a character for each of PDFium's."""
@@ -103,7 +143,7 @@ class _Reader:
             units = [pdfium.FPDFText_GetUnicode(self._text, at) for at in range(count)]
         return "".join(chr(unit) if 0 < unit < 0x110000 else "\ufffd" for unit in units)
 
-    def _word(self, text: str, start: int, end: int) -> Iterator[Word]:
+    def _words(self, text: str, start: int, end: int) -> Iterator[_Span]:
         """The word between two places, or nothing where it is turned or has no place."""
         left, baseline = self._origin(start)
         font, size = self._style(start)
@@ -118,18 +158,18 @@ class _Reader:
         if right - left < -0.5 * size:  # it goes on in another line: PDFium joins broken words
             yield from self._in_parts(text, start, end)
             return
-        said = _whole(text[start:end])
+        said = _HYPHEN.sub("-", _whole(text[start:end])).translate(_CODES)
         breaks = text[end : end + 1] in "\r\n"
-        yield Word(said, left, right, baseline, size, font, raised, breaks)
+        yield Word(said, left, right, baseline, size, font, raised, breaks), start, end
 
-    def _in_parts(self, text: str, start: int, end: int) -> Iterator[Word]:
+    def _in_parts(self, text: str, start: int, end: int) -> Iterator[_Span]:
         """A word over two lines in its parts."""
         before = self._origin(start)[0]
         for at in range(start + 1, end):
             x = self._origin(at)[0]
             if x < before - 0.5 * self._style(start)[1]:
-                yield from self._word(text, start, at)
-                yield from self._word(text, at, end)
+                yield from self._words(text, start, at)
+                yield from self._words(text, at, end)
                 return
             before = x
 
@@ -167,6 +207,20 @@ class _Reader:
         if key not in self._fonts:
             self._fonts[key] = _font(font)
         return self._fonts[key], seen
+
+
+def _lines(spans: Sequence[_Span]) -> Iterator[list[_Span]]:
+    """Words that stand on one line, one after the other."""
+    line: list[_Span] = []
+    for span in spans:
+        if line and (
+            abs(span[0].baseline - line[-1][0].baseline) > 0.5 or span[0].left < line[-1][0].left
+        ):
+            yield line
+            line = []
+        line.append(span)
+    if line:
+        yield line
 
 
 _NO_FONT = Font("", bold=False, italic=False)

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from citebed.papers.lines import Line
-from citebed.papers.structure import Kind, Style, is_references, plain_heading
+from citebed.papers.structure import Kind, Style, heading_level, is_references, plain_heading
+from citebed.text.headings import BELOW
 
 _BULLET = re.compile(r"(?:[•◦▪■●∙‣–—*]|\(?(?:\d{1,2}|[ivx]{1,4}|[a-z])[).])(?=\s|$)")
+_SIGNS = "•◦▪■●∙‣–—*"
 _ENDS = (".", "!", "?", ":", ".”", '."', ".)", "?”", ".’")
 
 
@@ -39,29 +41,61 @@ def body_of(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Body:
     """Paragraphs and references of a paper, in reading order."""
     paragraphs: list[Paragraph] = []
     references: list[Line] = []
-    section, listing, before = "", False, _Before()
+    headings, listing, before = _Headings(), False, _Before()
     rows = _rows(lines)
     for line, kind in zip(lines, kinds, strict=True):
         if kind is Kind.HEADING:
             listing = is_references(line.text)
-            section = (
-                _joined_heading(section, line, before)
-                if before.heading
-                else plain_heading(line.text)
-            )
+            headings.add(line, goes_on=before.heading is not None and not before.interrupted)
             before = _Before(heading=line)
         elif listing and kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER):
             references.append(line)
         elif kind is Kind.PROSE and id(line) not in rows and is_prose(line, style):
             if not paragraphs or before.line is None or _begins(line, before, style):
                 item = _BULLET.match(line.text) is not None
-                paragraphs.append(Paragraph(section, [line], item))
+                paragraphs.append(Paragraph(headings.section, [line], item))
             else:
                 paragraphs[-1].lines.append(line)
-            before = _Before(line=line)
+            before = _Before(line=line, is_item=paragraphs[-1].is_item)
         elif kind is not Kind.RUNNING:
             before.interrupted = True
     return Body(paragraphs, references)
+
+
+class _Headings:
+    """The headings that a line stands below, from the first level on."""
+
+    def __init__(self) -> None:
+        self._above: list[tuple[int, str, Line]] = []
+
+    @property
+    def section(self) -> str:
+        return BELOW.join(text for _level, text, _line in self._above)
+
+    def add(self, line: Line, goes_on: bool) -> None:
+        """Take a heading, or the second line of the one before."""
+        text, last = plain_heading(line.text), self._above[-1] if self._above else None
+        numbered = heading_level(line.text)
+        if last and goes_on and not numbered and _is_below(last[2], line):
+            self._above[-1] = (last[0], f"{last[1]} {text}", line)
+            return
+        level = numbered or self._level(line)
+        self._above = [above for above in self._above if above[0] < level]
+        self._above.append((level, text, line))
+
+    def _level(self, line: Line) -> int:
+        """Of a heading without a number: below those in larger letters or capitals."""
+        for level, text, above in self._above:
+            capitals = text.isupper() and not line.text.isupper()
+            if above.size > line.size + 0.3 or (capitals and not above.size < line.size - 0.3):
+                continue
+            return level
+        return self._above[-1][0] + 1 if self._above else 1
+
+
+def _is_below(above: Line, line: Line) -> bool:
+    near = 0 < line.baseline - above.baseline < 1.4 * line.size and above.page == line.page
+    return near and abs(above.size - line.size) < 0.3
 
 
 @dataclass
@@ -71,18 +105,7 @@ class _Before:
     line: Line | None = None
     heading: Line | None = None
     interrupted: bool = False
-
-
-def _joined_heading(section: str, line: Line, before: _Before) -> str:
-    """A heading of two lines is one, two headings are the second."""
-    above = before.heading
-    assert above is not None
-    near = 0 < line.baseline - above.baseline < 1.4 * line.size and above.page == line.page
-    alike = abs(above.size - line.size) < 0.3
-    numbered = plain_heading(line.text) != line.text.strip(" .:")
-    if near and alike and not numbered and not before.interrupted:
-        return f"{section} {plain_heading(line.text)}"
-    return plain_heading(line.text)
+    is_item: bool = False
 
 
 def _rows(lines: Sequence[Line]) -> set[int]:
@@ -97,9 +120,12 @@ def _rows(lines: Sequence[Line]) -> set[int]:
 
 
 def is_prose(line: Line, style: Style) -> bool:
-    """Whether a line in the prose's size stands where prose does: near its column's left edge."""
+    """Whether a line in the prose's size stands where prose does: at its column's left edge, or a
+    little further in and of words."""
     left, right = style.edges(line)
     offset = line.left - left
+    if abs(offset) < 0.35 * style.size:
+        return True
     if offset > 4 * style.size or offset < -1.5 * style.size:
         return False
     letters = sum(map(str.isalpha, line.text))
@@ -112,12 +138,18 @@ def _begins(line: Line, before: _Before, style: Style) -> bool:
     assert last is not None
     left, last_right = style.edges(line)[0], style.edges(last)[1]
     indented = 0.5 * style.size < line.left - left
-    if _BULLET.match(line.text) and _looks_ended(last):
-        return True
+    if (bullet := _BULLET.match(line.text)) and _looks_ended(last):
+        early = last.right < last_right - 1.5 * style.size
+        return bullet[0] in _SIGNS or indented or early
     if (line.page, line.column) != (last.page, last.column) or before.interrupted:
-        return indented and not _hangs(line, last, style) and _looks_ended(last)
+        return (
+            indented and _looks_ended(last) and not (before.is_item and _hangs(line, last, style))
+        )
     step = line.baseline - last.baseline
     if step > style.leading + 0.25 * style.size and _looks_ended(last):
+        return True
+    head = line.words[0].font
+    if head.bold and head.name != style.font and last.words[-1].font != head and _looks_ended(last):
         return True
     if indented and line.left - last.left > 0.4 * style.size:
         return not _BULLET.match(last.text)
@@ -138,3 +170,9 @@ def _hangs(line: Line, last: Line, style: Style) -> bool:
 def _looks_ended(line: Line) -> bool:
     text = re.sub(r"\[[\d,;\s–-]+\]?$", "", line.text.rstrip()).rstrip()
     return text.endswith(_ENDS) or line.text.rstrip().endswith(_ENDS)
+
+
+def sign_length(text: str) -> int:
+    """How much of a text is the sign of a list's item, as "•"."""
+    bullet = _BULLET.match(text)
+    return bullet.end() if bullet and bullet[0] in _SIGNS else 0

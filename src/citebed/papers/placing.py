@@ -9,20 +9,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from unicodedata import normalize
 
 from citebed.papers.lines import Line
 from citebed.papers.pages import Word
 from citebed.papers.paper import Box, PlacedText
 from citebed.text.hyphens import join_hyphens
 
-_PLAIN = str.maketrans(
-    {
-        **{"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"},
-        **{"\u00a0": " ", "\ufffe": "-", "\x02": "-", "\x1f": " "},
-    }
-)
+_FORMULA = re.compile("[\ufb00-\ufb06\u210e\u00b5\u00a0\U0001d400-\U0001d7ff]+")
 _RAISED = str.maketrans("0123456789-–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
 _FOOTNOTE = re.compile(r"[\d*†‡§¶,]{1,5}")
+_NO_BLANK = 0.1
+"""Less room than this, in sizes of the font, is none."""
+_LOOSE = re.compile(r"(?<=[\w)\]”\"’]) +(?=[,.;:)\]](?:\s|$|[,.;:)\]]))")
+_ACCENT = re.compile("([´`¨˜ˆˇ˚¸˙˝¯]) ?([A-Za-zıȷ])")
+_COMBINING = dict(
+    zip(
+        "´`¨˜ˆˇ˚¸˙˝¯",
+        "\u0301\u0300\u0308\u0303\u0302\u030c\u030a\u0327\u0307\u030b\u0304",
+        strict=True,
+    )
+)
 _BETWEEN = "\n\x1f\n"
 
 
@@ -38,10 +45,7 @@ def placed_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) ->
     those of footnotes, and left out.
     """
     pieces = [[list(_pieces(line, raised_cite)) for line in group] for group in groups]
-    raw = [
-        "\n".join("".join(piece.text for piece in line).strip() for line in group)
-        for group in pieces
-    ]
+    raw = ["\n".join(map(_line_text, group)) for group in pieces]
     whole = join_hyphens(_BETWEEN.join(raw)).split("\x1f")
     return [
         _aligned(" ".join(text.split()), [piece for line in group for piece in line])
@@ -49,11 +53,16 @@ def placed_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) ->
     ]
 
 
+def _line_text(pieces: Sequence[_Piece]) -> str:
+    """The text of a line, without blanks before stops, where a footnote's number was."""
+    return _LOOSE.sub("", "".join(piece.text for piece in pieces).strip())
+
+
 def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
     """The words of a line as pieces of text; a blank belongs to the word before it."""
     tall = line.size
     for number, word in enumerate(line.words):
-        text = word.text.translate(_PLAIN)
+        text = _plain(word.text)
         small = word.size < 0.85 * tall and word.baseline < line.baseline - 0.15 * tall
         raised = len(word.text) if small else word.raised
         if raised and number:
@@ -67,8 +76,32 @@ def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
             word.right,
             word.baseline + 0.25 * tall,
         )
-        last = number + 1 == len(line.words)
-        yield _Piece(text if last else f"{text} ", box)
+        yield _Piece(text + _blank(line, number), box)
+
+
+def _plain(text: str) -> str:
+    """Letters of formulas and ligatures as plain letters, accents with theirs."""
+    if text.isascii():
+        return text
+    text = _FORMULA.sub(lambda part: normalize("NFKC", part[0]), text)
+    return normalize("NFC", _ACCENT.sub(_with_accent, text))
+
+
+def _with_accent(match: re.Match[str]) -> str:
+    """A letter under the accent that was drawn before it, where there is such a letter."""
+    letter = {"ı": "i", "ȷ": "j"}.get(match[2], match[2])
+    whole = normalize("NFC", letter + _COMBINING[match[1]])
+    return whole if len(whole) == 1 else match[0]
+
+
+def _blank(line: Line, number: int) -> str:
+    """The blank behind a word; a script has none before it, whatever PDFium says."""
+    if number + 1 == len(line.words):
+        return ""
+    word, after = line.words[number], line.words[number + 1]
+    is_script = abs(word.size - after.size) > 0.05 * line.size
+    near = after.left - word.right < _NO_BLANK * line.size
+    return "" if is_script and near else " "
 
 
 def _with_raised(text: str, raised: int, raised_cite: bool) -> str:

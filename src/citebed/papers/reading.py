@@ -10,9 +10,10 @@ import pypdfium2
 from citebed.papers.entries import Entry, entries_of, text_behind
 from citebed.papers.front import Front, front_of
 from citebed.papers.lines import gutters, in_reading_order, lines_of
+from citebed.papers.mending import mend
 from citebed.papers.pages import read_pages
 from citebed.papers.paper import PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
-from citebed.papers.paragraphs import Paragraph, body_of
+from citebed.papers.paragraphs import Paragraph, body_of, sign_length
 from citebed.papers.placing import placed_texts, raised_numbers
 from citebed.papers.structure import Style, is_abstract, kinds_of, running_lines, style_of
 from citebed.text.headings import BELOW
@@ -26,6 +27,7 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     for page in read_pages(document):
         sizes.append((page.width, page.height))
         raw.append(lines_of(page))
+    raw = mend(raw)
     edges = gutters(raw, max((width for width, _ in sizes), default=0))
     pages = [in_reading_order(lines, edges) for lines in raw]
     lines = [line for page in pages for line in page]
@@ -56,7 +58,7 @@ def _paragraphs(found: Sequence[Paragraph], style: Style) -> list[ReadParagraph]
     texts = placed_texts([p.lines for p in found], raised_cite=raised > 2 * brackets)
     read = []
     for paragraph, content in zip(found, texts, strict=True):
-        head = _head(paragraph, content.text, style)
+        head = _head(paragraph, content.text, style) or sign_length(content.text)
         text = behind(content, head) if head else content
         read.append(
             ReadParagraph(paragraph.section, text, content.text[:head].strip(), paragraph.is_item)
@@ -79,7 +81,7 @@ def _head(paragraph: Paragraph, text: str, style: Style) -> int:
             continue
         break
     head = text[: max(length - 1, 0)]
-    if not head.rstrip().endswith((".", ":", "—", "–")) or "[" in head or length > 130:
+    if not head.rstrip().endswith(".") or "[" in head or length > 130:
         return 0
     return length
 

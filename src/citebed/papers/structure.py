@@ -30,14 +30,12 @@ _REFERENCES = re.compile(
     re.IGNORECASE,
 )
 _ABSTRACT = re.compile(r"(?:abstract|summary|zusammenfassung|résumé|resumen)\b\s*[.:—–-]*\s*", re.I)
-_UNNUMBERED = re.compile(
-    r"introduction|background|related works?|(?:materials and )?methods?|methodology|results?|"
-    r"discussion|conclusions?(?: and future work)?|acknowledge?ments?|appendix(?: \w)?|"
-    r"results and discussion|experiments?|evaluation|limitations|keywords?|ccs concepts|"
-    r"acm reference format:?|author contributions|funding|data availability|supplementary.{0,40}|"
-    r"state of the art|literature review|theor(?:y|etical background)|preliminaries|motivation",
+_KNOWN = re.compile(
+    r"abstract|introduction|related works?|conclusions?(?: and .{4,20})?|acknowledge?ments?|"
+    r"materials and methods|discussion|background",
     re.IGNORECASE,
 )
+_MATH = re.compile(r"\bcm(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I)
 _MARGIN_LINES = 3
 
 
@@ -150,8 +148,9 @@ def kinds_of(lines: Sequence[Line], style: Style, running: set[int]) -> list[Kin
     """What each line is, in their order."""
     kinds: list[Kind] = []
     caption: Line | None = None
+    heads = _heading_styles(lines, style)
     for line in lines:
-        kind = Kind.RUNNING if id(line) in running else _kind(line, style)
+        kind = Kind.RUNNING if id(line) in running else _kind(line, style, heads)
         if kind is Kind.CAPTION:
             caption = line
         elif caption is not None and _goes_on(caption, line, kind):
@@ -164,20 +163,17 @@ def kinds_of(lines: Sequence[Line], style: Style, running: set[int]) -> list[Kin
 
 def _goes_on(caption: Line, line: Line, kind: Kind) -> bool:
     """Whether a line belongs to the caption that another one is part of."""
-    if kind in (Kind.HEADING, Kind.RUNNING) or (line.page, line.column) != (
-        caption.page,
-        caption.column,
-    ):
+    same = (line.page, line.column) == (caption.page, caption.column)
+    if kind in (Kind.HEADING, Kind.RUNNING) or not same:
         return False
     near = line.baseline - caption.baseline < 1.45 * caption.size
     return near and abs(line.size - caption.size) < 0.3 and line.bold == caption.bold
 
 
-def _kind(line: Line, style: Style) -> Kind:
-    text = line.text
-    if _CAPTION.match(text) and not _is_mid_sentence(line, style):
+def _kind(line: Line, style: Style, heads: set[Look]) -> Kind:
+    if _CAPTION.match(line.text) and not _is_mid_sentence(line, style):
         return Kind.CAPTION
-    if is_heading(line, style):
+    if _look(line) in heads and _may_head(line, style):
         return Kind.HEADING
     if is_like(line, style.size):
         return Kind.PROSE
@@ -187,31 +183,69 @@ def _kind(line: Line, style: Style) -> Kind:
 def _is_mid_sentence(line: Line, style: Style) -> bool:
     """A sentence that begins a line with "Table 2 shows" has the prose's font and small letters."""
     after = _CAPTION.sub("", line.text, count=1).lstrip()
-    plain = (
-        line.main.font.name == style.font
-        and is_like(line, style.size)
-        and not line.words[0].font.bold
+    plain = line.main.font.name == style.font and is_like(line, style.size)
+    return plain and not line.words[0].font.bold and after[:1].islower()
+
+
+Look = tuple[str, float]
+"""Font and size of a heading."""
+
+
+def _look(line: Line) -> Look:
+    return line.main.font.name, round(line.size, 1)
+
+
+def _heading_styles(lines: Sequence[Line], style: Style) -> set[Look]:
+    """How headings look in this paper: as those that nothing else can be.
+
+    These are the lines of known names, as "References", and numbered lines that count up, in
+    letters that are not the prose's.
+    """
+    numbers: dict[Look, list[str]] = defaultdict(list)
+    found = set()
+    for line in lines:
+        if not _may_head(line, style):
+            continue
+        text = line.text.strip()
+        numbered = _NUMBERED.fullmatch(text)
+        if _KNOWN.fullmatch(numbered[2] if numbered else text) or _REFERENCES.fullmatch(text):
+            found.add(_look(line))
+        elif numbered and line.size >= style.size - 0.5:
+            numbers[_look(line)].append(numbered[1])
+    return found | {look for look, some in numbers.items() if _counts_up(some)}
+
+
+def _counts_up(numbers: Sequence[str]) -> bool:
+    """Whether numbers of headings follow one another, as 2.1 and 2.2 or 3."""
+    keys = [_parts(number) for number in numbers]
+    return len(keys) > 1 and all(a < b for a, b in pairwise(keys))
+
+
+def _parts(number: str) -> tuple[int, ...]:
+    roman = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9}
+    parts = number.strip(".").split(".")
+    return tuple(
+        int(part) if part.isdigit() else roman.get(part, 10 + ord(part[0])) for part in parts
     )
-    return plain and after[:1].islower()
 
 
-def is_heading(line: Line, style: Style) -> bool:
-    """Whether a line heads a section."""
+def _may_head(line: Line, style: Style) -> bool:
+    """Whether a line stands out from the prose as a heading does."""
     text = line.text.strip()
-    if not _HEADING.fullmatch(text) or not any(map(str.isalpha, text)):
+    if not _HEADING.fullmatch(text) or sum(map(str.isalpha, text)) < 3:
         return False
+    other = line.main.font.name != style.font and not is_math(line.main.font.name)
     larger = line.size > 1.08 * style.size
-    stands_out = line.bold or larger or (line.main.font.name != style.font and line.italic)
-    numbered = _NUMBERED.fullmatch(text)
-    bare = numbered[2] if numbered else text
-    if _REFERENCES.fullmatch(text) or _UNNUMBERED.fullmatch(bare) or _ABSTRACT.fullmatch(text):
-        return stands_out or text.isupper() or line.main.font.name != style.font
-    if not stands_out and not (text.isupper() and numbered):
+    if not (larger or (other and (line.bold or line.italic or text.isupper()))):
         return False
-    if text.endswith((".", ",", ";")) and not larger:
+    if text.endswith((",", ";")) or (text.endswith(".") and not larger):
         return False
-    fills = style.edges(line)[1] - line.right < style.size
-    return bool(numbered or larger or (line.bold and text.istitle())) and not (fills and not larger)
+    return larger or style.edges(line)[1] - line.right > style.size
+
+
+def is_math(font: str) -> bool:
+    """Whether a font is one of formulas."""
+    return _MATH.search(font) is not None
 
 
 def is_references(text: str) -> bool:
@@ -228,3 +262,9 @@ def plain_heading(text: str) -> str:
     """A heading without its number."""
     numbered = _NUMBERED.fullmatch(text.strip())
     return (numbered[2] if numbered else text).strip(" .:")
+
+
+def heading_level(text: str) -> int:
+    """How deep a numbered heading stands: 1, or 2 for ``2.1``; 0 without a number."""
+    numbered = _NUMBERED.fullmatch(text.strip())
+    return len(numbered[1].strip(".").split(".")) if numbered else 0
