@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.collection.building.records import plain_title
 from citebed.drafts.records import Entry
 from citebed.text.identifiers import arxiv_in, arxiv_of_doi, doi_in
 from citebed.text.names import AND, ET_AL, YEAR
 from citebed.text.normalise import fold
+from citebed.text.titles import plain_title
 
 _HEADING = re.compile(
     r"(?:\d{1,2}(?:\.\d{1,2})?\.?\s+|[IVX]{1,5}\.?\s+)?"

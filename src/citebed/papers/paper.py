@@ -75,6 +75,8 @@ class ReferenceEntry:
 
     label: str
     content: PlacedText
+    printed: str = ""
+    """Its lines as they are printed, words still broken at their ends."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pypdfium2
 from citebed.papers.entries import Entry, entries_of, text_behind
 from citebed.papers.front import Front, front_of
 from citebed.papers.lines import gutters, in_reading_order, lines_of
-from citebed.papers.mending import mend
+from citebed.papers.ligatures import mend
 from citebed.papers.pages import read_pages
 from citebed.papers.paper import PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
 from citebed.papers.paragraphs import Paragraph, body_of, sign_length
@@ -98,4 +98,9 @@ def behind(content: PlacedText, start: int) -> PlacedText:
 def _references(entries: Sequence[Entry]) -> Iterator[ReferenceEntry]:
     texts = placed_texts([entry.lines for entry in entries])
     for entry, content in zip(entries, texts, strict=True):
-        yield ReferenceEntry(entry.label, behind(content, text_behind(entry.label, content.text)))
+        printed = "\n".join(line.text for line in entry.lines)
+        yield ReferenceEntry(
+            entry.label,
+            behind(content, text_behind(entry.label, content.text)),
+            printed[text_behind(entry.label, printed) :],
+        )

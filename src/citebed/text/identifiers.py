@@ -190,6 +190,12 @@ def doi_in(text: str) -> str | None:
     return normalise_doi(_trimmed(match[1])) if match else None
 
 
+def url_in(text: str) -> str | None:
+    """The first address in ``text``, without the punctuation of the sentence around it."""
+    match = _URL.search(text)
+    return (_trimmed(match[0].strip("<>")) or None) if match else None
+
+
 def arxiv_in(text: str) -> str | None:
     """The first arXiv id in ``text`` (``arXiv:1810.04805v2``, an address), without its version."""
     match = _ARXIV.search(text)

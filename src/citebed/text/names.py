@@ -17,11 +17,11 @@ from citebed.text.normalise import fold
 
 _ACCENT = "[\u0300-\u036f]"
 _HYPHEN = "[-\u2010\u2011]"
-_END = rf"(?!\w|{_ACCENT})"
+NAME_END = rf"(?!\w|{_ACCENT})"
 # Beyond Latin-1 a letter may be either: a class of all capitals is slow to compile, and whoever
 # finds a name looks at its letters again.
-_UPPER = rf"(?:[^\W\d_a-zß-öø-ÿ]{_ACCENT}?+)"
-_LOWER = rf"(?:[^\W\d_A-ZÀ-ÖØ-Þ]{_ACCENT}?+)"
+UPPER = rf"(?:[^\W\d_a-zß-öø-ÿ]{_ACCENT}?+)"
+LOWER = rf"(?:[^\W\d_A-ZÀ-ÖØ-Þ]{_ACCENT}?+)"
 
 # Words that are capitalised because a sentence begins with them.
 NOT_NAMES = frozenset(
@@ -43,17 +43,17 @@ NOT_NAMES = frozenset(
     """.split()  # noqa: SIM905
 )
 
-INITIALS = rf"(?:{_UPPER}\.(?:{_HYPHEN}?{_UPPER}\.){{0,3}})"
+INITIALS = rf"(?:{UPPER}\.(?:{_HYPHEN}?{UPPER}\.){{0,3}})"
 PARTICLE = (
     "(?:[vV][ao]n(?: de[rn]?| het)?|[dD](?:e(?: l[ao]s?|l|lla)?|i|a|os|as|u|er|en)|[tT]e[nr]"
     "|[lL][ae]|[zZ]ur?|[eE]l|[bB]in|[iI]bn|[aA]f)"
 )
 _PREFIX = "(?:Mc|Mac|De|Di|Da|Du|La|Le|Van|Von|Fitz|[ODLodl]['’]|[aAeE]l-)"
-_PART = rf"(?:{_PREFIX}(?={_UPPER}))?+{_UPPER}{_LOWER}{{1,30}}+"
-SURNAME = rf"(?>{_PART}(?:{_HYPHEN}(?:{_PART}|{_LOWER}{{1,30}}+)){{0,3}}+{_END})"
+_PART = rf"(?:{_PREFIX}(?={UPPER}))?+{UPPER}{LOWER}{{1,30}}+"
+SURNAME = rf"(?>{_PART}(?:{_HYPHEN}(?:{_PART}|{LOWER}{{1,30}}+)){{0,3}}+{NAME_END})"
 
-_WORD = rf"(?:[dDlLO]['’]|[aAeE]l-)?+{_UPPER}(?:\w|['’](?!s\b)\w|{_ACCENT}|{_HYPHEN}\w){{0,40}}+"
-_TOKEN = rf"(?>{INITIALS}|{PARTICLE}(?=[ ~])|{_WORD}{_END})"
+NAME_WORD = rf"(?:[dDlLO]['’]|[aAeE]l-)?+{UPPER}(?:\w|['’](?!s\b)\w|{_ACCENT}|{_HYPHEN}\w){{0,40}}+"
+_TOKEN = rf"(?>{INITIALS}|{PARTICLE}(?=[ ~])|{NAME_WORD}{NAME_END})"
 NAME = rf"(?>{_TOKEN}(?:[ ~]{{1,2}}+{_TOKEN}){{0,4}}+)"
 
 ET_AL = r"(?:et\.?[ ~]{1,2}al\b\.?|and (?:colleagues|coworkers|co-workers|others))"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.collection.building.records import first_author, plain_title
+from citebed.collection.building.records import first_author
 from citebed.collection.names import document_names, is_arxiv, name_in
 from citebed.collection.rules import Rules
 from citebed.collection.tables import CONTEXTS, PAPERS, QUERIES, REFERENCES
@@ -24,6 +24,7 @@ from citebed.text.anonymise import anonymise
 from citebed.text.headings import is_under
 from citebed.text.hyphens import join_hyphens
 from citebed.text.normalise import fold
+from citebed.text.titles import plain_title
 
 _FEWEST_WORDS = 3
 """Titles of so many words tell papers apart, as in merging."""

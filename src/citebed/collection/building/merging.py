@@ -26,6 +26,7 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.collection.building.records import DETAILS, SPELT, TITLES, Keys
+from citebed.text.titles import alike, numbers
 
 AGREEING = 0.5
 """How alike (`alike`) titles under one DOI are that mean the same paper: spelt, cut or typed
@@ -36,15 +37,7 @@ SHORTEST = 15
 another."""
 MOST_TITLES = 60
 """A DOI that more titles have is no paper's: it stands in a form that nobody filled in."""
-GRAM = 3
 
-_COUNTED = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-    "one two three four five six seven eight nine ten "
-    "january february march april june july august september october november december "
-    "spring summer autumn fall winter"
-)
-_NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(_COUNTED.split())}|[a-z]+(?:teen|ty)(?:th)?|[ivx]+)\b")
 _SUBTITLE = re.compile(r"(?:[:;.?!]|\s[-–—]|[–—])\s|\s*[\[(]")
 
 
@@ -83,24 +76,6 @@ def _same_but_subtitle(left: Title, right: Title) -> bool:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
-
-
-def numbers(title: str) -> list[str]:
-    """What a title counts by: digits, Roman numerals, "Second", months. Titles that differ in
-    these (Part I and Part II, the reports of two years) are meant to be alike."""
-    return _NUMBER.findall(title.lower())
-
-
-def alike(left: str, right: str) -> float:
-    """The Jaccard coefficient of the trigrams of two folded titles; 0 where there are none."""
-    ours, theirs = grams(left, GRAM), grams(right, GRAM)
-    common = len(ours & theirs)
-    return common / max(1, len(ours) + len(theirs) - common)
-
-
-def grams(text: str, size: int) -> set[str]:
-    """Every run of so many letters in a text."""
-    return {text[at : at + size] for at in range(len(text) - size + 1)}
 
 
 def title_groups(titles: Sequence[Title]) -> list[int]:

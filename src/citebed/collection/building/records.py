@@ -16,15 +16,11 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.collection.tables import RECORD, read_part, write_part
+from citebed.text.titles import plain_title
 
 _FEW_WORDS = pl.col("title").str.count_matches(r"\S+") < 3
 _AUTHORLESS = pl.col("authors").list.len() == 0
 _PAGES = r"^(\d{1,9})(?:–(\d{1,9}))?$"
-
-
-def plain_title(title: pl.Expr) -> pl.Expr:
-    """A title as letters and digits only: no case, accents, punctuation or blanks."""
-    return title.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", "")
 
 
 def keys_of(records: pl.DataFrame) -> pl.DataFrame:

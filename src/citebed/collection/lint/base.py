@@ -10,8 +10,8 @@ from typing import Literal
 
 import polars as pl
 
-from citebed.collection.building.records import plain_title
 from citebed.collection.collection import Collection
+from citebed.text.titles import plain_title
 
 Severity = Literal["error", "warning", "note"]
 

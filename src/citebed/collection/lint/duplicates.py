@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from citebed.collection.building.merging import GRAM, SHORTEST, alike, numbers
-from citebed.collection.building.records import plain_title
+from citebed.collection.building.merging import SHORTEST
 from citebed.collection.lint.base import Subject, check, findings, nothing, place, shown, year_shown
+from citebed.text.titles import GRAM, alike, gram_hashes, letters_of, numbers, plain_title
 
 ALIKE = 0.8
 """How alike two titles must be; 0.8 is about one changed word in nine, or a typing error."""
@@ -111,8 +111,6 @@ def author_keys(documents: pl.DataFrame) -> pl.DataFrame:
 
 # --- pairs of titles that are nearly the same -----------------------------------------------------
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_MIX = np.uint64(0xD6E8FEB86659FD93)
 _SCHEMA = {"row": pl.UInt32(), "other": pl.UInt32(), "alike": pl.Float64()}
 
 Words = npt.NDArray[np.uint64]
@@ -166,11 +164,11 @@ def _different_bits(word: str) -> pl.Expr:
 def _signatures(titles: pl.Series) -> tuple[Words, Words]:
     """Two words of 64 bits for each title: the bits that its trigrams' hashes name."""
     sizes = titles.str.len_chars().to_numpy().astype(np.int64)
-    letters = np.frombuffer("".join(titles.to_list()).encode("utf-32-le"), dtype=np.uint32)
+    letters = letters_of(titles.to_list())
     low, high = (np.zeros(len(sizes), dtype=np.uint64) for _ in range(2))
     if len(letters) < GRAM:
         return low, high
-    hashes = _hashes(letters)
+    hashes = gram_hashes(letters, GRAM) >> np.uint64(40)
     owners = np.repeat(np.arange(len(sizes)), sizes)
     hashes_owned = owners[: len(hashes)] == owners[GRAM - 1 :]
     bits = np.uint64(1) << (hashes & np.uint64(63))
@@ -181,12 +179,3 @@ def _signatures(titles: pl.Series) -> tuple[Words, Words]:
         drawn[: len(hashes)] = np.where(hashes_owned & chosen, bits, np.uint64(0))
         word[filled] = np.bitwise_or.reduceat(drawn, starts)
     return low, high
-
-
-def _hashes(letters: npt.NDArray[np.uint32]) -> Words:
-    """A well mixed number for every run of ``GRAM`` letters."""
-    count = len(letters) - GRAM + 1
-    hashes = np.zeros(count, dtype=np.uint64)
-    for at in range(GRAM):
-        hashes = hashes * _STEP + letters[at : at + count]
-    return (hashes * _MIX) >> np.uint64(40)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from citebed.collection import tables
-from citebed.collection.building.merging import grams
-from citebed.collection.building.records import plain_title
 from citebed.collection.lint.base import Subject, blank, check, findings, nothing, place, shown
 from citebed.collection.names import document_names
+from citebed.text.titles import grams, plain_title
 
 
 def _sets(subject: Subject) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import polars as pl
 
-from citebed.collection.building.records import plain_title
 from citebed.collection.formats.base import WIDE_MARKS, decode, with_newlines
 from citebed.collection.formats.bibtex import lone_entry, with_fields, write_entry
 from citebed.collection.formats.bibtex_entry import harmless_entry
@@ -25,6 +24,7 @@ from citebed.files.updating import update
 from citebed.records import Document, Problem
 from citebed.text.latex import text_to_latex
 from citebed.text.normalise import ENTITY_PATTERN, entity_to_text
+from citebed.text.titles import plain_title
 
 _SHORT = (
     *("author", "editor", "title", "subtitle", "booktitle", "journal", "journaltitle", "series"),

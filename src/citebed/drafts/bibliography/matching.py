@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.collection.building.records import plain_title
 from citebed.drafts.records import Cited, Entry
 from citebed.text.identifiers import ARXIV_ADDRESS, FreeIds, doi_of_arxiv, normalise_doi
 from citebed.text.names import family_name
 from citebed.text.normalise import unique
+from citebed.text.titles import plain_title
 
 _FEWEST_LETTERS = 12
 _FEWEST_WORDS = 3

@@ -10,9 +10,9 @@ from tests.library_samples import bibtex_entry
 from tests.reference import near_duplicates
 from tests.unit.collection.lint.kinds import Altered, Collect, Found
 
-from citebed.collection.building.merging import alike, numbers
 from citebed.collection.lint.duplicates import near_pairs
 from citebed.collection.tables import DOCUMENTS
+from citebed.text.titles import alike, numbers
 
 
 def entry(key: str, title: str, author: str = "Doe, Jane", year: int = 2000, **more: str) -> str:

@@ -1,0 +1,289 @@
+"""One printed reference → authors, title, year, venue, identifiers.
+
+Styles differ in where the year stands, in what parts the title from its neighbours and in how names
+are written; which of them a reference follows is told by itself. Names are read first
+(`author_lists`), then a year right behind them, then the title: between quotation marks, or up to
+a point that no abbreviation has, or, where commas part everything, up to a comma before what looks
+like a venue. What is not sure stays empty.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from citebed.papers.author_lists import AuthorList, read_authors
+from citebed.papers.mending import mended
+from citebed.patterns import compiled
+from citebed.text.identifiers import (
+    arxiv_in,
+    arxiv_of_doi,
+    doi_in,
+    replace_identifiers,
+    url_in,
+)
+
+
+@dataclass(frozen=True)
+class ParsedReference:
+    """A reference: its ``text`` as one line, and what was read from it.
+
+    ``authors`` are in canonical form (``Family, Given``). ``confidence`` is how likely the title
+    is right, from 0 to 1: 0 where there is none.
+    """
+
+    text: str
+    authors: tuple[str, ...] = ()
+    title: str = ""
+    year: int | None = None
+    venue: str = ""
+    doi: str | None = None
+    url: str | None = None
+    arxiv: str | None = None
+    confidence: float = 0.0
+
+
+def parse_reference(text: str) -> ParsedReference:
+    """What an entry of a list of references says, its label removed, its lines as they are."""
+    line = mended(text)
+    doi = doi_in(line) if "10." in line else None
+    arxiv = (arxiv_in(line) if _ON_ARXIV.search(line) else None) or arxiv_of_doi(doi or "")
+    url = url_in(line) if "://" in line or "www." in line else None
+    body = _without_identifiers(line)
+    authors = read_authors(body)
+    rest = _behind_names(body[authors.end :])
+    dated = _YEAR_FIRST.match(rest)
+    titled = _read_title(rest[dated.end() :] if dated else rest, authors, dated is not None)
+    first = (dated["inside"] or dated["bare"]) if dated else None
+    year = int(first) if first else _year_behind(titled.rest)
+    return ParsedReference(
+        line,
+        authors.names,
+        titled.title,
+        year,
+        _read_venue(titled.rest),
+        doi,
+        url,
+        arxiv,
+        _confidence(authors, titled, year),
+    )
+
+
+_ON_ARXIV = re.compile(r"[xX][iI][vV]|abs/")
+_LEFT = compiled(r"(?i)\b(?:doi|url)\s?:?\s*+(?=$|[.,;)]|\()|\[online\]\.?|\(\s*\)|<\s*>")
+_BLANKS = compiled(r" ++([.,;:)])")
+_GONE = "\ue000"
+_AROUND = compiled(rf"\s*+{_GONE}[\s.,;{_GONE}]*+")
+
+
+def _without_identifiers(line: str) -> str:
+    bare = _AROUND.sub(" ", replace_identifiers(line, lambda _: _GONE))
+    return " ".join(_BLANKS.sub(r"\1", _LEFT.sub(" ", bare)).split())
+
+
+# --- The year ---------------------------------------------------------------------------------
+
+_YEAR = r"(?:1[5-9]|20)\d\d"
+_UNDATED = r"n\. ?d\.|in press|forthcoming|to appear|submitted"
+_YEAR_FIRST = compiled(
+    rf"[\s.,;:]*+(?:[(\[](?:(?P<inside>{_YEAR})[a-z]?(?:,[^()\[\]]{{0,30}}+)?|{_UNDATED})[)\]]"
+    rf"|(?P<bare>{_YEAR})[a-z]?(?=[.,:;]\s))[.,:;]*+\s*+"
+)
+_FARTHER = compiled(rf"[^“\"]{{0,1500}}?[.)] (?={_YEAR}[a-z]?\. )")
+_PROSE = compiled(r"(?: [a-z]{2,}+){3}")
+
+
+def _behind_names(rest: str) -> str:
+    """What is left behind names that could not be read (``fcharras, J. (KJ) Doe. 2018. Title``)."""
+    farther = None if _YEAR_FIRST.match(rest) else _FARTHER.match(rest)
+    return rest[farther.end() :] if farther and not _PROSE.search(farther[0]) else rest
+
+
+_INSIDE = compiled(rf"[(\[](?:[^()\[\]]{{0,40}}?[ ,’'.])?({_YEAR})[a-z]?[)\]]")
+_ALONE = compiled(rf"(?<![\d:/–—-])(?<!p\. )(?<!pp\. )({_YEAR})[a-z]?(?![\d:/]|[–—-]\d)")
+
+
+def _year_behind(rest: str) -> int | None:
+    """The year in what follows the title: the last in brackets, else the last that stands alone."""
+    for pattern in (_INSIDE, _ALONE):
+        years = pattern.findall(rest)
+        if years:
+            return int(years[-1])
+    return None
+
+
+# --- The title --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Titled:
+    """A title, what follows it, and what told its end: a quotation, a point, a comma …"""
+
+    title: str = ""
+    rest: str = ""
+    end: str = ""
+
+
+_QUOTED = compiled(
+    r"[\s.,:;]*+(?:“(?P<a>[^“”]{4,400})”|\"(?P<b>[^\"]{4,400})\"|``(?P<c>[^`]{4,400}?)''"
+    r"|«\s?(?P<d>[^«»]{4,400})»|„(?P<e>[^„“”]{4,400})[“”]"
+    r"|‘(?P<f>[^‘]{4,400}?)’(?=[.,;]|\s(?:[Ii]n\b|[A-Z]))|''(?P<g>[^']{4,400}?)'')(?P<after>[.,;:]?)"
+)
+_ENDS_INSIDE = tuple(".,;?!")
+_IN = compiled(r"(?i)\s*+(?:in\b:?|presented at|proc\b|arxiv|\(|\[|vol\b|ph\.?d|$)")
+
+
+def _read_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
+    quoted = _QUOTED.match(text)
+    if quoted:
+        inside = next(part for part in quoted.groups()[:-1] if part is not None)
+        closed = quoted["after"] or (inside.endswith(_ENDS_INSIDE) and not _goes_on(text, quoted))
+        if closed or _IN.match(text, quoted.end()):
+            return _Titled(_trimmed(inside), text[quoted.end() :], "quotation")
+    text = text.lstrip(" .,;:")
+    if not authors.names or dated or not _parts_by_commas(authors, text):
+        return _up_to_point(text)
+    return _up_to_comma(text)
+
+
+def _goes_on(text: str, quoted: re.Match[str]) -> bool:
+    """Whether a title begins with a quotation that is a question, and goes on behind it."""
+    return not _IN.match(text, quoted.end()) and text[quoted.end() - 2] not in ".,"
+
+
+_NEXT = r"[^\Wa-z]|[(\[“\"‘«]|[a-z][a-z ]{2,40} \d|in\b"
+_POINT = compiled(rf"(?P<sign>[.?!]+)(?P<quote>[”\"’»]?)(?:\s++(?={_NEXT})|\s*$)")
+_ABBREVIATED = compiled(
+    r"(?:^|[\s(\[“\"‘.-])(?:[^\W\d_]|vs|St|Dr|Mr|Mrs|Ms|Prof|cf|e\.g|i\.e|al|approx|No|Nos|Vol|Fig"
+    r"|ca|resp|Jr|Sr|sp|spp|var|subsp|cv|nov|Mt|Ft|etc|viz|Inc|Co|Ltd|Corp)$"
+)
+_VENUE = compiled(
+    r"(?i)(?:in\b[: ]|in:|proc(?:\.|eedings)\b|arxiv|corr\b|journal\b|j\. |trans(?:\.|actions)"
+    r"|ieee\b|acm\b|annals\b|lecture notes|lncs\b|ph\.? ?d|master|technical report|tech\."
+    r"|springer\b|advances in|available|retrieved|accessed|online|preprint|biorxiv|\d)"
+)
+
+
+def _up_to_point(text: str) -> _Titled:
+    """The title up to the first point that ends a sentence; a question may go on."""
+    for point in _POINT.finditer(text):
+        before, after = text[: point.start()], text[point.end() :]
+        if point["sign"] == "." and _ABBREVIATED.search(before[-12:]) and after:
+            continue
+        if "." not in point["sign"] and _is_still_title(after):
+            continue
+        title = before + point["sign"].replace(".", "") + point["quote"]
+        if _is_place(title):
+            return _Titled("", text, "")
+        return _Titled(_trimmed(title), after, "point" if after else "end")
+    return _Titled(_trimmed(text), "", "end") if not _is_place(text) else _Titled("", text, "")
+
+
+def _is_still_title(after: str) -> bool:
+    """Whether what follows a question is more of the title: no venue, and not all that is left."""
+    point = _POINT.search(after)
+    return (
+        bool(after) and point is not None and point.end() < len(after) and not _VENUE.match(after)
+    )
+
+
+_NUMBERED = compiled(r"[^\d]{0,80}?[\w.)] \d{1,4}[,:( ]++(?:\d|\()")
+_SHORTENED = compiled(r"(?:[^\W\d_][\w-]{0,12}\.,? ){2,}|(?:Phys|Astrophys|J|Proc|Nucl|Ann|Rev)\. ")
+
+
+def _is_place(text: str) -> bool:
+    """Whether something is a journal with its volume, where the title is left out."""
+    return len(text) < 120 and (
+        _SHORTENED.match(text) is not None or _NUMBERED.match(text) is not None
+    )
+
+
+_COMMA = compiled(r",\s++")
+_GOING_ON = compiled(r"(?!in\b|pp?\b|vol\b|ed\b|eds\b|no\b|see\b|ser\b|at\b:)[a-z]")
+
+
+def _parts_by_commas(authors: AuthorList, text: str) -> bool:
+    """Whether a style writes ``A. Doe, Title of it, Journal 12 (2018)``: names with initials
+    before them end in a comma, and so does the title, before any point that ends a sentence."""
+    return authors.before and authors.end > 0 and text[:1] != "" and _comma_first(text)
+
+
+def _comma_first(text: str) -> bool:
+    titled = _up_to_point(text)
+    comma = _title_comma(text)
+    return comma is not None and (not titled.title or comma.start() < len(titled.title))
+
+
+def _title_comma(text: str) -> re.Match[str] | None:
+    """The first comma behind which no small word goes on with the title."""
+    return next(
+        (comma for comma in _COMMA.finditer(text) if not _GOING_ON.match(text, comma.end())), None
+    )
+
+
+def _up_to_comma(text: str) -> _Titled:
+    comma = _title_comma(text)
+    if comma is None or _is_place(text[: comma.start() + 12]):
+        return _Titled("", text, "")
+    return _Titled(_trimmed(text[: comma.start()]), text[comma.end() :], "comma")
+
+
+_NOTE = compiled(
+    r"(?i)\s*+[(\[](?:\d{1,2}(?:st|nd|rd|th)? ed(?:ition|n)?\.?|[\w ]{0,20}edition|online"
+    r"|vol\.? ?\d+|ph\.? ?d\.? (?:thesis|dissertation)|[\w' ]{0,30}(?:thesis|dissertation)"
+    r"|computer software|\d{4}|data ?set|preprint)[)\]]$"
+)
+_LONGEST_TITLE = 400
+
+
+def _trimmed(title: str) -> str:
+    """A title without punctuation at its ends and notes such as ``(2nd ed.)``; none where it is
+    too long, or has no word."""
+    title = _NOTE.sub("", title.strip(" .,;:")).strip(" ,;:")
+    if title[:1] in '“"' and title[-1:] in '”"' and len(title) > 2:
+        title = title[1:-1].strip(" .,;:")
+    return title if len(title) <= _LONGEST_TITLE and any(map(str.isalpha, title)) else ""
+
+
+# --- The venue --------------------------------------------------------------------------------
+
+_IN_FRONT = compiled(
+    r"(?i)[\s.,;:]*+(?:in\b:?|presented at(?: the)?\b:?)\s++"
+    r"(?:[^()]{2,200}?\((?:eds?|hrsg)\.?\),?\s++)?"
+)
+_CUT = compiled(
+    r"(?i)(?:^|[,.;]?\s++)(?:vol(?:ume)?\b|pp?\.|pages?\b|no\.|art(?:icle)?\b|\d++(?![\w’'])(?!\s++[A-Z][a-z]+)"
+    r"|\(|\[|abs/)|,\s++|;|:\s|\s[–—-]\s"
+)
+_WHOLE_WORD = compiled(r"(?:^|\s)(?:[^\W\d_]{6,}+|[A-Z]{3,}+|[a-z]++|\S*\))$")
+
+
+def _read_venue(rest: str) -> str:
+    """Where it appeared: what follows the title, up to numbers, a publisher or a place."""
+    front = _IN_FRONT.match(rest)
+    text = rest[front.end() :] if front else rest.lstrip(" .,;:")
+    cut = _CUT.search(text)
+    venue = text[: cut.start()] if cut else text
+    points = list(_POINT.finditer(venue))
+    if len(points) == 1 and _is_whole(venue[: points[0].start()]):
+        venue = venue[: points[0].start()]
+    venue = venue.strip(' .,;:“”"')
+    return venue if 1 < len(venue) <= 250 and venue[0].isalnum() and not venue.isdigit() else ""
+
+
+def _is_whole(venue: str) -> bool:
+    """Whether a venue before a point ends in no abbreviation."""
+    return _WHOLE_WORD.search(venue) is not None or venue.count(" ") > 4
+
+
+# --- How sure it is ---------------------------------------------------------------------------
+
+_SURE = {"quotation": 0.97, "point": 0.93, "comma": 0.75, "end": 0.5, "": 0.0}
+
+
+def _confidence(authors: AuthorList, titled: _Titled, year: int | None) -> float:
+    """How likely the title is right."""
+    if not titled.title:
+        return 0.0
+    sure = _SURE[titled.end] * (1.0 if authors.names else 0.7) * (1.0 if year else 0.9)
+    return sure if len(titled.title.split()) > 2 else 0.8 * sure
