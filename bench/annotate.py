@@ -17,8 +17,12 @@ from pathlib import Path
 import pypdfium2
 from lxml import etree
 
+import citebed
 from citebed.papers.annotating import annotate
+from citebed.papers.annotation import Annotation
+from citebed.papers.bibliography import Bibliography
 from citebed.papers.reading import read_document
+from citebed.text.identifiers import normalise_doi
 
 _SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-"})
 
@@ -60,12 +64,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pdfs", type=Path)
     parser.add_argument("annotations", type=Path)
+    parser.add_argument("--against", type=Path, help="a collection that has cited papers")
     parser.add_argument("--errors", action="store_true")
     given = parser.parse_args()
     total: Counter[str] = Counter()
+    against = Bibliography(citebed.open(given.against).documents) if given.against else None
     for pdf in sorted(given.pdfs.glob("*.pdf")):
         (xml,) = given.annotations.rglob(f"{pdf.stem}.xml")
-        counts = score(pdf, xml, given.errors)
+        counts = score(pdf, xml, given.errors, against)
         print(pdf.stem, report(counts), flush=True)
         total += counts
     print("all", report(total))
@@ -79,14 +85,16 @@ def report(c: Counter[str]) -> str:
         f"paragraphs P {share('matched', 'ours')} R {share('matched', 'theirs')}"
         f" | sentences {share('same', 'sentences')} cites {share('cites', 'same')}"
         f" anonymised {share('anon', 'theirs_anon')} of {c['theirs_anon']}"
-        f" | references {share('refs', 'their_refs')} | {c['ms'] / 1000:.2f} s"
+        f" | references {share('refs', 'their_refs')}"
+        f" links P {share('linked_right', 'linked')} R {share('linked_right', 'known')}"
+        f" | {c['ms'] / 1000:.2f} s"
     )
 
 
-def score(pdf: Path, xml: Path, errors: bool) -> Counter[str]:
+def score(pdf: Path, xml: Path, errors: bool, against: Bibliography | None) -> Counter[str]:
     counts: Counter[str] = Counter()
     started = time.process_time()
-    found = annotate(read_document(pypdfium2.PdfDocument(pdf)), pdf.stem)
+    found = annotate(read_document(pypdfium2.PdfDocument(pdf)), pdf.stem, against=against)
     counts["ms"] = int(1000 * (time.process_time() - started))
     theirs = hand_made(xml)
     ours = [[(plain(s.text), s.cites, s.anonymised) for s in c.sentences] for c in found.contexts]
@@ -94,6 +102,8 @@ def score(pdf: Path, xml: Path, errors: bool) -> Counter[str]:
     dois = xml.with_suffix(".dois").read_text("utf-8", "replace")
     numbers = set(re.findall(r"^-?\s*\[(\d+)\]", dois, re.M))
     counts["their_refs"] = len(numbers)
+    if against:
+        compare_links(dois, found, against, counts, errors)
     counts["refs"] = len(numbers & {each.ref_id for each in found.references})
     texts = [bare(" ".join(s[0] for s in each)) for each in ours]
     used: set[int] = set()
@@ -117,6 +127,28 @@ def score(pdf: Path, xml: Path, errors: bool) -> Counter[str]:
             if n not in used:
                 print(f"   EXTRA [{found.contexts[n].heading}] {each[0][0][:90]}")
     return counts
+
+
+def compare_links(
+    dois: str, found: Annotation, against: Bibliography, counts: Counter[str], errors: bool
+) -> None:
+    """DOIs of references whose paper is in the collection, as people stated them and as matched."""
+    stated = {
+        number: normalise_doi(doi)
+        for number, doi in re.findall(r"^-?\s*\[(\d+)\]\s*(\S+)", dois, re.M)
+    }
+    known = {number: doi for number, doi in stated.items() if doi and doi in against.dois}
+    ours = {each.ref_id: each for each in found.references}
+    for number in stated.keys() | ours.keys():
+        link = ours[number].doc_id if number in ours else None
+        linked = against.doi(link) if link else None
+        counts["linked"] += linked is not None
+        counts["known"] += number in known
+        right = linked is not None and linked == known.get(number)
+        counts["linked_right"] += right
+        if errors and not right and (linked or number in known):
+            text = ours[number].text if number in ours else ""
+            print(f"   LINK [{number}] {known.get(number)} {linked} {text[:110]}")
 
 
 def compare(theirs: list, ours: list, counts: Counter[str], errors: bool) -> None:  # type: ignore[type-arg]

@@ -103,6 +103,7 @@ def _sources(folder: Path) -> None:
         with tarfile.open(folder / name, "w:xz") as packed:
             packed.add(folder / "library.bib", "library.bib")
     (folder / "paper.tex").write_text(TEX)
+    (folder / "thesis.tex").write_text(TEX)
     (folder / "paper.md").write_text(MARKDOWN)
     (folder / "notes.txt").write_text("Smoothing matters for language models.\n")
     (folder / "topics.xml").write_text(TOPICS)

@@ -11,12 +11,15 @@ from citebed.papers.annotation import (
     AnnotatedReference,
     AnnotatedSentence,
     Annotation,
+    Candidate,
 )
+from citebed.papers.bibliography import LIKELY, Bibliography
 from citebed.papers.linking import Link, ReferenceIndex, index_of
 from citebed.papers.paper import ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.papers.references import ParsedReference, parse_reference
 from citebed.text.anonymise import anonymise
 from citebed.text.headings import BELOW, is_under
-from citebed.text.identifiers import FreeIds, arxiv_in, doi_in
+from citebed.text.identifiers import FreeIds
 from citebed.text.normalise import fold, unique
 from citebed.text.sentences import sentence_spans
 
@@ -33,10 +36,21 @@ PARTS = ("introduction", "related work")
 """What ACM-CR's annotators took: paragraphs of these parts that cite."""
 
 
-def annotate(paper: ReadPaper, paper_id: str, sections: Collection[str] = PARTS) -> Annotation:
-    """The annotation of a paper; of all its sections where ``sections`` is empty."""
+def annotate(
+    paper: ReadPaper,
+    paper_id: str,
+    *,
+    sections: Collection[str] = PARTS,
+    against: Bibliography | None = None,
+) -> Annotation:
+    """The annotation of a paper.
+
+    ``sections`` are the parts to take, all where there are none; ``against`` has the documents
+    that references may be.
+    """
     ids = _ids(paper.references)
-    index = index_of(paper.references, ids)
+    parsed = [parse_reference(entry.printed) for entry in paper.references]
+    index = index_of(parsed, ids)
     parts = _parts(paper, sections, index)
     contexts: list[AnnotatedContext] = []
     for paragraph in paper.paragraphs:
@@ -54,7 +68,7 @@ def annotate(paper: ReadPaper, paper_id: str, sections: Collection[str] = PARTS)
         abstract=paper.abstract,
         year=paper.year,
         contexts=tuple(contexts),
-        references=tuple(_references(paper.references, ids)),
+        references=tuple(_references(paper.references, ids, parsed, against)),
         pages=paper.pages,
     )
 
@@ -141,10 +155,40 @@ def _sentences(paragraph: ReadParagraph, links: Sequence[Link]) -> Iterator[Anno
 
 
 def _references(
-    references: Sequence[ReferenceEntry], ids: Sequence[str]
+    entries: Sequence[ReferenceEntry],
+    ids: Sequence[str],
+    parsed: Sequence[ParsedReference],
+    against: Bibliography | None,
 ) -> Iterator[AnnotatedReference]:
-    for ref_id, entry in zip(ids, references, strict=True):
-        text = entry.content.text
+    """The references with the papers that they are."""
+    matched = against.candidates(parsed) if against else [()] * len(parsed)
+    for ref_id, entry, reference, candidates in zip(ids, entries, parsed, matched, strict=True):
+        best = candidates[0] if candidates and candidates[0].probability >= LIKELY else None
+        doi = reference.doi or (best.doi if best else None)
         yield AnnotatedReference(
-            ref_id, text, doi_in(text), None, None, 0.5, entry.content.boxes(), arxiv=arxiv_in(text)
+            ref_id=ref_id,
+            text=reference.text,
+            doi=doi,
+            url=reference.url or _address(reference.arxiv),
+            doc_id=best.doc_id if best else None,
+            confidence=_sure(reference, candidates),
+            boxes=entry.content.boxes(),
+            title=reference.title,
+            authors=reference.authors,
+            year=reference.year,
+            venue=reference.venue,
+            arxiv=reference.arxiv,
+            candidates=tuple(candidates),
         )
+
+
+def _sure(reference: ParsedReference, candidates: Sequence[Candidate]) -> float:
+    """How sure it is which paper a reference is, or that it is none of the documents."""
+    if candidates:
+        likely = candidates[0].probability
+        return likely if likely >= LIKELY else 1 - likely
+    return 1.0 if reference.doi else max(reference.confidence, 0.5)
+
+
+def _address(arxiv: str | None) -> str | None:
+    return f"https://arxiv.org/abs/{arxiv}" if arxiv else None

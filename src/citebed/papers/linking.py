@@ -12,13 +12,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from unicodedata import normalize
 
-from citebed.papers.paper import ReferenceEntry
+from citebed.papers.references import ParsedReference
 from citebed.text.markers import Marker, markers
-from citebed.text.normalise import fold
+from citebed.text.names import family_name
 
 _YEAR = re.compile(r"\b((?:19|20)\d\d)([a-z]?)\b")
-_FAMILY = re.compile(r"[^\W\d_][\w'’\-]+")
+_FAMILY = re.compile(r"[^\W\d_][\w'’\u0300-\u036f\-]+")
+_FIRST = re.compile(r"^\W*([^\W\d_][\w'’-]+)")
+"""The first word of an entry: where no authors were read, it may be a name all the same."""
 
 
 class Link(NamedTuple):
@@ -34,7 +37,7 @@ class Link(NamedTuple):
 class ReferenceIndex:
     """A reference list as markers look it up."""
 
-    ids: tuple[str, ...]
+    ids: frozenset[str]
     by_name: dict[tuple[str, str], tuple[str, ...]]
     gaps: int
 
@@ -61,30 +64,29 @@ class ReferenceIndex:
 
     def _named(self, cite: str) -> tuple[str, ...]:
         """The entries that a name and a year may mean."""
-        year, family = _YEAR.search(cite), _FAMILY.search(fold(cite))
-        if year is None or family is None:
+        year = _YEAR.search(cite)
+        name = _plain(re.split(r"\bet al|\band\b|&|,|\d", cite, maxsplit=1)[0])
+        if year is None or not name:
             return ()
-        name = family[0].lower()
         return self.by_name.get((name, year[0]), ()) or self.by_name.get((name, year[1]), ())
 
 
-def index_of(references: Sequence[ReferenceEntry], ids: Sequence[str]) -> ReferenceIndex:
+def index_of(references: Sequence[ParsedReference], ids: Sequence[str]) -> ReferenceIndex:
     """A paper's reference list under the ids of its entries."""
     by_name: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for ref_id, entry in zip(ids, references, strict=True):
-        text = fold(entry.content.text)
-        family = _first_family(text)
-        for year in _YEAR.finditer(text):
+    for ref_id, reference in zip(ids, references, strict=True):
+        families = {_plain(family_name(name)) for name in reference.authors[:1]}
+        for year in _YEAR.finditer(reference.text):
             for key in {year[0], year[1]}:
-                if family and ref_id not in by_name[family, key]:
-                    by_name[family, key].append(ref_id)
+                for family in families | {_plain(word) for word in _FIRST.findall(reference.text)}:
+                    if ref_id not in by_name[family, key]:
+                        by_name[family, key].append(ref_id)
     numbers = [int(ref_id) for ref_id in ids if ref_id.isdigit()]
     gaps = max(numbers, default=0) - len(set(numbers))
-    return ReferenceIndex(tuple(ids), {key: tuple(some) for key, some in by_name.items()}, gaps)
+    return ReferenceIndex(frozenset(ids), {key: tuple(ids) for key, ids in by_name.items()}, gaps)
 
 
-def _first_family(text: str) -> str:
-    """The family name of an entry's first author: before the comma, or the last of the first."""
-    head = re.split(r",|\band\b|\.\s(?=[A-Z][a-z])|\(", text, maxsplit=1)[0]
-    words = [word for word in _FAMILY.findall(head) if len(word) > 1 or len(head) < 4]
-    return words[-1].lower() if words else ""
+def _plain(name: str) -> str:
+    """The last word of a name, in small letters without accents."""
+    words = _FAMILY.findall(normalize("NFKD", name.lower()))
+    return words[-1] if words else ""

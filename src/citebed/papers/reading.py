@@ -9,8 +9,8 @@ import pypdfium2
 
 from citebed.papers.entries import Entry, entries_of, text_behind
 from citebed.papers.front import Front, front_of
-from citebed.papers.lines import gutters, in_reading_order, lines_of
 from citebed.papers.ligatures import mend
+from citebed.papers.lines import gutters, in_reading_order, lines_of
 from citebed.papers.pages import read_pages
 from citebed.papers.paper import PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
 from citebed.papers.paragraphs import Paragraph, body_of, sign_length

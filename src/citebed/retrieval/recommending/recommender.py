@@ -200,11 +200,14 @@ class Recommender:
             several = DEFAULT_NUMBER if len(one.passages) == 1 else DEFAULT_OF_SEVERAL
             exclude = how.exclude | one.no_answers(passage)
             try:
-                rows = self._found(passage, how._replace(exclude=exclude), several)
+                rows = list(self._found(passage, how._replace(exclude=exclude), several))
             except NothingToAsk as error:
                 if len(pairs) == 1 and error.is_unsearchable:
                     raise
                 silent.append((error.kind, passage))
+                continue
+            if not rows and how.min_probability is None:
+                silent.append(("passage that nothing in the collection fits", passage))
                 continue
             passages.append(replace(passage, number=number))
             found += [{**row, **_placed(number, passage, at, one.draft)} for row, at in rows]
