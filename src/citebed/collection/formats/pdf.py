@@ -7,12 +7,14 @@ told, and costs that file alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.records import Context, Document, Problem, Record, Reference, Section, Sentence
 from citebed.text.headings import BELOW
+from citebed.text.identifiers import doi_in
 from citebed.text.normalise import fold
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from citebed.papers.paper import ReadPaper
 
 _MOST_BYTES = 200 << 20
+_SURE = 0.5
 
 
 def _sniff(head: str) -> bool:
@@ -39,12 +42,19 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         return
     for note in paper.notes:
         yield Problem(chunk.line, note, "mended")
+    paper = _with_own_doi(paper)
     annotation = annotate(paper, file_stem(chunk.source), sections=())
     document = _document(paper, annotation, chunk)
     if not (document.title or document.sections):
         yield Problem(chunk.line, "no title and no running text were found in it")
         return
-    yield from paper_records(document, _contexts(annotation), _references(annotation))
+    yield from paper_records(document, _contexts(annotation), tuple(_references(annotation)))
+
+
+def _with_own_doi(paper: ReadPaper) -> ReadPaper:
+    """The paper without a DOI that is one of its references': these may begin on its first page."""
+    cited = {doi_in(entry.content.text) for entry in paper.references}
+    return replace(paper, doi=None) if paper.doi in cited else paper
 
 
 def _document(paper: ReadPaper, annotation: Annotation, chunk: Chunk) -> Document:
@@ -81,18 +91,21 @@ def _contexts(annotation: Annotation) -> tuple[Context, ...]:
     )
 
 
-def _references(annotation: Annotation) -> tuple[Reference, ...]:
-    return tuple(
-        Reference(
+def _references(annotation: Annotation) -> Iterator[Reference]:
+    """The list of references; a title that was not surely read is left to DOI and arXiv id."""
+    from citebed.papers.references import parse_reference
+
+    for each in annotation.references:
+        read = parse_reference(each.text)
+        sure = read.confidence >= _SURE
+        yield Reference(
             each.ref_id,
-            doi=each.doi,
-            url=each.url,
-            title=each.title or None,
-            arxiv=each.arxiv,
-            author=next(iter(each.authors), None),
+            doi=each.doi or read.doi,
+            url=each.url or read.url,
+            title=read.title if sure and read.title else None,
+            arxiv=each.arxiv or read.arxiv,
+            author=next(iter(read.authors), None) if sure else None,
         )
-        for each in annotation.references
-    )
 
 
 PDF = Format("pdf", "papers as PDF", _sniff, _parse, limit=_MOST_BYTES)
