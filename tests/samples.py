@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests import library_samples as library
+from tests.pdfs import SMALL_PAPER
 
 BIBTEX = rb"""% A comment.
 @string{jf = "Journal of Fruit"}
@@ -215,6 +216,7 @@ JSONL = (
 )
 
 SAMPLES: dict[str, bytes] = {
+    "pdf": SMALL_PAPER,
     "bibtex": BIBTEX,
     "acl-xml": ACL_XML,
     "annotation-xml": ANNOTATION_XML,

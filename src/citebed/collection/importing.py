@@ -40,7 +40,6 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.parsing import RECORDS
 from citebed.collection.reading.reader import KnownSources, Reader, all_or_nothing
 from citebed.collection.reading.sources import NotAFile, SourceFile, SourceNames, find_files
-from citebed.collection.reading.workers import run_all
 from citebed.collection.rules import Rules, load_profile
 from citebed.collection.storing import store, table_files
 from citebed.collection.storing.store import Manifest
@@ -49,6 +48,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import at_hand, file_hash, keep_standard_input
 from citebed.records import Problem
 from citebed.wording import printable
+from citebed.workers import run_all
 
 _ALWAYS = frozenset(("papers", "contexts"))
 STANDARD_INPUT = "-"

@@ -23,7 +23,6 @@ _MAX_FILES = 1000
 
 _AS_TEXT = "turn it into text first, e.g. pandoc -t plain"
 _ADVICE = {
-    "a PDF": "turn it into text first, e.g. pdftotext paper.pdf",
     "PostScript": "turn it into text first, e.g. ps2ascii paper.ps paper.txt",
     "RTF": "save it as plain text first",
     "an old Word (or other Office) document": "save it as plain text first",
@@ -32,7 +31,7 @@ _ADVICE = {
     "an SQLite database": "give the text itself",
     "a Parquet table": "give the text itself",
 }
-_EXPECTED = "expected LaTeX, Markdown or plain text"
+_EXPECTED = "expected LaTeX, Markdown, plain text or a PDF"
 
 
 def text_of(data: bytes, name: str) -> tuple[str, bool]:
@@ -82,7 +81,9 @@ def bytes_of(path: Path) -> bytes:
         with path.open("rb") as file:
             data = read_up_to(file, MAX_BYTES + 1)
     except FileNotFoundError:
-        raise CitebedError(f"{path}: no such file; expected a .tex, .md or .txt file") from None
+        raise CitebedError(
+            f"{path}: no such file; expected a .tex, .md, .txt or .pdf file"
+        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise CitebedError(f"{path}: cannot be read: {reason}") from error

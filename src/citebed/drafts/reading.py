@@ -13,6 +13,7 @@ from citebed.drafts.plain import read_plain
 from citebed.drafts.prose import passages_of
 from citebed.drafts.records import Cited, Draft, Unit
 from citebed.errors import CitebedError, UnknownName
+from citebed.files.kinds import HEAD_BYTES, is_pdf, why_no_pdf
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_of_doi, normalise_doi
 from citebed.text.normalise import unique
@@ -58,8 +59,8 @@ def guess_form(text: str) -> Form:
 def read_draft(path: str | Path) -> Draft:
     """The draft in a file, with the files beside it that it includes or names.
 
-    The form is told by the ending (``.tex``, ``.md``), else by the text itself. Raises
-    ``CitebedError`` for what cannot be read or is no text (a PDF, a Word document, nothing).
+    The form is told by the ending (``.tex``, ``.md``), else by the text itself; a PDF by its first
+    bytes. Raises ``CitebedError`` for what cannot be read or is no text (a Word document, nothing).
     """
     path = Path(path)
     form = _ENDINGS.get(path.suffix.lower())
@@ -68,10 +69,22 @@ def read_draft(path: str | Path) -> Draft:
 
 def draft_of(data: bytes, name: str, form: Form | None = None, path: Path | None = None) -> Draft:
     """The draft in some bytes, as from standard input; ``name`` is what errors call it."""
+    if is_pdf(data[:HEAD_BYTES], name):
+        return _of_pdf(data, name, path)
+    if name.lower().endswith(".pdf"):
+        raise CitebedError(f"{name}: {why_no_pdf(data[:HEAD_BYTES])}")
     text, mended = text_of(data, name)
     _refuse_records(text, name, form)
     notes = ["bytes that are not UTF-8 were read as Windows-1252"] if mended else []
     return _read(text, form or guess_form(text), path, notes)
+
+
+def _of_pdf(data: bytes, name: str, path: Path | None) -> Draft:
+    from citebed.drafts.pdf import read_pdf  # starts a process
+
+    findings = Findings()
+    read_pdf(data, name, findings)
+    return _draft(findings, path)
 
 
 def _refuse_records(text: str, name: str, form: Form | None) -> None:
@@ -169,6 +182,10 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
         from citebed.drafts.bibliography.bibfiles import read_bibliographies
 
         read_bibliographies(findings, neighbours)
+    return _draft(findings, path)
+
+
+def _draft(findings: Findings, path: Path | None) -> Draft:
     passages = passages_of(findings)
     if not passages:
         findings.note("no prose was found in the text")

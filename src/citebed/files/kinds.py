@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 _SIGNATURES = (
-    (b"%PDF", "a PDF"),
+    (b"%PDF-", "a PDF"),
     (b"%!PS", "PostScript"),
     (b"{\\rtf", "RTF"),
     (b"\xd0\xcf\x11\xe0", "an old Word (or other Office) document"),
@@ -30,6 +30,10 @@ _OFFICE = (
 )
 _HTML = re.compile(rb"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _NOTEBOOK = re.compile(rb'\s*\{.*"cells"\s*:\s*\[|\s*\{.*"nbformat"\s*:', re.DOTALL)
+PDF = "a PDF"
+PDF_MARK = "%PDF-"
+_PDF_BYTES = 1024
+"""Readers of PDF look for its mark in so many bytes: some mailers and sites put lines before it."""
 NOTEBOOK = "a Jupyter notebook"
 HTML = "HTML"
 ZIP = b"PK\x03\x04"
@@ -47,6 +51,27 @@ def kind_of(head: bytes) -> str:
     return NOTEBOOK if _NOTEBOOK.match(head[:HEAD_BYTES]) else ""
 
 
+def is_pdf(head: bytes, name: str = "") -> bool:
+    """Whether a file is a PDF: it begins so, or says so in its name and, a little later, itself."""
+    mark = PDF_MARK.encode()
+    if head[:_PDF_BYTES].lstrip().startswith(mark):
+        return True
+    return name.lower().endswith(".pdf") and mark in head[:_PDF_BYTES]
+
+
+def why_no_pdf(head: bytes) -> str:
+    """What a file is that should be a PDF, and what to do."""
+    if not head.strip():
+        return "an empty file, not a PDF; get it anew"
+    kind = kind_of(head)
+    if kind == HTML:
+        return (
+            "a web page, not a PDF: what a site shows in place of the file (an error, a log-in). "
+            "Open it in a browser to see why, and get the PDF anew"
+        )
+    return f"{kind}, not a PDF" if kind else f"not a PDF: {PDF_MARK} is not in its first bytes"
+
+
 def office_kind(data: bytes) -> str:
     """What a zip archive is that is a document, by its bytes (or the names that are in it)."""
     if b"[Content_Types].xml" in data:
@@ -62,8 +87,8 @@ def office_kind(data: bytes) -> str:
 
 UNKNOWN = "not in a format that citebed reads"
 _PAPER = (
-    "not a bibliography: import one that lists it, or its TEI as GROBID makes it; what it should "
-    "cite, recommend tells for its text"
+    "not a bibliography: import one that lists it, or the paper as a PDF; what it should cite, "
+    "recommend tells for its text"
 )
 _DATABASE = (
     "which is not read. If it is Zotero's: in Zotero choose File, Export Library, as BibTeX, RIS "
@@ -71,10 +96,12 @@ _DATABASE = (
 )
 
 
-def why_not_read(head: bytes) -> str:
+def why_not_read(head: bytes, name: str = "") -> str:
     """Why a file with this head is in no format that is read."""
     kind = kind_of(head)
-    if kind in ("a PDF", "PostScript"):
+    if name.lower().endswith(".pdf"):
+        return why_no_pdf(head)
+    if kind == "PostScript":
         return f"{kind}, {_PAPER}"
     if kind == "an SQLite database":
         return f"{kind}, {_DATABASE}"

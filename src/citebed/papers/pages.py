@@ -72,11 +72,18 @@ class Page:
 
 
 def read_pages(document: pypdfium2.PdfDocument) -> Iterator[Page]:
-    """The pages of a document, one after the other: none is kept here."""
+    """The pages of a document, one after the other: none is kept here.
+
+    A damaged page that cannot be opened has no size and no words.
+    """
     fonts: dict[int, Font] = {}
     for number in range(len(document)):
-        page = document[number]
-        text = page.get_textpage()
+        try:
+            page = document[number]
+            text = page.get_textpage()
+        except pypdfium2.PdfiumError:
+            yield Page(number, 0.0, 0.0, ())
+            continue
         try:
             yield _Reader(text.raw, page, fonts).page(number)
         finally:

@@ -92,3 +92,5 @@ class ReadPaper:
     references: tuple[ReferenceEntry, ...]
     pages: tuple[tuple[float, float], ...]
     """Width and height of each page."""
+    notes: tuple[str, ...] = ()
+    """What is odd about it, for the reader to know."""

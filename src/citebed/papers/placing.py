@@ -44,6 +44,8 @@ def placed_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) ->
     Numbers that stand higher are citations (``raised_cite``) and written as such (``¹²``), or
     those of footnotes, and left out.
     """
+    if not groups:
+        return []
     pieces = [[list(_pieces(line, raised_cite)) for line in group] for group in groups]
     raw = ["\n".join(map(_line_text, group)) for group in pieces]
     whole = join_hyphens(_BETWEEN.join(raw)).split("\x1f")

@@ -19,11 +19,12 @@ from tests import starving
 from tests.sampling import FULL, sized
 from tests.starving import EARLIER, NEW, PAGE, Tried
 
+from citebed import workers
 from citebed.collection import ImportOptions, import_sources, open_collection
 from citebed.collection.building.import_report import ImportReport
 from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
-from citebed.collection.reading import parsing, sources, workers
+from citebed.collection.reading import parsing, sources
 from citebed.collection.storing import store
 from citebed.errors import CitebedError
 from citebed.records import Record

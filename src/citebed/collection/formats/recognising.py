@@ -29,6 +29,7 @@ class _Formats(UserDict[str, Any]):
 
 FORMATS = _Formats(
     {
+        "pdf": "pdf",
         "bibtex": "bibtex",
         "acl-xml": "acl_xml",
         "annotation-xml": "annotation",

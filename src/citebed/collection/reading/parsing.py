@@ -28,10 +28,10 @@ from citebed.collection.formats.base import (
 from citebed.collection.formats.bibtex import is_header
 from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.reading.sources import BAD_DATA, Member
-from citebed.collection.reading.workers import Died, Run, run_all
 from citebed.collection.tables import Frames, canonical, fitting, frames_of, read_part, write_part
-from citebed.files.kinds import why_not_read
+from citebed.files.kinds import PDF_MARK, is_pdf, why_not_read
 from citebed.records import Problem, Record
+from citebed.workers import Died, Run, run_all
 
 RECORDS = "records"
 """The table that may be larger than memory: it stays in its files."""
@@ -105,14 +105,14 @@ def _pieces(
             limit = MAX_WHOLE_FILE_BYTES >> 20
             yield Problem(1, f"UTF-16 and UTF-32 are read up to {limit} MiB; the rest was not")
         head, stream = decode(wide)[0].encode("utf-8", "replace"), _Patient(io.BytesIO())
-    # A PDF beside a paper is no text: reading bytes one by one as Windows-1252 takes its time.
-    text = "" if head.startswith(b"%PDF-") else decode(head[:_HEAD_BYTES])[0]
+    # A PDF is no text: reading its bytes one by one as Windows-1252 would take its time.
+    text = PDF_MARK if is_pdf(head, name) else decode(head[:_HEAD_BYTES])[0]
     taken = recogniser.of(name, text)
     if taken is None and is_header(name, text):
         head += stream.read(_LONG_HEAD_BYTES)
         taken = recogniser.of(name, decode(head[:_LONG_HEAD_BYTES])[0])
     if taken is None:
-        yield Problem(1, why_not_read(head), "ignored")
+        yield Problem(1, why_not_read(head, name), "ignored")
         return
     if taken.why:
         yield Problem(1, taken.why, "mended")

@@ -11,6 +11,7 @@ from citebed.collection.formats import FORMATS, recognise
 from citebed.collection.formats.base import decode
 
 HEADS: dict[str, list[str]] = {
+    "pdf": ["%PDF-1.5\n%âãÏÓ\n1 0 obj\n<</Type /Catalog>>\nendobj\n"],
     "bibtex": [
         "@article{a,\n  title = {T}\n}\n",
         "% written by hand\n\n@book{a, title={T}}",
@@ -232,7 +233,7 @@ NOT_OURS = {
     "an empty array": "[]",
     "a log": "2010-08-15 12:00:00 INFO started\n2010-08-15 12:00:01 INFO done\n",
     "binary": decode(bytes(range(256)) * 8)[0],
-    "PDF": "%PDF-1.5\n%âãÏÓ\n1 0 obj\n<</Type /Catalog>>\nendobj\n",
+    "a mark of PDF in prose": "A file that begins with %PDF-1.5 is a PDF.\n",
     "nothing": "",
     "blank": " \n\r\n\t\n",
 }

@@ -3,6 +3,7 @@
 They are plain children that take jobs on their standard input and answer on their standard
 output. They need no guard in the user's script (as ``multiprocessing`` does), and one that
 dies costs its job alone. What goes wrong inside one comes back as a value and is raised here.
+A child ends when the process that started it is gone, whatever it is doing.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import importlib
 import os
 import pickle
 import queue
+import select
 import signal
 import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -35,7 +38,18 @@ _NO_MEMORY = "a worker process was refused memory. Nothing was changed; try fewe
 
 
 class Died(Exception):
-    """A child ended before it answered, or took longer than ``PATIENCE`` and was killed."""
+    """A child ended before it answered, or took longer than it may and was killed.
+
+    ``code`` is its exit code, below 0 the number of the signal that ended it.
+    """
+
+    def __init__(self, code: int = 0, *, late: bool = False) -> None:
+        super().__init__()
+        self.code, self.late = code, late
+
+
+class NotStarted(CitebedError):
+    """A child could not be started: nothing is known of its job."""
 
 
 class _Ended(Exception):
@@ -82,11 +96,21 @@ class _InChild(Exception):
 class Worker:
     """A child process that calls ``target`` ("module:function") with jobs, one at a time.
 
-    The child is started with the first job, and anew after it died.
+    The child is started with the first job, and anew after it died. ``prepare`` is called in it
+    before the first job; a job is given up after ``patience`` seconds. What a child answers that
+    reads strangers' files is not believed: of it only what is made with the types and functions
+    ``known`` is taken.
     """
 
-    def __init__(self, target: str) -> None:
-        self._target = target
+    def __init__(
+        self,
+        target: str,
+        prepare: str = "",
+        patience: float | None = None,
+        known: Collection[Callable[..., Any]] | None = None,
+    ) -> None:
+        self._target, self._prepare, self._patience_s = target, prepare, patience
+        self._load = pickle.load if known is None else partial(_load_known, (*known, *_TOLD))
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = threading.Event()
 
@@ -96,14 +120,18 @@ class Worker:
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
-        try:
-            with _patience(process):
+        with self._patience(process) as late:
+            try:
                 self._check()  # again: whoever ended us may not have seen the new child
                 _send(process.stdin, pickle.dumps((self._target, job), protocol=5))
-                answer = pickle.load(process.stdout)
-        except (BrokenPipeError, ConnectionResetError, EOFError, pickle.UnpicklingError):
-            self.close()
-            raise Died from None
+                answer = self._load(process.stdout)
+            except (BrokenPipeError, ConnectionResetError, EOFError, pickle.UnpicklingError):
+                self.close()
+                raise Died(process.returncode, late=late.is_set()) from None
+            except BaseException:  # Ctrl-C: the answer to come is not the one to the next job
+                process.kill()
+                self.close()
+                raise
         if isinstance(answer, Failure):
             raise answer.raised()
         return answer
@@ -113,8 +141,8 @@ class Worker:
             raise _Ended
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = "from citebed.collection.reading.workers import serve; serve()"
-        package_root = str(Path(__file__).resolve().parents[3])
+        command = f"from citebed.workers import serve; serve({self._prepare!r})"
+        package_root = str(Path(__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH"))))
         try:
             process = self._process = subprocess.Popen(
@@ -128,15 +156,32 @@ class Worker:
                 start_new_session=True,
             )
         except OSError as error:
-            raise CitebedError(_NO_START.format(error.strerror)) from error
+            raise NotStarted(_NO_START.format(error.strerror)) from error
         assert process.stdout is not None
         try:
-            with _patience(process):
-                pickle.load(process.stdout)
+            with self._patience(process):
+                self._load(process.stdout)
         except EOFError:
             self.close()
-            raise CitebedError(_NO_START.format(f"exit code {process.returncode}")) from None
+            raise NotStarted(_NO_START.format(f"exit code {process.returncode}")) from None
         return process
+
+    @contextlib.contextmanager
+    def _patience(self, process: subprocess.Popen[bytes]) -> Iterator[threading.Event]:
+        """Kill the child if this takes too long; the event tells whether it did."""
+        late = threading.Event()
+
+        def give_up() -> None:
+            late.set()
+            process.kill()
+
+        watchdog = threading.Timer(self._patience_s or PATIENCE, give_up)
+        with _translate_thread_errors():
+            watchdog.start()
+        try:
+            yield late
+        finally:
+            watchdog.cancel()
 
     def end(self) -> None:
         """Take no more jobs, and give up the one at hand; called by another thread."""
@@ -212,18 +257,7 @@ def _translate_thread_errors() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:  # how Python tells that the system gives no more threads
-        raise CitebedError(_NO_START.format(error)) from error
-
-
-@contextlib.contextmanager
-def _patience(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    watchdog = threading.Timer(PATIENCE, process.kill)
-    with _translate_thread_errors():
-        watchdog.start()
-    try:
-        yield
-    finally:
-        watchdog.cancel()
+        raise NotStarted(_NO_START.format(error)) from error
 
 
 def _send(stream: IO[bytes], message: bytes) -> None:
@@ -231,24 +265,65 @@ def _send(stream: IO[bytes], message: bytes) -> None:
     stream.flush()
 
 
-def serve() -> None:
+class _Known(pickle.Unpickler):
+    """Reads values that are made with what is known; nothing else is called or imported."""
+
+    def __init__(self, stream: IO[bytes], known: Iterable[Callable[..., Any]]) -> None:
+        super().__init__(stream)
+        self._known = {(kind.__module__, kind.__qualname__): kind for kind in known}
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What has this name, if it is known."""
+        if (module, name) not in self._known:
+            raise pickle.UnpicklingError(f"{module}.{name} is not expected in an answer")
+        return self._known[module, name]
+
+
+_TOLD = (Failure, CitebedError, WorkerError, OSError)
+
+
+def _load_known(known: Iterable[Callable[..., Any]], stream: IO[bytes]) -> Any:
+    return _Known(stream, known).load()
+
+
+# --- In the child -------------------------------------------------------------------------------
+
+
+def serve(prepare: str = "") -> None:
     """The life of a worker: answer jobs from standard input until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not get between the answers
     gc.disable()  # records hold no cycles, and collecting took half of the time
+    if prepare:
+        _named(prepare)()
     _send(answers, _READY)
     with contextlib.suppress(BrokenPipeError):
         while sys.stdin.buffer.peek(1):  # type: ignore[union-attr]
             _send(answers, _answer())
 
 
+def _end_with_parent() -> None:
+    """End at once when nobody is left to take the answer: what is read may take very long."""
+    watched = select.poll()
+    watched.register(sys.stdin.fileno(), 0)  # that the other end is closed is always told
+    while not watched.poll():
+        pass
+    os._exit(1)
+
+
+def _named(name: str) -> Callable[..., Any]:
+    """What "module:function" names."""
+    module, _, function = name.partition(":")
+    work: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return work
+
+
 def _answer() -> bytes:
     """What the target gives for the next job, or how it failed, ready to be sent."""
     try:
         target, job = pickle.load(sys.stdin.buffer)
-        module, _, function = target.partition(":")
-        work = getattr(importlib.import_module(module), function)
-        return pickle.dumps(work(job), protocol=5)
+        return pickle.dumps(_named(target)(job), protocol=5)
     except BaseException as error:  # polars' panic is none of Exception's
         return pickle.dumps(Failure.of(error), protocol=5)
