@@ -21,6 +21,10 @@ if TYPE_CHECKING:
         Rules as Rules,
         import_sources as import_sources,
     )
+    from citebed.collection.annotating import (
+        annotate as annotate,
+        annotate_papers as annotate_papers,
+    )
     from citebed.drafts import read_draft as read_draft
     from citebed.errors import (
         CitebedError as CitebedError,

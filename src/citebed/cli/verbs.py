@@ -7,6 +7,7 @@ from __future__ import annotations
 
 VERBS: dict[str, tuple[str, str]] = {
     "import": ("importing", "Read bibliographies and papers into a collection."),
+    "annotate": ("annotating", "Annotate citing papers from their PDFs."),
     "forget": ("importing", "Take sources out of a collection."),
     "stats": ("collect", "Tell what is in a collection."),
     "lint": ("collect", "Look for what would spoil an experiment."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from citebed.papers.annotation import (
     AnnotatedContext,
@@ -15,8 +15,9 @@ from citebed.papers.annotation import (
 )
 from citebed.papers.bibliography import LIKELY, Bibliography
 from citebed.papers.linking import Link, ReferenceIndex, index_of
-from citebed.papers.paper import ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.papers.paper import Box, ReadPaper, ReadParagraph, ReferenceEntry
 from citebed.papers.references import ParsedReference, parse_reference
+from citebed.records import Sentence
 from citebed.text.anonymise import anonymise
 from citebed.text.headings import BELOW, is_under
 from citebed.text.identifiers import FreeIds
@@ -51,6 +52,7 @@ def annotate(
     ids = _ids(paper.references)
     parsed = [parse_reference(entry.printed) for entry in paper.references]
     index = index_of(parsed, ids)
+    places = [entry.content.boxes() for entry in paper.references]
     parts = _parts(paper, sections, index)
     contexts: list[AnnotatedContext] = []
     for paragraph in paper.paragraphs:
@@ -68,7 +70,7 @@ def annotate(
         abstract=paper.abstract,
         year=paper.year,
         contexts=tuple(contexts),
-        references=tuple(_references(paper.references, ids, parsed, against)),
+        references=tuple(annotated_references(ids, places, parsed, against)),
         pages=paper.pages,
     )
 
@@ -87,9 +89,9 @@ def _parts(
     Where no heading names related work, the section after the introduction is it if most of its
     paragraphs cite.
     """
-    named = {each: _part(each, sections) for each in (p.section for p in paper.paragraphs)}
+    named = {each: part_of(each, sections) for each in (p.section for p in paper.paragraphs)}
     tops = list(unique(_top(section) for section in named))
-    first = next((at for at, top in enumerate(tops) if _part(top, ("introduction",))), len(tops))
+    first = next((at for at, top in enumerate(tops) if part_of(top, ("introduction",))), len(tops))
     if "related work" not in sections or "related work" in named.values() or first + 1 >= len(tops):
         return named
     second = tops[first + 1]
@@ -107,7 +109,7 @@ def _top(section: str) -> str:
     return section.split(BELOW, maxsplit=1)[0]
 
 
-def _part(section: str, sections: Collection[str]) -> str | None:
+def part_of(section: str, sections: Collection[str]) -> str | None:
     """The part of a paper that a heading names."""
     if not sections:
         return section.rsplit(BELOW, maxsplit=1)[-1].lower()
@@ -154,15 +156,24 @@ def _sentences(paragraph: ReadParagraph, links: Sequence[Link]) -> Iterator[Anno
         )
 
 
-def _references(
-    entries: Sequence[ReferenceEntry],
+def sentences_of(sentences: Iterable[Sentence]) -> Iterator[AnnotatedSentence]:
+    """Sentences that somebody else read, with the names of those they cite taken out."""
+    for sentence in sentences:
+        printed = fold(sentence.text)
+        text = fold(anonymise(printed)) if sentence.cites else printed
+        cites = tuple(unique(sentence.cites))
+        yield AnnotatedSentence(text, cites, text != printed, 1.0, (), (), printed)
+
+
+def annotated_references(
     ids: Sequence[str],
+    places: Sequence[tuple[Box, ...]],
     parsed: Sequence[ParsedReference],
     against: Bibliography | None,
 ) -> Iterator[AnnotatedReference]:
     """The references with the papers that they are."""
     matched = against.candidates(parsed) if against else [()] * len(parsed)
-    for ref_id, entry, reference, candidates in zip(ids, entries, parsed, matched, strict=True):
+    for ref_id, boxes, reference, candidates in zip(ids, places, parsed, matched, strict=True):
         best = candidates[0] if candidates and candidates[0].probability >= LIKELY else None
         doi = reference.doi or (best.doi if best else None)
         yield AnnotatedReference(
@@ -172,7 +183,7 @@ def _references(
             url=reference.url or _address(reference.arxiv),
             doc_id=best.doc_id if best else None,
             confidence=_sure(reference, candidates),
-            boxes=entry.content.boxes(),
+            boxes=boxes,
             title=reference.title,
             authors=reference.authors,
             year=reference.year,

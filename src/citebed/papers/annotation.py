@@ -144,7 +144,11 @@ def annotation_xml(annotation: Annotation) -> str:
         )
         lines += [f"\t\t\t{_s(sentence)}" for sentence in context.sentences]
         lines.append("\t\t</context>")
-    return "\n".join([*lines, "\t</contexts>", "</doc>", ""])
+    lines += ["\t</contexts>", "\t<references>"]
+    for reference in annotation.references:
+        stated = escape(reference.doi or reference.url or "")
+        lines.append(f"\t\t<reference id={quoteattr(reference.ref_id)}>{stated}</reference>")
+    return "\n".join([*lines, "\t</references>", "</doc>", ""])
 
 
 def _s(sentence: AnnotatedSentence) -> str:
