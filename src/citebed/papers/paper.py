@@ -42,7 +42,7 @@ class PlacedText:
 def _by_line(boxes: Sequence[Box]) -> Iterator[Box]:
     line: Box | None = None
     for box in boxes:
-        if line and box.page == line.page and box.left > line.left and box.top < line.bottom:
+        if line and _is_beside(line, box):
             line = Box(
                 line.page,
                 line.left,
@@ -56,6 +56,12 @@ def _by_line(boxes: Sequence[Box]) -> Iterator[Box]:
         line = box
     if line:
         yield line
+
+
+def _is_beside(line: Box, box: Box) -> bool:
+    """Whether a box goes on in a line; the top of the next column stands to the right as well."""
+    level = line.top < box.bottom and box.top < line.bottom
+    return level and box.page == line.page and box.left > line.left
 
 
 @dataclass(frozen=True)

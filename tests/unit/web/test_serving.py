@@ -26,11 +26,11 @@ from contextlib import suppress
 from pathlib import Path
 from citebed.judging.campaign import Campaign
 from citebed.judging.store.engine import open_database
-from citebed.web import serving
+from citebed.web import listening
 from citebed.web.serving import serve
 
 campaign = Campaign(open_database(sys.argv[1]), "cr", Path(sys.argv[2]))
-serving.HEAD_SECONDS = float(sys.argv[3]) if sys.argv[3:] else serving.HEAD_SECONDS
+listening.HEAD_SECONDS = float(sys.argv[3]) if sys.argv[3:] else listening.HEAD_SECONDS
 serve(campaign, port=0, started=lambda port: print(port, flush=True))
 print("stopped")
 """

@@ -1,0 +1,155 @@
+// The right side: what was found, as elements. All text is put in as text.
+
+export function element(tag, { text, kind, data, ...attributes } = {}, ...inside) {
+  const made = document.createElement(tag);
+  if (kind) made.className = kind;
+  if (text !== undefined) made.textContent = text;
+  Object.assign(made.dataset, data ?? {});
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null) made.setAttribute(name, value);
+  }
+  made.append(...inside.filter((each) => each !== null));
+  return made;
+}
+
+const button = (what, key, text, more = {}) =>
+  element("button", { type: "button", data: { do: what }, ...more }, ...(key ? [element("kbd", { text: key }), " "] : []), text);
+const percent = (confidence) => `${Math.round(100 * confidence)} % sure`;
+const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text);
+const listed = (cites) => cites.join(", ");
+
+export function referenceName(reference) {
+  return short(reference.title || reference.text, 90);
+}
+
+function badge(stand, item, confidence) {
+  if (stand.open.includes(item)) return element("span", { kind: "badge doubt", text: percent(confidence) });
+  if (stand.decided.includes(item)) return element("span", { kind: "badge seen", text: "seen" });
+  return null;
+}
+
+// The text with its markers set off, in the order in which they stand.
+function marked(sentence) {
+  const pieces = [];
+  let at = 0;
+  for (const marker of sentence.markers) {
+    const found = sentence.text.indexOf(marker.text, at);
+    if (found < 0 || !marker.text) continue;
+    pieces.push(sentence.text.slice(at, found), element("span", { kind: "cite-mark", text: marker.text }));
+    at = found + marker.text.length;
+  }
+  return [...pieces, sentence.text.slice(at)];
+}
+
+function chips(stand, cites) {
+  return cites.map((cite) => {
+    const reference = stand.references.find((each) => each.ref_id === cite);
+    return element("li", { kind: "chip" }, element("b", { text: cite }), ` ${reference ? short(referenceName(reference), 46) : "not in the list"}`);
+  });
+}
+
+function markerField(marker, number) {
+  const name = `Marker ${marker.text} cites`;
+  return element("label", { kind: "marker-field" },
+    element("span", { kind: "cite-mark", text: marker.text }), element("span", { kind: "hide", text: name }),
+    element("input", { value: listed(marker.cites), data: { marker: number }, "aria-label": name, autocomplete: "off", spellcheck: "false", placeholder: "cites nothing" }));
+}
+
+export function sentenceElement(stand, sentence, paragraph, isCurrent) {
+  const head = [badge(stand, sentence.item, sentence.confidence), sentence.anonymised ? element("span", { kind: "badge", text: "anonymised" }) : null];
+  const made = element("div", {
+    kind: `sentence item${stand.open.includes(sentence.item) ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: sentence.item, paragraph: paragraph.item },
+    role: "group", "aria-label": `Sentence: ${short(sentence.text, 80)}`,
+  }, element("p", { kind: "text", dir: "auto" }, ...marked(sentence)));
+  const notes = head.filter((each) => each !== null);
+  if (notes.length) made.prepend(element("p", { kind: "badges" }, ...notes));
+  if (sentence.cites.length) made.append(element("ul", { kind: "chips plain", "aria-label": "Cites" }, ...chips(stand, sentence.cites)));
+  if (isCurrent) {
+    if (sentence.markers.length) made.append(element("div", { kind: "markers" }, ...sentence.markers.map(markerField), element("p", { kind: "hint quiet", "aria-live": "polite" })));
+    made.append(element("div", { kind: "tools" },
+      button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit"),
+      button("anonymise", "x", sentence.anonymised ? "Give names back" : "Anonymise"),
+      button("split", "s", "Split here"), button("join", "j", "Join next")));
+  }
+  return made;
+}
+
+export function paragraphElement(stand, paragraph, number, current) {
+  const heading = paragraph.heading && paragraph.heading.toLowerCase() !== paragraph.section ? ` · ${paragraph.heading}` : "";
+  const isFew = paragraph.dropped ? "dropped: it is not written" : paragraph.cites ? "" : "cites nothing: it is not written";
+  const head = element("header", { kind: `paragraph-head item${stand.open.includes(paragraph.item) ? " doubtful" : ""}`, tabindex: "-1", data: { item: paragraph.item, paragraph: paragraph.item } },
+    element("h3", {}, element("span", { kind: "number", text: String(number) }), ` ${paragraph.section}`, element("span", { kind: "quiet", text: heading })),
+    badge(stand, paragraph.item, paragraph.confidence), isFew ? element("span", { kind: "badge gone", text: isFew }) : null,
+    element("span", { kind: "paragraph-tools" },
+      ...(paragraph.dropped ? [] : [button("merge", "m", "Merge with next")]), button("drop", "d", paragraph.dropped ? "Take in again" : "Drop")));
+  const inside = paragraph.sentences.map((each) => sentenceElement(stand, each, paragraph, each.item === current));
+  return element("section", { kind: `paragraph${paragraph.dropped ? " dropped" : ""}`, "aria-label": `Paragraph ${number}, ${paragraph.section}` }, head, ...inside);
+}
+
+export function frontElement(stand, isCurrent) {
+  const { title, abstract, doi } = stand.front;
+  const open = stand.open.includes("front");
+  const made = element("section", { kind: `front item${open ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: "front" }, role: "group", "aria-label": "Title and abstract" },
+    element("h2", { dir: "auto", text: title || "No title was found" }),
+    element("p", { kind: "quiet", text: doi ? `DOI ${doi}` : "no DOI" }),
+    element("p", { kind: `abstract-text${isCurrent ? "" : " clipped"}`, dir: "auto", text: abstract || "No abstract was found." }));
+  if (isCurrent) made.append(element("div", { kind: "tools" }, button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit")));
+  return made;
+}
+
+function points(reference) {
+  if (reference.doi) return [element("span", { kind: "points", text: reference.doi })];
+  if (reference.url) return [element("span", { kind: "points", text: reference.url })];
+  if (reference.doc_id) return [element("span", { kind: "points", text: reference.doc_id })];
+  return [element("span", { kind: "points none", text: "no DOI or address" })];
+}
+
+function candidate(reference, each, number) {
+  const chosen = reference.doc_id === each.doc_id;
+  return button("candidate", number < 9 ? String(number + 1) : "", `${short(each.title, 110)} · ${Math.round(100 * each.probability)} %`,
+    { class: "candidate", "aria-pressed": String(chosen), "data-number": String(number) });
+}
+
+export function referenceElement(stand, reference, isCurrent) {
+  const made = element("li", {
+    kind: `reference item${stand.open.includes(reference.item) ? " doubtful" : ""}`, tabindex: isCurrent ? "0" : "-1", data: { item: reference.item },
+    "aria-label": `Reference ${reference.ref_id}`,
+  }, element("p", { kind: "text", dir: "auto" }, element("b", { text: `[${reference.ref_id}] ` }), reference.text),
+  element("p", { kind: "badges" }, ...points(reference), badge(stand, reference.item, reference.confidence) ?? "",
+    reference.cited ? "" : element("span", { kind: "badge", text: "not cited in these paragraphs" })));
+  if (!isCurrent) return made;
+  const choices = reference.candidates.map((each, number) => candidate(reference, each, number));
+  if (choices.length) made.append(element("div", { kind: "candidates", role: "group", "aria-label": "Documents that it may be" }, ...choices));
+  made.append(element("div", { kind: "row pointing" },
+    element("label", { kind: "grow" }, element("span", { kind: "quiet", text: "DOI or address" }),
+      element("input", { value: reference.doi || reference.url || "", data: { points: "" }, autocomplete: "off", spellcheck: "false" }))),
+  element("div", { kind: "tools" }, button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit"), button("none", "0", "None of these")));
+  return made;
+}
+
+// What is edited in place: fields with what stands, to be saved with Enter.
+export function sentenceForm(sentence, draft) {
+  return element("form", { kind: "editing", data: { item: sentence.item } },
+    element("label", {}, element("span", { kind: "quiet", text: "Text" }), area(draft?.text ?? sentence.text, "text")),
+    sentence.printed && sentence.printed !== sentence.text ? element("p", { kind: "quiet printed", dir: "auto", text: `Printed: ${sentence.printed}` }) : null,
+    element("div", { kind: "row" },
+      element("label", { kind: "grow" }, element("span", { kind: "quiet", text: "Cites" }), element("input", { name: "cites", value: draft?.cites ?? listed(sentence.cites), autocomplete: "off", spellcheck: "false" })),
+      element("label", { kind: "tick" }, element("input", { type: "checkbox", name: "anonymised", checked: draft ? draft.anonymised : sentence.anonymised }), " anonymised")),
+    element("div", { kind: "tools" }, element("button", { kind: "strong" }, element("kbd", { text: "↵" }), " Save"), button("cut", "Ctrl ↵", "Split at the cursor"), button("cancel", "Esc", "Cancel")));
+}
+
+export function frontForm(front, draft) {
+  const value = { ...front, ...draft };
+  return element("form", { kind: "editing", data: { item: "front" } },
+    element("label", {}, element("span", { kind: "quiet", text: "Title" }), area(value.title, "title")),
+    element("label", {}, element("span", { kind: "quiet", text: "DOI" }), element("input", { name: "doi", value: value.doi, autocomplete: "off", spellcheck: "false" })),
+    element("label", {}, element("span", { kind: "quiet", text: "Abstract" }), area(value.abstract, "abstract")),
+    element("div", { kind: "tools" }, element("button", { kind: "strong" }, element("kbd", { text: "↵" }), " Save"), button("cancel", "Esc", "Cancel")));
+}
+
+function area(text, name) {
+  const made = element("textarea", { name, rows: String(Math.min(14, 1 + Math.ceil(text.length / 66))), dir: "auto" });
+  made.value = text;
+  return made;
+}

@@ -1,0 +1,101 @@
+// The left side: pages as pictures, with what was found marked on them.
+
+const SVG = "http://www.w3.org/2000/svg";
+const PHONE = 700;
+
+export class Pages {
+  constructor(pane, base, choose) {
+    this.pane = pane;
+    this.base = base;
+    this.figures = [...pane.querySelectorAll(".page")];
+    this.zoom = pane.clientWidth < PHONE ? 1.9 : 1;
+    pane.addEventListener("click", (event) => {
+      const item = event.target.closest("[data-item]")?.dataset.item;
+      if (item) choose(item);
+    });
+    this.seen = new IntersectionObserver((entries) => {
+      for (const entry of entries) if (entry.isIntersecting) this.load(entry.target);
+    }, { root: pane, rootMargin: "100% 0px" });
+    this.size();
+    for (const figure of this.figures) this.seen.observe(figure);
+    new ResizeObserver(() => this.size()).observe(pane);
+  }
+
+  size() {
+    for (const figure of this.figures) {
+      figure.style.width = `${100 * this.zoom}%`;
+      figure.style.aspectRatio = `${figure.dataset.width} / ${figure.dataset.height}`;
+    }
+  }
+
+  // At the resolution of the screen; a picture that is large enough already stays.
+  load(figure) {
+    const wanted = Math.min(6000, Math.max(100, Math.ceil(figure.clientWidth * devicePixelRatio / 200) * 200));
+    if (Number(figure.dataset.loaded ?? 0) >= wanted) return;
+    figure.dataset.loaded = wanted;
+    const image = figure.querySelector("img");
+    image.addEventListener("error", () => figure.classList.add("missing"), { once: true });
+    image.src = `${this.base}/pages/${figure.dataset.page}.png?width=${wanted}`;
+  }
+
+  resize(by) {
+    this.zoom = Math.min(4, Math.max(0.5, this.zoom * by));
+    this.size();
+    for (const figure of this.figures) if (figure.querySelector("img").src) this.load(figure);
+    this.show(this.current);
+  }
+
+  draw(stand) {
+    const boxes = this.figures.map(() => []);
+    const add = (kind, item, places) => {
+      for (const [page, left, top, right, bottom] of places) boxes[page]?.push([kind, item, left, top, right, bottom]);
+    };
+    for (const paragraph of stand.paragraphs) {
+      const fate = paragraph.dropped ? " dropped" : "";
+      for (const sentence of paragraph.sentences) {
+        add(`sentence${fate}`, sentence.item, sentence.boxes);
+        for (const marker of sentence.markers) add(`marker${fate}`, sentence.item, marker.boxes);
+      }
+    }
+    for (const reference of stand.references) add("reference", reference.item, reference.boxes);
+    const open = new Set(stand.open);
+    this.figures.forEach((figure, page) => {
+      const order = (kind) => (kind.startsWith("marker") ? 1 : 0);
+      const rects = boxes[page].sort((a, b) => order(a[0]) - order(b[0])).map((box) => this.box(box, open));
+      figure.querySelector("svg").replaceChildren(...rects);
+    });
+    this.mark();
+  }
+
+  box([kind, item, left, top, right, bottom], open) {
+    const rect = document.createElementNS(SVG, "rect");
+    rect.setAttribute("class", `${kind}${open.has(item) ? " doubtful" : ""}`);
+    rect.dataset.item = item;
+    const values = { x: left - 1, y: top, width: right - left + 2, height: bottom - top, rx: 1.5 };
+    for (const [name, value] of Object.entries(values)) rect.setAttribute(name, value.toFixed(2));
+    return rect;
+  }
+
+  mark() {
+    for (const rect of this.pane.querySelectorAll("rect")) {
+      rect.classList.toggle("current", rect.dataset.item === this.current);
+    }
+  }
+
+  // Bring the place of an item into the middle of the pane.
+  show(item) {
+    this.current = item;
+    this.mark();
+    const rect = this.pane.querySelector("rect.current");
+    if (!rect) return;
+    this.load(rect.closest(".page"));
+    const place = rect.getBoundingClientRect();
+    const pane = this.pane.getBoundingClientRect();
+    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.pane.scrollBy({
+      top: place.top - pane.top - pane.height / 3,
+      left: place.left - pane.left - 12,
+      behavior: isCalm ? "auto" : "smooth",
+    });
+  }
+}
