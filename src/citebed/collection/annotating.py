@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,11 +14,10 @@ from citebed.collection.grobid import annotation_by_grobid
 from citebed.collection.importing import import_sources
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing import store
-from citebed.errors import CitebedError, FormatError
-from citebed.files.writing import whole_files
+from citebed.errors import FormatError
 from citebed.papers.annotating import PARTS
 from citebed.papers.annotating import annotate as annotate_paper
-from citebed.papers.annotation import Annotation, annotation_xml, dois_lines
+from citebed.papers.annotation import Annotation
 from citebed.papers.bibliography import Bibliography
 from citebed.papers.child import PaperProblem, read_papers
 
@@ -105,18 +103,3 @@ def _bibliography(sources: Sequence[Path]) -> Bibliography | None:
     names = ["doc_id", "doi", "arxiv", "title", "authors", "year", "venue"]
     documents = pl.concat([table.select(names) for table in tables])
     return Bibliography(documents.unique("doc_id", keep="first", maintain_order=True))
-
-
-def write_annotation(folder: Path, paper: AnnotatedPaper) -> list[Path]:
-    """Write an annotation as ``citebed import`` reads it (``.xml``, ``.dois``), and how sure each
-    decision is (``.review.json``)."""
-    made, stem = paper.annotation, paper.path.stem
-    if made is None:
-        raise CitebedError(f"{paper.path}: {' '.join(paper.notes)}")
-    paths = [folder / f"{stem}{ending}" for ending in (".xml", ".dois", ".review.json")]
-    review = {"pdf": str(paper.path.resolve()), **made.to_json()}
-    texts = (annotation_xml(made), dois_lines(made), json.dumps(review, ensure_ascii=False))
-    with whole_files(*paths) as drafts:
-        for draft, text in zip(drafts, texts, strict=True):
-            draft.write_text(text, "utf-8")
-    return paths

@@ -10,6 +10,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from citebed.papers.paper import Box
 
+REVIEW_FILES = (".review.json", ".decisions.json")
+"""How files end that say what the machine proposes and what a person decided."""
+
 
 @dataclass(frozen=True)
 class AnnotatedMarker:
@@ -132,7 +135,9 @@ def annotation_xml(annotation: Annotation) -> str:
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         "<doc>",
-        f"\t<doi>{escape(annotation.doi or annotation.paper_id)}</doi>",
+        f"\t<doi>{escape(annotation.doi)}</doi>"
+        if annotation.doi
+        else f"\t<id>{escape(annotation.paper_id)}</id>",
         f"\t<title>{escape(annotation.title)}</title>",
         *([f"\t<year>{annotation.year}</year>"] if annotation.year else []),
         f"\t<abstract>{escape(annotation.abstract)}</abstract>",

@@ -18,12 +18,12 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import file_hash, read_text
 from citebed.files.updating import update
 from citebed.files.writing import is_own, several_files
-from citebed.papers.annotation import Annotation, annotation_xml, dois_lines
+from citebed.papers.annotation import REVIEW_FILES, Annotation, annotation_xml, dois_lines
 from citebed.papers.deciding import THRESHOLD, Stand, doubtful, reviewed, stand_of, taken
 from citebed.papers.decisions import Decisions, Step
 from citebed.wording import json_text, printable
 
-PROPOSAL, DECISIONS = ".review.json", ".decisions.json"
+PROPOSAL, DECISIONS = REVIEW_FILES
 FORMAT = "citebed review 1"
 
 

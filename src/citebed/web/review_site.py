@@ -20,12 +20,12 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from citebed._version import __version__
-from citebed.collection.reading.workers import Died, Worker
 from citebed.errors import CitebedError
 from citebed.pages import ready_script, templates
 from citebed.papers.pictures import Wanted
 from citebed.papers.review import Proposal, Review
 from citebed.wording import for_page
+from citebed.workers import Died, Worker
 
 MOST_PICTURES = 60
 PATIENCE = 40.0

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 from citebed.errors import CitebedError
 from citebed.files.kinds import why_no_archive
 from citebed.files.packed import MAGIC_BYTES, Bomb, Budget, Watched, unpacked
+from citebed.papers.annotation import REVIEW_FILES
 from citebed.records import Problem
 from citebed.wording import count, printable
 
@@ -226,7 +227,7 @@ def _files_under(root: Path) -> Iterator[Path]:
             continue
         links = (name for name in folders if Path(folder, name).is_symlink())
         for name in (*files, *links):
-            if not name.startswith("."):
+            if not name.startswith(".") and not name.endswith(REVIEW_FILES):
                 yield Path(folder, name)
     yield from closed
 
