@@ -46,6 +46,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "collection": ("@c", "!>new", "!@qrels"),
     "import collection": ("@c", ">new", ">new", "!@qrels"),
     "sources": (*_SOURCES, "!c", "!nowhere"),
+    "papers": ("@pdf", "@pdf", "!@qrels", "!nowhere.pdf"),
     "forget sources": ("sources", "sources", "!nowhere"),
     "target": (">out", ">out.bib", "!>c", ">new/out"),
     "text": _TEXTS,
@@ -67,6 +68,10 @@ VALUES: dict[str, tuple[str, ...]] = {
     "folder": (">fetched",),
     # files
     "--exclude": ("@exclude",),
+    "--against": ("@c", "@papers-bib", "!nowhere.bib"),
+    "--grobid": ("!http://127.0.0.1:9", "!x"),
+    "annotate --output": (">annotated", "!>c/citebed.toml"),
+    "annotate --sections": ("introduction,related work", "all", "methods", "!,"),
     "--profile": ("acm-cr", "anthology", "cranfield", "@profile", "@profile", "!no"),
     "--citing": ("@contexts",),
     "--cluster": ("@clusters", "!paper", "!no"),
@@ -171,6 +176,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--perturbation": ("shuffle", "exchange", "noise", "!no"),
     # numbers
     "--workers": ("1",),
+    "--port": ("0", "!70000"),
+    "--sure": ("0.9", "0", "1", "!2", "!nan"),
     "--threads": ("1", "!-1"),
     "--samples": ("100", "200", "!99"),
     "--rankings": ("10", "2", "!1", "!0", "!-1"),
