@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -83,7 +84,11 @@ def annotate(
     if output is None:
         raise CitebedError("say where the annotations are to be written, as: -o annotated/")
     parts = [part for part in map(str.strip, sections.split(",")) if part]
-    rows = []
+    if not parts:
+        raise CitebedError("expected parts of a paper, as --sections introduction, or 'all'.")
+    names = Counter(path.stem for path in papers)
+    if twice := [name for name, times in names.items() if times > 1]:
+        raise CitebedError(f"two papers would be written as {twice[0]}: annotate them apart.")
     with progress_bar(quiet or as_json, unit="papers") as progress:
         how = _How(parts, against or [], grobid, workers)
         rows = [_row(paper) for paper in _annotated(papers, output, how, progress)]
