@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
+from tests.pdfs import SMALL_PAPER
 
 import citebed
 from citebed.cli.app import main
@@ -104,6 +105,7 @@ def _sources(folder: Path) -> None:
             packed.add(folder / "library.bib", "library.bib")
     (folder / "paper.tex").write_text(TEX)
     (folder / "thesis.tex").write_text(TEX)
+    (folder / "paper.pdf").write_bytes(SMALL_PAPER)
     (folder / "paper.md").write_text(MARKDOWN)
     (folder / "notes.txt").write_text("Smoothing matters for language models.\n")
     (folder / "topics.xml").write_text(TOPICS)
