@@ -271,7 +271,12 @@ def _split_sentence(stand: Stand, step: SplitSentence, number: int) -> Stand:
             raise StepRefused("put the cursor between two words of the sentence.")
         return Sentence(one.item, first), Sentence(f"{one.item}/{number}", second)
 
-    return _with_sentence(stand, step.item, change)
+    return _seen(_with_sentence(stand, step.item, change), f"{step.item}/{number}")
+
+
+def _seen(stand: Stand, item: str) -> Stand:
+    """What a person made needs no second look."""
+    return replace(stand, decided=stand.decided | {item})
 
 
 def _join_sentence(stand: Stand, step: JoinSentence, _: int) -> Stand:
@@ -309,7 +314,7 @@ def _split(stand: Stand, step: Split, number: int) -> Stand:
     second = replace(
         whole, item=f"{whole.item}/{number}", sentences=whole.sentences[place:], dropped=False
     )
-    return _with_paragraphs(stand, at, 1, first, second)
+    return _seen(_with_paragraphs(stand, at, 1, first, second), second.item)
 
 
 def _drop(stand: Stand, step: Drop, _: int) -> Stand:

@@ -30,8 +30,10 @@ def picture(wanted: Wanted) -> bytes:
     A path that stands in a file of somebody else opens nothing but the paper that was read.
     """
     path = Path(wanted.path)
-    if not path.is_file() or file_hash(path) != wanted.sha256:
-        raise CitebedError(f"'{path}' is not the PDF that was read, or not there any more.")
+    if not path.is_file():
+        raise CitebedError(f"the paper's PDF is not there any more: '{path}'.")
+    if file_hash(path) != wanted.sha256:
+        raise CitebedError(f"'{path}' is not the PDF that was read.")
     document = pypdfium2.PdfDocument(path)
     try:
         if wanted.page >= len(document):

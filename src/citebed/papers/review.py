@@ -110,9 +110,9 @@ class Review:
 
     def decisions(self, stem: str) -> Decisions:
         """What was decided of a paper so far."""
-        path = self._decisions_path(stem)
+        proposal, path = self.proposal(stem), self._decisions_path(stem)
         text = read_text(path) if path.exists() else ""
-        return _decisions(path, text, self.proposal(stem))
+        return _decisions(path, text, proposal)
 
     def stand(self, stem: str, decisions: Decisions | None = None) -> Stand:
         """How a paper stands."""

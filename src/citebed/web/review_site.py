@@ -25,7 +25,7 @@ from citebed.pages import ready_script, templates
 from citebed.papers.pictures import Wanted
 from citebed.papers.review import Proposal, Review
 from citebed.wording import for_page
-from citebed.workers import Died, Worker
+from citebed.workers import Died, Worker, WorkerError
 
 MOST_PICTURES = 60
 PATIENCE = 40.0
@@ -102,7 +102,7 @@ class Pictures:
     def __init__(self) -> None:
         self._kept: OrderedDict[Wanted, bytes] = OrderedDict()
         self._turn = threading.Lock()
-        self._worker = Worker(_DRAWN)
+        self._worker = Worker(_DRAWN, _LIMITED, PATIENCE, ())
 
     def get(self, wanted: Wanted) -> bytes:
         """The picture; `CitebedError` where the page cannot be drawn."""
@@ -115,20 +115,12 @@ class Pictures:
             return self._kept[wanted]
 
     def _drawn(self, wanted: Wanted) -> bytes:
-        watchdog = threading.Timer(PATIENCE, self._worker.end)
-        watchdog.start()
         try:
             made: bytes = self._worker.run(wanted)
-        except CitebedError:
-            raise
-        except Exception as error:  # it died, was ended, or the library gave up on the file
-            self.close()
-            self._worker = Worker(_DRAWN)
+        except (Died, WorkerError) as error:
             what = "took too long or broke" if isinstance(error, Died) else "cannot be read"
             name = Path(wanted.path).name
             raise CitebedError(f"page {wanted.page + 1} of '{name}' {what}.") from error
-        finally:
-            watchdog.cancel()
         return made
 
     def close(self) -> None:
@@ -137,7 +129,7 @@ class Pictures:
         self._worker.close()
 
 
-_DRAWN = "citebed.papers.pictures:picture"
+_DRAWN, _LIMITED = "citebed.papers.pictures:picture", "citebed.papers.limited:prepare"
 
 
 def site_of(request: Request) -> ReviewSite:

@@ -110,6 +110,8 @@ def test_sentences_are_split_and_joined_with_their_markers_and_places(
     assert [each.cites for each in mine] == [each.cites for each in whole]
     assert mine[1].boxes[0] == pytest.approx(whole[1].boxes[0], abs=1)
     assert mine[2].boxes[-1] == pytest.approx(whole[2].boxes[-1], abs=1)
+    stand = stand_of(annotation, Decisions(proposal="", steps=(SplitSentence(item="c2.2", at=20),)))
+    assert set(doubtful(stand)) - stand.decided == {"c3", "r5", "r9"}  # both halves are seen
     for place in (0, len(both.text)):
         with pytest.raises(StepRefused):
             after(annotation, JoinSentence(item="c1.2"), SplitSentence(item="c1.2", at=place))
