@@ -5,7 +5,8 @@ reference_styles`); half of the cited ones are left out of the collection, so th
 document at all. A conditional logit over the candidates of each reference and none of them is
 fitted by maximum likelihood with a small ridge. Venues are parted: what is fitted on some is
 measured on the others, and on a second collection given with ``--other``. Weights of features that
-these documents cannot show (arXiv ids) stay as they are.
+these documents cannot show (identifiers that are right or wrong) stay as they are. Documents that
+are left out while another of the same title and first author stays are no examples.
 
     python bench/reference_weights.py COLLECTION [--other DOCUMENTS.jsonl.xz]
 """
@@ -16,8 +17,10 @@ import argparse
 import json
 import lzma
 import random
+import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,14 +31,18 @@ from scipy.optimize import minimize
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tests.reference_styles import STYLES, Work, in_lines, retold, with_slips
+
 from citebed.papers.evidence import FEATURES, Asked
 from citebed.papers.matching import WEIGHTS, ReferenceMatcher
 from citebed.papers.references import parse_reference
 from citebed.text.names import name_from_display
-from tests.reference_styles import STYLES, Work, in_lines, retold, with_slips
+from citebed.text.titles import plain_title
 
-_KEPT = ("same_arxiv",)
+_KEPT = ("same_doi", "other_doi", "same_arxiv")
 _RIDGE = 0.02
+_SAME_TITLE = 0.04
+"""So many references are to works of the same title by others: books and their reviews."""
 
 
 class Example(NamedTuple):
@@ -49,13 +56,15 @@ def work_of(row: dict[str, object], rng: random.Random) -> Work:
     """A document as a reference would print it; its DOI now and then."""
     venue = str(row.get("venue") or "Journal of Things").split("(")[0].strip()
     first = rng.randint(1, 900)
+    stated = re.fullmatch(r"(\d{1,5})[-–](\d{1,5})", str(row.get("pages") or ""))
+    pages = (int(stated[1]), int(stated[2])) if stated else (first, first + rng.randint(2, 40))
     return Work(
         str(row["title"]),
         tuple(row["authors"]),  # type: ignore[arg-type]
         int(row["year"]),  # type: ignore[call-overload]
         venue,
         rng.randint(1, 99),
-        (first, first + rng.randint(2, 40)),
+        pages,
         str(row["doi"]) if rng.random() < 0.15 else None,
         row.get("type") == "inproceedings",
     )
@@ -64,11 +73,19 @@ def work_of(row: dict[str, object], rng: random.Random) -> Work:
 def printed(work: Work, rng: random.Random) -> str:
     """A reference to a work, as a reader of PDFs may hand it over."""
     style = rng.choice(list(STYLES.values()))
-    text = style(retold(work, rng))
+    text = _paged(style(retold(work, rng)), rng)
     draw = rng.random()
     if draw < 0.25:
         text = with_slips(text, rng, 0.01 if draw < 0.15 else 0.03)
     return in_lines(text, rng, rng.choice((60, 80, 110)))
+
+
+def _paged(text: str, rng: random.Random) -> str:
+    """Without its pages as often as not, or with those of a preprint."""
+    draw = rng.random()
+    if draw < 0.4:
+        return re.sub(r",?:? ?\(?(?:pp\. |pages )?\b\d+–\d+\)?", "", text)
+    return re.sub(r"\b\d+–\d+", f"{rng.randint(1, 99)}–{rng.randint(100, 200)}", text) if draw < 0.5 else text
 
 
 def examples_of(documents: pl.DataFrame, count: int, seed: int) -> list[Example]:
@@ -77,13 +94,23 @@ def examples_of(documents: pl.DataFrame, count: int, seed: int) -> list[Example]
     usable = documents.filter((pl.col("authors").list.len() > 0) & pl.col("year").is_not_null())
     cited = usable.sample(count, seed=seed).to_dicts()
     gone = {row["doc_id"] for row in cited[::2]}
-    matcher = ReferenceMatcher(documents.filter(~pl.col("doc_id").is_in(list(gone))))
-    asked = [Asked(parse_reference(printed(work_of(row, rng), rng))) for row in cited]
+    left = documents.filter(~pl.col("doc_id").is_in(list(gone)))
+    twins = set(left.select(key=_key()).to_series())
+    matcher = ReferenceMatcher(_with_gaps(left, seed))
+    works = [work_of(row, rng) for row in cited]
+    others = {at for at in range(1, count, 2) if rng.random() < _SAME_TITLE}
+    for at in others:
+        works[at] = replace(works[at], authors=works[at - 1].authors, doi=None)
+    asked = [Asked(parse_reference(printed(work, rng))) for work in works]
+    keys = pl.DataFrame(cited, schema=documents.schema).select(key=_key()).to_series()
     examples = []
-    for row, candidates in zip(cited, matcher.candidates(asked), strict=True):
+    found = zip(cited, keys, matcher.candidates(asked), strict=True)
+    for at, (row, key, candidates) in enumerate(found):
+        if row["doc_id"] in gone and key in twins:
+            continue
         ids = [matcher.doc_id(at) for at, _ in candidates]
-        right = ids.index(row["doc_id"]) if row["doc_id"] in ids else -1
-        if right < 0 and row["doc_id"] not in gone:
+        right = ids.index(row["doc_id"]) if row["doc_id"] in ids and at not in others else -1
+        if row["doc_id"] not in {*ids, *gone}:
             _MISSED.append(row["doc_id"])
         values = np.array([values for _, values in candidates], dtype=np.float64)
         examples.append(Example(values.reshape(len(candidates), len(FEATURES)), right))
@@ -91,6 +118,26 @@ def examples_of(documents: pl.DataFrame, count: int, seed: int) -> list[Example]
 
 
 _MISSED: list[str] = []
+
+
+def _key() -> pl.Expr:
+    """What twins have in common."""
+    author = pl.col("authors").list.first().str.split(",").list.first().fill_null("")
+    return plain_title(pl.col("title")) + "|" + plain_title(author)
+
+
+def _with_gaps(documents: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Documents of which some lack their authors, their year, or where they appeared."""
+    draw = pl.Series(np.random.default_rng(seed).random(documents.height))
+    return documents.with_columns(
+        authors=pl.when(draw < 0.04).then(pl.lit([], pl.List(pl.String()))).otherwise("authors"),
+        year=pl.when(draw > 0.96).then(None).otherwise("year"),
+        **{
+            name: pl.when((draw > 0.3) & (draw < 0.6)).then(None).otherwise(name)
+            for name in ("venue", "pages")
+            if name in documents.columns
+        },
+    )
 
 
 def probabilities(example: Example, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -163,7 +210,7 @@ def main() -> None:
     given = options.parse_args()
     documents = pl.read_parquet(given.collection / "documents.parquet")
     venue = pl.col("source").str.extract(r"/([^/]+)/[^/]+$").fill_null("")
-    some = documents.with_columns(side=venue.hash(seed=1) % 2)
+    some = documents.with_columns(side=venue.hash(seed=2) % 2)
     train = examples_of(some.filter(pl.col("side") == 0), given.count, seed=1)
     weights = fitted(train)
     for name, weight in zip(FEATURES, weights, strict=True):

@@ -86,7 +86,8 @@ def acm(work: Work) -> str:
 
 def acm_initials(work: Work) -> str:
     names = _listed([before(name) for name in work.authors])
-    return f"{names}. {work.year}. {_ended(work.title)} In Proc. of {work.venue}. {_pages(work)}."
+    place = f"In Proc. of {work.venue}" if work.in_proceedings else f"{work.venue} {work.volume}"
+    return f"{names}. {work.year}. {_ended(work.title)} {place}. {_pages(work)}."
 
 
 def ieee(work: Work) -> str:
@@ -133,7 +134,8 @@ def plain(work: Work) -> str:
 
 def abbrv(work: Work) -> str:
     names = _listed([before(name) for name in work.authors])
-    return f"{names}. {_ended(work.title)} In {work.venue}, pages {_pages(work)}, {work.year}."
+    place = f"In {work.venue}" if work.in_proceedings else f"{work.venue}, {work.volume}"
+    return f"{names}. {_ended(work.title)} {place}, pages {_pages(work)}, {work.year}."
 
 
 def plainnat(work: Work) -> str:
@@ -255,11 +257,16 @@ _SUBTITLE = re.compile(r"[:?] ")
 
 
 def retold(work: Work, rng: random.Random) -> Work:
-    """A work as somebody may cite it: another year, no subtitle, small letters, fewer accents."""
+    """A work as somebody may cite it: another year, no subtitle or a word less (as the
+    preprint had it), small letters."""
     title, year = work.title, work.year
     draw = rng.random()
     if draw < 0.06 and len(head := _SUBTITLE.split(title)[0]) > 15:
         title = head
+    elif draw < 0.1 and title.count(" ") > 5:
+        words = title.split(" ")
+        del words[rng.randrange(1, len(words) - 1)]
+        title = " ".join(words)
     elif draw < 0.4:
         title = title[:1] + title[1:].lower()
     if rng.random() < 0.12:

@@ -24,6 +24,7 @@ from citebed.text.names import (
 )
 
 _MOST = 500
+_SUFFIXES = frozenset(("Jr", "Sr", "II", "III", "IV"))
 _FAMILY = (
     rf"(?>(?:{PARTICLE}[ ]){{0,2}}+{NAME_WORD}{NAME_END}"
     rf"(?:[ ](?:{PARTICLE}[ ]){{0,2}}+{NAME_WORD}{NAME_END}){{0,2}}+)"
@@ -43,6 +44,7 @@ _NAME_GOES_ON = (
 
 _BEHIND = compiled(
     rf"(?P<family>{_ONE_WORD}(?=,)|{_FAMILY}){_SUFFIX}, ?(?P<given>{_INITIALS}(?: {PARTICLE}\b)?)"
+    rf"(?:, (?P<behind>(?:Jr|Sr)\b\.?|I{{2,3}}\b))?+"
 )
 _BEHIND_BARE = compiled(
     rf"(?P<family>{_FAMILY}(?<! [A-Z])(?<! [A-Z][A-Z])(?<! [A-Z][A-Z][A-Z])|{_ONE_WORD}"
@@ -54,12 +56,13 @@ _INVERTED = compiled(
 )
 _BEFORE = compiled(rf"(?P<display>{_DOTTED} ?{_FAMILY}){_SUFFIX}")
 _DISPLAY = compiled(rf"(?P<display>{NAME}(?: [(“\"][\w. ]{{1,20}}[)”\"] {NAME})?+){_SUFFIX}")
+_IDEOGRAPHS = compiled(r"(?P<display>[\u3400-\u9fff·]{2,6}+)(?P<suffix>(?!))?+")
 _GOES_ON = compiled(rf"\.?{_NAME_GOES_ON}")
 
 _AND = r"(?:and|&|und|y|et(?! al))"
 _BETWEEN = compiled(rf"(?P<last>[,;]? ?{_AND} )|[,;] ?(?:\.\.\. ?|… ?)?(?P<amp>& ?)?")
 _LAST = compiled(rf" ?{_AND} ")
-_OTHERS = compiled(rf"(?:[,;]? ?(?:and )?)(?:{ET_AL}|and others|(?:\.\.\.|…)(?! ?{UPPER}))")
+_OTHERS = compiled(rf"(?:[,;]? ?(?:and )?)(?:{ET_AL}|and others|\d+ others|(?:\.\.\.|…)(?! ?{UPPER}))")
 _EDITORS = compiled(r"(?i),? ?[(\[]?(?:eds?|editors?|hrsg)\b\.?[)\]]?")
 _YEAR_NEXT = r"[(\[]?(?:(?:1[5-9]|20)\d\d[a-z]?\b|n\. ?d\.|in press|forthcoming)"
 _ENDED = compiled(
@@ -117,6 +120,7 @@ def _unread(text: str) -> tuple[str, ...]:
 
 
 _STYLES: tuple[tuple[tuple[re.Pattern[str], ...], bool], ...] = (
+    ((_IDEOGRAPHS,), False),
     ((_BEHIND, _BEFORE), True),
     ((_BEHIND_BARE,), True),
     ((_BEFORE,), False),
@@ -140,7 +144,7 @@ def _read(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> tup
     editors = _EDITORS.match(text, end)
     clear = _CLEAR if others or editors else _ends(text, end, behind, len(found))
     if clear < _CLEAR and not behind and _DISPLAY in patterns and not _has_last(text, found):
-        if patterns[0] is _BEFORE:
+        if _BEFORE.match(text):
             return AuthorList(), 0
         if clear == 1:
             found, end = found[:1], found[0].end()  # "Jane Doe, Deep Learning, J. Noise 3"
@@ -199,16 +203,21 @@ def _named(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str] | None
         return None
     if pattern is _DISPLAY and " " not in match["display"]:
         return None
+    if pattern is _IDEOGRAPHS:
+        return match
     words = (word for word in re.split(r"[ .\-‐’']+", match[0]) if word)
-    return match if any(word[0].isupper() or not word[0].islower() for word in words) else None
+    return match if any(word[0].isupper() for word in words) else None
 
 
 def _canonical(match: re.Match[str]) -> str:
     parts = match.groupdict()
-    suffix = parts["suffix"]
+    suffix = parts["suffix"] or parts.get("behind")
     if display := parts.get("display"):
         if _ORGANISATION.search(display):
             return str(display)
+        shorter, _, last = display.rpartition(" ")
+        if last in _SUFFIXES and " " in shorter:
+            display, suffix = shorter, last
         name = name_from_display(display)
         family, _, given = name.partition(", ")
         return name_from_parts(family, given, suffix) if suffix else name

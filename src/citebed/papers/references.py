@@ -100,11 +100,13 @@ def _behind_names(rest: str) -> str:
 
 
 _INSIDE = compiled(rf"[(\[](?:[^()\[\]]{{0,40}}?[ ,’'.])?({_YEAR})[a-z]?[)\]]")
+_SEEN = compiled(r"(?i)\b(?:retrieved|accessed|visited|last access|available)\b")
 _ALONE = compiled(rf"(?<![\d:/–—-])(?<!p\. )(?<!pp\. )({_YEAR})[a-z]?(?![\d:/]|[–—-]\d)")
 
 
 def _year_behind(rest: str, *patterns: re.Pattern[str]) -> int | None:
     """The year in what follows the title: the last in brackets, else the last that stands alone."""
+    rest = _SEEN.split(rest, maxsplit=1)[0]
     for pattern in patterns or (_INSIDE, _ALONE):
         years = pattern.findall(rest)
         if years:
@@ -166,6 +168,8 @@ _VENUE = compiled(
 def _up_to_point(text: str) -> _Titled:
     """The title up to the first point that ends a sentence; a question may go on, and so may a
     sentence that another follows. An abbreviation's point is the end where there is no other."""
+    if _PLACE.match(text):
+        return _Titled("", text)
     likely: re.Match[str] | None = None
     for point in _POINT.finditer(text):
         after = text[point.end() :]
@@ -175,14 +179,12 @@ def _up_to_point(text: str) -> _Titled:
             return _cut(text, point if after or not likely else likely)
     if likely:
         return _cut(text, likely)
-    return _Titled("", text) if _is_place(text) else _Titled(_trimmed(text), "", "end")
+    return _Titled(_trimmed(text), "", "end")
 
 
 def _cut(text: str, point: re.Match[str]) -> _Titled:
     title = text[: point.start()] + point["sign"].replace(".", "") + point["quote"]
     after = text[point.end() :]
-    if _is_place(title):
-        return _Titled("", text)
     return _Titled(_trimmed(title), after, "point" if after else "end")
 
 
@@ -209,17 +211,13 @@ def _is_still_title(after: str, sign: str) -> bool:
     return small > 2 and not _PUBLISHED.search(sentence)
 
 
-_NUMBERED = compiled(
-    r"(?:(?:[A-Z][\w.&-]*+|of|the|and|in|for|on|&|d['’]\w+),? ){1,8}+\d{1,4}(?:, ?[A-Z]?\d|:\d| ?\()"
+_PLACE = compiled(
+    r"(?:(?:[A-Z]{2,5} )?+(?:[A-Z][\w-]{0,11}+\. ){2,8}+(?:[A-Z][\w-]*+ ){0,2}+"
+    r"|(?:J|Phys|Nucl|Ann|Rev|Proc)\. (?:[A-Z][\w-]*+ ){1,4}+"
+    r"|(?:(?:[A-Z][\w&-]*+|of|the|and|in|for|on|&) ){1,6}+)"
+    r"[A-Z]?\d{1,4}(?:, ?[A-Z]?\d|:\d| ?\(\d{4}\))"
 )
-_SHORTENED = compiled(r"(?:[^\W\d_][\w-]{0,12}\.,? ){2,}+|(?:Phys|Astrophys|J|Proc|Nucl|Ann|Rev)\. ")
-
-
-def _is_place(text: str) -> bool:
-    """Whether something is a journal with its volume, where the title is left out."""
-    return len(text) < 120 and (
-        _SHORTENED.match(text) is not None or _NUMBERED.match(text) is not None
-    )
+"""A journal with its volume, where the title is left out."""
 
 
 # --- Where commas part everything: ``A. Doe, Title of it, Journal 12 (2018)`` ---------------------
@@ -234,7 +232,7 @@ def _up_to_comma(text: str) -> _Titled:
     comma, titled = _title_comma(text), _up_to_point(text)
     if titled.title and (comma is None or len(titled.title) <= comma.start()):
         return titled
-    if comma is None or _is_place(text[: comma.start() + 9]):
+    if comma is None or _PLACE.match(text):
         return _Titled("", text)
     return _Titled(_trimmed(text[: comma.start()]), text[comma.end() :], "comma")
 
@@ -254,8 +252,8 @@ def _title_comma(text: str) -> re.Match[str] | None:
 _FARTHEST = 1000
 _NOTE = compiled(
     r"(?i)\s*+[(\[](?:\d{1,2}(?:st|nd|rd|th)? ed(?:ition|n)?\.?|[\w ]{0,20}edition|online"
-    r"|vol\.? ?\d+|ph\.? ?d\.? (?:thesis|dissertation)|[\w' ]{0,30}(?:thesis|dissertation)"
-    r"|computer software|\d{4}|data ?set|preprint)[)\]]$"
+    r"|vol\.? ?\d+|[^()\[\]]{0,30}(?:thesis|dissertation)\b[^()\[\]]{0,60}|computer software|\d{4}"
+    r"|data ?set|preprint)[)\]]$|, \d{1,2}(?:st|nd|rd|th) ed(?:ition|n)?$"
 )
 _LONGEST_TITLE = 400
 
@@ -277,7 +275,7 @@ _IN_FRONT = compiled(
 )
 _CUT = compiled(
     r"(?i)(?:^|[,.;]?\s++)(?:vol(?:ume)?\b|pp?\.|pages?\b|no\.|art(?:icle)?\b|\d++(?![\w’'])(?!\s++[A-Z][a-z]+)"
-    r"|\(|\[|abs/)|,\s++|;|:\s|\s[–—-]\s"
+    r"|\(|\[|abs/)|,\s++|;|:\s|\s[–—-]\s|\.\s(?=(?:1[5-9]|20)\d\d\b)"
 )
 _WHOLE_WORD = compiled(r"(?:^|\s)(?:[^\W\d_]{7,}+|[A-Z]{3,}+|[a-z]++|\S*\))$")
 
@@ -286,6 +284,7 @@ def _read_venue(rest: str) -> str:
     """Where it appeared: what follows the title, up to numbers, a publisher or a place."""
     front = _IN_FRONT.match(rest)
     text = rest[front.end() :] if front else rest.lstrip(" .,;:")
+    text = _SEEN.split(text, maxsplit=1)[0]
     cut = _CUT.search(text)
     venue = text[: cut.start()] if cut else text
     points = list(_POINT.finditer(venue))
