@@ -24,38 +24,52 @@ from citebed.text.names import (
 )
 
 _MOST = 500
+_SUFFIXES = frozenset(("Jr", "Sr", "II", "III", "IV"))
 _FAMILY = (
     rf"(?>(?:{PARTICLE}[ ]){{0,2}}+{NAME_WORD}{NAME_END}"
     rf"(?:[ ](?:{PARTICLE}[ ]){{0,2}}+{NAME_WORD}{NAME_END}){{0,2}}+)"
 )
 _ONE_WORD = rf"(?>(?:{PARTICLE}[ ]){{0,2}}+{NAME_WORD}{NAME_END})"
-_DOTTED = rf"(?>{UPPER}{LOWER}?+\.(?:[ ]?(?:{UPPER}|[-‐]{UPPER}|[-‐]{LOWER})\.){{0,4}}+)"
-_BARE = rf"(?:{UPPER}{{1,3}}(?:[-‐ ]{UPPER}){{0,2}}{NAME_END}(?!\.\w|['’]))"
+_DOTTED = (
+    rf"(?>{UPPER}{LOWER}?+\.(?:[ ]?(?:{UPPER}|[-‐]{UPPER}|[-‐]{LOWER}|{LOWER}(?=\. ?{UPPER}))\.)"
+    r"{0,4}+)"
+)
+_BARE = rf"(?:{UPPER}(?:[-‐ ]?{UPPER}|[-‐]{LOWER}|{LOWER}(?={UPPER})){{0,4}}+{NAME_END}(?!\.\w|['’]))"
 _INITIALS = rf"(?:{_DOTTED}|{_BARE}\.?)"
 _SUFFIX = r"(?:,? ?(?P<suffix>(?:Jr|Sr)\b\.?|I{2,3}\b|IV\b))?+"
-
 # In "David M. Blei, Andrew Ng" the M stands before the name, in "Blei D. Topics" behind it.
-_NAME_GOES_ON = rf"(?:,? and {UPPER}|, {UPPER}|,? & {UPPER}|\.?,? et al|\. [(\[]?(?:1[5-9]|20)\d\d)"
+_NAME_GOES_ON = (
+    rf" {_FAMILY}(?:,? and {NAME}(?:[.,]| \()|, {UPPER}|,? & {UPPER}|\.?,? et al|\.(?: |$))"
+)
 
-_BEHIND = compiled(rf"(?P<family>{_FAMILY}){_SUFFIX}, ?(?P<given>{_INITIALS}(?: {PARTICLE}\b)?)")
+_BEHIND = compiled(
+    rf"(?P<family>{_ONE_WORD}(?=,)|{_FAMILY}){_SUFFIX}, ?(?P<given>{_INITIALS}(?: {PARTICLE}\b)?)"
+    rf"(?:, (?P<behind>(?:Jr|Sr)\b\.?|I{{2,3}}\b))?+"
+)
 _BEHIND_BARE = compiled(
-    rf"(?P<family>{_FAMILY}(?<! [A-Z])(?<! [A-Z][A-Z])(?<! [A-Z][A-Z][A-Z])|{_ONE_WORD})"
-    rf" (?P<given>{_BARE}){_SUFFIX}"
-    rf"(?=[,;:]|,? (?:and|&)|,? et al|,? \(|\.?$|\.(?! {_ONE_WORD}{_NAME_GOES_ON}))"
+    rf"(?P<family>{_FAMILY}(?<! [A-Z])(?<! [A-Z][A-Z])(?<! [A-Z][A-Z][A-Z])|{_ONE_WORD}"
+    rf"|{NAME_WORD}{NAME_END}) (?P<given>{_BARE}){_SUFFIX}(?=[,;:.]|,? (?:and|&)|,? et al|,? \(|$)"
 )
 _INVERTED = compiled(
     rf"(?P<family>{_ONE_WORD}){_SUFFIX}, ?(?P<given>(?:{NAME_WORD}{NAME_END})(?: (?:{_DOTTED}|"
     rf"{NAME_WORD}{NAME_END})){{0,2}}+)"
 )
-_BEFORE = compiled(rf"(?P<display>{_DOTTED} ?(?:{NAME_WORD} )?+{_FAMILY}){_SUFFIX}")
-_DISPLAY = compiled(rf"(?P<display>{NAME}){_SUFFIX}")
+_BEFORE = compiled(rf"(?P<display>{_DOTTED} ?{_FAMILY}){_SUFFIX}")
+_DISPLAY = compiled(rf"(?P<display>{NAME}(?: [(“\"][\w. ]{{1,20}}[)”\"] {NAME})?+){_SUFFIX}")
+_IDEOGRAPHS = compiled(r"(?P<display>[\u3400-\u9fff·]{2,6}+)(?P<suffix>(?!))?+")
+_GOES_ON = compiled(rf"\.?{_NAME_GOES_ON}")
 
 _AND = r"(?:and|&|und|y|et(?! al))"
 _BETWEEN = compiled(rf"(?P<last>[,;]? ?{_AND} )|[,;] ?(?:\.\.\. ?|… ?)?(?P<amp>& ?)?")
-_OTHERS = compiled(rf"(?:[,;]? ?(?:and )?)(?:{ET_AL}|and others|\.\.\.|…)")
+_LAST = compiled(rf" ?{_AND} ")
+_OTHERS = compiled(rf"(?:[,;]? ?(?:and )?)(?:{ET_AL}|and others|\d+ others|(?:\.\.\.|…)(?! ?{UPPER}))")
 _EDITORS = compiled(r"(?i),? ?[(\[]?(?:eds?|editors?|hrsg)\b\.?[)\]]?")
-_YEAR_NEXT = r"[(\[]?(?:(?:1[5-9]|20)\d\d|n\. ?d\.|in press|forthcoming)"
-_ENDED = compiled(rf"(?:\.|,|;|$|[ ]?[\"“”«„‘`']| ?:| {_YEAR_NEXT}|(?<=[.]) ?(?=\w))")
+_YEAR_NEXT = r"[(\[]?(?:(?:1[5-9]|20)\d\d[a-z]?\b|n\. ?d\.|in press|forthcoming)"
+_ENDED = compiled(
+    rf"(?P<year>[.,]? {_YEAR_NEXT})|(?P<quote>[.,]? ?(?:[\"“”«„‘]|``|''))|(?P<point>\.(?: |$)|$)"
+    rf"|(?P<colon> ?:)|(?P<initial>(?<=\.) (?=\w))|(?P<comma>[,;])|(?P<bracket> ?\[)"
+)
+_ENDS = {"year": 4, "quote": 4, "point": 3, "colon": 3, "initial": 3, "comma": 1, "bracket": 1}
 _ORGANISATION = re.compile(
     r"(?i)\b(?:consortium|organi[sz]ation|universit\w+|inc|ltd|gmbh|corp\w*|team|group|committee"
     r"|institut\w*|collaboration|association|foundation|ministry|agency|council|project|bureau"
@@ -80,35 +94,78 @@ class AuthorList:
 
 
 def read_authors(text: str) -> AuthorList:
-    """The authors that a reference begins with; none where they cannot be told from a title."""
+    """The authors that a reference begins with; none where they cannot be told from a title.
+
+    Of the ways to read the names, that which ends most clearly: before a year or a quotation.
+    """
+    best, best_end = AuthorList(), 0
     for patterns, behind in _STYLES:
-        found = _read(text, patterns, behind)
-        if found is not None:
-            return found
+        found, end = _read(text, patterns, behind)
+        if end > best_end:
+            best, best_end = found, end
+        if best_end == _CLEAR:
+            return best
     match = _BEFORE_YEAR.match(text)
-    if match and len(match[1].split()) <= 10:
-        return AuthorList((match[1].strip(" ,"),), match.end(1))
-    return AuthorList()
+    if not best.names and match and len(match[1].split()) <= 12:
+        return AuthorList(_unread(match[1].strip(" ,")), match.end(1))
+    return best
+
+
+def _unread(text: str) -> tuple[str, ...]:
+    """Names of no style that is known, before a year: an organisation, or what commas part."""
+    parts = re.split(r",? and |[,;] ", text)
+    if len(parts) == 1 or _ORGANISATION.search(text):
+        return (text,)
+    return tuple(name for part in parts if (name := name_from_display(part)))
 
 
 _STYLES: tuple[tuple[tuple[re.Pattern[str], ...], bool], ...] = (
+    ((_IDEOGRAPHS,), False),
     ((_BEHIND, _BEFORE), True),
     ((_BEHIND_BARE,), True),
     ((_BEFORE,), False),
     ((_INVERTED, _DISPLAY), False),
     ((_DISPLAY,), False),
+    ((_BEFORE, _DISPLAY), False),
 )
+_CLEAR = 4
 
 
-def _read(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> AuthorList | None:
-    """The names of one style; ``None`` where the text does not begin with one, or where what
-    follows the names can follow none."""
+def _read(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> tuple[AuthorList, int]:
+    """The names of one style, and how clearly they end: 0 where the text does not begin with one,
+    or where what follows the names can follow none."""
+    found = _names(text, patterns)
+    others = _OTHERS.match(text, found[-1].end()) if found else None
+    while found and not (others or _ends(text, found[-1].end(), behind, len(found))):
+        found.pop()
+    if not found:
+        return AuthorList(), 0
+    end = others.end() if others else found[-1].end()
+    editors = _EDITORS.match(text, end)
+    clear = _CLEAR if others or editors else _ends(text, end, behind, len(found))
+    if clear < _CLEAR and not behind and _DISPLAY in patterns and not _has_last(text, found):
+        if _BEFORE.match(text):
+            return AuthorList(), 0
+        if clear == 1:
+            found, end = found[:1], found[0].end()  # "Jane Doe, Deep Learning, J. Noise 3"
+    before = all(name.re is _BEFORE for name in found)
+    names = tuple(map(_canonical, found))
+    return AuthorList(names, editors.end() if editors else end, behind, before), clear
+
+
+def _has_last(text: str, found: list[re.Match[str]]) -> bool:
+    """Whether an "and" stands before the last of some names."""
+    return len(found) > 1 and _LAST.search(text, found[-2].end(), found[-1].start()) is not None
+
+
+def _names(text: str, patterns: tuple[re.Pattern[str], ...]) -> list[re.Match[str]]:
+    """Names with commas and such between them, of which the first one tells the style."""
     first = _named(patterns[0], text, 0)
-    if first is None:
-        return None
-    found, at, last = [first], first.end(), False
-    while len(found) < _MOST and not _OTHERS.match(text, at):
-        between = _BETWEEN.match(text, at)
+    if first is None or _is_before(first, text):
+        return []
+    found, last = [first], False
+    while len(found) < _MOST and not _OTHERS.match(text, found[-1].end()):
+        between = _BETWEEN.match(text, found[-1].end())
         if between is None or (last and not between["last"]):
             break
         last = bool(between["last"] or between["amp"])
@@ -117,23 +174,26 @@ def _read(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> Aut
         if name is None:
             break
         found.append(name)
-        at = name.end()
-    others = _OTHERS.match(text, at)
-    end = others.end() if others else at
-    if (editors := _EDITORS.match(text, end)) is not None:
-        end = editors.end()
-    if not (others or editors or _may_end(text, end, behind, len(found))):
-        return None
-    before = all(name.re is _BEFORE for name in found)
-    return AuthorList(tuple(map(_canonical, found)), end, behind, before)
+    return found
 
 
-def _may_end(text: str, end: int, behind: bool, count: int) -> bool:
-    """Whether a list of names can end here: before a point, a year, a quotation …"""
-    match = _ENDED.match(text, end)
-    if match is None:
+def _is_before(name: re.Match[str], text: str) -> bool:
+    """Whether what looks like initials behind a family name stands before one."""
+    family = name.groupdict().get("family")
+    if family is None or name.re is _INVERTED:
         return False
-    return ":" not in match[0] or behind or count > 1
+    alone = len(name["given"].rstrip(".")) == 1 if name.re is _BEHIND_BARE else " " in family
+    return alone and _GOES_ON.match(text, name.end()) is not None
+
+
+def _ends(text: str, end: int, behind: bool, count: int) -> int:
+    """How clearly a list of names ends here: before a point, a year, a quotation …"""
+    match = _ENDED.match(text, end)
+    if match is None or match.lastgroup is None:
+        return _CLEAR if _EDITORS.match(text, end) else 0
+    if match.lastgroup == "colon" and not behind and count < 2:
+        return 0
+    return _ENDS[match.lastgroup] if match.lastgroup != "initial" or behind else 0
 
 
 def _named(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str] | None:
@@ -143,16 +203,21 @@ def _named(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str] | None
         return None
     if pattern is _DISPLAY and " " not in match["display"]:
         return None
+    if pattern is _IDEOGRAPHS:
+        return match
     words = (word for word in re.split(r"[ .\-‐’']+", match[0]) if word)
-    return match if any(word[0].isupper() or not word[0].islower() for word in words) else None
+    return match if any(word[0].isupper() for word in words) else None
 
 
 def _canonical(match: re.Match[str]) -> str:
     parts = match.groupdict()
-    suffix = parts["suffix"]
+    suffix = parts["suffix"] or parts.get("behind")
     if display := parts.get("display"):
         if _ORGANISATION.search(display):
             return str(display)
+        shorter, _, last = display.rpartition(" ")
+        if last in _SUFFIXES and " " in shorter:
+            display, suffix = shorter, last
         name = name_from_display(display)
         family, _, given = name.partition(", ")
         return name_from_parts(family, given, suffix) if suffix else name

@@ -42,6 +42,7 @@ class Titled(NamedTuple):
     doi: str | None = None
     arxiv: str | None = None
     venue: str | None = None
+    pages: str | None = None
 
 
 class Place(NamedTuple):
@@ -182,8 +183,8 @@ def nearest(pattern: str, text: str) -> tuple[int, int]:
 
 FEATURES = (
     *("bias", "slips", "length", "fit", "untitled", "start", "end", "cut", "numbers"),
-    *("first_author", "authors", "anonymous", "same_year", "near_year", "years_apart"),
-    *("other_year", "same_doi", "other_doi", "same_arxiv", "venue"),
+    *("authors", "other_authors", "anonymous", "same_year", "near_year", "years_apart", "other_year"),
+    *("same_doi", "other_doi", "same_arxiv", "venue", "venueless", "kind", "same_page", "other_page"),
 )
 
 
@@ -194,16 +195,16 @@ def features_of(document: Titled, asked: Asked) -> tuple[float, ...] | None:
     place = place_of(document, asked)
     if place is None and not (same_doi or same_arxiv):
         return None
-    first, share = _named(document.authors, asked)
     return (
         1.0,
         *_placed(document, place, asked),
-        first,
-        share,
+        (share := _named(document.authors, asked)),
+        float(share == 0 and bool(document.authors) and bool(asked.reference.authors)),
         float(not document.authors),
         *_dated(document.year, asked.reference.year),
         *(float(same_doi), float(other_doi), float(same_arxiv)),
-        _published(document.venue, asked),
+        *_published(document.venue, asked),
+        *_paged(document.pages, asked),
     )
 
 
@@ -243,11 +244,10 @@ def _counts_alike(left: str, right: str) -> bool:
     return ours <= theirs or theirs <= ours
 
 
-def _named(authors: Sequence[str], asked: Asked) -> tuple[float, float]:
-    """Whether the first author's family name is in the reference, and how many of the first
-    ones' are."""
+def _named(authors: Sequence[str], asked: Asked) -> float:
+    """How many of the first authors' family names are in the reference."""
     found = [_is_named(family_name(name), asked) for name in authors[:_MOST_NAMES]]
-    return (float(found[0]), sum(found) / len(found)) if found else (0.0, 0.0)
+    return sum(found) / len(found) if found else 0.0
 
 
 def _is_named(family: str, asked: Asked) -> bool:
@@ -277,11 +277,36 @@ def _identified(document: Titled, reference: ParsedReference) -> tuple[bool, boo
     return same, not same and not preprint, arxiv
 
 
-def _published(venue: str | None, asked: Asked) -> float:
-    """How much of a document's venue is in the reference."""
-    words = [
-        word
-        for word in set(plain_words(venue or ""))
-        if word not in FUNCTION_WORDS and len(word) > 2 and not word[0].isdigit()
-    ]
-    return sum(word in asked.words for word in words) / len(words) if words else 0.0
+_TOGETHER = frozenset(
+    ("proceedings", "proc", "conference", "conf", "symposium", "workshop", "companion", "abstracts")
+)
+_IN = re.compile(r"\bIn:? [A-Z]|\bin:? (?:Proc|Int|[A-Z]{3})")
+
+
+def _published(venue: str | None, asked: Asked) -> tuple[float, float, float]:
+    """How much of the reference's venue is in the document's, words cut or not;
+    whether one of them is not known; and, where the reference names proceedings, whether the document's are (1) or are not (-1)."""
+    words = [word for word in plain_words(asked.reference.venue) if _tells(word)]
+    if not venue or not words:
+        return 0.0, 1.0, 0.0
+    known = plain_words(venue)
+    share = sum(any(own.startswith(word) for own in known) for word in words) / len(words)
+    together = not _TOGETHER.isdisjoint(words) or _IN.search(asked.reference.text) is not None
+    kind = 1.0 if not _TOGETHER.isdisjoint(known) else -1.0
+    return share, 0.0, kind if together else 0.0
+
+
+def _tells(word: str) -> bool:
+    return word not in FUNCTION_WORDS and len(word) > 1 and not word[0].isdigit()
+
+
+_PAGES = re.compile(r"(?<![\d/.])(\d{1,6})\s?[-–—]{1,2}\s?\d{1,6}(?![\d/])")
+
+
+def _paged(pages: str | None, asked: Asked) -> tuple[float, float]:
+    """Whether the document's first page is that of the reference, and whether it is another."""
+    first = re.match(r"\d+", pages or "")
+    stated = _PAGES.findall(asked.reference.text)
+    if first is None or first[0] == "1" or not stated:
+        return 0.0, 0.0
+    return float(first[0] in stated), float(first[0] not in stated)

@@ -25,27 +25,39 @@ _LONG = 20
 """A title of so many letters that is the same needs no other to be compared."""
 
 WEIGHTS = {
-    "bias": -6.0,
-    "slips": -3.0,
-    "length": 1.5,
-    "fit": 4.0,
-    "untitled": 2.5,
-    "start": 1.0,
-    "end": 1.0,
-    "cut": -1.0,
-    "numbers": -3.0,
-    "first_author": 2.0,
-    "authors": 3.0,
-    "anonymous": 2.0,
-    "same_year": 2.0,
-    "near_year": 1.0,
-    "years_apart": 0.0,
-    "other_year": -3.0,
-    "same_doi": 12.0,
-    "other_doi": -3.0,
-    "same_arxiv": 10.0,
-    "venue": 0.5,
+    "bias": -7.29,
+    "slips": -4.38,
+    "length": 1.57,
+    "fit": 1.61,
+    "untitled": 1.61,
+    "start": 3.46,
+    "end": 1.15,
+    "cut": -2.46,
+    "numbers": -2.80,
+    "authors": 4.06,
+    "other_authors": -3.00,
+    "anonymous": 2.30,
+    "same_year": 1.98,
+    "near_year": -1.00,
+    "years_apart": -1.11,
+    "other_year": -3.95,
+    "same_doi": 18.00,
+    "other_doi": -3.00,
+    "same_arxiv": 17.00,
+    "venue": 1.65,
+    "venueless": 0.94,
+    "kind": 1.04,
+    "same_page": 0.59,
+    "other_page": -1.73,
 }
+"""What speaks for a match, and against it.
+
+Fitted by `bench/reference_weights.py` to 7,798 references in twenty styles, with slips, made of
+documents of half of ACM-CR's venues, of which half had been left out of the collection. On the
+other venues, at 0.5, matches are right in 99.2 % and found in 98.8 %; on documents of eLife in
+99.9 % and 99.7 %. Those of identifiers are set by hand: a printed DOI outweighs a title that was
+misread, but not another document with the very title and names.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,8 +73,8 @@ class ReferenceMatch:
 class ReferenceMatcher:
     """The documents of a collection, or of any bibliography, as references know them.
 
-    ``documents`` needs ``doc_id`` and ``title``; ``authors``, ``year``, ``doi``, ``arxiv`` and
-    ``venue`` are used where they are.
+    ``documents`` needs ``doc_id`` and ``title``; ``authors``, ``year``, ``doi``, ``arxiv``,
+    ``venue`` and ``pages`` are used where they are.
     """
 
     def __init__(self, documents: pl.DataFrame) -> None:
@@ -158,6 +170,7 @@ _COLUMNS = {
     "doi": pl.String(),
     "arxiv": pl.String(),
     "venue": pl.String(),
+    "pages": pl.String(),
 }
 
 

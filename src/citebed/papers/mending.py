@@ -10,34 +10,39 @@ LONGEST = 20_000
 """No reference has more characters; what follows is something else."""
 
 _ADDRESS = compiled(r"(?i)(?:https?|ftp):|www\.|\bdoi\b|(?<![\d.])10\.(?:\d{4,9}/|\d{0,9}$)|arxiv:")
-_GOES_ON = compiled(r"[/?=&#%_~]|\.(?=\w)|\d{3,9}\.\d|\d{5,9}(?:\.\s|\.?$)|[\w-]{0,40}[/=?_%]\S")
+_GOES_ON = compiled(r"[/?=&#%_~]|\.(?=\w)|\d{3,9}\.\d|\d{5,9}\.?$|[\w-]{0,40}[/=?_%]\S")
 _LAST = compiled(r"\d[\w.()-]*+\.?$")
 _OPEN_END = tuple("/:=?&#%_~.-")
-_YEAR = compiled(r"(?:1[5-9]|20)\d\d[a-z]?[.,;)]*$")
-_SPACED = compiled(r"(?i)(https?:) (?=//\w)|(https?:// ?(?:dx\.)?doi\.org/) (?=10\.)")
+_YEAR = compiled(r"[(\[]?(?:1[5-9]|20)\d\d[a-z]?[.,;)\]]*$")
+_TOKEN = compiled(r"(\S++)(\s*+)")
+# Where lines were joined before: the hyphen of a broken word, and a blank.
+_HYPHEN = compiled(r"(?<=[^\W\d_A-Z])- (?=[a-z])")
 
 
 def mended(text: str) -> str:
     """A reference as one line: its words joined where a hyphen broke them, its addresses where the
     end of a line did."""
-    lines = [line.strip() for line in text[:LONGEST].splitlines()]
-    lines = [line for line in lines if line]
     pieces: list[str] = []
-    for line in lines:
-        if pieces:
-            pieces.append("" if _is_broken(pieces[-1], line) else "\n")
-        pieces.append(line)
-    whole = join_hyphens(entities_to_text("".join(pieces)))
-    return fold(_SPACED.sub(r"\1\2", whole) if "http" in whole else whole)
+    last, blank = "", ""
+    for token in _TOKEN.finditer(text[:LONGEST].strip()):
+        broken = blank and _is_broken(last, token[1], "\n" in blank or "\r" in blank)
+        pieces += ["" if broken else blank, token[1]]
+        last = last + token[1] if broken else token[1]
+        blank = token[2]
+    whole = _HYPHEN.sub("-\n", entities_to_text("".join(pieces)))
+    return fold(join_hyphens(whole))
 
 
-def _is_broken(before: str, after: str) -> bool:
-    """Whether an address that ends one line goes on in the next."""
-    last, first = before.rsplit(None, 1)[-1], after.split(None, 1)[0]
-    if not _ADDRESS.search(last):
-        return last[-1] in "/=_" and _GOES_ON.match(first) is not None
+def _is_broken(last: str, first: str, line_ends: bool) -> bool:
+    """Whether an address that ends one line goes on in the next; a blank may stand for its end."""
+    if not _ADDRESS.search(last[-300:]):
+        return False
+    if last.endswith("http:") or last.endswith("https:"):
+        return first.startswith("//")
+    if _YEAR.match(first):
+        return False
     if last.endswith(_OPEN_END):
-        return not (first[0].isupper() and last.endswith(".")) and not _YEAR.match(first)
-    if _GOES_ON.match(first):
-        return True
-    return first == after and _LAST.match(first) is not None and not _YEAR.match(first)
+        return _GOES_ON.match(first) is not None or (
+            not last.endswith(".") and (line_ends or first[0].isdigit()) and len(last) > 5
+        )
+    return line_ends and (_GOES_ON.match(first) is not None or _LAST.match(first) is not None)

@@ -55,7 +55,7 @@ def parse_reference(text: str) -> ParsedReference:
     dated = _YEAR_FIRST.match(rest)
     titled = _read_title(rest[dated.end() :] if dated else rest, authors, dated is not None)
     first = (dated["inside"] or dated["bare"]) if dated else None
-    year = int(first) if first else _year_behind(titled.rest)
+    year = int(first) if first else _year_behind(titled.rest) or _year_behind(rest, _INSIDE)
     return ParsedReference(
         line,
         authors.names,
@@ -100,12 +100,14 @@ def _behind_names(rest: str) -> str:
 
 
 _INSIDE = compiled(rf"[(\[](?:[^()\[\]]{{0,40}}?[ ,’'.])?({_YEAR})[a-z]?[)\]]")
+_SEEN = compiled(r"(?i)\b(?:retrieved|accessed|visited|last access|available)\b")
 _ALONE = compiled(rf"(?<![\d:/–—-])(?<!p\. )(?<!pp\. )({_YEAR})[a-z]?(?![\d:/]|[–—-]\d)")
 
 
-def _year_behind(rest: str) -> int | None:
+def _year_behind(rest: str, *patterns: re.Pattern[str]) -> int | None:
     """The year in what follows the title: the last in brackets, else the last that stands alone."""
-    for pattern in (_INSIDE, _ALONE):
+    rest = _SEEN.split(rest, maxsplit=1)[0]
+    for pattern in patterns or (_INSIDE, _ALONE):
         years = pattern.findall(rest)
         if years:
             return int(years[-1])
@@ -137,13 +139,12 @@ def _read_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
     quoted = _QUOTED.match(text)
     if quoted:
         inside = next(part for part in quoted.groups()[:-1] if part is not None)
-        closed = quoted["after"] or (inside.endswith(_ENDS_INSIDE) and not _goes_on(text, quoted))
+        closed = quoted["after"] in tuple(".,;") or (inside.endswith(_ENDS_INSIDE) and not _goes_on(text, quoted))
         if closed or _IN.match(text, quoted.end()):
             return _Titled(_trimmed(inside), text[quoted.end() :], "quotation")
+    by_commas = bool(authors.names) and not dated and text.lstrip().startswith(",")
     text = text.lstrip(" .,;:")
-    if not authors.names or dated or not _parts_by_commas(authors, text):
-        return _up_to_point(text)
-    return _up_to_comma(text)
+    return _up_to_comma(text) if by_commas else _up_to_point(text)
 
 
 def _goes_on(text: str, quoted: re.Match[str]) -> bool:
@@ -151,10 +152,10 @@ def _goes_on(text: str, quoted: re.Match[str]) -> bool:
     return not _IN.match(text, quoted.end()) and text[quoted.end() - 2] not in ".,"
 
 
-_NEXT = r"[^\Wa-z]|[(\[“\"‘«]|[a-z][a-z ]{2,40} \d|in\b"
+_NEXT = r"[^\Wa-z]|[(\[“\"‘«]|[a-z][a-z ]{2,40} \d|[a-z]{1,5}[A-Z]|in\b"
 _POINT = compiled(rf"(?P<sign>[.?!]+)(?P<quote>[”\"’»]?)(?:\s++(?={_NEXT})|\s*$)")
 _ABBREVIATED = compiled(
-    r"(?:^|[\s(\[“\"‘.-])(?:[^\W\d_]|vs|St|Dr|Mr|Mrs|Ms|Prof|cf|e\.g|i\.e|al|approx|No|Nos|Vol|Fig"
+    r"(?:^|[\s(\[“\"‘.])(?:[^\W\d_]|vs|St|Dr|Mr|Mrs|Ms|Prof|cf|e\.g|i\.e|al|approx|No|Nos|Vol|Fig"
     r"|ca|resp|Jr|Sr|sp|spp|var|subsp|cv|nov|Mt|Ft|etc|viz|Inc|Co|Ltd|Corp)$"
 )
 _VENUE = compiled(
@@ -165,73 +166,94 @@ _VENUE = compiled(
 
 
 def _up_to_point(text: str) -> _Titled:
-    """The title up to the first point that ends a sentence; a question may go on."""
+    """The title up to the first point that ends a sentence; a question may go on, and so may a
+    sentence that another follows. An abbreviation's point is the end where there is no other."""
+    if _PLACE.match(text):
+        return _Titled("", text)
+    likely: re.Match[str] | None = None
     for point in _POINT.finditer(text):
-        before, after = text[: point.start()], text[point.end() :]
-        if point["sign"] == "." and _ABBREVIATED.search(before[-12:]) and after:
-            continue
-        if "." not in point["sign"] and _is_still_title(after):
-            continue
-        title = before + point["sign"].replace(".", "") + point["quote"]
-        if _is_place(title):
-            return _Titled("", text, "")
-        return _Titled(_trimmed(title), after, "point" if after else "end")
-    return _Titled(_trimmed(text), "", "end") if not _is_place(text) else _Titled("", text, "")
+        after = text[point.end() :]
+        if point["sign"] == "." and after and _ABBREVIATED.search(text[: point.start()][-12:]):
+            likely = likely or point
+        elif not _is_still_title(after, point["sign"]):
+            return _cut(text, point if after or not likely else likely)
+    if likely:
+        return _cut(text, likely)
+    return _Titled(_trimmed(text), "", "end")
 
 
-def _is_still_title(after: str) -> bool:
-    """Whether what follows a question is more of the title: no venue, and not all that is left."""
-    point = _POINT.search(after)
-    return (
-        bool(after) and point is not None and point.end() < len(after) and not _VENUE.match(after)
-    )
+def _cut(text: str, point: re.Match[str]) -> _Titled:
+    title = text[: point.start()] + point["sign"].replace(".", "") + point["quote"]
+    after = text[point.end() :]
+    return _Titled(_trimmed(title), after, "point" if after else "end")
 
 
-_NUMBERED = compiled(r"[^\d]{0,80}?[\w.)] \d{1,4}[,:( ]++(?:\d|\()")
-_SHORTENED = compiled(r"(?:[^\W\d_][\w-]{0,12}\.,? ){2,}|(?:Phys|Astrophys|J|Proc|Nucl|Ann|Rev)\. ")
+_SMALL = compiled(r" [a-z]{4,}+(?=[ ,:;?]|$)")
+_PUBLISHED = compiled(
+    r"(?i)\b(?:journal|transactions|proceedings|conference|press|universit\w+|society|reviews?"
+    r"|letters|symposium|workshop|thesis|dissertation|report|international|advances|annals|notes"
+    r"|science|bulletin|archives?|communications|magazine|research|publish\w+|books?)\b|\d"
+)
 
 
-def _is_place(text: str) -> bool:
-    """Whether something is a journal with its volume, where the title is left out."""
-    return len(text) < 120 and (
-        _SHORTENED.match(text) is not None or _NUMBERED.match(text) is not None
-    )
+def _is_still_title(after: str, sign: str) -> bool:
+    """Whether what follows a sentence is more of the title: no venue, and not all that is left.
 
+    Behind a question most is, behind a point only what has the words of a sentence.
+    """
+    following = _POINT.search(after)
+    if following is None or following.end() == len(after) or _VENUE.match(after):
+        return False
+    sentence = after[: following.start()]
+    small = len(_SMALL.findall(sentence))
+    if "." not in sign:
+        return small > 0 or sentence.count(" ") > 3 or after.startswith("In ", following.end())
+    return small > 2 and not _PUBLISHED.search(sentence)
+
+
+_PLACE = compiled(
+    r"(?:(?:[A-Z]{2,5} )?+(?:[A-Z][\w-]{0,11}+\. ){2,8}+(?:[A-Z][\w-]*+ ){0,2}+"
+    r"|(?:J|Phys|Nucl|Ann|Rev|Proc)\. (?:[A-Z][\w-]*+ ){1,4}+"
+    r"|(?:(?:[A-Z][\w&-]*+|of|the|and|in|for|on|&) ){1,6}+)"
+    r"[A-Z]?\d{1,4}(?:, ?[A-Z]?\d|:\d| ?\(\d{4}\))"
+)
+"""A journal with its volume, where the title is left out."""
+
+
+# --- Where commas part everything: ``A. Doe, Title of it, Journal 12 (2018)`` ---------------------
 
 _COMMA = compiled(r",\s++")
-_GOING_ON = compiled(r"(?!in\b|pp?\b|vol\b|ed\b|eds\b|no\b|see\b|ser\b|at\b:)[a-z]")
-
-
-def _parts_by_commas(authors: AuthorList, text: str) -> bool:
-    """Whether a style writes ``A. Doe, Title of it, Journal 12 (2018)``: names with initials
-    before them end in a comma, and so does the title, before any point that ends a sentence."""
-    return authors.before and authors.end > 0 and text[:1] != "" and _comma_first(text)
-
-
-def _comma_first(text: str) -> bool:
-    titled = _up_to_point(text)
-    comma = _title_comma(text)
-    return comma is not None and (not titled.title or comma.start() < len(titled.title))
-
-
-def _title_comma(text: str) -> re.Match[str] | None:
-    """The first comma behind which no small word goes on with the title."""
-    return next(
-        (comma for comma in _COMMA.finditer(text) if not _GOING_ON.match(text, comma.end())), None
-    )
+_GOING_ON = compiled(r"(?!in\b|pp?\b|vol\b|ed\b|eds\b|no\b|see\b|ser\b|at\b:)[a-z]++(?![A-Z])")
+_NUMBER = compiled(r"[\s(](?:vol\. ?|volume )?\d{1,4}(?=[\s,:;()]|\.?$)")
 
 
 def _up_to_comma(text: str) -> _Titled:
-    comma = _title_comma(text)
-    if comma is None or _is_place(text[: comma.start() + 12]):
-        return _Titled("", text, "")
+    """The title up to the comma before its venue, or up to a point where that comes first."""
+    comma, titled = _title_comma(text), _up_to_point(text)
+    if titled.title and (comma is None or len(titled.title) <= comma.start()):
+        return titled
+    if comma is None or _PLACE.match(text):
+        return _Titled("", text)
     return _Titled(_trimmed(text[: comma.start()]), text[comma.end() :], "comma")
 
 
+def _title_comma(text: str) -> re.Match[str] | None:
+    """The first comma before words of a venue; or the last one before a volume's number; or the
+    first one behind which no small word goes on with the title."""
+    commas = [at for at in _COMMA.finditer(text[:_FARTHEST]) if not _GOING_ON.match(text, at.end())]
+    named = next((at for at in commas if _VENUE.match(text, at.end())), None)
+    number = _NUMBER.search(text, commas[0].end()) if commas else None
+    counted = [at for at in commas if number and at.end() <= number.start()]
+    if named and not text[named.end()].isdigit():
+        return named
+    return counted[-1] if counted else next(iter(commas), None)
+
+
+_FARTHEST = 1000
 _NOTE = compiled(
     r"(?i)\s*+[(\[](?:\d{1,2}(?:st|nd|rd|th)? ed(?:ition|n)?\.?|[\w ]{0,20}edition|online"
-    r"|vol\.? ?\d+|ph\.? ?d\.? (?:thesis|dissertation)|[\w' ]{0,30}(?:thesis|dissertation)"
-    r"|computer software|\d{4}|data ?set|preprint)[)\]]$"
+    r"|vol\.? ?\d+|[^()\[\]]{0,30}(?:thesis|dissertation)\b[^()\[\]]{0,60}|computer software|\d{4}"
+    r"|data ?set|preprint)[)\]]$|, \d{1,2}(?:st|nd|rd|th) ed(?:ition|n)?$"
 )
 _LONGEST_TITLE = 400
 
@@ -253,15 +275,16 @@ _IN_FRONT = compiled(
 )
 _CUT = compiled(
     r"(?i)(?:^|[,.;]?\s++)(?:vol(?:ume)?\b|pp?\.|pages?\b|no\.|art(?:icle)?\b|\d++(?![\w’'])(?!\s++[A-Z][a-z]+)"
-    r"|\(|\[|abs/)|,\s++|;|:\s|\s[–—-]\s"
+    r"|\(|\[|abs/)|,\s++|;|:\s|\s[–—-]\s|\.\s(?=(?:1[5-9]|20)\d\d\b)"
 )
-_WHOLE_WORD = compiled(r"(?:^|\s)(?:[^\W\d_]{6,}+|[A-Z]{3,}+|[a-z]++|\S*\))$")
+_WHOLE_WORD = compiled(r"(?:^|\s)(?:[^\W\d_]{7,}+|[A-Z]{3,}+|[a-z]++|\S*\))$")
 
 
 def _read_venue(rest: str) -> str:
     """Where it appeared: what follows the title, up to numbers, a publisher or a place."""
     front = _IN_FRONT.match(rest)
     text = rest[front.end() :] if front else rest.lstrip(" .,;:")
+    text = _SEEN.split(text, maxsplit=1)[0]
     cut = _CUT.search(text)
     venue = text[: cut.start()] if cut else text
     points = list(_POINT.finditer(venue))
