@@ -78,9 +78,11 @@ def checked(document: pypdfium2.PdfDocument, paper: ReadPaper, data: bytes) -> R
     unreadable = _unreadable(document)
     text = " ".join(_texts(paper))
     if unreadable.share > _UNREADABLE:
-        raise Refused(f"{unreadable}: its fonts do not say which characters they show. {_OCR}")
+        raise Refused(f"{unreadable}: its fonts do not say which characters they show. {_FORCED}")
     if len(text) < _FEW_CHARACTERS and _is_scanned(document):
-        raise Refused(f"pages of pictures without text, as a scanner makes them. {_OCR}")
+        raise Refused(
+            f"pages of pictures without text, as a scanner makes them. {_OCR} in.pdf out.pdf"
+        )
     notes = [
         *([f"{unreadable}, since a font does not say which"] if unreadable.share > _SOME else []),
         *(["its end is missing: what is there was read"] if is_cut_short(data) else []),
@@ -89,7 +91,8 @@ def checked(document: pypdfium2.PdfDocument, paper: ReadPaper, data: bytes) -> R
     return replace(paper, notes=tuple(notes))
 
 
-_OCR = "Text recognition helps, e.g. ocrmypdf --force-ocr in.pdf out.pdf"
+_OCR = "Text recognition helps, e.g. ocrmypdf"
+_FORCED = f"{_OCR} --force-ocr in.pdf out.pdf"
 
 
 def _texts(paper: ReadPaper) -> list[str]:
@@ -106,7 +109,7 @@ def _notes(paper: ReadPaper, text: str) -> list[str]:
             "wrong order"
         )
     if not text.strip():
-        notes.append("no text was found in it")
+        notes.append("no running text was found in it")
     elif not paper.references:
         what = "slides, by the shape of its pages" if _is_wide(paper) else "no paper that cites"
         notes.append(f"no list of references was found in it; it may be {what}")
