@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import zlib
 from collections.abc import Iterable, Sequence
 
@@ -70,11 +71,7 @@ SMALL_PAPER = plain_pdf(PAPER)
 
 
 def set_paper(
-    pages: int = 2,
-    *,
-    sections: int = 3,
-    references: int = 8,
-    password: tuple[str, str] | None = None,
+    sections: int = 3, references: int = 8, password: tuple[str, str] | None = None
 ) -> bytes:
     """A paper in one column: title, authors, abstract, sections that cite, references."""
     from reportlab.lib.pdfencrypt import StandardEncryption
@@ -89,15 +86,13 @@ def set_paper(
         Paragraph("We tell where elms grow, and why nobody saw them there. " * 3, style["Normal"]),
     ]
     for number in range(1, sections + 1):
-        name = "Introduction" if number == 1 else f"Gardens of Kind {number}"
+        name = "Introduction" if number == 1 else prose(number, words=3)
         story.append(Paragraph(f"{number} {name}", style["Heading2"]))
         for at in range(3):
             cited = (number + at) % references + 1
-            text = f"Elms of garden {number} were counted by others [{cited}]. {PROSE} " * 3
+            text = f"{prose(10 * number + at)} [{cited}]. {prose(10 * number + at + 5)}."
             story.append(Paragraph(text, style["Normal"]))
-        story += (
-            [PageBreak()] if number * pages // sections > (number - 1) * pages // sections else []
-        )
+        story.append(PageBreak())
     story.append(Paragraph("References", style["Heading2"]))
     for number in range(1, references + 1):
         text = (
@@ -111,7 +106,12 @@ def set_paper(
     return file.getvalue()
 
 
-PROSE = "Their leaves are rough, their wood is hard, and their seeds travel far in the wind."
+def prose(seed: int, words: int = 40) -> str:
+    """Words that are like those of no other seed."""
+    rng = random.Random(seed)
+    syllables = ("el", "ma", "tor", "in", "gar", "den", "lo", "fa", "ris", "ten", "u", "sel")
+    made = ("".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(words))
+    return " ".join(made).capitalize()
 
 
 def scanned() -> bytes:
