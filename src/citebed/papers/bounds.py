@@ -7,15 +7,16 @@ from typing import Any
 
 from citebed.papers.paper import Box, PlacedText
 
-MEMORY = 2 << 30
+MEMORY = 3 << 29
 """Bytes of address space that a child may take."""
 FILE_BYTES = 200 << 20
 MOST_PAGES = 2000
 """A longer file is no paper, but many of them."""
-SECONDS, SECONDS_A_PAGE = 20, 0.1
-"""Of the processor, for a paper and for each of its pages: many times what a dense page takes."""
-WALL_SECONDS = 260.0
-"""What all of it may take, on a machine that is busy with other things."""
+SECONDS, SECONDS_A_PAGE, MOST_SECONDS = 20, 0.25, 240
+"""Of the processor, for a paper and for each of its pages: five times what a dense page takes."""
+WALL_SECONDS = 280.0
+"""What all of it may take, on a machine that is busy with other things; an import gives its own
+workers a little more."""
 
 _PLACE = struct.Struct("<i4f")
 

@@ -3,6 +3,7 @@ or notes on what was read."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import re
 from dataclasses import replace
@@ -13,7 +14,9 @@ import pypdfium2.raw as pdfium
 from citebed.errors import CitebedError
 from citebed.files.kinds import HEAD_BYTES, is_pdf, why_no_pdf
 from citebed.papers.bounds import MOST_PAGES
+from citebed.papers.mirroring import put_back, runs_right_to_left
 from citebed.papers.paper import ReadPaper
+from citebed.wording import count
 
 _TAIL = 2048
 _LOOKED_AT = 4
@@ -22,8 +25,6 @@ _MOST_CHARACTERS = 3000
 _FEW_CHARACTERS = 200
 _UNREADABLE, _SOME = 0.3, 0.1
 _NO_CHARACTER = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd\ufffe\uffff]")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
-_LETTER = re.compile(r"[^\W\d_]")
 _MANY_WORDS = 60
 _SLIDES = 1.15
 
@@ -77,19 +78,26 @@ def checked(document: pypdfium2.PdfDocument, paper: ReadPaper, data: bytes) -> R
     text that could be used."""
     unreadable = _unreadable(document)
     text = " ".join(_texts(paper))
+    lost = sum(width == 0 for width, _ in paper.pages)
     if unreadable.share > _UNREADABLE:
-        raise Refused(f"{unreadable}: its fonts do not say which characters they show. {_OCR}")
+        raise Refused(f"{unreadable}: its fonts do not say which characters they show. {_FORCED}")
     if len(text) < _FEW_CHARACTERS and _is_scanned(document):
-        raise Refused(f"pages of pictures without text, as a scanner makes them. {_OCR}")
+        raise Refused(
+            f"pages of pictures without text, as a scanner makes them. {_OCR} in.pdf out.pdf"
+        )
+    if runs_right_to_left(text):
+        paper = put_back(paper, _mirrored(document))
     notes = [
         *([f"{unreadable}, since a font does not say which"] if unreadable.share > _SOME else []),
         *(["its end is missing: what is there was read"] if is_cut_short(data) else []),
+        *([f"{count(lost, 'page')} of {len(paper.pages):,} cannot be read"] if lost else []),
         *_notes(paper, text),
     ]
     return replace(paper, notes=tuple(notes))
 
 
-_OCR = "Text recognition helps, e.g. ocrmypdf --force-ocr in.pdf out.pdf"
+_OCR = "Text recognition helps, e.g. ocrmypdf"
+_FORCED = f"{_OCR} --force-ocr in.pdf out.pdf"
 
 
 def _texts(paper: ReadPaper) -> list[str]:
@@ -99,18 +107,31 @@ def _texts(paper: ReadPaper) -> list[str]:
 
 def _notes(paper: ReadPaper, text: str) -> list[str]:
     notes = []
-    letters = len(_LETTER.findall(text))
-    if len(_RIGHT_TO_LEFT.findall(text)) > 0.2 * max(letters, 1):
+    if runs_right_to_left(text):
         notes.append(
-            "written from right to left: its columns, paragraphs and references may be in the "
-            "wrong order"
+            "written from right to left: columns, and words of other scripts, may be in the wrong "
+            "order"
         )
     if not text.strip():
-        notes.append("no text was found in it")
+        notes.append("no running text was found in it")
     elif not paper.references:
         what = "slides, by the shape of its pages" if _is_wide(paper) else "no paper that cites"
         notes.append(f"no list of references was found in it; it may be {what}")
     return notes
+
+
+def _mirrored(document: pypdfium2.PdfDocument) -> set[int]:
+    """The pages whose words were read in a mirror."""
+    found = set()
+    for number in range(len(document)):
+        with contextlib.suppress(pypdfium2.PdfiumError):
+            page = document[number]
+            text = page.get_textpage()
+            if runs_right_to_left(text.get_text_range()):
+                found.add(number)
+            text.close()
+            page.close()
+    return found
 
 
 def _is_wide(paper: ReadPaper) -> bool:
@@ -134,21 +155,24 @@ class _Unreadable:
 
 def _unreadable(document: pypdfium2.PdfDocument) -> _Unreadable:
     """Looks at some characters of some pages from the first to the last."""
-    bad = count = 0
+    bad = looked = 0
     pages = len(document)
     step = max(1, pages // _LOOKED_AT)
     for number in range(0, pages, step):
-        page = document[number]
-        text = page.get_textpage()
+        try:
+            page = document[number]
+            text = page.get_textpage()
+        except pypdfium2.PdfiumError:
+            continue
         try:
             seen = min(pdfium.FPDFText_CountChars(text.raw), _MOST_CHARACTERS)
             for at in range(0, seen, _EVERY):
-                count += 1
+                looked += 1
                 bad += _is_unreadable(text.raw, at)
         finally:
             text.close()
             page.close()
-    return _Unreadable(bad, count)
+    return _Unreadable(bad, looked)
 
 
 def _is_unreadable(text: ctypes.c_void_p, at: int) -> bool:
@@ -162,11 +186,13 @@ def _is_unreadable(text: ctypes.c_void_p, at: int) -> bool:
 
 def _is_scanned(document: pypdfium2.PdfDocument) -> bool:
     """Whether most of the first pages show a picture, and next to no text."""
-    pages = [document[number] for number in range(min(len(document), _LOOKED_AT))]
-    shown = sum(_has_picture(page) for page in pages)
-    for page in pages:
-        page.close()
-    return 2 * shown > len(pages)
+    shown, pages = 0, min(len(document), _LOOKED_AT)
+    for number in range(pages):
+        with contextlib.suppress(pypdfium2.PdfiumError):
+            page = document[number]
+            shown += _has_picture(page)
+            page.close()
+    return 2 * shown > pages
 
 
 def _has_picture(page: pypdfium2.PdfPage) -> bool:

@@ -10,7 +10,7 @@ import copyreg
 import resource
 
 from citebed.files.limits import limit, shown
-from citebed.papers.bounds import MEMORY, SECONDS, SECONDS_A_PAGE, packed
+from citebed.papers.bounds import MEMORY, MOST_SECONDS, SECONDS, SECONDS_A_PAGE, packed
 from citebed.papers.checking import Refused, checked, opened
 from citebed.papers.paper import PlacedText, ReadPaper
 from citebed.papers.reading import read_document
@@ -32,7 +32,7 @@ def read_limited(data: bytes) -> ReadPaper:
     _allow(SECONDS)
     try:
         document = opened(data)
-        _allow(SECONDS + int(SECONDS_A_PAGE * len(document)))
+        _allow(min(SECONDS + int(SECONDS_A_PAGE * len(document)), MOST_SECONDS))
         try:
             return checked(document, read_document(document), data)
         finally:

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from citebed.papers.mirroring import runs_right_to_left
+
 _WORD = re.compile("[^ \t\r\n\u00a0\u2000-\u200b\u202f\u205f\u3000]+")
 _BOLD = re.compile(
     r"bold|heavy|black|demi|semib|\bcmbx|\bcmssbx|\bnimbusromno9l-medi|-B\b|\.B\b", re.I
@@ -106,12 +108,30 @@ class _Reader:
         """The page with its words."""
         width, height = self._page.get_size()
         text = self._characters()
+        if runs_right_to_left(text):
+            return Page(number, width, height, tuple(self._mirrored(text, width)))
         spans = [
             (word, start, end)
             for match in _WORD.finditer(text)
             for word, start, end in self._words(text, *match.span())
         ]
         return Page(number, width, height, tuple(self._parted(text, spans)))
+
+    def _mirrored(self, text: str, width: float) -> Iterator[Word]:
+        """The words of a page that is read from right to left, where a mirror shows them."""
+        for match in _WORD.finditer(text):
+            start, end = match.span()
+            font, size = self._style(start)
+            baseline = self._origin(start)[1]
+            edges = [edge - self._left for at in (start, end - 1) for edge in self._sides(at)]
+            if size > 0:
+                breaks = text[end : end + 1] in "\r\n"
+                left, right = width - max(edges), width - min(edges)
+                yield Word(_whole(match[0]), left, right, baseline, size, font, 0, breaks)
+
+    def _sides(self, at: int) -> tuple[float, float]:
+        pdfium.FPDFText_GetLooseCharBox(self._text, at, self._box)
+        return self._box.left, self._box.right
 
     def _parted(self, text: str, spans: Sequence[_Span]) -> Iterator[Word]:
         """The words, those of tight lines parted where PDFium saw no blank."""

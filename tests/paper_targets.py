@@ -1,0 +1,35 @@
+"""What a PDF may make of its reader, told by the file's bytes: for tests of what becomes of it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from typing import Any
+
+from citebed.papers.limited import read_limited
+
+
+def read(data: bytes) -> Any:
+    """The paper, or what the bytes ask for."""
+    if data == b"crash":
+        os.abort()
+    if data == b"hang":
+        time.sleep(600)
+    if data == b"spin":
+        used = int(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
+        resource.setrlimit(resource.RLIMIT_CPU, (used + 1, resource.RLIM_INFINITY))
+        while True:
+            pass
+    if data == b"eat":
+        raise MemoryError
+    if data == b"bug":
+        raise ZeroDivisionError("of ours")
+    return _Gift() if data == b"trick" else read_limited(data)
+
+
+class _Gift:
+    """An answer that would have something called where it is taken."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("touch tricked",)

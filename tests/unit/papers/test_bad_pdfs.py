@@ -1,0 +1,100 @@
+"""PDFs that cannot be read as papers, or not well: each is told, with what to do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests import pdfs
+from tests.pdfs import SMALL_PAPER, plain_pdf, set_in, set_paper
+
+from citebed.papers.child import PaperFile, PaperProblem, read_paper
+from citebed.papers.paper import ReadPaper
+
+WHOLE = set_paper()
+SLIDES = plain_pdf([["# Elms", "a point", "another point", "a third"]] * 4).replace(
+    b"[0 0 612 792]", b"[0 0 992 792]"
+)
+REFUSED = {
+    "an empty file": (b"", "an empty file, not a PDF"),
+    "blanks": (b" \n ", "an empty file, not a PDF"),
+    "a web page": (b"<!DOCTYPE html>\n<html>403", "a web page, not a PDF.*in a browser"),
+    "a web page with a mark": (b"\n<html><p>%pdf</p>", "a web page, not a PDF"),
+    "a picture": (b"\x89PNG\r\n", "a PNG image, not a PDF"),
+    "some text": (b"words " * 400, "not a PDF: %PDF- is not in its first bytes"),
+    "a scan": (pdfs.scanned(), "pages of pictures without text.*ocrmypdf in.pdf"),
+    "a password": (set_paper(password=("secret", "owner")), "only with a password.*qpdf"),
+    "the first half": (WHOLE[: len(WHOLE) // 2], "cut short: its end is missing"),
+    "damage": (SMALL_PAPER[:20] + b"%%EOF", "damaged: .* no page can be read"),
+    "too many pages": (plain_pdf([[]] * 10_000), "has 10,000 pages;.*up to 2,000"),
+    "pages in a ring": (pdfs.looping_pages(), "pages"),
+    "a font without names": (
+        pdfs.nameless_font(),
+        r"\d+ of \d+ characters looked at cannot be read.*ocrmypdf --force-ocr",
+    ),
+}
+
+
+def read(data: bytes) -> ReadPaper | PaperProblem:
+    return read_paper(PaperFile("a.pdf", data))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_why_it_is_not_read(name: str) -> None:
+    data, says = REFUSED[name]
+    found = read(data)
+    assert isinstance(found, PaperProblem)
+    assert re.search(says, found.what), found.what
+    assert found.error.path == "a.pdf"
+
+
+NOTED = {
+    "only its owner's password": (set_paper(password=("", "owner")), ""),
+    "lines before it": (b"From a mail\r\n\r\n" + SMALL_PAPER, ""),
+    "an end that is missing": (WHOLE.replace(b"%%EOF", b""), "its end is missing: what is there"),
+    "slides": (SLIDES, "no list of references was found in it; it may be slides"),
+    "no references": (
+        plain_pdf([["# Elms", "", *["Elms grow in gardens of all kinds and sizes."] * 9]]),
+        "no list of references was found in it; it may be no paper",
+    ),
+    "no words": (plain_pdf([[]]), "no running text was found"),
+    "brackets in brackets": (pdfs.nested_bomb(), "no running text was found"),
+}
+
+
+@pytest.mark.parametrize("name", NOTED)
+def test_what_is_noted_of_it(name: str) -> None:
+    data, says = NOTED[name]
+    found = read(data)
+    assert isinstance(found, ReadPaper), found
+    assert re.search(says, " | ".join(found.notes)), found.notes
+    assert bool(found.notes) == bool(says)
+
+
+BOMBS = {
+    "unpacks to gigabytes": pdfs.unpacking_bomb,
+    "draws a thousand million times": pdfs.drawing_bomb,
+    "millions of words on a page": pdfs.many_words,
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_ends_its_child_alone(name: str) -> None:
+    found = read(BOMBS[name]())
+    assert isinstance(found, PaperProblem)
+    assert re.search("ended on it|takes too long|memory", found.what), found.what
+    assert isinstance(read(SMALL_PAPER), ReadPaper)
+
+
+HEBREW = "אלו הן מילים של מאמר קצר על עצים בגנים גדולים"
+ARABIC = "هذه كلمات من مقالة قصيرة عن الأشجار في الحدائق الكبيرة"
+
+
+@pytest.mark.parametrize("line", [HEBREW, ARABIC])
+def test_text_from_right_to_left_is_read_in_its_order(line: str) -> None:
+    found = read(set_in([line[::-1]] * 12))
+    assert isinstance(found, ReadPaper), found
+    assert line in found.paragraphs[0].content.text
+    boxes = found.paragraphs[0].content.boxes(0, len(line))
+    assert boxes[0].right == pytest.approx(520, abs=3)
+    assert any("from right to left" in note for note in found.notes)
