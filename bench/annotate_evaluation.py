@@ -61,7 +61,7 @@ def scores(folder: Path, name: str) -> pl.DataFrame:
     found = citebed.open(folder)
     run = found.search(name, "bm25", depth=10, quiet=True)
     rows = citebed.evaluate(found.qrels(name), run, MEASURES).per_query
-    return rows.with_columns(paper=pl.col("query_id").str.extract(r"(\d+\.\d+)"))
+    return rows.with_columns(paper=pl.col("query_id").str.extract(r"(\d{7}\.\d{7})"))
 
 
 def compare(name: str, by_hand: pl.DataFrame, made: pl.DataFrame) -> None:
