@@ -53,7 +53,9 @@ def behind(name: str, comma: str = ", ", point: str = ".", between: str = " ") -
     return family + (comma + _initials(given, point, between) if given else "")
 
 
-def _listed(names: Sequence[str], last: str = ", and ", two: str = " and ", comma: str = ", ") -> str:
+def _listed(
+    names: Sequence[str], last: str = ", and ", two: str = " and ", comma: str = ", "
+) -> str:
     if len(names) < 2:
         return "".join(names)
     return comma.join(names[:-1]) + (two if len(names) == 2 else last) + names[-1]
@@ -80,7 +82,11 @@ def _doi(work: Work, before: str = " https://doi.org/", after: str = "") -> str:
 
 def acm(work: Work) -> str:
     names = _listed([display(name) for name in work.authors])
-    place = f"In {work.venue}." if work.in_proceedings else f"{work.venue} {work.volume}, 3 ({work.year}),"
+    place = (
+        f"In {work.venue}."
+        if work.in_proceedings
+        else f"{work.venue} {work.volume}, 3 ({work.year}),"
+    )
     return f"{names}. {work.year}. {_ended(work.title)} {place} {_pages(work)}.{_doi(work)}"
 
 
@@ -95,7 +101,9 @@ def ieee(work: Work) -> str:
     listed = names[0] + " et al." if others else _listed(names)
     mark = "" if work.title[-1:] in "?!" else ","
     tail = f"pp. {_pages(work)}, {work.year}." + _doi(work, " doi: ", ".")
-    place = f"in {work.venue}" if work.in_proceedings else f"{work.venue}, vol. {work.volume}, no. 3"
+    place = (
+        f"in {work.venue}" if work.in_proceedings else f"{work.venue}, vol. {work.volume}, no. 3"
+    )
     return f"{listed}, “{work.title}{mark}” {place}, {tail}"
 
 
@@ -109,8 +117,16 @@ def lncs(work: Work) -> str:
 
 def apa(work: Work) -> str:
     names = [behind(name) for name in work.authors]
-    listed = _listed(names, ", & ", ", & ") if len(names) <= 20 else ", ".join(names[:19]) + f", … {names[-1]}"
-    place = f"In {work.venue} (pp. {_pages(work)})." if work.in_proceedings else f"{work.venue}, {work.volume}(3), {_pages(work)}."
+    listed = (
+        _listed(names, ", & ", ", & ")
+        if len(names) <= 20
+        else ", ".join(names[:19]) + f", … {names[-1]}"
+    )
+    place = (
+        f"In {work.venue} (pp. {_pages(work)})."
+        if work.in_proceedings
+        else f"{work.venue}, {work.volume}(3), {_pages(work)}."
+    )
     return f"{listed} ({work.year}). {_ended(work.title)} {place}{_doi(work)}"
 
 
@@ -123,12 +139,18 @@ def vancouver(work: Work) -> str:
 def nature(work: Work) -> str:
     names, others = _shortened([behind(name) for name in work.authors], 5)
     listed = f"{names[0]} et al." if others else _listed(names, " & ", " & ")
-    return f"{listed} {_ended(work.title)} {work.venue} {work.volume}, {_pages(work)} ({work.year})."
+    return (
+        f"{listed} {_ended(work.title)} {work.venue} {work.volume}, {_pages(work)} ({work.year})."
+    )
 
 
 def plain(work: Work) -> str:
     names = _listed([display(name) for name in work.authors])
-    place = f"In {work.venue}, pages {_pages(work)}" if work.in_proceedings else f"{work.venue}, {work.volume}(3):{_pages(work)}"
+    place = (
+        f"In {work.venue}, pages {_pages(work)}"
+        if work.in_proceedings
+        else f"{work.venue}, {work.volume}(3):{_pages(work)}"
+    )
     return f"{names}. {_ended(work.title)} {place}, {work.year}.{_doi(work, ' doi: ', '.')}"
 
 
@@ -140,7 +162,9 @@ def abbrv(work: Work) -> str:
 
 def plainnat(work: Work) -> str:
     names = _listed([display(name) for name in work.authors])
-    return f"{names} ({work.year}). {_ended(work.title)} {work.venue}, {work.volume}:{_pages(work)}."
+    return (
+        f"{names} ({work.year}). {_ended(work.title)} {work.venue}, {work.volume}:{_pages(work)}."
+    )
 
 
 def chicago(work: Work) -> str:
@@ -155,7 +179,12 @@ def mla(work: Work) -> str:
     if len(work.authors) > 2:
         listed = f"{first}, et al."
     else:
-        listed = f"{_listed([first, *(display(name) for name in work.authors[1:])], '', ', and ')}".rstrip(".") + "."
+        listed = (
+            f"{_listed([first, *(display(name) for name in work.authors[1:])], '', ', and ')}".rstrip(
+                "."
+            )
+            + "."
+        )
     mark = "" if work.title[-1:] in "?!" else "."
     return f"{listed} “{work.title}{mark}” {work.venue}, vol. {work.volume}, no. 3, {work.year}, pp. {_pages(work)}."
 
@@ -167,7 +196,9 @@ def elsevier(work: Work) -> str:
 
 def ams(work: Work) -> str:
     names = _listed([display(name) for name in work.authors])
-    return f"{names}, {work.title}, {work.venue} {work.volume} ({work.year}), no. 3, {_pages(work)}."
+    return (
+        f"{names}, {work.title}, {work.venue} {work.volume} ({work.year}), no. 3, {_pages(work)}."
+    )
 
 
 def harvard(work: Work) -> str:
@@ -187,7 +218,9 @@ def springer(work: Work) -> str:
 
 def cell(work: Work) -> str:
     names = _listed([behind(name, between="") for name in work.authors], ", and ", ", and ")
-    return f"{names} ({work.year}). {_ended(work.title)} {work.venue} {work.volume}, {_pages(work)}."
+    return (
+        f"{names} ({work.year}). {_ended(work.title)} {work.venue} {work.volume}, {_pages(work)}."
+    )
 
 
 def physics(work: Work) -> str:
@@ -197,7 +230,9 @@ def physics(work: Work) -> str:
 
 def preprint(work: Work) -> str:
     names = _listed([display(name) for name in work.authors])
-    return f"{names}. {work.year}. {_ended(work.title)} arXiv preprint arXiv:1801.01234 ({work.year})."
+    return (
+        f"{names}. {work.year}. {_ended(work.title)} arXiv preprint arXiv:1801.01234 ({work.year})."
+    )
 
 
 Style = Callable[[Work], str]

@@ -34,7 +34,9 @@ _DOTTED = (
     rf"(?>{UPPER}{LOWER}?+\.(?:[ ]?(?:{UPPER}|[-‐]{UPPER}|[-‐]{LOWER}|{LOWER}(?=\. ?{UPPER}))\.)"
     r"{0,4}+)"
 )
-_BARE = rf"(?:{UPPER}(?:[-‐ ]?{UPPER}|[-‐]{LOWER}|{LOWER}(?={UPPER})){{0,4}}+{NAME_END}(?!\.\w|['’]))"
+_BARE = (
+    rf"(?:{UPPER}(?:[-‐ ]?{UPPER}|[-‐]{LOWER}|{LOWER}(?={UPPER})){{0,4}}+{NAME_END}(?!\.\w|['’]))"
+)
 _INITIALS = rf"(?:{_DOTTED}|{_BARE}\.?)"
 _SUFFIX = r"(?:,? ?(?P<suffix>(?:Jr|Sr)\b\.?|I{2,3}\b|IV\b))?+"
 # In "David M. Blei, Andrew Ng" the M stands before the name, in "Blei D. Topics" behind it.
@@ -62,7 +64,9 @@ _GOES_ON = compiled(rf"\.?{_NAME_GOES_ON}")
 _AND = r"(?:and|&|und|y|et(?! al))"
 _BETWEEN = compiled(rf"(?P<last>[,;]? ?{_AND} )|[,;] ?(?:\.\.\. ?|… ?)?(?P<amp>& ?)?")
 _LAST = compiled(rf" ?{_AND} ")
-_OTHERS = compiled(rf"(?:[,;]? ?(?:and )?)(?:{ET_AL}|and others|\d+ others|(?:\.\.\.|…)(?! ?{UPPER}))")
+_OTHERS = compiled(
+    rf"(?:[,;]? ?(?:and )?)(?:{ET_AL}|and others|\d+ others|(?:\.\.\.|…)(?! ?{UPPER}))"
+)
 _EDITORS = compiled(r"(?i),? ?[(\[]?(?:eds?|editors?|hrsg)\b\.?[)\]]?")
 _YEAR_NEXT = r"[(\[]?(?:(?:1[5-9]|20)\d\d[a-z]?\b|n\. ?d\.|in press|forthcoming)"
 _ENDED = compiled(

@@ -183,8 +183,25 @@ def nearest(pattern: str, text: str) -> tuple[int, int]:
 
 FEATURES = (
     *("bias", "slips", "length", "fit", "untitled", "start", "end", "cut", "numbers"),
-    *("authors", "other_authors", "anonymous", "same_year", "near_year", "years_apart", "other_year"),
-    *("same_doi", "other_doi", "same_arxiv", "venue", "venueless", "kind", "same_page", "other_page"),
+    *(
+        "authors",
+        "other_authors",
+        "anonymous",
+        "same_year",
+        "near_year",
+        "years_apart",
+        "other_year",
+    ),
+    *(
+        "same_doi",
+        "other_doi",
+        "same_arxiv",
+        "venue",
+        "venueless",
+        "kind",
+        "same_page",
+        "other_page",
+    ),
 )
 
 

@@ -30,7 +30,9 @@ _COMBINING = dict(
         strict=True,
     )
 )
-_BETWEEN = "\n\x1f\n"
+_MARK = "\x01"
+_BETWEEN = f"\n{_MARK}\n"
+"""Between two texts; ``\\x1f`` would be white space to a pattern, and lost behind a hyphen."""
 
 
 class _Piece(NamedTuple):
@@ -48,7 +50,7 @@ def placed_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) ->
         return []
     pieces = [[list(_pieces(line, raised_cite)) for line in group] for group in groups]
     raw = ["\n".join(map(_line_text, group)) for group in pieces]
-    whole = join_hyphens(_BETWEEN.join(raw)).split("\x1f")
+    whole = join_hyphens(_BETWEEN.join(raw)).split(_MARK)
     return [
         _aligned(" ".join(text.split()), [piece for line in group for piece in line])
         for text, group in zip(whole, pieces, strict=True)
@@ -83,6 +85,8 @@ def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
 
 def _plain(text: str) -> str:
     """Letters of formulas and ligatures as plain letters, accents with theirs."""
+    if _MARK in text:
+        text = text.replace(_MARK, "\ufffd")
     if text.isascii():
         return text
     text = _FORMULA.sub(lambda part: normalize("NFKC", part[0]), text)

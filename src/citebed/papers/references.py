@@ -139,7 +139,9 @@ def _read_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
     quoted = _QUOTED.match(text)
     if quoted:
         inside = next(part for part in quoted.groups()[:-1] if part is not None)
-        closed = quoted["after"] in tuple(".,;") or (inside.endswith(_ENDS_INSIDE) and not _goes_on(text, quoted))
+        closed = quoted["after"] in tuple(".,;") or (
+            inside.endswith(_ENDS_INSIDE) and not _goes_on(text, quoted)
+        )
         if closed or _IN.match(text, quoted.end()):
             return _Titled(_trimmed(inside), text[quoted.end() :], "quotation")
     by_commas = bool(authors.names) and not dated and text.lstrip().startswith(",")

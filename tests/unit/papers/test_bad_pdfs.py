@@ -98,3 +98,11 @@ def test_text_from_right_to_left_is_read_in_its_order(line: str) -> None:
     boxes = found.paragraphs[0].content.boxes(0, len(line))
     assert boxes[0].right == pytest.approx(520, abs=3)
     assert any("from right to left" in note for note in found.notes)
+
+
+def test_a_paragraph_that_ends_in_a_hyphen_is_a_paragraph() -> None:
+    lines = ["Elms grow in gardens of all kinds and of all sizes, and in the open coun-"] * 3
+    page = ["# Elms of the World", "", "## 1 Introduction", *lines, "", "## 2 Gardens", *lines]
+    found = read(plain_pdf([page]))
+    assert isinstance(found, ReadPaper), found
+    assert [each.section for each in found.paragraphs] == ["Introduction", "Gardens"]

@@ -195,7 +195,9 @@ def line_of(element: Element, chunk: Chunk) -> int:
     return chunk.line + (int(line) if line else 1) - 1
 
 
-_STEM_ENDINGS = re.compile(r"(?:\.(?:xml|tei|nxml|grobid|jats|pdf|gz|bz2|xz|zst|zip))+$", re.IGNORECASE)
+_STEM_ENDINGS = re.compile(
+    r"(?:\.(?:xml|tei|nxml|grobid|jats|pdf|gz|bz2|xz|zst|zip))+$", re.IGNORECASE
+)
 
 
 def file_stem(source: str) -> str:
