@@ -30,7 +30,7 @@ _COMBINING = dict(
         strict=True,
     )
 )
-_BETWEEN = "\n\x1f\n"
+_BETWEEN = "\n\0\n"
 
 
 class _Piece(NamedTuple):
@@ -48,7 +48,7 @@ def placed_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) ->
         return []
     pieces = [[list(_pieces(line, raised_cite)) for line in group] for group in groups]
     raw = ["\n".join(map(_line_text, group)) for group in pieces]
-    whole = join_hyphens(_BETWEEN.join(raw)).split("\x1f")
+    whole = join_hyphens(_BETWEEN.join(raw)).split("\0")
     return [
         _aligned(" ".join(text.split()), [piece for line in group for piece in line])
         for text, group in zip(whole, pieces, strict=True)
