@@ -1,4 +1,4 @@
-"""What stands above a paper's text: its title, its authors, its DOI and year."""
+"""What stands above a paper's text: its title, its authors, its DOI and year, its abstract."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from citebed.papers.lines import Line
-from citebed.papers.structure import Style, is_like, plain_heading
+from citebed.papers.structure import Kind, Style, is_like, plain_heading
 from citebed.text.identifiers import doi_in
 from citebed.text.names import name_from_display
 
-_BEGINS = re.compile(r"(?:abstract|introduction|summary)\b", re.IGNORECASE)
+_ABSTRACT = re.compile(
+    r"(?:abstract|a ?b ?s ?t ?r ?a ?c ?t|summary|zusammenfassung|résumé|resumen)\b\s*[.:—–-]*\s*",
+    re.IGNORECASE,
+)
+_INTRODUCTION = re.compile(r"(?:introduction|background|einleitung|introducción)\W*", re.IGNORECASE)
+_BEHIND = re.compile(
+    r"(?:key\s?-?words?|index terms|ccs concepts|categories and subject|general terms|pacs\b|jel\b"
+    r"|mots[- ]clés?|schlüssel|schlagw|palabras clave|subject headings|abbreviations)",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(
     r"(?:©|\(c\)|copyright|’|'|\b[A-Z][a-z]{2,8}\s(?:\d{1,2}(?:[–-]\d{1,2})?,\s)?)\s?(20\d\d|19\d\d)",
     re.I,
@@ -38,10 +47,10 @@ class Front:
 
 
 def front_of(page: Sequence[Line], style: Style) -> Front:
-    """The head of the first page."""
-    below = _where_text_begins(page, style)
+    """The head of the first page, whose lines come as they are read."""
+    below, column = _where_text_begins(page, style)
     above = sorted(
-        (line for line in page if line.baseline < below - 1),
+        (line for line in page if line.baseline < below - 1 and not _is_text(line, column, page, style)),
         key=lambda line: (line.baseline, line.left),
     )
     title = _title(above)
@@ -55,18 +64,84 @@ def front_of(page: Sequence[Line], style: Style) -> Front:
     )
 
 
-def _where_text_begins(page: Sequence[Line], style: Style) -> float:
-    """The height at which abstract or text begin; 0 where nothing stands above them."""
-    heads = [line.baseline for line in page if _BEGINS.match(plain_heading(line.text))]
-    runs = []
+def is_beginning(line: Line, style: Style) -> bool:
+    """Whether a line begins the abstract or the introduction: it may be part of a title, too."""
+    if line.size > 1.45 * style.size:
+        return False
+    plain = plain_heading(line.text)
+    return _INTRODUCTION.fullmatch(plain) is not None or _ABSTRACT.match(plain) is not None
+
+
+def _where_text_begins(page: Sequence[Line], style: Style) -> tuple[float, int]:
+    """The height at which abstract or text begin, and in which column; 0 where nothing stands
+    above them."""
+    heads = [(line.baseline, line.column) for line in page if is_beginning(line, style)]
     for line, after, third in zip(page, page[1:], page[2:], strict=False):
-        three = (line, after, third)
-        left, right = style.edges(line)
-        wide = all(each.right - each.left > 0.7 * (right - left) for each in three)
-        if wide and all(is_like(each, style.size) for each in three):
-            runs.append(line.baseline)
+        if all(_is_wide(each, style) for each in (line, after, third)):
+            heads.append((line.baseline, line.column))
             break
-    return min([*heads, *runs], default=0.0)
+    return min(heads, default=(0.0, 0))
+
+
+def _is_wide(line: Line, style: Style) -> bool:
+    """Whether a line looks as prose does, and is as wide."""
+    left, right = style.edges(line)
+    return line.right - line.left > 0.7 * (right - left) and is_like(line, style.size)
+
+
+def _is_text(line: Line, column: int, page: Sequence[Line], style: Style) -> bool:
+    """Whether a line belongs to text that goes on in another column, beside the abstract."""
+    if line.column in (column, -1) or column < 0:
+        return False
+    beside = [each for each in page if each.column == line.column and _is_wide(each, style)]
+    return bool(beside) and line.baseline >= min(each.baseline for each in beside) - 1
+
+
+def abstract_of(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> list[Line]:
+    """The lines of the abstract, in whatever letters it is set; ``lines`` are those behind the
+    front, as they are read.
+
+    Where nothing says "Abstract", it is what stands before the first heading in letters that are
+    not the prose's.
+    """
+    first = [at for at, line in enumerate(lines) if line.page < 2]
+    begin = next((at for at in first if _ABSTRACT.match(plain_heading(lines[at].text))), None)
+    if begin is None:
+        head = next((at for at in first if kinds[at] is Kind.HEADING), len(first))
+        other = [line for line, kind in zip(lines[:head], kinds, strict=False) if kind is Kind.NOTE]
+        return _block(other)
+    found: list[Line] = []
+    alone = _ABSTRACT.fullmatch(plain_heading(lines[begin].text)) is not None
+    for line, kind in zip(lines[begin + alone :], kinds[begin + alone :], strict=True):
+        if (found and kind is Kind.HEADING) or _BEHIND.match(line.text) or kind is Kind.CAPTION:
+            break
+        if found and not is_like(line, found[0].size):
+            if kind is Kind.PROSE:
+                break
+            continue
+        if kind is not Kind.RUNNING:
+            found.append(line)
+    return found
+
+
+def _block(lines: Sequence[Line]) -> list[Line]:
+    """The first three lines and more of one size that follow each other closely."""
+    found: list[Line] = []
+    for line in lines:
+        if found and (
+            not is_like(line, found[0].size) or line.baseline - found[-1].baseline > 2 * line.size
+        ):
+            if len(found) > 2:
+                break
+            found = []
+        if not _BEHIND.match(line.text):
+            found.append(line)
+    return found if len(found) > 2 else []
+
+
+def abstract_text(text: str) -> str:
+    """An abstract without the word that heads it."""
+    return _ABSTRACT.sub("", text, count=1) if _ABSTRACT.match(text) else text
 
 
 def _title(above: Sequence[Line]) -> list[Line]:

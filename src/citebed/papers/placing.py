@@ -30,9 +30,7 @@ _COMBINING = dict(
         strict=True,
     )
 )
-_MARK = "\x01"
-_BETWEEN = f"\n{_MARK}\n"
-"""Between two texts; ``\\x1f`` would be white space to a pattern, and lost behind a hyphen."""
+_BETWEEN = "\n\0\n"
 
 
 class _Piece(NamedTuple):
@@ -50,7 +48,7 @@ def placed_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) ->
         return []
     pieces = [[list(_pieces(line, raised_cite)) for line in group] for group in groups]
     raw = ["\n".join(map(_line_text, group)) for group in pieces]
-    whole = join_hyphens(_BETWEEN.join(raw)).split(_MARK)
+    whole = join_hyphens(_BETWEEN.join(raw)).split("\0")
     return [
         _aligned(" ".join(text.split()), [piece for line in group for piece in line])
         for text, group in zip(whole, pieces, strict=True)
@@ -85,8 +83,6 @@ def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
 
 def _plain(text: str) -> str:
     """Letters of formulas and ligatures as plain letters, accents with theirs."""
-    if _MARK in text:
-        text = text.replace(_MARK, "\ufffd")
     if text.isascii():
         return text
     text = _FORMULA.sub(lambda part: normalize("NFKC", part[0]), text)

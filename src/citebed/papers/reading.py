@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 import pypdfium2
 
 from citebed.papers.entries import Entry, entries_of, text_behind
-from citebed.papers.front import Front, front_of
+from citebed.papers.front import Front, abstract_of, abstract_text, front_of
 from citebed.papers.ligatures import mend
 from citebed.papers.lines import gutters, in_reading_order, lines_of
+from citebed.papers.margins import without_line_numbers
 from citebed.papers.pages import read_pages
 from citebed.papers.paper import PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
 from citebed.papers.paragraphs import Paragraph, body_of, sign_length
 from citebed.papers.placing import placed_texts, raised_numbers
-from citebed.papers.structure import Style, is_abstract, kinds_of, running_lines, style_of
-from citebed.text.headings import BELOW
+from citebed.papers.structure import Style, kinds_of, running_lines, style_of
 
 _BRACKETS = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\]|\(\D{2,60}\d{4}[a-z]?\)")
 
@@ -26,7 +26,7 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     sizes, raw = [], []
     for page in read_pages(document):
         sizes.append((page.width, page.height))
-        raw.append(lines_of(page))
+        raw.append(lines_of(without_line_numbers(page)))
     raw = mend(raw)
     edges = gutters(raw, max((width for width, _ in sizes), default=0))
     pages = [in_reading_order(lines, edges) for lines in raw]
@@ -34,22 +34,22 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     style = style_of(lines)
     front = front_of(pages[0], style) if pages else Front()
     kept = [line for line in lines if id(line) not in front.lines]
-    body = body_of(kept, kinds_of(kept, style, running_lines(pages)), style)
-    paragraphs = _paragraphs(body.paragraphs, style)
+    kinds = kinds_of(kept, style, running_lines(pages))
+    abstract = abstract_of(kept, kinds, style)
+    apart = set(map(id, abstract))
+    rest = [(line, kind) for line, kind in zip(kept, kinds, strict=True) if id(line) not in apart]
+    body = body_of([line for line, _ in rest], [kind for _, kind in rest], style)
+    summary, *paragraphs = _paragraphs([Paragraph("", abstract), *body.paragraphs], style)
     return ReadPaper(
         title=front.title,
         authors=front.authors,
-        abstract=" ".join(p.content.text for p in paragraphs if _is_of_abstract(p)),
+        abstract=abstract_text(summary.content.text),
         doi=front.doi,
         year=front.year,
-        paragraphs=tuple(p for p in paragraphs if not _is_of_abstract(p)),
+        paragraphs=tuple(paragraphs),
         references=tuple(_references(entries_of(body.references))),
         pages=tuple(sizes),
     )
-
-
-def _is_of_abstract(paragraph: ReadParagraph) -> bool:
-    return is_abstract(paragraph.section.split(BELOW)[0])
 
 
 def _paragraphs(found: Sequence[Paragraph], style: Style) -> list[ReadParagraph]:
@@ -68,8 +68,8 @@ def _paragraphs(found: Sequence[Paragraph], style: Style) -> list[ReadParagraph]
 
 def _head(paragraph: Paragraph, text: str, style: Style) -> int:
     """Where a paragraph's own head ends: its first words in another style, up to a stop."""
-    words = paragraph.lines[0].words
-    if not (words[0].font.bold or words[0].font.italic) or words[0].font.name == style.font:
+    words = paragraph.lines[0].words if paragraph.lines else ()
+    if not words or not (words[0].font.bold or words[0].font.italic) or words[0].font.name == style.font:
         return 0
     length = 0
     for line in paragraph.lines[:3]:

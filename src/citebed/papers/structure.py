@@ -29,13 +29,13 @@ _REFERENCES = re.compile(
     r"\s*:?",
     re.IGNORECASE,
 )
-_ABSTRACT = re.compile(r"(?:abstract|summary|zusammenfassung|résumé|resumen)\b\s*[.:—–-]*\s*", re.I)
 _KNOWN = re.compile(
     r"abstract|introduction|related works?|conclusions?(?: and .{4,20})?|acknowledge?ments?|"
     r"materials and methods|discussion|background",
     re.IGNORECASE,
 )
 _MATH = re.compile(r"\bcm(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I)
+_SMALL_CAPITALS = re.compile(r"\bcmcsc|csc\d|smallcap|smcp|-sc\b|caps", re.I)
 _MARGIN_LINES = 3
 
 
@@ -187,12 +187,18 @@ def _is_mid_sentence(line: Line, style: Style) -> bool:
     return plain and not line.words[0].font.bold and after[:1].islower()
 
 
-Look = tuple[str, float]
-"""Font and size of a heading."""
+Look = tuple[str, float, bool]
+"""Font and size of a heading, and whether it is in capitals."""
 
 
 def _look(line: Line) -> Look:
-    return line.main.font.name, round(line.size, 1)
+    return line.main.font.name, round(line.size, 1), _plain_name(line.text).isupper()
+
+
+def _plain_name(text: str) -> str:
+    """A heading without its number."""
+    numbered = _NUMBERED.fullmatch(text.strip())
+    return (numbered[2] if numbered else text).strip(" .:")
 
 
 def _heading_styles(lines: Sequence[Line], style: Style) -> set[Look]:
@@ -236,7 +242,8 @@ def _may_head(line: Line, style: Style) -> bool:
         return False
     other = line.main.font.name != style.font and not is_math(line.main.font.name)
     larger = line.size > 1.08 * style.size
-    if not (larger or (other and (line.bold or line.italic or text.isupper()))):
+    styled = line.bold or line.italic or _SMALL_CAPITALS.search(line.main.font.name)
+    if not (larger or _plain_name(text).isupper() or (other and styled)):
         return False
     if text.endswith((",", ";")) or (text.endswith(".") and not larger):
         return False
@@ -253,15 +260,9 @@ def is_references(text: str) -> bool:
     return _REFERENCES.fullmatch(text.strip()) is not None
 
 
-def is_abstract(text: str) -> bool:
-    """Whether a heading is the abstract's."""
-    return _ABSTRACT.fullmatch(text.strip()) is not None
-
-
 def plain_heading(text: str) -> str:
     """A heading without its number."""
-    numbered = _NUMBERED.fullmatch(text.strip())
-    return (numbered[2] if numbered else text).strip(" .:")
+    return _plain_name(text)
 
 
 def heading_level(text: str) -> int:

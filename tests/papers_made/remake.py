@@ -1,0 +1,62 @@
+"""Sets the made-up papers with LaTeX and writes what is true of each beside it.
+
+Needs pdflatex, bibtex and biber; the tests do not, they read what is kept in this folder.
+Run: python -m tests.papers_made.remake FOLDER [JOURNAL …] [--seed 1] [--paragraphs 4]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tests.papers_made.composing import compose
+from tests.papers_made.journals import JOURNALS
+from tests.papers_made.setting import Journal, bibliography, latex, truth
+from tests.papers_made.wording import Field
+
+
+def main() -> None:
+    """Set all journals, or those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("journals", nargs="*")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--paragraphs", type=int, default=4)
+    parser.add_argument("--entries", type=int, default=26)
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for number, (journal, words) in enumerate(JOURNALS):
+        if not given.journals or journal.name in given.journals:
+            made = make(journal, words, 100 * given.seed + number, given, given.folder)
+            print(journal.name, "made" if made else "NOT MADE", flush=True)
+
+
+def make(
+    journal: Journal, words: Field, seed: int, given: argparse.Namespace, folder: Path
+) -> bool:
+    """Set one paper; whether LaTeX could."""
+    paper = compose(words, seed, given.entries, given.paragraphs)
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "paper.tex").write_text(latex(paper, journal), "utf-8")
+        (Path(place) / "made.bib").write_text(bibliography(paper), "utf-8")
+        setter = ["pdflatex", "-interaction=nonstopmode", "paper"]
+        sorter = ["biber" if journal.biber else "bibtex", "paper"]
+        for command in (setter, sorter, setter, setter):
+            done = subprocess.run(command, cwd=place, capture_output=True, check=False)
+            name = folder / f"{journal.name}.{command[0]}.log"
+            name.write_bytes(done.stdout) if done.returncode else name.unlink(missing_ok=True)
+        made = Path(place) / "paper.pdf"
+        if not made.exists():
+            return False
+        shutil.copyfile(made, folder / f"{journal.name}.pdf")
+    said = json.dumps(truth(paper, journal), ensure_ascii=False, indent=1)
+    (folder / f"{journal.name}.json").write_text(said + "\n", "utf-8")
+    return True
+
+
+if __name__ == "__main__":
+    main()
