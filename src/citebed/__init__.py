@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         train_encoder as train_encoder,
         train_ranker as train_ranker,
         train_static as train_static,
+        train_student as train_student,
     )
     from citebed.workbench import (
         Workbench as Workbench,

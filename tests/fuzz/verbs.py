@@ -90,6 +90,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--teacher": ("!nowhere",),
     "encoders": ("!nowhere", "!c"),
     "--adapter": (">adapter.npz",),
+    "train student --file": (">student.npz",),
+    "--layers": ("1", "!0"),
     "--fold": ("0", "19", "!20"),
     "--epochs": ("1", "!0"),
     "--batch": ("2", "!1"),

@@ -1,4 +1,4 @@
-"""``citebed train``: training texts, word vectors, an encoder, a ranker."""
+"""``citebed train``: training texts, word vectors, an encoder and its student, a ranker."""
 
 from __future__ import annotations
 
@@ -189,6 +189,48 @@ def encoder(
     trained = train_encoder(
         texts, start=start, machine=machine, report=report, **places, **settings
     )
+    _finish(trained, as_json, quiet)
+
+
+@train.command()
+def student(
+    source: Source,
+    teacher: Annotated[Path, typer.Option(help="The folder of the encoder to learn from.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The student's folder.")],
+    file: Annotated[
+        Path | None, typer.Option(help="A file for its layers alone, as citebed brings its own.")
+    ] = None,
+    layers: Annotated[int, typer.Option(min=1, help="How many layers it has.")] = 4,
+    contexts: Contexts = None,
+    also: Also = None,
+    own: Own = False,
+    seed: Seed = 7,
+    fold: Fold = 0,
+    epochs: Epochs = None,
+    batch: BatchSize = None,
+    changes: Changes = None,
+    device: Device = "auto",
+    minutes: Minutes = 0,
+    checkpoint_minutes: EveryMinutes = 5,
+    restart: Restart = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train an encoder of fewer layers, and so a quicker one, to give the vectors of another.
+
+    Minutes on a large GPU, days on a CPU. A run that was stopped goes on where its checkpoint is.
+
+    Example: citebed train student texts.jsonl.xz --teacher mine -o my-student
+    """
+    from citebed.training import train_student
+    from citebed.training.settings import Machine
+
+    settings = _settings(changes, seed=seed, fold=fold, epochs=epochs, batch=batch, layers=layers)
+    machine = Machine(device, checkpoint_minutes, minutes, restart)
+    places: dict[str, Any] = {"teacher": teacher, "out": output, "file": file}
+    texts = _texts(source, contexts, also, own)
+    report = _silent if quiet else _tell
+    trained = train_student(texts, machine=machine, report=report, **places, **settings)
     _finish(trained, as_json, quiet)
 
 

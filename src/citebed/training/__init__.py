@@ -1,8 +1,9 @@
 """Training: encoders and word vectors learned from who cites what.
 
 ``prepare`` turns a collection and contexts of citations into training texts, ``train_static`` and
-``train_encoder`` learn from them. PyTorch is needed here and nowhere else; what runs on a machine
-with a GPU needs neither polars nor any other part of citebed that is compiled.
+``train_encoder`` learn from them, ``train_student`` from them and an encoder. PyTorch is needed
+here and nowhere else; what runs on a machine with a GPU needs neither polars nor any other part of
+citebed that is compiled.
 """
 
 # ruff: isort: skip_file
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         Trained as Trained,
         train_encoder as train_encoder,
         train_static as train_static,
+        train_student as train_student,
     )
     from citebed.training.prepared import fold_of as fold_of
     from citebed.training.prepared import (
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from citebed.training.settings import (
         EncoderSettings as EncoderSettings,
         StaticSettings as StaticSettings,
+        StudentSettings as StudentSettings,
     )
 
 __getattr__, __dir__ = names_on_first_use(__name__)

@@ -16,8 +16,8 @@ from typing import Any
 from citebed.errors import CitebedError
 from citebed.report.terminal import for_people
 from citebed.training.averaging import average_encoders
-from citebed.training.doors import AdapterFile, train_encoder, train_static
-from citebed.training.settings import EncoderSettings, Machine, StaticSettings
+from citebed.training.doors import AdapterFile, train_encoder, train_static, train_student
+from citebed.training.settings import EncoderSettings, Machine, StaticSettings, StudentSettings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if settings:
         machine = Machine(**{each.name: given.pop(each.name) for each in fields(Machine)})
         given["machine"] = machine
-    if train is not train_static:
+    if train not in (train_static, train_student):
         parts = {each.name: given.pop(each.name) for each in fields(AdapterFile)[1:]}
         given["adapter"] = AdapterFile(given["adapter"], **parts) if given["adapter"] else None
     with for_people():
@@ -58,6 +58,11 @@ def _parser() -> argparse.ArgumentParser:
     average.add_argument("encoders", type=Path, nargs="+", help="encoders of one start")
     average.add_argument("--device", default="auto")
     _encoder_files(average, start_needed=False)
+    student = _verb(verbs, "student", train_student, StudentSettings)
+    student.add_argument("--teacher", type=Path, required=True, help="the folder of an encoder")
+    student.add_argument("--out", "-o", type=Path, required=True, help="the student's folder")
+    student.add_argument("--file", type=Path, help="a file of its layers alone")
+    student.add_argument("--half", action="store_true", help="weights in half precision")
     static = _verb(verbs, "static", train_static, StaticSettings)
     static.add_argument("--out", "-o", type=Path, required=True, help="the model's file (.npz)")
     static.add_argument("--teacher", type=Path, help="the folder of an encoder to learn from")

@@ -1,4 +1,5 @@
-"""The doors: train an encoder or word vectors from a collection, or from prepared texts."""
+"""The doors: train an encoder, a student of one, or word vectors; from a collection, or from
+prepared texts."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from citebed.training.settings import (
     Machine,
     Report,
     StaticSettings,
+    StudentSettings,
     described,
     device_of,
     import_torch,
@@ -148,6 +150,49 @@ def write_trained(
         write_adapter(Path(wanted.path), learned, begun.weights, about, rank=wanted.rank)
 
 
+def train_student(  # noqa: PLR0913 - likewise
+    source: str | Path | Collection | TrainingTexts,
+    contexts: Iterable[str | Path] = (),
+    *,
+    teacher: str | Path,
+    out: str | Path,
+    file: str | Path | None = None,
+    half: bool = False,
+    machine: Machine | None = None,
+    report: Report = lambda _: None,
+    **settings: Any,
+) -> Trained:
+    """Train an encoder of fewer layers to give the vectors of the one in the folder ``teacher``.
+
+    ``source`` is a collection with files of ``contexts``, prepared texts or their file. Writes a
+    model's folder ``out``, and with ``file`` its layers alone too, as they come with citebed: for
+    the teacher that citebed's own adapter makes. The settings are those of `StudentSettings`. A run
+    that was stopped goes on when it is called again.
+    """
+    import_torch()
+    from citebed.retrieval.dense.adapter import read_adapter
+    from citebed.retrieval.dense.student import write_student
+    from citebed.training.distilling import StudentStage, StudentTask
+    from citebed.training.start import read_start
+
+    work = _work(source, contexts, Path(out), machine, report)
+    chosen, taught = settings_of(StudentSettings, settings), read_start(teacher)
+    data = work.checked(chosen)
+    task = StudentTask(taught, work.texts, chosen, work.device)
+    facts = {"teacher": {"name": taught.folder.path.name, "sha256": taught.fingerprint}}
+    network = task.student.network
+    run = work.run(network, [StudentStage(task)], {"settings": asdict(chosen), **facts})
+    _measure(run, "before", task.figures)
+    run.train()
+    _measure(run, "after", task.figures)
+    card = card_of("student", data, asdict(chosen), {**_notes_of(run), **facts})
+    write_trained(task.begun, network.arrays(), card, out, None, half)
+    if file is not None:
+        write_student(Path(file), network.arrays(), read_adapter().fingerprint, {"card": card})
+    run.finish()
+    return Trained(work.place, card)
+
+
 def train_static(  # noqa: PLR0913 - likewise
     source: str | Path | Collection | TrainingTexts,
     contexts: Iterable[str | Path] = (),
@@ -198,7 +243,9 @@ class _Work:
     report: Report
     began: float
 
-    def checked(self, settings: EncoderSettings | StaticSettings) -> dict[str, Any]:
+    def checked(
+        self, settings: EncoderSettings | StaticSettings | StudentSettings
+    ) -> dict[str, Any]:
         """The facts of the data, which must hold something to learn from."""
         if settings.fold >= FOLDS:
             raise CitebedError(f"the fold is {settings.fold}; expected 0 to {FOLDS - 1}.")

@@ -45,7 +45,11 @@ def contrast(scores: Tensor, mask: Tensor, reverse: float) -> Tensor:
 
 
 def unlike_teacher(scores: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
+    """How far the scores' distribution is from the teacher's; masked ones do not count."""
+    return unlike(scores.masked_fill(mask, _NEVER), teacher.masked_fill(mask, _NEVER))
+
+
+def unlike(scores: Tensor, teacher: Tensor) -> Tensor:
     """How far the scores' distribution is from the teacher's (Kullback and Leibler), a text."""
-    own = F.log_softmax(scores.masked_fill(mask, _NEVER), -1)
-    theirs = F.log_softmax(teacher.masked_fill(mask, _NEVER), -1)
+    own, theirs = F.log_softmax(scores, -1), F.log_softmax(teacher, -1)
     return F.kl_div(own, theirs, log_target=True, reduction="batchmean")

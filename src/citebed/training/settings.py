@@ -14,7 +14,7 @@ Report = Callable[[str], None]
 """Hears lines for people while a run goes on."""
 Tensor = Any
 """One of PyTorch's, of whose types mypy knows nothing here."""
-_Settings = TypeVar("_Settings", "EncoderSettings", "StaticSettings")
+_Settings = TypeVar("_Settings", "EncoderSettings", "StaticSettings", "StudentSettings")
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,27 @@ class StaticSettings:
 
 
 @dataclass(frozen=True)
+class StudentSettings:
+    """How a student of an encoder is trained: from its teacher's vectors of texts."""
+
+    seed: int = _SEED
+    fold: int = 0
+    layers: int = 4
+    """Of the student; it begins as so many of its teacher's, evenly spaced."""
+    epochs: int = 39
+    batch: int = 1024
+    rate: float = 5e-4
+    nearness: float = 10.0
+    """The weight of being near the teacher's vector, beside that of being as like other texts."""
+    temperature: float = 0.05
+    others: int = 16_384
+    """Texts that a text's likeness is compared on, drawn for each step."""
+    document_tokens: int = 224
+    teacher_tokens: int = 256
+    group: int = 0
+
+
+@dataclass(frozen=True)
 class Machine:
     """Where a run runs and how it is kept: nothing here changes what is learned.
 
@@ -101,7 +122,7 @@ def settings_of(kind: type[_Settings], changed: dict[str, Any]) -> _Settings:
 
 _POSITIVE = frozenset(
     ("epochs", "hard_batch", "rate", "hard_rate", "temperature", "text_tokens", "document_tokens",
-     "words", "width", "teacher_temperature")
+     "words", "width", "teacher_temperature", "layers", "others", "teacher_tokens")
 )  # fmt: skip
 
 

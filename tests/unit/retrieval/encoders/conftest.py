@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from tests.tiny_models import CONFIG, VOCABULARY, random_weights
 
 from citebed.collection.fetching.fetching import RemoteFile
-from citebed.retrieval.dense.adapter import write_adapter
+from citebed.retrieval.dense.adapter import read_adapter, write_adapter
+from citebed.retrieval.dense.student import write_student
 from citebed.retrieval.encoders.fetching import fetching
 from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, PublicWeights
 
@@ -80,6 +81,10 @@ class TinyPublic:
         return self.folder / "adapter.npz"
 
     @property
+    def student(self) -> Path:
+        return self.folder / "student.npz"
+
+    @property
     def archive(self) -> Path:
         """The package as a file."""
         return self.folder / self.known.archive.path
@@ -87,6 +92,16 @@ class TinyPublic:
     def inside(self) -> dict[str, bytes]:
         """The files by their names in the package."""
         return {PLACES[name]: data for name, data in self.files.items()}
+
+
+def last_layer(weights: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """A student of one layer: the last of its teacher's."""
+    last = f"layer.{CONFIG['num_hidden_layers'] - 1}."
+    return {
+        name.replace(last, "layer.0."): array
+        for name, array in weights.items()
+        if ".layer." not in name or last in name
+    }
 
 
 @pytest.fixture(scope="session")
@@ -112,6 +127,8 @@ def made(tmp_path_factory: pytest.TempPathFactory, neural: None) -> TinyPublic:
     folder = tmp_path_factory.mktemp("public")
     about = {"base": sha256(files["model.onnx"]), "scale": 0.5, "figures": {"R@10": 0.4}}
     write_adapter(folder / "adapter.npz", trained, public, about, rank=20)
+    own = read_adapter(folder / "adapter.npz").fingerprint
+    write_student(folder / "student.npz", last_layer(trained), own, {"figures": {"R@10": 0.3}})
     (folder / known.archive.path).write_bytes(package)
     return TinyPublic(files, package, known, public, trained, folder)
 

@@ -48,7 +48,7 @@ def _no_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def folder(tiny: TinyPublic) -> Path:
-    return fetch_encoder(source=tiny.archive, adapter=tiny.adapter).folder
+    return fetch_encoder(source=tiny.archive, adapter=tiny.adapter, student=None).folder
 
 
 @pytest.fixture

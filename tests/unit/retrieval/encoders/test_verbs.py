@@ -10,7 +10,8 @@ import pytest
 from tests.unit.retrieval.encoders.conftest import TinyPublic
 
 from citebed.cli.app import main
-from citebed.retrieval.dense import adapter
+from citebed.retrieval.dense import adapter, student
+from citebed.retrieval.encoders.fetching import fetching
 from citebed.retrieval.index.index import open_index
 
 BIB = """@article{a, title={The test of a query}, abstract={A paper cites the graph.}}
@@ -29,10 +30,9 @@ def run(
     """Run the command line in a folder with a collection ``c``."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    whole = adapter.read_adapter(tiny.adapter)
-    monkeypatch.setattr(
-        "citebed.retrieval.encoders.fetching.fetching.read_adapter", lambda _: whole
-    )
+    learned = adapter.read_adapter(tiny.adapter), student.read_student(tiny.student)
+    monkeypatch.setattr(fetching, "read_adapter", lambda _: learned[0])
+    monkeypatch.setattr(fetching, "read_student", lambda _: learned[1])
     Path("a.bib").write_text(BIB, "utf-8")
 
     def call(*words: str) -> tuple[int, str, str]:
@@ -70,6 +70,14 @@ def test_as_json(run: Run, tiny: TinyPublic) -> None:
     assert vectors.name == str(Path("e").resolve())
     (again,) = json.loads(run("fetch", "encoder", "e", "--mirror", "file:///x", "--json")[1])
     assert again == {**row, "state": "kept"}
+
+
+def test_the_whole_encoder(run: Run, tiny: TinyPublic) -> None:
+    words = ("fetch", "encoder", "e", "--from", str(tiny.archive), "--json")
+    (few,), (whole,) = (json.loads(run(*words, *how)[1]) for how in ((), ("--whole",)))
+    assert whole["state"] == "fetched"
+    assert whole["bytes"] > few["bytes"]
+    assert json.loads(run(*words, "--whole")[1]) == [{**whole, "state": "kept"}]
 
 
 def test_another_folder_is_named_in_what_to_run(run: Run, tiny: TinyPublic) -> None:

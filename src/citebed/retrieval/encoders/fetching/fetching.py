@@ -18,7 +18,9 @@ from citebed.errors import CitebedError, import_extra
 from citebed.files.network import refuse_offline
 from citebed.files.reading import file_hash, read_small
 from citebed.files.writing import whole_folder
+from citebed.retrieval.dense import student as students
 from citebed.retrieval.dense.adapter import SHIPPED, Adapter, read_adapter
+from citebed.retrieval.dense.student import Student, read_student
 from citebed.retrieval.encoders.encoder import load_dense_encoder
 from citebed.retrieval.encoders.fetching.joining import (
     QUANTISED,
@@ -53,9 +55,10 @@ from citebed.retrieval.encoders.loading.onnx_runtime import read_weights
 from citebed.wording import printable
 
 _LOG = logging.getLogger("citebed")
-_MAX_TOKENS = 256
-_DOCUMENT_TOKENS, _FEWEST_TOKENS = 192, 16
-"""Of a document; what stands behind these was worth nothing. The fewest are about a title."""
+_MAX_TOKENS, _FEWEST_TOKENS = 256, 16
+_DOCUMENT_TOKENS, _OF_STUDENT = 192, 224
+"""Of a document: of the whole encoder, and of its student, which loses more by what it does not
+read. The fewest are about a title."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +84,20 @@ class _Parts(NamedTuple):
     document_tokens: int = _DOCUMENT_TOKENS
 
 
-def fetch_encoder(
+def fetch_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
     folder: str | Path | None = None,
     *,
     source: str | Path | None = None,
     mirror: str | None = None,
     adapter: Path = SHIPPED,
-    document_tokens: int = _DOCUMENT_TOKENS,
+    student: Path | None = students.SHIPPED,
+    document_tokens: int | None = None,
     progress: Progress = SILENT,
 ) -> FetchedEncoder:
     """Put the encoder into a folder, by default where citebed looks for it.
+
+    It is the ``student`` of four layers; ``None`` is for its teacher of twelve, the public weights
+    with an ``adapter``, which finds a little more and takes three times as long.
 
     ``source``: the package of the public weights as a file, or the folder of an encoder that
     ``citebed train encoder`` made; then nothing is downloaded. ``mirror``: an address under which
@@ -99,24 +106,25 @@ def fetch_encoder(
     at all; what has arrived of a download waits for the next try. Of a document
     it reads the first ``document_tokens``: fewer take less time.
     """
-    _check(source, document_tokens)
+    tokens = document_tokens or (_DOCUMENT_TOKENS if student is None else _OF_STUDENT)
+    _check(source, tokens)
     target = encoder_folder() if folder is None else Path(folder)
     _refuse_other(target)
-    joined = read_adapter(adapter)
-    about = _about_public(joined, document_tokens)
+    learned = _Learned(read_adapter(adapter), None if student is None else read_student(student))
+    about = {**learned.about(), "document_tokens": tokens}
     installed = packaged_encoder() if folder is None else None
     if installed is not None and source is None and _is_there(installed, about):
         return _report(installed, "installed")
     if installed is not None:
         _LOG.warning("note: %s", _hidden_by(installed))
     if source is not None and Path(source).is_dir():
-        return _install(Path(source), target, document_tokens, progress)
+        return _install(Path(source), target, document_tokens or _DOCUMENT_TOKENS, progress)
     if _is_there(target, about):
         return _report(target, "kept")
     with _package(source, target.parent, mirror, progress) as path:
         progress.step("joining", 0)
-        parts = _joined(read_public(path, GTE_SMALL), joined)
-        _write_folder(target, parts._replace(document_tokens=document_tokens), about)
+        parts = _joined(read_public(path, GTE_SMALL), learned)
+        _write_folder(target, parts._replace(document_tokens=tokens), about)
     return _report(target, "fetched")
 
 
@@ -196,27 +204,50 @@ def _download(url: str, path: Path, progress: Progress) -> None:
         pass
 
 
-def _about_public(adapter: Adapter, document_tokens: int) -> dict[str, Any]:
-    return {
-        "base": {"name": GTE_SMALL.title, "licence": GTE_SMALL.licence, "sha256": adapter.base},
-        "adapter": {"sha256": adapter.fingerprint, "scale": adapter.scale},
-        "weights": QUANTISED_WEIGHTS,
-        "document_tokens": document_tokens,
-        "training": {k: v for k, v in adapter.about.items() if k not in ("kind", "format")},
-    }
+class _Learned(NamedTuple):
+    """What training made of the public weights; without a student, they and the adapter are all."""
+
+    adapter: Adapter
+    student: Student | None
+
+    def about(self) -> dict[str, Any]:
+        """What a card says of it."""
+        adapter, student = self
+        base = {"name": GTE_SMALL.title, "licence": GTE_SMALL.licence, "sha256": adapter.base}
+        told = (student or adapter).about
+        return {
+            "base": base,
+            "adapter": {"sha256": adapter.fingerprint, "scale": adapter.scale},
+            "student": student and {"sha256": student.fingerprint, "layers": student.layers},
+            "weights": QUANTISED_WEIGHTS,
+            "training": {k: v for k, v in told.items() if k not in ("kind", "format")},
+        }
+
+    def check(self, base: str) -> None:
+        """Refuse what was not learned from these weights."""
+        adapter, student = self
+        if adapter.base != base:
+            raise CitebedError(
+                f"the adapter {printable(adapter.file.path)} belongs to weights with SHA-256 "
+                f"{adapter.base}, the public ones have {base}. Get an adapter and a citebed of the "
+                "same version."
+            )
+        if student is not None and student.adapter != adapter.fingerprint:
+            raise CitebedError(
+                f"the student {printable(student.file.path)} belongs to an adapter with SHA-256 "
+                f"{student.adapter}, this one has {adapter.fingerprint}. Get both of one citebed."
+            )
 
 
-def _joined(files: Mapping[str, bytes], adapter: Adapter) -> _Parts:
-    """Public files and the adapter, joined."""
-    base = GTE_SMALL.files[WEIGHTS].sha256
-    if adapter.base != base:
-        raise CitebedError(
-            f"the adapter {printable(adapter.file.path)} belongs to weights with SHA-256 "
-            f"{adapter.base}, the public ones have {base}. Get an adapter and a citebed of the "
-            "same version."
-        )
+def _joined(files: Mapping[str, bytes], learned: _Learned) -> _Parts:
+    """Public files and what was learned, joined."""
+    learned.check(GTE_SMALL.files[WEIGHTS].sha256 or "")
     config = json.loads(files["config.json"])
-    weights = adapter.joined(onnx_weights(files[WEIGHTS]))
+    weights = learned.adapter.joined(onnx_weights(files[WEIGHTS]))
+    if learned.student is not None:
+        weights = learned.student.joined(weights)
+        layers = shape_of(config).architecture.settings[2]
+        config = {**config, layers: learned.student.layers}
     tokeniser = {name: data for name, data in files.items() if name in TOKENISER_FILES}
     return _Parts(config, shape_of(config), weights, tokeniser)
 

@@ -21,6 +21,7 @@ from tests.unit.retrieval.encoders.conftest import (
     PLACES,
     TEXTS,
     TinyPublic,
+    last_layer,
     packed,
     sha256,
 )
@@ -28,6 +29,7 @@ from tests.unit.retrieval.encoders.conftest import (
 from citebed.collection.fetching import download
 from citebed.errors import CitebedError, FormatError, MissingExtra
 from citebed.retrieval.dense.adapter import read_adapter, write_adapter
+from citebed.retrieval.dense.student import write_student
 from citebed.retrieval.encoders.encoder import load_dense_encoder
 from citebed.retrieval.encoders.encoding import load_encoder
 from citebed.retrieval.encoders.fetching import fetching
@@ -42,7 +44,8 @@ from citebed.retrieval.encoders.fetching.public_weights import (
 
 
 def fetched(tiny: TinyPublic, **how: Any) -> FetchedEncoder:
-    return fetch_encoder(adapter=tiny.adapter, **how)
+    """The whole encoder, unless a student is named."""
+    return fetch_encoder(adapter=tiny.adapter, **{"student": None, **how})
 
 
 def place(tmp_path: Path) -> Path:
@@ -197,12 +200,39 @@ def test_an_encoder_that_reads_the_beginning_of_documents(tiny: TinyPublic) -> N
             fetched(tiny, source=tiny.archive, document_tokens=wrong)
 
 
+def test_a_student_of_fewer_layers(tiny: TinyPublic, tmp_path: Path) -> None:
+    whole = fetched(tiny, source=tiny.archive, document_tokens=224)
+    few = fetched(tiny, source=tiny.archive, student=tiny.student)
+    assert (few.state, few.folder) == ("fetched", whole.folder)
+    assert few.bytes < whole.bytes
+    card = json.loads((few.folder / "citebed.json").read_text("utf-8"))
+    assert card["student"] == {"sha256": sha256(tiny.student.read_bytes()), "layers": 1}
+    assert (card["document_tokens"], card["training"]["figures"]) == (224, {"R@10": 0.3})
+    assert fetched(tiny, mirror="file:///nowhere", student=tiny.student).state == "kept"
+    joined = read_adapter(tiny.adapter).joined(tiny.public)
+    weights = last_layer(tiny.trained) | {n: a for n, a in joined.items() if "_embeddings" in n}
+    extra = {"1_Pooling/config.json": {"pooling_mode_mean_tokens": True}}
+    config = {**CONFIG, "num_hidden_layers": 1}
+    wanted = load_encoder(write_model(tmp_path / "exact", config, weights, extra).folder)
+    exact = wanted.encode(TEXTS)
+    exact /= np.linalg.norm(exact, axis=1, keepdims=True)
+    assert (load_dense_encoder().documents(TEXTS) * exact).sum(axis=1).min() > 0.99
+
+
+def test_a_student_of_another_adapter(tiny: TinyPublic, tmp_path: Path) -> None:
+    other = tmp_path / "other.npz"
+    write_student(other, last_layer(tiny.trained), "c" * 64, {})
+    with pytest.raises(CitebedError, match="belongs to an adapter with SHA-256 ccc"):
+        fetched(tiny, source=tiny.archive, student=other)
+    assert not place(tmp_path).exists()
+
+
 def test_another_adapter_makes_another_encoder(tiny: TinyPublic, tmp_path: Path) -> None:
     first = fetched(tiny, source=tiny.archive)
     other = tmp_path / "other.npz"
     about = {"base": sha256(tiny.files["model.onnx"]), "scale": 1.0}
     write_adapter(other, tiny.trained, tiny.public, about, rank=20)
-    again = fetch_encoder(adapter=other, source=tiny.archive)
+    again = fetch_encoder(adapter=other, student=None, source=tiny.archive)
     assert (again.state, again.folder) == ("fetched", first.folder)
     assert again.fingerprint != first.fingerprint
 
@@ -211,7 +241,7 @@ def test_an_adapter_of_other_weights(tiny: TinyPublic, tmp_path: Path) -> None:
     other = tmp_path / "other.npz"
     write_adapter(other, tiny.trained, tiny.public, {"base": "b" * 64, "scale": 1.0}, rank=20)
     with pytest.raises(CitebedError, match="belongs to weights with SHA-256 bbb"):
-        fetch_encoder(adapter=other, source=tiny.archive)
+        fetch_encoder(adapter=other, student=None, source=tiny.archive)
     assert not place(tmp_path).exists()
 
 
@@ -467,7 +497,7 @@ def test_a_source_that_is_not_there_is_told_before_what_else_is_missing(
 
 def test_an_encoder_of_a_strangers_is_copied_nowhere_else(tiny: TinyPublic, tmp_path: Path) -> None:
     """Where ``a/z`` is a link, ``a/z/../../../../diary`` stays inside; where it is copied, not."""
-    evil = fetch_encoder(tmp_path / "evil", source=tiny.archive, adapter=tiny.adapter).folder
+    evil = fetched(tiny, folder=tmp_path / "evil", source=tiny.archive).folder
     deep = evil / "b" / "c" / "d" / "e"
     (evil / "a").mkdir()
     deep.mkdir(parents=True)

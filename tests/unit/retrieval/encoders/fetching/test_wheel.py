@@ -41,7 +41,9 @@ def _no_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory, made: TinyPublic, _tiny_for_all: None) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    model = fetch_encoder(folder / "model", source=made.archive, adapter=made.adapter).folder
+    model = fetch_encoder(
+        folder / "model", source=made.archive, adapter=made.adapter, student=made.student
+    ).folder
     return write_wheel(model, folder / "dist")
 
 
@@ -114,7 +116,7 @@ def test_from_pip_to_an_answer(
 def test_fetching_says_that_it_is_there(
     installed: Path, tiny: TinyPublic, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = fetch_encoder(adapter=tiny.adapter)
+    found = fetch_encoder(adapter=tiny.adapter, student=tiny.student)
     assert (found.state, found.folder) == ("installed", installed)
     assert found.fingerprint == load_dense_encoder().fingerprint
     assert not caplog.records
@@ -124,7 +126,7 @@ def test_it_goes_before_what_was_fetched(
     installed: Path, tiny: TinyPublic, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        fetched = fetch_encoder(source=tiny.archive, adapter=tiny.adapter)
+        fetched = fetch_encoder(source=tiny.archive, adapter=tiny.adapter, student=tiny.student)
     assert "goes before what is fetched" in caplog.text
     assert find_model("gte") == find_encoder() == installed
     assert find_model(fetched.folder) == fetched.folder
@@ -139,7 +141,7 @@ def test_one_of_another_version_is_told(
     del installed
     other = replace(read_adapter(tiny.adapter), scale=0.25)
     monkeypatch.setattr(fetching, "read_adapter", lambda _: other)
-    found = fetch_encoder(mirror=f"file://{tiny.folder}")
+    found = fetch_encoder(mirror=f"file://{tiny.folder}", student=None)
     assert found.state == "fetched"
     assert "citebed-encoder" in caplog.text
 
@@ -151,7 +153,7 @@ def test_an_index_of_the_fetched_one_is_still_asked(
     del wheel
     other = replace(read_adapter(tiny.adapter), scale=0.25)
     monkeypatch.setattr(fetching, "read_adapter", lambda _: other)
-    before = fetch_encoder(source=tiny.archive)
+    before = fetch_encoder(source=tiny.archive, student=None)
     (tmp_path / "a.bib").write_text(BIB, "utf-8")
     assert main(["import", str(tmp_path / "c"), str(tmp_path / "a.bib")]) == 0
     write_index(tmp_path / "c", IndexOptions(neural=load_dense_encoder(before.folder)))

@@ -1,0 +1,77 @@
+"""Students: they begin as layers of their teacher, and come nearer to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from citebed.errors import CitebedError
+from citebed.retrieval.dense.student import read_student
+from citebed.retrieval.encoders.encoding import load_encoder
+from citebed.training import TrainingTexts, train_student
+from citebed.training.distilling import chosen_layers, student_of
+from citebed.training.settings import Machine
+from citebed.training.start import read_start
+
+SMALL: dict[str, Any] = {
+    **{"layers": 1, "epochs": 12, "batch": 32, "others": 64, "rate": 3e-3},
+    **{"document_tokens": 20, "teacher_tokens": 24, "group": 8},
+}
+HERE = Machine(device="cpu")
+
+
+def test_which_layers() -> None:
+    assert chosen_layers(4, 12) == [2, 5, 8, 11]
+    assert chosen_layers(6, 12) == [1, 3, 5, 7, 9, 11]
+    assert chosen_layers(1, 2) == [1]
+    for wrong in (0, 12):
+        with pytest.raises(CitebedError, match="its teacher has 12: expected fewer"):
+            chosen_layers(wrong, 12)
+
+
+def test_it_begins_as_layers_of_its_teacher(tiny_of: Callable[..., Path]) -> None:
+    teacher = read_start(tiny_of("four", num_hidden_layers=4))
+    begun = student_of(teacher, 2)
+    assert (begun.shape.layers, begun.folder.config["num_hidden_layers"]) == (2, 2)
+    part = "attention.self.query.weight"
+    for mine, theirs in ((0, 1), (1, 3)):
+        own, of_teacher = (f"encoder.layer.{number}.{part}" for number in (mine, theirs))
+        np.testing.assert_array_equal(begun.weights[own], teacher.weights[of_teacher])
+    assert not any(".layer.2." in name for name in begun.weights)
+
+
+def test_it_comes_nearer_and_is_what_its_folder_and_its_file_say(
+    texts: TrainingTexts, tiny: Path, tmp_path: Path
+) -> None:
+    out, file = tmp_path / "student", tmp_path / "student.npz"
+    card = train_student(texts, teacher=tiny, out=out, file=file, machine=HERE, **SMALL).card
+    assert card["before"]["cosine"] < card["after"]["cosine"] > 0.8
+    assert card["teacher"]["name"] == "tiny"
+    whole, taught = read_start(out), read_start(tiny)
+    assert whole.shape.layers == 1
+    table = "embeddings.word_embeddings.weight"
+    np.testing.assert_array_equal(whole.weights[table], taught.weights[table])
+    joined = read_student(file).joined(taught.weights)
+    for name, array in whole.weights.items():
+        most = float(np.abs(array).max())
+        np.testing.assert_allclose(joined[name], array, atol=0.01 * most, err_msg=name)
+    assert load_encoder(out).encode(["a paper"]).shape == (1, taught.shape.hidden)
+
+
+def test_a_run_that_was_stopped_comes_to_the_same(
+    texts: TrainingTexts, tiny: Path, tmp_path: Path
+) -> None:
+    few = {**SMALL, "epochs": 2}
+    one, other = tmp_path / "one", tmp_path / "other"
+    train_student(texts, teacher=tiny, out=one, machine=HERE, **few)
+    limited = Machine(device="cpu", checkpoint_minutes=0, minutes=1e-9)
+    with pytest.raises(CitebedError, match="The same command goes on"):
+        train_student(texts, teacher=tiny, out=other, machine=limited, **few)
+    train_student(texts, teacher=tiny, out=other, machine=HERE, **few)
+    assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
