@@ -113,7 +113,14 @@ COMPUTING = Field(
 )
 GERMAN = Field(
     "geschichte",
-    ("Zollstellen", "Pfarrbücher", "Flusshäfen", "Mühlenrechte", "Handwerkerbünde", "Straßenkarten"),
+    (
+        "Zollstellen",
+        "Pfarrbücher",
+        "Flusshäfen",
+        "Mühlenrechte",
+        "Handwerkerbünde",
+        "Straßenkarten",
+    ),
     ("spätmittelalterliche", "städtische", "überlieferte", "nördliche", "größere"),
     ("Archivzählung", "Quellenkritik", "Überlieferungsgeschichte", "Kartenvergleich"),
     ("Zeitschrift für Wegegeschichte", "Blätter für Ortskunde", "Archiv für Mühlenwesen"),

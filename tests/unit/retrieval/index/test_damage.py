@@ -7,6 +7,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,15 +53,21 @@ def make(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make(tmp_path / "my c")
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One to be broken and mended again and again."""
     return make(tmp_path_factory.mktemp("whole") / "c")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("model") / "c")
+
+
+@pytest.fixture
+def folder(model: Path, tmp_path: Path) -> Path:
+    """One of the test's own."""
+    return Path(shutil.copytree(model, tmp_path / "my c"))
 
 
 def array_files(folder: Path) -> list[Path]:
