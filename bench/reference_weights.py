@@ -21,6 +21,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,7 +86,8 @@ def _paged(text: str, rng: random.Random) -> str:
     draw = rng.random()
     if draw < 0.4:
         return re.sub(r",?:? ?\(?(?:pp\. |pages )?\b\d+–\d+\)?", "", text)
-    return re.sub(r"\b\d+–\d+", f"{rng.randint(1, 99)}–{rng.randint(100, 200)}", text) if draw < 0.5 else text
+    others = f"{rng.randint(1, 99)}–{rng.randint(100, 200)}"
+    return re.sub(r"\b\d+–\d+", others, text) if draw < 0.5 else text
 
 
 def examples_of(documents: pl.DataFrame, count: int, seed: int) -> list[Example]:
@@ -180,11 +182,13 @@ def report(name: str, examples: Sequence[Example], weights: npt.NDArray[np.float
     print(f"\n{name}: {len(examples)} references, {wanted} of them with their document found")
     for least in (0.3, 0.5, 0.7, 0.9):
         made = sure >= least
-        print(f"  at {least}: precision {right[made].mean():.4f}  recall {right[made].sum() / wanted:.4f}")
-    for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.97), (0.97, 1.01)):
+        found = right[made].sum() / wanted
+        print(f"  at {least}: precision {right[made].mean():.4f}  recall {found:.4f}")
+    for low, high in pairwise((0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 1.01)):
         chosen = (sure >= low) & (sure < high) & (sure > 0)
         if chosen.any():
-            print(f"  said {sure[chosen].mean():.3f}  was {right[chosen].mean():.3f}  ({chosen.sum()})")
+            said, was = sure[chosen].mean(), right[chosen].mean()
+            print(f"  said {said:.3f}  was {was:.3f}  ({chosen.sum()})")
 
 
 def other_documents(path: Path) -> pl.DataFrame:
@@ -218,7 +222,8 @@ def main() -> None:
     report("venues it was fitted on", train, weights)
     report("other venues", examples_of(some.filter(pl.col("side") == 1), given.count, 2), weights)
     if given.other:
-        report("another field", examples_of(other_documents(given.other), given.count // 2, 3), weights)
+        other = examples_of(other_documents(given.other), given.count // 2, 3)
+        report("another field", other, weights)
     print(f"\ndocuments that were no candidate of their reference: {len(_MISSED)}")
 
 

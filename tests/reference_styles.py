@@ -53,12 +53,10 @@ def behind(name: str, comma: str = ", ", point: str = ".", between: str = " ") -
     return family + (comma + _initials(given, point, between) if given else "")
 
 
-def _listed(
-    names: Sequence[str], last: str = ", and ", two: str = " and ", comma: str = ", "
-) -> str:
+def _listed(names: Sequence[str], last: str = ", and ", two: str = " and ") -> str:
     if len(names) < 2:
         return "".join(names)
-    return comma.join(names[:-1]) + (two if len(names) == 2 else last) + names[-1]
+    return ", ".join(names[:-1]) + (two if len(names) == 2 else last) + names[-1]
 
 
 def _shortened(names: Sequence[str], most: int) -> tuple[list[str], bool]:
@@ -82,11 +80,8 @@ def _doi(work: Work, before: str = " https://doi.org/", after: str = "") -> str:
 
 def acm(work: Work) -> str:
     names = _listed([display(name) for name in work.authors])
-    place = (
-        f"In {work.venue}."
-        if work.in_proceedings
-        else f"{work.venue} {work.volume}, 3 ({work.year}),"
-    )
+    journal = f"{work.venue} {work.volume}, 3 ({work.year}),"
+    place = f"In {work.venue}." if work.in_proceedings else journal
     return f"{names}. {work.year}. {_ended(work.title)} {place} {_pages(work)}.{_doi(work)}"
 
 
@@ -101,39 +96,35 @@ def ieee(work: Work) -> str:
     listed = names[0] + " et al." if others else _listed(names)
     mark = "" if work.title[-1:] in "?!" else ","
     tail = f"pp. {_pages(work)}, {work.year}." + _doi(work, " doi: ", ".")
-    place = (
-        f"in {work.venue}" if work.in_proceedings else f"{work.venue}, vol. {work.volume}, no. 3"
-    )
+    journal = f"{work.venue}, vol. {work.volume}, no. 3"
+    place = f"in {work.venue}" if work.in_proceedings else journal
     return f"{listed}, “{work.title}{mark}” {place}, {tail}"
 
 
 def lncs(work: Work) -> str:
     names, others = _shortened([behind(name, between="") for name in work.authors], 9)
     listed = ", ".join(names) + (", et al." if others else "")
-    if work.in_proceedings:
-        return f"{listed}: {_ended(work.title)} In: {work.venue}, pp. {_pages(work)} ({work.year}).{_doi(work)}"
-    return f"{listed}: {_ended(work.title)} {work.venue} {work.volume}(3), {_pages(work)} ({work.year})"
+    journal = f"{work.venue} {work.volume}(3), "
+    place = f"In: {work.venue}, pp. " if work.in_proceedings else journal
+    end = f"{_pages(work)} ({work.year}).{_doi(work)}"
+    return f"{listed}: {_ended(work.title)} {place}{end}"
 
 
 def apa(work: Work) -> str:
     names = [behind(name) for name in work.authors]
-    listed = (
-        _listed(names, ", & ", ", & ")
-        if len(names) <= 20
-        else ", ".join(names[:19]) + f", … {names[-1]}"
-    )
-    place = (
-        f"In {work.venue} (pp. {_pages(work)})."
-        if work.in_proceedings
-        else f"{work.venue}, {work.volume}(3), {_pages(work)}."
-    )
+    listed = _listed(names, ", & ", ", & ")
+    if len(names) > 20:
+        listed = ", ".join(names[:19]) + f", … {names[-1]}"
+    journal = f"{work.venue}, {work.volume}(3), {_pages(work)}."
+    place = f"In {work.venue} (pp. {_pages(work)})." if work.in_proceedings else journal
     return f"{listed} ({work.year}). {_ended(work.title)} {place}{_doi(work)}"
 
 
 def vancouver(work: Work) -> str:
     names = [behind(name, " ", "", "") for name in work.authors]
     listed = ", ".join(names) if len(names) <= 6 else ", ".join(names[:6]) + ", et al"
-    return f"{listed}. {_ended(work.title)} {work.venue}. {work.year};{work.volume}:{_pages(work)}.{_doi(work, ' doi: ', '.')}"
+    place = f"{work.venue}. {work.year};{work.volume}:{_pages(work)}."
+    return f"{listed}. {_ended(work.title)} {place}{_doi(work, ' doi: ', '.')}"
 
 
 def nature(work: Work) -> str:
@@ -146,11 +137,8 @@ def nature(work: Work) -> str:
 
 def plain(work: Work) -> str:
     names = _listed([display(name) for name in work.authors])
-    place = (
-        f"In {work.venue}, pages {_pages(work)}"
-        if work.in_proceedings
-        else f"{work.venue}, {work.volume}(3):{_pages(work)}"
-    )
+    journal = f"{work.venue}, {work.volume}(3):{_pages(work)}"
+    place = f"In {work.venue}, pages {_pages(work)}" if work.in_proceedings else journal
     return f"{names}. {_ended(work.title)} {place}, {work.year}.{_doi(work, ' doi: ', '.')}"
 
 
@@ -162,16 +150,16 @@ def abbrv(work: Work) -> str:
 
 def plainnat(work: Work) -> str:
     names = _listed([display(name) for name in work.authors])
-    return (
-        f"{names} ({work.year}). {_ended(work.title)} {work.venue}, {work.volume}:{_pages(work)}."
-    )
+    place = f"{work.venue}, {work.volume}:{_pages(work)}."
+    return f"{names} ({work.year}). {_ended(work.title)} {place}"
 
 
 def chicago(work: Work) -> str:
     names = [work.authors[0], *(display(name) for name in work.authors[1:])]
     listed = _listed(names, ", and ", ", and ").rstrip(".")
     mark = "" if work.title[-1:] in "?!" else "."
-    return f"{listed}. {work.year}. “{work.title}{mark}” {work.venue} {work.volume} (3): {_pages(work)}."
+    place = f"{work.venue} {work.volume} (3): {_pages(work)}."
+    return f"{listed}. {work.year}. “{work.title}{mark}” {place}"
 
 
 def mla(work: Work) -> str:
@@ -179,31 +167,29 @@ def mla(work: Work) -> str:
     if len(work.authors) > 2:
         listed = f"{first}, et al."
     else:
-        listed = (
-            f"{_listed([first, *(display(name) for name in work.authors[1:])], '', ', and ')}".rstrip(
-                "."
-            )
-            + "."
-        )
+        both = [first, *(display(name) for name in work.authors[1:])]
+        listed = _listed(both, "", ", and ").rstrip(".") + "."
     mark = "" if work.title[-1:] in "?!" else "."
-    return f"{listed} “{work.title}{mark}” {work.venue}, vol. {work.volume}, no. 3, {work.year}, pp. {_pages(work)}."
+    place = f"{work.venue}, vol. {work.volume}, no. 3, {work.year}, pp. {_pages(work)}."
+    return f"{listed} “{work.title}{mark}” {place}"
 
 
 def elsevier(work: Work) -> str:
     names = ", ".join(before(name) for name in work.authors)
-    return f"{names}, {work.title}, {work.venue} {work.volume} ({work.year}) {_pages(work)}.{_doi(work, ' doi:', '.')}"
+    place = f"{work.venue} {work.volume} ({work.year}) {_pages(work)}."
+    return f"{names}, {work.title}, {place}{_doi(work, ' doi:', '.')}"
 
 
 def ams(work: Work) -> str:
     names = _listed([display(name) for name in work.authors])
-    return (
-        f"{names}, {work.title}, {work.venue} {work.volume} ({work.year}), no. 3, {_pages(work)}."
-    )
+    place = f"{work.venue} {work.volume} ({work.year}), no. 3, {_pages(work)}."
+    return f"{names}, {work.title}, {place}"
 
 
 def harvard(work: Work) -> str:
     names = ", ".join(behind(name, between="") for name in work.authors)
-    return f"{names}, {work.year}. {_ended(work.title)} {work.venue} {work.volume}, {_pages(work)}.{_doi(work)}"
+    place = f"{work.venue} {work.volume}, {_pages(work)}."
+    return f"{names}, {work.year}. {_ended(work.title)} {place}{_doi(work)}"
 
 
 def acs(work: Work) -> str:
@@ -213,14 +199,14 @@ def acs(work: Work) -> str:
 
 def springer(work: Work) -> str:
     names = ", ".join(behind(name, " ", "", "") for name in work.authors)
-    return f"{names} ({work.year}) {_ended(work.title)} {work.venue} {work.volume}:{_pages(work)}.{_doi(work)}"
+    place = f"{work.venue} {work.volume}:{_pages(work)}."
+    return f"{names} ({work.year}) {_ended(work.title)} {place}{_doi(work)}"
 
 
 def cell(work: Work) -> str:
     names = _listed([behind(name, between="") for name in work.authors], ", and ", ", and ")
-    return (
-        f"{names} ({work.year}). {_ended(work.title)} {work.venue} {work.volume}, {_pages(work)}."
-    )
+    place = f"{work.venue} {work.volume}, {_pages(work)}."
+    return f"{names} ({work.year}). {_ended(work.title)} {place}"
 
 
 def physics(work: Work) -> str:
@@ -230,9 +216,8 @@ def physics(work: Work) -> str:
 
 def preprint(work: Work) -> str:
     names = _listed([display(name) for name in work.authors])
-    return (
-        f"{names}. {work.year}. {_ended(work.title)} arXiv preprint arXiv:1801.01234 ({work.year})."
-    )
+    place = f"arXiv preprint arXiv:1801.01234 ({work.year})."
+    return f"{names}. {work.year}. {_ended(work.title)} {place}"
 
 
 Style = Callable[[Work], str]

@@ -25,6 +25,8 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measure
 from citebed.evaluation.measures.trec_names import trec_lines
 from citebed.judging.pools.pooling_methods import read_method
+from citebed.papers.matching import ReferenceMatcher
+from citebed.papers.references import parse_reference
 from citebed.retrieval.analysis.analysers import analyser_of
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.runs.times import parse_length
@@ -114,6 +116,10 @@ def cited(text: str) -> object:
     return already_cited(Cited(keys=(text,), entries=(Entry("k", text),)), DOCUMENTS)
 
 
+def matched(text: str) -> object:
+    return ReferenceMatcher(DOCUMENTS).match([parse_reference(text)])
+
+
 def name(parse: Callable[[str], object]) -> Callable[[str], object]:
     """What a text names, if anything: the text without the words that it begins with."""
 
@@ -143,6 +149,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "address": looks_like_url,
     "language": lambda text: language_of(None, text, text),
     "references": lambda text: entries_in(text.split("\n")),
+    "printed reference": parse_reference,
+    "matched reference": matched,
     "what is cited": cited,
     "draft in LaTeX": draft("tex"),
     "draft in Markdown": draft("markdown"),

@@ -53,8 +53,9 @@ _BEHIND_BARE = compiled(
     rf"|{NAME_WORD}{NAME_END}) (?P<given>{_BARE}){_SUFFIX}(?=[,;:.]|,? (?:and|&)|,? et al|,? \(|$)"
 )
 _INVERTED = compiled(
-    rf"(?P<family>{_ONE_WORD}){_SUFFIX}, ?(?P<given>(?:{NAME_WORD}{NAME_END})(?: (?:{_DOTTED}|"
-    rf"{NAME_WORD}{NAME_END})){{0,2}}+)"
+    rf"(?P<family>{_ONE_WORD}){_SUFFIX}, ?"
+    rf"(?P<given>(?:{_DOTTED} )?+{NAME_WORD}{NAME_END}(?: (?:{_DOTTED}|{NAME_WORD}{NAME_END}))"
+    r"{0,2}+)"
 )
 _BEFORE = compiled(rf"(?P<display>{_DOTTED} ?{_FAMILY}){_SUFFIX}")
 _DISPLAY = compiled(rf"(?P<display>{NAME}(?: [(“\"][\w. ]{{1,20}}[)”\"] {NAME})?+){_SUFFIX}")
@@ -107,7 +108,7 @@ def read_authors(text: str) -> AuthorList:
         found, end = _read(text, patterns, behind)
         if end > best_end:
             best, best_end = found, end
-        if best_end == _CLEAR:
+        if best_end >= 2 * _CLEAR:
             return best
     match = _BEFORE_YEAR.match(text)
     if not best.names and match and len(match[1].split()) <= 12:
@@ -137,7 +138,7 @@ _CLEAR = 4
 
 def _read(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> tuple[AuthorList, int]:
     """The names of one style, and how clearly they end: 0 where the text does not begin with one,
-    or where what follows the names can follow none."""
+    or where what follows the names can follow none; odd where an "and" stands before the last."""
     found = _names(text, patterns)
     others = _OTHERS.match(text, found[-1].end()) if found else None
     while found and not (others or _ends(text, found[-1].end(), behind, len(found))):
@@ -154,7 +155,8 @@ def _read(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> tup
             found, end = found[:1], found[0].end()  # "Jane Doe, Deep Learning, J. Noise 3"
     before = all(name.re is _BEFORE for name in found)
     names = tuple(map(_canonical, found))
-    return AuthorList(names, editors.end() if editors else end, behind, before), clear
+    found_end = AuthorList(names, editors.end() if editors else end, behind, before)
+    return found_end, 2 * clear + _has_last(text, found)
 
 
 def _has_last(text: str, found: list[re.Match[str]]) -> bool:

@@ -78,7 +78,9 @@ class Letters:
 
 
 def _strength(between: str) -> int:
-    return 2 if not _HARD.isdisjoint(between) else int("," in between)
+    if " - " in between or not _HARD.isdisjoint(between):
+        return 2
+    return int("," in between)
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def nearest(pattern: str, text: str) -> tuple[int, int]:
 # --- Features ---------------------------------------------------------------------------------
 
 FEATURES = (
-    *("bias", "slips", "length", "fit", "untitled", "start", "end", "cut", "numbers"),
+    *("bias", "slips", "length", "fit", "untitled", "start", "end", "cut", "numbers", "replaced"),
     *(
         "authors",
         "other_authors",
@@ -227,7 +229,7 @@ def features_of(document: Titled, asked: Asked) -> tuple[float, ...] | None:
 
 def _placed(document: Titled, place: Place | None, asked: Asked) -> tuple[float, ...]:
     if place is None:
-        return (2.0, 0.0, 0.0, float(not asked.title), 0.0, 0.0, 0.0, 0.0)
+        return (2.0, 0.0, 0.0, float(not asked.title), 0.0, 0.0, 0.0, 0.0, 0.0)
     size = max(1, len(document.plain))
     breaks = asked.letters.breaks
     near = range(max(0, place.start - place.slips), place.start + place.slips + 1)
@@ -244,6 +246,7 @@ def _placed(document: Titled, place: Place | None, asked: Asked) -> tuple[float,
         float(ends),
         float(place.cut),
         float(other_numbers),
+        float(place.slips > 0 and _is_replaced(document.title, asked.reference.title)),
     )
 
 
@@ -254,6 +257,17 @@ def _fit(place: Place, own: Place | None) -> float:
     shared = min(place.end, own.end) - max(place.start, own.start)
     covered = max(place.end, own.end) - min(place.start, own.start)
     return max(0, shared) / max(1, covered)
+
+
+def _is_replaced(left: str, right: str) -> bool:
+    """Whether one title has other words where the other has some, and not the same misread."""
+    ours, theirs = plain_words(left), plain_words(right)
+    only = "".join(word for word in ours if word not in theirs)
+    other = "".join(word for word in theirs if word not in ours)
+    if not only or not other:
+        return False
+    short, long = sorted((only, other), key=len)
+    return nearest(short, long)[0] > 0.4 * len(short)
 
 
 def _counts_alike(left: str, right: str) -> bool:
@@ -301,8 +315,9 @@ _IN = re.compile(r"\bIn:? [A-Z]|\bin:? (?:Proc|Int|[A-Z]{3})")
 
 
 def _published(venue: str | None, asked: Asked) -> tuple[float, float, float]:
-    """How much of the reference's venue is in the document's, words cut or not;
-    whether one of them is not known; and, where the reference names proceedings, whether the document's are (1) or are not (-1)."""
+    """How much of the reference's venue is in the document's, words cut or not; whether one of
+    them is not known; and, where the reference names proceedings, whether the document's are (1)
+    or are not (-1)."""
     words = [word for word in plain_words(asked.reference.venue) if _tells(word)]
     if not venue or not words:
         return 0.0, 1.0, 0.0

@@ -303,12 +303,15 @@ def _is_whole(venue: str) -> bool:
 
 # --- How sure it is ---------------------------------------------------------------------------
 
-_SURE = {"quotation": 0.97, "point": 0.93, "comma": 0.75, "end": 0.5, "": 0.0}
+_SURE = {"quotation": 0.99, "point": 0.97, "comma": 0.97, "end": 0.4, "": 0.0}
+"""How often a title that ends so is right, of self-made references in twenty styles, a third of
+them with names, year or end cut off; without names, or a year, or of few words it is less often."""
 
 
 def _confidence(authors: AuthorList, titled: _Titled, year: int | None) -> float:
     """How likely the title is right."""
-    if not titled.title:
-        return 0.0
-    sure = _SURE[titled.end] * (1.0 if authors.names else 0.7) * (1.0 if year else 0.9)
-    return sure if len(titled.title.split()) > 2 else 0.8 * sure
+    sure = _SURE[titled.end] if titled.title else 0.0
+    if titled.end == "quotation":
+        return sure
+    sure *= (1.0 if authors.names else 0.7) * (1.0 if year else 0.82)
+    return sure if len(titled.title.split()) > 2 else 0.6 * sure

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import random
+import unicodedata
+
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reference_styles import STYLES, Work, in_lines, with_slips
+from tests.strategies import ANY_TEXT
 
-from citebed.papers.matching import ReferenceMatcher
+from citebed.papers.evidence import Letters, nearest
+from citebed.papers.matching import ReferenceMatch, ReferenceMatcher
 from citebed.papers.references import parse_reference
+from citebed.papers.title_index import TitleIndex
+from citebed.text.titles import plain_title
 
 DOCUMENTS = pl.DataFrame(
     {
-        "doc_id": ["quiet", "quieter", "long", "talk", "paper"],
+        "doc_id": ["quiet", "quieter", "long", "talk", "paper", "reprint", "review"],
         "title": [
             "Learning a Quiet Model of Noise",
             "Learning a Quiet Model of Noise: Part II",
             "Hushing crowds: how large rooms of people become silent",
             "An instrument for measuring whispers",
             "An instrument for measuring whispers",
+            "Walls that hear what they should not",
+            "The art of hearing walls",
         ],
         "authors": [
-            ["Doe, Jane", "Roe, Richard"], ["Doe, Jane"], ["Poe, E. A."], ["Moe, M."], ["Moe, M."]
+            ["Doe, Jane", "Roe, Richard"], ["Doe, Jane"], ["Poe, E. A."], ["Moe, M."],
+            ["Moe, M."], ["Goe, R."], ["Zoe, Z."],
         ],
-        "year": [2018, 2020, 2001, 2011, 2014],
-        "doi": ["10.1000/1", "10.1000/2", "10.1000/3", "10.1000/4", "10.1000/5"],
+        "year": [2018, 2020, 2001, 2011, 2014, 1999, 2010],
+        "doi": [f"10.1000/{number}" for number in range(1, 8)],
+        "arxiv": [None, None, "1801.01234", None, None, None, None],
+        "venue": ["Proceedings of NOISE", "Proceedings of NOISE", "Journal of Silence", "TALKS",
+                  "Journal of Air", "SIGMOD Rec.", "J. Reviews"],
+        "pages": ["1–9", "10–19", "5–6", "7–8", "100–120", "30–39", "430"],
     }
 )  # fmt: skip
 
@@ -32,9 +49,9 @@ def matcher() -> ReferenceMatcher:
     return ReferenceMatcher(DOCUMENTS)
 
 
-def found(matcher: ReferenceMatcher, text: str) -> str | None:
-    (match,) = matcher.match([parse_reference(text)])
-    return match.doc_id if match else None
+def match(matcher: ReferenceMatcher, text: str) -> ReferenceMatch | None:
+    (found,) = matcher.match([parse_reference(text)])
+    return found
 
 
 @pytest.mark.parametrize(
@@ -42,13 +59,106 @@ def found(matcher: ReferenceMatcher, text: str) -> str | None:
     [
         ("Jane Doe and Richard Roe. 2018. Learning a Quiet Model of Noise. In NOISE.", "quiet"),
         ("J. Doe. Learning a quiet model of noise: Part II. In NOISE, 2020.", "quieter"),
-        ("J. Doe and R. Roe. 2017. Learmng a quietmodel of no1se. arXiv.", "quiet"),
+        ("J. Doe and R. Roe. 2018. Learmng a quietmodel of nose. In NOISE. 1–9.", "quiet"),
+        ("J. Doe and R. Roe. 2016. Learning a quiet model of noise. arXiv.", "quiet"),
+        ("J. Doe, R. Roe - Learning a quiet model of noise - NOISE 2018", "quiet"),
         ("E. A. Poe. Hushing crowds. J. Silence 3 (2001).", "long"),
+        ("E. A. Poe. Hushing crowds: how large rooms of people be-\ncome silent. 2001.", "long"),
+        ("E. A. Poe. On crowds that are hushed. arXiv:1801.01234, 2001.", "long"),
         ("M. Moe. 2011. An instrument for measuring whispers. In TALKS.", "talk"),
         ("M. Moe. 2014. An instrument for measuring whispers. Journal of Air 3, 1.", "paper"),
+        ("M. Moe. An instrument for measuring whispers. https://doi.org/10.1000/5", "paper"),
         ("R. Goe. 1990. An instrument for measuring whispers in large rooms. Air 3.", None),
-        ("Somebody. Something else. https://doi.org/10.1000/3", "long"),
+        ("A. Abe and B. Bee. 2010. The art of hearing walls. MIT Press.", None),
+        ("J. Doe. 2018. Learning a Loud Model of Music. In NOISE.", None),
+        ("E. A. Poe. 1950. Something else. In Journal of Silence.", None),
+        ("E. A. Poe. Garbled. https://doi.org/10.1000/3", "long"),
+        ("", None),
     ],
 )
 def test_a_reference_is_found(matcher: ReferenceMatcher, text: str, doc_id: str | None) -> None:
-    assert found(matcher, text) == doc_id
+    found = match(matcher, text)
+    assert (found.doc_id if found else None) == doc_id
+
+
+def test_another_identifier_speaks_against_a_document(matcher: ReferenceMatcher) -> None:
+    text = "M. Moe. 2014. An instrument for measuring whispers. Journal of Air 3, 1."
+    with_other = match(matcher, f"{text} https://doi.org/10.2000/77")
+    assert (with_other.probability if with_other else 0) < match(matcher, text).probability
+
+
+def test_the_runner_up_is_told(matcher: ReferenceMatcher) -> None:
+    found = match(matcher, "M. Moe. 2014. An instrument for measuring whispers. J. of Air.")
+    assert found.runner_up == "talk"
+    assert 0 < found.runner_up_probability < found.probability
+    assert found.runner_up_probability + found.probability <= 1
+
+
+def test_what_is_less_likely_than_asked_is_no_match(matcher: ReferenceMatcher) -> None:
+    reference = parse_reference("M. Moe. An instrument for measuring whispers.")
+    (found,) = matcher.match([reference], least=0.0)
+    assert matcher.match([reference], least=found.probability + 0.001) == [None]
+
+
+def test_documents_need_no_more_than_a_title() -> None:
+    matcher = ReferenceMatcher(DOCUMENTS.select("doc_id", "title"))
+    text = "E. A. Poe. Hushing crowds: how large rooms of people become silent. 2001."
+    assert match(matcher, text).doc_id == "long"
+
+
+def test_a_collection_may_be_empty() -> None:
+    assert match(ReferenceMatcher(DOCUMENTS.clear()), "Jane Doe. 2018. A title.") is None
+    assert ReferenceMatcher(DOCUMENTS).match([]) == []
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_slips_do_no_harm(matcher: ReferenceMatcher, style: str) -> None:
+    rng = random.Random(3)
+    work = Work(
+        DOCUMENTS["title"][2], ("Poe, E. A.",), 2001, "Journal of Silence", pages=(5, 6)
+    )  # fmt: skip
+    found = [
+        match(matcher, in_lines(with_slips(STYLES[style](work), rng, 0.01), rng)) for _ in range(20)
+    ]
+    assert sum(each is not None and each.doc_id == "long" for each in found) >= 18
+
+
+# --- Letters ------------------------------------------------------------------------------------
+
+
+@given(ANY_TEXT)
+def test_letters_are_those_of_plain_titles(text: str) -> None:
+    """But for letters that this Python does not know yet, and two that polars makes small by
+    what stands beside them."""
+    text = "".join(c for c in text if unicodedata.category(c) not in ("Cn", "Cs") and c not in "Σİ")
+    assert Letters(text).plain == pl.select(plain_title(pl.lit(text))).item()
+
+
+def test_breaks_are_where_punctuation_is() -> None:
+    letters = Letters("Doe, J. 2018. On walls: a tale")
+    assert letters.plain == "doej2018onwallsatale"
+    assert letters.breaks == {0: 2, 3: 1, 4: 2, 8: 2, 15: 2, 20: 2}
+
+
+def slow_nearest(pattern: str, text: str) -> tuple[int, int]:
+    """The same by the whole table of distances (Sellers, 1980)."""
+    row = list(range(len(pattern) + 1))
+    best = (row[-1], 0)
+    for end, sign in enumerate(text, start=1):
+        above, row = row, [0]
+        for at, own in enumerate(pattern, start=1):
+            row.append(min(above[at] + 1, row[-1] + 1, above[at - 1] + (own != sign)))
+        best = min(best, (row[-1], end))
+    return best
+
+
+@given(st.text("abc", min_size=1, max_size=12), st.text("abcd", max_size=30))
+def test_nearest_is_what_the_whole_table_says(pattern: str, text: str) -> None:
+    assert nearest(pattern, text) == slow_nearest(pattern, text)
+
+
+def test_titles_are_found_by_their_letters() -> None:
+    titles = ["learningaquietmodelofnoise", "hushingcrowds", "short", ""]
+    index = TitleIndex(titles)
+    found = index.likely(["xxhushingcrowdsxx", "", "learningaquietnodelofnoise"], 2)
+    assert found == [[1], [], [0]]
