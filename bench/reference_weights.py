@@ -42,8 +42,9 @@ from citebed.text.titles import plain_title
 
 _KEPT = ("same_doi", "other_doi", "same_arxiv")
 _RIDGE = 0.02
-_SAME_TITLE = 0.04
-"""So many references are to works of the same title by others: books and their reviews."""
+_OTHERS = 0.08
+"""So many references are to works nearly the same: by others, as books and their reviews, or with
+another word in the title, by the same."""
 
 
 class Example(NamedTuple):
@@ -100,9 +101,9 @@ def examples_of(documents: pl.DataFrame, count: int, seed: int) -> list[Example]
     twins = set(left.select(key=_key()).to_series())
     matcher = ReferenceMatcher(_with_gaps(left, seed))
     works = [work_of(row, rng) for row in cited]
-    others = {at for at in range(1, count, 2) if rng.random() < _SAME_TITLE}
+    others = {at for at in range(1, count, 2) if rng.random() < _OTHERS}
     for at in others:
-        works[at] = replace(works[at], authors=works[at - 1].authors, doi=None)
+        works[at] = _another(works[at], works[at - 1], rng)
     asked = [Asked(parse_reference(printed(work, rng))) for work in works]
     keys = pl.DataFrame(cited, schema=documents.schema).select(key=_key()).to_series()
     examples = []
@@ -120,6 +121,19 @@ def examples_of(documents: pl.DataFrame, count: int, seed: int) -> list[Example]
 
 
 _MISSED: list[str] = []
+
+
+def _another(work: Work, other: Work, rng: random.Random) -> Work:
+    """A work with the title of one and the authors of another, or with a word of the other."""
+    words, theirs = (
+        work.title.split(" "),
+        [word for word in other.title.split(" ") if len(word) > 3],
+    )
+    if rng.random() < 0.5 or len(words) < 4 or not theirs:
+        return replace(work, authors=other.authors, doi=None)
+    telling = [at for at, word in enumerate(words) if len(word) > 3]
+    words[rng.choice(telling or [0])] = rng.choice(theirs)
+    return replace(work, title=" ".join(words), doi=None)
 
 
 def _key() -> pl.Expr:

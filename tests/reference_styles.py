@@ -290,7 +290,7 @@ def retold(work: Work, rng: random.Random) -> Work:
     elif draw < 0.4:
         title = title[:1] + title[1:].lower()
     if rng.random() < 0.12:
-        year += rng.choice((-3, -2, -1, -1, 1, 1, 2))
+        year += rng.choice((-6, -4, -3, -2, -1, -1, -1, 1, 1, 1, 2, 5))
     venue = work.venue if rng.random() < 0.6 else _short(work.venue)
     return replace(work, title=title, year=year, venue=venue)
 

@@ -8,7 +8,9 @@ tells which; only a first name can be inverted where the others are not.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from citebed.patterns import compiled
 from citebed.text.names import (
@@ -68,6 +70,7 @@ _LAST = compiled(rf" ?{_AND} ")
 _OTHERS = compiled(
     rf"(?:[,;]? ?(?:and )?)(?:{ET_AL}|and others|\d+ others|(?:\.\.\.|…)(?! ?{UPPER}))"
 )
+_LETTERS = re.compile(r"[^\W\d_]+")
 _EDITORS = compiled(r"(?i),? ?[(\[]?(?:eds?|editors?|hrsg)\b\.?[)\]]?")
 _YEAR_NEXT = r"[(\[]?(?:(?:1[5-9]|20)\d\d[a-z]?\b|n\. ?d\.|in press|forthcoming)"
 _ENDED = compiled(
@@ -86,16 +89,10 @@ _BEFORE_YEAR = compiled(rf"([^.()\[\]“\"]{{2,80}}?)[.,]? (?={_YEAR_NEXT}[a-z]?
 
 @dataclass(frozen=True)
 class AuthorList:
-    """Names in canonical form, where they end in the text, and what says so.
-
-    ``initials_behind`` is set where names are written as ``Croft, W. B.`` or ``Croft WB``;
-    ``before`` where all of them are written ``W. B. Croft``.
-    """
+    """Names in canonical form, and where they end in the text."""
 
     names: tuple[str, ...] = ()
     end: int = 0
-    initials_behind: bool = False
-    before: bool = False
 
 
 def read_authors(text: str) -> AuthorList:
@@ -103,17 +100,28 @@ def read_authors(text: str) -> AuthorList:
 
     Of the ways to read the names, that which ends most clearly: before a year or a quotation.
     """
-    best, best_end = AuthorList(), 0
+    best = _Reading()
     for patterns, behind in _STYLES:
-        found, end = _read(text, patterns, behind)
-        if end > best_end:
-            best, best_end = found, end
-        if best_end >= 2 * _CLEAR:
-            return best
+        found = _read(text, patterns, behind)
+        if found.clear > best.clear:
+            best = found
+        if best.clear >= 2 * _CLEAR:
+            break
+    if best.names:
+        return AuthorList(tuple(map(_canonical, best.names)), best.end)
     match = _BEFORE_YEAR.match(text)
-    if not best.names and match and len(match[1].split()) <= 12:
+    if match and len(match[1].split()) <= 12:
         return AuthorList(_unread(match[1].strip(" ,")), match.end(1))
-    return best
+    return AuthorList()
+
+
+class _Reading(NamedTuple):
+    """Names as one style has them, where they end, and how clearly: 0 for not at all, odd where an
+    "and" stands before the last."""
+
+    names: Sequence[re.Match[str]] = ()
+    end: int = 0
+    clear: int = 0
 
 
 def _unread(text: str) -> tuple[str, ...]:
@@ -136,27 +144,25 @@ _STYLES: tuple[tuple[tuple[re.Pattern[str], ...], bool], ...] = (
 _CLEAR = 4
 
 
-def _read(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> tuple[AuthorList, int]:
-    """The names of one style, and how clearly they end: 0 where the text does not begin with one,
-    or where what follows the names can follow none; odd where an "and" stands before the last."""
+def _read(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> _Reading:
+    """The names of one style; none where the text does not begin with one, or where what follows
+    the names can follow none."""
     found = _names(text, patterns)
     others = _OTHERS.match(text, found[-1].end()) if found else None
     while found and not (others or _ends(text, found[-1].end(), behind, len(found))):
         found.pop()
     if not found:
-        return AuthorList(), 0
+        return _Reading()
     end = others.end() if others else found[-1].end()
     editors = _EDITORS.match(text, end)
     clear = _CLEAR if others or editors else _ends(text, end, behind, len(found))
-    if clear < _CLEAR and not behind and _DISPLAY in patterns and not _has_last(text, found):
+    last = _has_last(text, found)
+    if clear < _CLEAR and not (behind or last) and _DISPLAY in patterns:
         if _BEFORE.match(text):
-            return AuthorList(), 0
+            return _Reading()
         if clear == 1:
             found, end = found[:1], found[0].end()  # "Jane Doe, Deep Learning, J. Noise 3"
-    before = all(name.re is _BEFORE for name in found)
-    names = tuple(map(_canonical, found))
-    found_end = AuthorList(names, editors.end() if editors else end, behind, before)
-    return found_end, 2 * clear + _has_last(text, found)
+    return _Reading(found, editors.end() if editors else end, 2 * clear + last)
 
 
 def _has_last(text: str, found: list[re.Match[str]]) -> bool:
@@ -211,8 +217,7 @@ def _named(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str] | None
         return None
     if pattern is _IDEOGRAPHS:
         return match
-    words = (word for word in re.split(r"[ .\-‐’']+", match[0]) if word)
-    return match if any(word[0].isupper() for word in words) else None
+    return match if any(word[0].isupper() for word in _LETTERS.findall(match[0])) else None
 
 
 def _canonical(match: re.Match[str]) -> str:

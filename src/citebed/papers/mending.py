@@ -9,7 +9,9 @@ from citebed.text.normalise import entities_to_text, fold
 LONGEST = 20_000
 """No reference has more characters; what follows is something else."""
 
-_ADDRESS = compiled(r"(?i)(?:https?|ftp):|www\.|\bdoi\b|(?<![\d.])10\.(?:\d{4,9}/|\d{0,9}$)|arxiv:")
+_ADDRESS = compiled(
+    r"(?i)(?:https?|ftp):|www\.|\bdoi\b|(?<![\d.])10\.(?:\d{4,9}/|\d{0,9}(?:\s|$))|arxiv:"
+)
 _GOES_ON = compiled(r"[/?=&#%_~]|\.(?=\w)|\d{3,9}\.\d|\d{5,9}\.?$|[\w-]{0,40}[/=?_%]\S")
 _LAST = compiled(r"\d[\w.()-]*+\.?$")
 _OPEN_END = tuple("/:=?&#%_~.-")
@@ -22,22 +24,27 @@ _HYPHEN = compiled(r"(?<=[^\W\d_A-Z])- (?=[a-z])")
 def mended(text: str) -> str:
     """A reference as one line: its words joined where a hyphen broke them, its addresses where the
     end of a line did."""
+    text = text[:LONGEST].strip()
+    whole = _with_addresses(text) if _ADDRESS.search(text) else text
+    return fold(join_hyphens(_HYPHEN.sub("-\n", entities_to_text(whole))))
+
+
+def _with_addresses(text: str) -> str:
     pieces: list[str] = []
     last, blank = "", ""
-    for token in _TOKEN.finditer(text[:LONGEST].strip()):
+    for token in _TOKEN.finditer(text):
         broken = blank and _is_broken(last, token[1], "\n" in blank or "\r" in blank)
         pieces += ["" if broken else blank, token[1]]
         last = last + token[1] if broken else token[1]
         blank = token[2]
-    whole = _HYPHEN.sub("-\n", entities_to_text("".join(pieces)))
-    return fold(join_hyphens(whole))
+    return "".join(pieces)
 
 
 def _is_broken(last: str, first: str, line_ends: bool) -> bool:
     """Whether an address that ends one line goes on in the next; a blank may stand for its end."""
     if not _ADDRESS.search(last[-300:]):
         return False
-    if last.endswith("http:") or last.endswith("https:"):
+    if last.endswith(("http:", "https:")):
         return first.startswith("//")
     if _YEAR.match(first):
         return False
