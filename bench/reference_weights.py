@@ -5,7 +5,7 @@ reference_styles`); half of the cited ones are left out of the collection, so th
 document at all. A conditional logit over the candidates of each reference and none of them is
 fitted by maximum likelihood with a small ridge. Venues are parted: what is fitted on some is
 measured on the others, and on a second collection given with ``--other``. Weights of features that
-these documents cannot show (identifiers that are right or wrong) stay as they are. Documents that
+these documents cannot show (identifiers and numbers that are right or wrong) stay as they are. Documents that
 are left out while another of the same title and first author stays are no examples.
 
     python bench/reference_weights.py COLLECTION [--other DOCUMENTS.jsonl.xz]
@@ -40,7 +40,7 @@ from citebed.papers.references import parse_reference
 from citebed.text.names import name_from_display
 from citebed.text.titles import plain_title
 
-_KEPT = ("same_doi", "other_doi", "same_arxiv")
+_KEPT = ("numbers", "same_doi", "other_doi", "same_arxiv")
 _RIDGE = 0.02
 _OTHERS = 0.08
 """So many references are to works nearly the same: by others, as books and their reviews, or with
