@@ -5,8 +5,8 @@ reference_styles`); half of the cited ones are left out of the collection, so th
 document at all. A conditional logit over the candidates of each reference and none of them is
 fitted by maximum likelihood with a small ridge. Venues are parted: what is fitted on some is
 measured on the others, and on a second collection given with ``--other``. Weights of features that
-these documents cannot show (identifiers and numbers that are right or wrong) stay as they are. Documents that
-are left out while another of the same title and first author stays are no examples.
+these documents cannot show (identifiers and numbers that are right or wrong) stay as they are.
+Documents that are left out while another of the same title and first author stays are no examples.
 
     python bench/reference_weights.py COLLECTION [--other DOCUMENTS.jsonl.xz]
 """
