@@ -80,7 +80,7 @@ def write_sample_pdf(path: Path) -> None:
     story += [Paragraph(f"[{n}] {text}", _SMALL) for n, text in enumerate(REFERENCES, 1)]
     width, height = letter
     top = Frame(54, height - 130, width - 108, 76, 0, 0, 0, 0, id="top")
-    columns = [Frame(left, 72, 246, height - 214, 0, 0, 0, 0, id=str(left)) for left in (54, 312)]
+    columns = [Frame(left, 302, 246, height - 444, 0, 0, 0, 0, id=str(left)) for left in (54, 312)]
     template = PageTemplate("page", [top, *columns], pagesize=letter)
     BaseDocTemplate(str(path), pageTemplates=[template], title=TITLE, invariant=1).build(story)
 

@@ -133,13 +133,19 @@ def reviewed(annotation: Annotation, decisions: Decisions) -> Annotation:
 
 
 def doubtful(stand: Stand, threshold: float = THRESHOLD) -> list[str]:
-    """The items that are asked, seen to or not, in the order of the pages."""
+    """The items that are asked, seen to or not, in the order of the pages.
+
+    Of the references only those that are cited in what is kept: others answer no query.
+    """
     asked = [FRONT] if _is_front_doubtful(stand.annotation, threshold) else []
-    for paragraph in stand.paragraphs:
-        if not paragraph.dropped:
-            asked += _doubtful_in(paragraph, threshold)
+    kept = [paragraph for paragraph in stand.paragraphs if not paragraph.dropped]
+    for paragraph in kept:
+        asked += _doubtful_in(paragraph, threshold)
+    cited = {
+        cite for each in kept for sentence in each.sentences for cite in sentence.content.cites
+    }
     low = (each.ref_id for each in stand.annotation.references if each.confidence < threshold)
-    return [*asked, *(f"r{ref_id}" for ref_id in low)]
+    return [*asked, *(f"r{ref_id}" for ref_id in low if ref_id in cited)]
 
 
 def _is_front_doubtful(annotation: Annotation, threshold: float) -> bool:

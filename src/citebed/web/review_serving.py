@@ -67,10 +67,11 @@ def serve_review(
     ``started`` is told the address, the key in it. Any free port is taken unless one is named.
     """
     app = review_app(folder, threshold)
-    key = app.state.site.key
+    site: ReviewSite = app.state.site
 
     def listening(at: int) -> None:
-        address = f"http://127.0.0.1:{at}/?key={key}"
+        address = f"http://127.0.0.1:{at}/?key={site.key}"
+        threading.Thread(target=site.pictures.warm, daemon=True).start()
         if started is not None:
             started(address)
         if browser:  # a browser may take its time, and be one that blocks

@@ -6,6 +6,7 @@ name, and open with the key that stands in the address the browser is sent to.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import secrets
@@ -113,6 +114,14 @@ class Pictures:
             while len(self._kept) > MOST_PICTURES:
                 self._kept.popitem(last=False)
             return self._kept[wanted]
+
+    def warm(self) -> None:
+        """Have the child process started before the first page is asked for.
+
+        There is no such file; whatever else is wrong is told with the first page.
+        """
+        with contextlib.suppress(Exception):
+            self.get(Wanted("", "", 0, 100))
 
     def _drawn(self, wanted: Wanted) -> bytes:
         try:

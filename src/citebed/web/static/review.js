@@ -37,6 +37,7 @@ function draw() {
   at("paragraphs").replaceChildren(...paragraphs);
   at("references").replaceChildren(...stand.references.map((each) => referenceElement(stand, each, each.item === current)));
   elementOf(current)?.classList.add("current");
+  elementOf(current)?.setAttribute("aria-current", "true");
   pages.draw(stand);
   drawProgress();
 }
@@ -162,7 +163,7 @@ async function finish() {
   const left = stand.open.length;
   await step({ kind: "finish" }, () => {
     choose(current, { focus: false });
-    if (left) warn(`${left} in doubt ${left === 1 ? "was" : "were"} accepted unseen; u takes that back.`);
+    if (left) at("took").textContent += ` ${left} in doubt ${left === 1 ? "was" : "were"} accepted without a look: u takes that back.`;
     annotation.scrollTop = 0;
     at("done").querySelector("a").focus();
   });

@@ -52,7 +52,7 @@ function chips(stand, cites) {
 function markerField(marker, number) {
   const name = `Marker ${marker.text} cites`;
   return element("label", { kind: "marker-field" },
-    element("span", { kind: "cite-mark", text: marker.text }), element("span", { kind: "hide", text: name }),
+    element("span", { kind: "cite-mark", text: marker.text }), element("span", { kind: "quiet", text: "cites" }),
     element("input", { value: listed(marker.cites), data: { marker: number }, "aria-label": name, autocomplete: "off", spellcheck: "false", placeholder: "cites nothing" }));
 }
 
@@ -124,7 +124,7 @@ export function referenceElement(stand, reference, isCurrent) {
   made.append(element("div", { kind: "row pointing" },
     element("label", { kind: "grow" }, element("span", { kind: "quiet", text: "DOI or address" }),
       element("input", { value: reference.doi || reference.url || "", data: { points: "" }, autocomplete: "off", spellcheck: "false" }))),
-  element("div", { kind: "tools" }, button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit"), button("none", "0", "None of these")));
+  element("div", { kind: "tools" }, button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit"), button("none", "0", choices.length ? "None of these" : "None")));
   return made;
 }
 

@@ -34,6 +34,7 @@ export class Pages {
     if (Number(figure.dataset.loaded ?? 0) >= wanted) return;
     figure.dataset.loaded = wanted;
     const image = figure.querySelector("img");
+    image.addEventListener("load", () => figure.classList.add("shown"), { once: true });
     image.addEventListener("error", () => figure.classList.add("missing"), { once: true });
     image.src = `${this.base}/pages/${figure.dataset.page}.png?width=${wanted}`;
   }
@@ -88,13 +89,17 @@ export class Pages {
     this.mark();
     const rect = this.pane.querySelector("rect.current");
     if (!rect) return;
-    this.load(rect.closest(".page"));
-    const place = rect.getBoundingClientRect();
+    const page = rect.closest(".page");
+    this.load(page);
+    const places = [...page.querySelectorAll("rect.current")].map((each) => each.getBoundingClientRect());
+    // A sentence may begin at the end of a line, and go on in the next column, far off.
+    const place = places[0];
+    const left = Math.min(...places.filter((each) => each.left <= place.right).map((each) => each.left));
     const pane = this.pane.getBoundingClientRect();
     const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.pane.scrollBy({
       top: place.top - pane.top - pane.height / 3,
-      left: place.left - pane.left - 12,
+      left: left - pane.left - 12,
       behavior: isCalm ? "auto" : "smooth",
     });
   }
