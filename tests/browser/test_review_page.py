@@ -169,6 +169,31 @@ def test_a_text_is_edited_and_what_was_typed_outlives_a_reload(reviewing: Review
     assert browser.complaints() == []
 
 
+def test_a_paragraph_is_inserted_and_what_was_typed_is_saved_when_one_goes_elsewhere(
+    reviewing: Reviewing,
+) -> None:
+    reviewing.open("p3")
+    browser = reviewing.browser
+    reviewing.until_at("c2.2")
+    ActionChains(browser.driver).send_keys("i").perform()
+    browser.until(lambda: browser.all("form.adding"), "nothing to write in")
+    browser.one("form.adding textarea").send_keys("A paragraph that was missed [7].")
+    with browser.arriving():
+        browser.driver.refresh()
+    browser.one("form.adding textarea").send_keys(Keys.ENTER)
+    reviewing.until_at("c+1.1")
+    assert reviewing.cites("c+1.1") == ["7"]
+    reviewing.press("e")
+    browser.one("form.editing textarea").send_keys(" So be it.")
+    browser.one(".item[data-item='c1.1']").click()
+    reviewing.until_at("c1.1")
+    text = "A paragraph that was missed [7]. So be it."
+    assert browser.texts("[data-item='c+1.1'] .text") == [text]
+    reviewing.press("u", "u")
+    browser.until(lambda: reviewing.steps("p3") == [], "not taken back")
+    assert browser.complaints() == []
+
+
 def test_a_box_leads_to_its_sentence_and_a_sentence_to_its_box(reviewing: Reviewing) -> None:
     reviewing.open("p3")
     browser = reviewing.browser

@@ -15,7 +15,7 @@ from citebed.papers.annotation import (
 )
 from citebed.papers.bibliography import LIKELY, Bibliography
 from citebed.papers.linking import Link, ReferenceIndex, index_of
-from citebed.papers.paper import Box, ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
 from citebed.papers.references import ParsedReference, parse_reference
 from citebed.records import Sentence
 from citebed.text.anonymise import anonymise
@@ -154,6 +154,15 @@ def _sentences(paragraph: ReadParagraph, links: Sequence[Link]) -> Iterator[Anno
             markers=marks,
             printed=printed,
         )
+
+
+def annotated_text(
+    text: str, references: Sequence[AnnotatedReference]
+) -> tuple[AnnotatedSentence, ...]:
+    """The sentences of a paragraph that somebody gives, and what of a list they cite."""
+    parsed = [parse_reference(each.text) for each in references]
+    index = index_of(parsed, [each.ref_id for each in references])
+    return tuple(_sentences(ReadParagraph("", PlacedText(text)), index.links(text)))
 
 
 def sentences_of(sentences: Iterable[Sentence]) -> Iterator[AnnotatedSentence]:

@@ -21,6 +21,7 @@ from citebed.papers.annotation import (
 from citebed.papers.decisions import (
     FRONT,
     Accept,
+    Add,
     ChangeFront,
     ChangeMarker,
     ChangeReference,
@@ -30,13 +31,13 @@ from citebed.papers.decisions import (
     Finish,
     JoinSentence,
     Merge,
+    NewSentence,
     Split,
     SplitSentence,
     Step,
 )
 from citebed.papers.halving import halves, joined
-from citebed.text.anonymise import anonymise
-from citebed.text.normalise import fold, unique
+from citebed.text.normalise import unique
 
 THRESHOLD = 0.9
 """What the machine is less sure of is asked."""
@@ -163,8 +164,7 @@ def _doubtful_in(paragraph: Paragraph, threshold: float) -> Iterator[str]:
 def taken(stand: Stand, step: Step, number: int) -> Stand:
     """How a paper stands after one more step, the ``number``-th; new items are named by it."""
     after = _WORK[type(step)](stand, step, number)
-    item = getattr(step, "item", FRONT)
-    return after if isinstance(step, Finish) else replace(after, decided=after.decided | {item})
+    return _seen(after, step.item) if hasattr(step, "item") else after
 
 
 def _accept(stand: Stand, step: Accept, _: int) -> Stand:
@@ -188,7 +188,7 @@ def _front(stand: Stand, step: ChangeFront, _: int) -> Stand:
         abstract=before.abstract if step.abstract is None else step.abstract,
         doi=before.doi if step.doi is None else step.doi or None,
     )
-    return replace(stand, annotation=annotation)
+    return _seen(replace(stand, annotation=annotation), FRONT)
 
 
 def _reference(stand: Stand, step: ChangeReference, _: int) -> Stand:
@@ -221,8 +221,8 @@ def _sentence(stand: Stand, step: ChangeSentence, _: int) -> Stand:
 
     def change(one: Sentence) -> tuple[Sentence, ...]:
         content = one.content
-        if step.anonymised is not None and step.anonymised != content.anonymised:
-            content = _anonymised(content, step.anonymised)
+        if step.anonymised is not None:
+            content = replace(content, anonymised=step.anonymised)
         if step.text is not None:
             content = replace(content, text=step.text)
         if cites is not None:
@@ -230,15 +230,6 @@ def _sentence(stand: Stand, step: ChangeSentence, _: int) -> Stand:
         return (Sentence(one.item, content),)
 
     return _with_sentence(stand, step.item, change)
-
-
-def _anonymised(content: AnnotatedSentence, on: bool) -> AnnotatedSentence:
-    """The sentence with names, or without them; what a person wrote instead stays as it is."""
-    printed = fold(content.printed)
-    without = fold(anonymise(content.printed))
-    if content.text in (printed, without, content.printed) and content.printed:
-        return replace(content, text=without if on else printed, anonymised=on)
-    return replace(content, anonymised=on)
 
 
 def _marker(stand: Stand, step: ChangeMarker, _: int) -> Stand:
@@ -328,6 +319,28 @@ def _drop(stand: Stand, step: Drop, _: int) -> Stand:
     return _with_paragraphs(stand, at, 1, replace(stand.paragraphs[at], dropped=step.dropped))
 
 
+def _add(stand: Stand, step: Add, number: int) -> Stand:
+    if not step.sentences:
+        raise StepRefused("a paragraph needs some words.")
+    item = f"c+{number}"
+    sentences = tuple(
+        Sentence(f"{item}.{n}", _new(stand, each)) for n, each in enumerate(step.sentences, 1)
+    )
+    at = 0 if step.after == FRONT else _paragraph_at(stand, step.after) + 1
+    beside = stand.paragraphs[max(at - 1, 0)].section if stand.paragraphs else "introduction"
+    made = Paragraph(item, step.section or beside, "", 1.0, sentences)
+    return _seen(_with_paragraphs(stand, at, 0, made), item)
+
+
+def _new(stand: Stand, given: NewSentence) -> AnnotatedSentence:
+    markers = tuple(
+        AnnotatedMarker(text, _known(stand, cites), 1.0, ()) for text, cites in given.markers
+    )
+    return AnnotatedSentence(
+        given.text, _known(stand, given.cites), given.anonymised, 1.0, (), markers, given.printed
+    )
+
+
 def _paragraph_at(stand: Stand, item: str) -> int:
     for at, paragraph in enumerate(stand.paragraphs):
         if paragraph.item == item:
@@ -370,6 +383,7 @@ _WORK: dict[type[Any], Callable[[Stand, Any, int], Stand]] = {
     Merge: _merge,
     Split: _split,
     Drop: _drop,
+    Add: _add,
     ChangeReference: _reference,
     Finish: _finish,
 }

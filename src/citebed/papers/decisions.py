@@ -138,6 +138,30 @@ class Drop(_Step):
     dropped: bool = True
 
 
+class NewSentence(_Step):
+    """A sentence that the machine did not find, and what it cites."""
+
+    text: Text
+    cites: Cites = ()
+    anonymised: bool = False
+    printed: Text = ""
+    markers: tuple[tuple[Text, Cites], ...] = ()
+
+
+class Add(_Step):
+    """A paragraph that the machine did not find, behind another one, or first of all.
+
+    What a person gives is the ``text``; its ``sentences`` are made of it when the step is taken,
+    and stay as they are when the software learns to make them otherwise.
+    """
+
+    kind: Literal["add"] = "add"
+    after: Item = FRONT
+    section: Annotated[str, Field(max_length=200), AfterValidator(plain_text)] = ""
+    text: Annotated[str, Field(max_length=LONGEST)] = ""
+    sentences: Annotated[tuple[NewSentence, ...], Field(max_length=1000)] = ()
+
+
 class ChangeReference(_Step):
     """The paper that a reference is: a document, a DOI, an address; none where none is given."""
 
@@ -164,6 +188,7 @@ Step = Annotated[
     | Merge
     | Split
     | Drop
+    | Add
     | ChangeReference
     | Finish,
     Field(discriminator="kind"),

@@ -21,6 +21,7 @@ from citebed.files.writing import is_own, several_files
 from citebed.papers.annotation import REVIEW_FILES, Annotation, annotation_xml, dois_lines
 from citebed.papers.deciding import THRESHOLD, Stand, doubtful, reviewed, stand_of, taken
 from citebed.papers.decisions import Decisions, Step
+from citebed.papers.settling import settled
 from citebed.wording import json_text, printable
 
 PROPOSAL, DECISIONS = REVIEW_FILES
@@ -125,8 +126,10 @@ class Review:
         def change(decisions: Decisions) -> Decisions:
             if decisions.version != version:
                 raise Stale
-            taken(stand_of(annotation, decisions), step, len(decisions.steps) + 1)
-            return decisions.with_step(step).spent(seconds)
+            stand = stand_of(annotation, decisions)
+            kept = settled(stand, step)
+            taken(stand, kept, len(decisions.steps) + 1)
+            return decisions.with_step(kept).spent(seconds)
 
         return self._changed(stem, change)
 

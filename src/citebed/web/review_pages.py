@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from citebed.errors import CitebedError
 from citebed.papers.deciding import Paragraph, Sentence, Stand, doubtful
-from citebed.papers.decisions import Decisions, Step
+from citebed.papers.decisions import FRONT, Decisions, Step
 from citebed.papers.review import Stale
 from citebed.web.review_site import ReviewSite, site_of
 from citebed.wording import count
@@ -150,7 +150,7 @@ def _shown(site: ReviewSite, stem: str, decisions: Decisions) -> dict[str, Any]:
         "version": decisions.version,
         "seconds": decisions.seconds,
         "steps": len(decisions.steps),
-        "last": getattr(decisions.steps[-1], "item", "front") if decisions.steps else "",
+        "last": _place(decisions.steps[-1]) if decisions.steps else "",
         "finished": stand.finished,
         "asked": asked,
         "open": [] if stand.finished else [item for item in asked if item not in stand.decided],
@@ -159,6 +159,11 @@ def _shown(site: ReviewSite, stem: str, decisions: Decisions) -> dict[str, Any]:
         "paragraphs": [_paragraph(each) for each in stand.paragraphs],
         "references": _references(stand, cited),
     }
+
+
+def _place(step: Step) -> str:
+    """The item at which a step was taken."""
+    return str(getattr(step, "item", getattr(step, "after", FRONT)))
 
 
 def _paragraph(paragraph: Paragraph) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from citebed.papers.annotation import Annotation
 from citebed.papers.deciding import StepRefused, doubtful, proposed, reviewed, stand_of, taken
 from citebed.papers.decisions import (
     Accept,
+    Add,
     ChangeFront,
     ChangeMarker,
     ChangeReference,
@@ -26,11 +27,13 @@ from citebed.papers.decisions import (
     Finish,
     JoinSentence,
     Merge,
+    NewSentence,
     Split,
     SplitSentence,
     Step,
 )
 from citebed.papers.review import Review, Stale
+from citebed.papers.settling import settled
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +45,11 @@ def annotation(tmp_path_factory: pytest.TempPathFactory) -> Annotation:
 
 
 def after(annotation: Annotation, *steps: Step) -> Annotation:
-    """The annotation after some steps."""
-    return reviewed(annotation, Decisions(proposal="", steps=steps))
+    """The annotation after some steps, as they are kept."""
+    decisions = Decisions(proposal="")
+    for step in steps:
+        decisions = decisions.with_step(settled(stand_of(annotation, decisions), step))
+    return reviewed(annotation, decisions)
 
 
 def texts(annotation: Annotation) -> list[list[str]]:
@@ -139,6 +145,38 @@ def test_names_are_taken_out_and_given_back_but_not_over_what_was_written(
     assert own.contexts[1].sentences[1].text == "Somebody showed that words matter [4]."
 
 
+def test_a_paragraph_that_was_not_found_is_added_with_what_it_cites(annotation: Annotation) -> None:
+    text = "Shelves were mea-\nsured before. Fisher et al. [7] did\nso with care [3, 99]. "
+    text += "Nobody else did."
+    done = after(annotation, Add(after="c1", text=text))
+    made = done.contexts[1]
+    assert [each.text for each in made.sentences] == [
+        "Shelves were measured before.",
+        "[7] did so with care [3, 99].",
+        "Nobody else did.",
+    ]
+    assert [each.cites for each in made.sentences] == [(), ("7", "3"), ()]
+    assert (made.sentences[1].anonymised, made.section) == (True, "introduction")
+    assert len(done.contexts) == len(annotation.contexts) + 1
+    first = after(annotation, Add(section="related work", text="One cites [1]."))
+    assert first.contexts[0].section == "related work"
+    edited = after(annotation, Add(after="c1", text=text), Drop(item="c+1"))
+    assert edited == annotation
+    for wrong in (Add(after="c1", text=" "), Add(after="c77", text="One cites [1].")):
+        with pytest.raises(StepRefused):
+            after(annotation, wrong)
+
+
+def test_what_the_software_makes_of_a_text_is_kept_as_it_was_made(review: Review) -> None:
+    review.decide("sample", Add(after="c1", text="Archer et al. [1] counted."), 0)
+    review.decide("sample", ChangeSentence(item="c+1.1", anonymised=False), 1)
+    added, named = review.decisions("sample").steps
+    assert isinstance(added, Add)
+    assert isinstance(named, ChangeSentence)
+    assert (added.text, added.sentences[0].text) == ("", "[1] counted.")
+    assert named.text == "Archer et al. [1] counted."
+
+
 def test_a_reference_is_a_candidate_a_doi_an_address_or_nothing(annotation: Annotation) -> None:
     def fifth(**given: Any) -> tuple[str | None, str | None, str | None]:
         done = after(annotation, ChangeReference(item="r5", **given)).references[4]
@@ -189,6 +227,13 @@ STEPS = st.one_of(
     st.builds(Merge, item=ITEMS),
     st.builds(Split, item=SENTENCES),
     st.builds(Drop, item=ITEMS, dropped=st.booleans()),
+    st.builds(
+        Add,
+        after=ITEMS,
+        sentences=st.lists(
+            st.builds(NewSentence, text=st.text(min_size=1, max_size=9), cites=CITES), max_size=2
+        ).map(tuple),
+    ),
     st.builds(ChangeReference, item=ITEMS, doi=st.none() | st.just("10.5555/x")),
     st.just(Finish()),
 )

@@ -1,6 +1,6 @@
 // One paper: only what is in doubt is asked, each step is saved at once, and any can be taken back.
 
-import { frontElement, frontForm, paragraphElement, referenceElement, referenceName, sentenceForm } from "./review_drawing.js";
+import { frontElement, frontForm, newForm, paragraphElement, referenceElement, referenceName, sentenceForm } from "./review_drawing.js";
 import { Pages } from "./review_pages.js";
 import { Sender, Work } from "./review_sending.js";
 
@@ -12,7 +12,7 @@ const help = at("help");
 const kept = `citebed:editing:${stem}`;
 const work = new Work();
 const sender = new Sender(base, token, (text, kind) => tell(text, kind));
-const pages = new Pages(at("pages"), base, (item) => choose(item));
+const pages = new Pages(at("pages"), base, (item) => act(() => goTo(item)));
 let stand = null;
 let current = null;
 let editing = null; // the item that is edited in place
@@ -225,7 +225,30 @@ function edit(draft = null) {
   return form;
 }
 
+// Behind the current paragraph, or before all others.
+function add(draft = null) {
+  const paragraph = paragraphOf(draft?.after ?? current);
+  const form = newForm(paragraph?.section ?? stand.paragraphs[0]?.section ?? "introduction", paragraph?.item ?? "front", draft);
+  annotation.querySelector("form.adding")?.remove();
+  const place = paragraph && elementOf(paragraph.item)?.closest(".paragraph");
+  if (place) place.after(form);
+  else at("paragraphs").prepend(form);
+  editing = "new";
+  form.scrollIntoView({ block: "nearest" });
+  form.elements.text.focus();
+}
+
+async function saveNew(form) {
+  const { text, section, after } = fieldsOf(form);
+  const before = new Set(items());
+  await step({ kind: "add", after, section, text }, () => {
+    closeEditor();
+    choose(items().find((item) => !before.has(item)) ?? current);
+  });
+}
+
 function fieldsOf(form) {
+  if (form.dataset.item === "new") return { text: form.elements.text.value, section: form.elements.section.value, after: form.dataset.after };
   const value = (name) => form.elements[name]?.value.replace(/\s+/g, " ").trim();
   if (form.dataset.item === "front") return { title: value("title"), abstract: value("abstract"), doi: value("doi") };
   return { text: value("text"), cites: value("cites"), anonymised: form.elements.anonymised.checked };
@@ -237,6 +260,10 @@ function closeEditor() {
 }
 
 async function saveEditor(form) {
+  if (form.dataset.item === "new") {
+    await saveNew(form);
+    return;
+  }
   const item = form.dataset.item;
   const fields = fieldsOf(form);
   const body = item === "front" ? { kind: "front", ...fields } : { kind: "sentence", item, ...changed(item, fields) };
@@ -258,11 +285,32 @@ function changed(item, { text, cites, anonymised }) {
   };
 }
 
+function isChanged(form) {
+  const { item } = form.dataset;
+  const fields = fieldsOf(form);
+  if (item === "new") return fields.text.trim() !== "";
+  if (item === "front") return Object.entries(fields).some(([name, value]) => value !== stand.front[name]);
+  return Object.keys(changed(item, fields)).length > 0;
+}
+
+// Whoever goes elsewhere saves what was typed; what is refused holds one back.
+async function leave() {
+  const form = annotation.querySelector("form.editing");
+  if (!editing || !form) return true;
+  if (isChanged(form)) await saveEditor(form);
+  else closeEditor();
+  return editing === null;
+}
+
+async function goTo(item) {
+  if (await leave()) choose(item);
+}
+
 // The text is saved as it was edited, and cut where the cursor is.
 async function cut(form) {
   const area = form.elements.text;
   const item = form.dataset.item;
-  if (!area) return;
+  if (!area || item === "new") return;
   const place = area.value.slice(0, area.selectionStart).replace(/\s+/g, " ").trimStart().length;
   const { text } = fieldsOf(form);
   if (text !== sentenceOf(item).text && !await send("step", { step: { kind: "sentence", item, text } })) return;
@@ -273,7 +321,7 @@ async function cut(form) {
 }
 
 function cancel() {
-  const item = editing;
+  const item = editing === "new" ? current : editing;
   closeEditor();
   if (item) choose(item);
 }
@@ -283,6 +331,11 @@ function reopen() {
   try {
     draft = JSON.parse(sessionStorage.getItem(kept));
   } catch { /* nothing is kept */ }
+  if (draft?.item === "new") {
+    choose(paragraphOf(draft.fields.after)?.sentences[0].item ?? "front");
+    add(draft.fields);
+    return true;
+  }
   if (!draft || !items().includes(draft.item)) return false;
   choose(draft.item);
   edit(draft.fields);
@@ -294,6 +347,7 @@ function reopen() {
 const DO = {
   accept, undo, finish, drop, anonymise, none, cancel,
   edit: () => edit(),
+  add: () => add(),
   merge: () => inParagraph("merge"),
   split: () => ofSentence("split"),
   join: () => ofSentence("join sentence"),
@@ -307,12 +361,17 @@ const DO = {
   help: () => help.showModal(),
 };
 const KEYS = {
-  Enter: "accept", a: "accept", e: "edit", c: "cite", x: "anonymise", m: "merge", s: "split", j: "join", d: "drop",
+  Enter: "accept", a: "accept", e: "edit", c: "cite", x: "anonymise", m: "merge", s: "split", j: "join", d: "drop", i: "add",
   u: "undo", n: "next", p: "previous", A: "finish", "?": "help", ArrowDown: "down", ArrowUp: "up",
   "+": "larger", "=": "larger", "-": "smaller", 0: "none",
 };
 const AT_ONCE = new Set(["help", "larger", "smaller"]);
 const run = (what) => (AT_ONCE.has(what) ? DO[what]() : act(DO[what]));
+
+function leaveAndRun(what) {
+  if (what === "cancel" || AT_ONCE.has(what)) run(what);
+  else act(async () => (await leave()) && DO[what]());
+}
 
 function typed(event) {
   const { target, key } = event;
@@ -355,9 +414,9 @@ function clicked(event) {
   else if (button) {
     const place = button.closest(".paragraph-head");
     if (place && paragraphOf(current)?.item !== item) current = sentenceOf(paragraphOf(item).sentences[0].item).item;
-    run(button.dataset.do);
+    leaveAndRun(button.dataset.do);
   } else if (item && item !== current && !event.target.closest("input, textarea") && getSelection().isCollapsed) {
-    act(() => choose(sentenceOf(item) || !paragraphOf(item) || stand.asked.includes(item) ? item : paragraphOf(item).sentences[0].item));
+    act(() => goTo(sentenceOf(item) || !paragraphOf(item) || stand.asked.includes(item) ? item : paragraphOf(item).sentences[0].item));
   }
 }
 

@@ -82,7 +82,7 @@ export function paragraphElement(stand, paragraph, number, current) {
     element("h3", {}, element("span", { kind: "number", text: String(number) }), ` ${paragraph.section}`, element("span", { kind: "quiet", text: heading })),
     badge(stand, paragraph.item, paragraph.confidence), isFew ? element("span", { kind: "badge gone", text: isFew }) : null,
     element("span", { kind: "paragraph-tools" },
-      ...(paragraph.dropped ? [] : [button("merge", "m", "Merge with next")]), button("drop", "d", paragraph.dropped ? "Take in again" : "Drop")));
+      button("add", "i", "Insert behind"), ...(paragraph.dropped ? [] : [button("merge", "m", "Merge with next")]), button("drop", "d", paragraph.dropped ? "Take in again" : "Drop")));
   const inside = paragraph.sentences.map((each) => sentenceElement(stand, each, paragraph, each.item === current));
   return element("section", { kind: `paragraph${paragraph.dropped ? " dropped" : ""}`, "aria-label": `Paragraph ${number}, ${paragraph.section}` }, head, ...inside);
 }
@@ -148,8 +148,17 @@ export function frontForm(front, draft) {
     element("div", { kind: "tools" }, element("button", { kind: "strong" }, element("kbd", { text: "↵" }), " Save"), button("cancel", "Esc", "Cancel")));
 }
 
-function area(text, name) {
-  const made = element("textarea", { name, rows: String(Math.min(14, 1 + Math.ceil(text.length / 66))), dir: "auto" });
+// A paragraph that was not found, as it is copied from the page.
+export function newForm(section, after, draft) {
+  const value = { section, text: "", ...draft };
+  return element("form", { kind: "editing adding", data: { item: "new", after } },
+    element("label", {}, element("span", { kind: "quiet", text: "Paragraph that was not found, copied from the PDF" }), area(value.text, "text", 6)),
+    element("label", {}, element("span", { kind: "quiet", text: "Section" }), element("input", { name: "section", value: value.section, autocomplete: "off" })),
+    element("div", { kind: "tools" }, element("button", { kind: "strong" }, element("kbd", { text: "↵" }), " Insert"), button("cancel", "Esc", "Cancel")));
+}
+
+function area(text, name, least = 1) {
+  const made = element("textarea", { name, rows: String(Math.min(14, Math.max(least, 1 + Math.ceil(text.length / 66)))), dir: "auto" });
   made.value = text;
   return made;
 }
