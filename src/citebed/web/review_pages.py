@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from citebed.errors import CitebedError
 from citebed.papers.deciding import Paragraph, Sentence, Stand, doubtful
 from citebed.papers.decisions import FRONT, Decisions, Step
-from citebed.papers.review import Stale
+from citebed.papers.review import Proposal, Stale
 from citebed.web.review_site import ReviewSite, site_of
 from citebed.wording import count
 
@@ -21,6 +21,7 @@ STEP_OF_WIDTH = 200
 """Pictures come in widths of so many pixels more: windows of about one size share them."""
 Here = Annotated[ReviewSite, Depends(site_of)]
 Version = Annotated[int, Field(ge=0, le=2**31)]
+Points = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)]
 
 
@@ -93,10 +94,32 @@ def fetch_picture(
 ) -> Response:
     """A page as a picture."""
     proposal = site.review.proposal(stem)
-    if not 0 <= page < len(proposal.annotation.pages):
-        raise CitebedError(f"the paper has no page {page + 1}.")
+    _check_page(proposal, page)
     wide = -(-width // STEP_OF_WIDTH) * STEP_OF_WIDTH
     return Response(site.picture(proposal, page, wide), media_type="image/png")
+
+
+class Box(BaseModel):
+    """A part of a page, in points."""
+
+    left: Points
+    top: Points
+    right: Points
+    bottom: Points
+
+
+@router.get("/papers/{stem}/pages/{page}/text")
+def fetch_text(site: Here, stem: str, page: int, box: Annotated[Box, Query()]) -> JSONResponse:
+    """The text in a part of a page."""
+    proposal = site.review.proposal(stem)
+    _check_page(proposal, page)
+    text = site.marked_text(proposal, page, box.left, box.top, box.right, box.bottom)
+    return JSONResponse({"text": text})
+
+
+def _check_page(proposal: Proposal, page: int) -> None:
+    if not 0 <= page < len(proposal.annotation.pages):
+        raise CitebedError(f"the paper has no page {page + 1}.")
 
 
 @router.post("/papers/{stem}/step", dependencies=_OURS)

@@ -23,7 +23,7 @@ from markupsafe import Markup
 from citebed._version import __version__
 from citebed.errors import CitebedError
 from citebed.pages import ready_script, templates
-from citebed.papers.pictures import Wanted
+from citebed.papers.pictures import Marked, Wanted
 from citebed.papers.review import Proposal, Review
 from citebed.wording import for_page
 from citebed.workers import Died, Worker, WorkerError
@@ -74,10 +74,17 @@ class ReviewSite:
         return hmac.compare_digest(given.encode(), self.token.encode())
 
     def picture(self, proposal: Proposal, page: int, width: int) -> bytes:
-        """A page of a paper, from where it was read or from the folder itself."""
+        """A page of a paper, from where it was read, or else from the folder."""
+        return self.pictures.get(Wanted(*self._file(proposal), page, width))
+
+    def marked_text(self, proposal: Proposal, page: int, *box: float) -> str:
+        """The text in a part of a page."""
+        return self.pictures.text(Marked(*self._file(proposal), page, *box))
+
+    def _file(self, proposal: Proposal) -> tuple[str, str]:
         places = (proposal.pdf, self.review.folder / f"{proposal.stem}.pdf")
         path = next((place for place in places if place.is_file()), places[0])
-        return self.pictures.get(Wanted(str(path), proposal.pdf_hash, page, width))
+        return str(path), proposal.pdf_hash
 
 
 def cookie_of(request: Request) -> str:
@@ -109,7 +116,8 @@ class Pictures:
         """The picture; `CitebedError` where the page cannot be drawn."""
         with self._turn:
             if wanted not in self._kept:
-                self._kept[wanted] = self._drawn(wanted)
+                made: bytes = self._asked(wanted)
+                self._kept[wanted] = made
             self._kept.move_to_end(wanted)
             while len(self._kept) > MOST_PICTURES:
                 self._kept.popitem(last=False)
@@ -123,14 +131,19 @@ class Pictures:
         with contextlib.suppress(Exception):
             self.get(Wanted("", "", 0, 100))
 
-    def _drawn(self, wanted: Wanted) -> bytes:
+    def text(self, marked: Marked) -> str:
+        """The text in a part of a page."""
+        with self._turn:
+            read: str = self._asked(marked)
+            return read
+
+    def _asked(self, job: Wanted | Marked) -> Any:
         try:
-            made: bytes = self._worker.run(wanted)
+            return self._worker.run(job)
         except (Died, WorkerError) as error:
             what = "took too long or broke" if isinstance(error, Died) else "cannot be read"
-            name = Path(wanted.path).name
-            raise CitebedError(f"page {wanted.page + 1} of '{name}' {what}.") from error
-        return made
+            name = Path(job.path).name
+            raise CitebedError(f"page {job.page + 1} of '{name}' {what}.") from error
 
     def close(self) -> None:
         """End the child process."""
@@ -138,7 +151,7 @@ class Pictures:
         self._worker.close()
 
 
-_DRAWN, _LIMITED = "citebed.papers.pictures:picture", "citebed.papers.limited:prepare"
+_DRAWN, _LIMITED = "citebed.papers.pictures:answer", "citebed.papers.limited:prepare"
 
 
 def site_of(request: Request) -> ReviewSite:

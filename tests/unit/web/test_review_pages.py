@@ -179,6 +179,18 @@ def test_a_page_is_a_picture_as_wide_as_the_screen_wants(client: TestClient) -> 
         assert client.get(f"/papers/one/pages/{wrong}").status_code in (400, 404, 422)
 
 
+def test_the_text_of_a_box_on_a_page(client: TestClient) -> None:
+    stand = client.get("/papers/one/stand").json()
+    sentence = stand["paragraphs"][0]["sentences"][0]
+    (page, left, top, right, bottom), *_ = sentence["boxes"]
+    box = {"left": left, "top": top, "right": right, "bottom": bottom}
+    answer = client.get(f"/papers/one/pages/{page}/text", params=box)
+    assert "Whoever writes a paper" in answer.json()["text"]
+    assert "Early systems counted" not in answer.json()["text"]
+    assert client.get("/papers/one/pages/7/text", params=box).status_code == 400
+    assert client.get("/papers/one/pages/0/text", params={**box, "top": "nan"}).status_code == 422
+
+
 def test_only_the_pdf_that_was_read_is_drawn(client: TestClient, folder: Path) -> None:
     """A review file of somebody else opens no other file of ours."""
     path = folder / "one.review.json"

@@ -236,6 +236,19 @@ function add(draft = null) {
   editing = "new";
   form.scrollIntoView({ block: "nearest" });
   form.elements.text.focus();
+  pages.listenFor((page, box) => act(() => take(page, box)));
+}
+
+// The text of a box that was drawn on a page, behind what is there.
+async function take(page, [left, top, right, bottom]) {
+  const area = annotation.querySelector("form.adding textarea");
+  const answer = await fetch(`${base}/pages/${page}/text?${new URLSearchParams({ left, top, right, bottom })}`, { headers: { Accept: "application/json" } });
+  const said = await answer.json();
+  warn(answer.ok ? "" : said.message);
+  if (!answer.ok || !area) return;
+  area.value = [area.value.trimEnd(), said.text.trim()].filter(Boolean).join("\n");
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+  area.focus();
 }
 
 async function saveNew(form) {
@@ -256,6 +269,7 @@ function fieldsOf(form) {
 
 function closeEditor() {
   editing = null;
+  pages.listenFor(null);
   sessionStorage.removeItem(kept);
 }
 

@@ -152,7 +152,7 @@ export function frontForm(front, draft) {
 export function newForm(section, after, draft) {
   const value = { section, text: "", ...draft };
   return element("form", { kind: "editing adding", data: { item: "new", after } },
-    element("label", {}, element("span", { kind: "quiet", text: "Paragraph that was not found, copied from the PDF" }), area(value.text, "text", 6)),
+    element("label", {}, element("span", { kind: "quiet", text: "A paragraph that was not found: draw a box around it on the page, or write it here" }), area(value.text, "text", 6)),
     element("label", {}, element("span", { kind: "quiet", text: "Section" }), element("input", { name: "section", value: value.section, autocomplete: "off" })),
     element("div", { kind: "tools" }, element("button", { kind: "strong" }, element("kbd", { text: "↵" }), " Insert"), button("cancel", "Esc", "Cancel")));
 }

@@ -11,8 +11,9 @@ export class Pages {
     this.zoom = pane.clientWidth < PHONE ? 1.9 : 1;
     pane.addEventListener("click", (event) => {
       const item = event.target.closest("[data-item]")?.dataset.item;
-      if (item) choose(item);
+      if (item && !this.marking) choose(item);
     });
+    pane.addEventListener("pointerdown", (event) => this.markFrom(event));
     this.seen = new IntersectionObserver((entries) => {
       for (const entry of entries) if (entry.isIntersecting) this.load(entry.target);
     }, { root: pane, rootMargin: "100% 0px" });
@@ -44,6 +45,42 @@ export class Pages {
     this.size();
     for (const figure of this.figures) if (figure.querySelector("img").src) this.load(figure);
     this.show(this.current);
+  }
+
+  // While a paragraph is inserted, a box that is drawn on a page is told; fingers scroll.
+  listenFor(told) {
+    this.marking = told;
+    this.pane.classList.toggle("marking", Boolean(told));
+  }
+
+  markFrom(event) {
+    const figure = event.target.closest(".page");
+    if (!this.marking || !figure || event.button || event.pointerType === "touch") return;
+    event.preventDefault();
+    const svg = figure.querySelector("svg");
+    const rect = document.createElementNS(SVG, "rect");
+    rect.setAttribute("class", "marked");
+    svg.append(rect);
+    const place = ({ clientX, clientY }) => {
+      const page = svg.getBoundingClientRect();
+      const inside = (share, size) => Math.min(1, Math.max(0, share)) * Number(size);
+      return [inside((clientX - page.left) / page.width, figure.dataset.width), inside((clientY - page.top) / page.height, figure.dataset.height)];
+    };
+    const from = place(event);
+    let box = null;
+    const move = (now) => {
+      const to = place(now);
+      box = [Math.min(from[0], to[0]), Math.min(from[1], to[1]), Math.max(from[0], to[0]), Math.max(from[1], to[1])];
+      const values = { x: box[0], y: box[1], width: box[2] - box[0], height: box[3] - box[1] };
+      for (const [name, value] of Object.entries(values)) rect.setAttribute(name, value.toFixed(2));
+    };
+    const end = () => {
+      document.removeEventListener("pointermove", move);
+      rect.remove();
+      if (box && box[2] - box[0] > 3 && box[3] - box[1] > 3) this.marking?.(figure.dataset.page, box);
+    };
+    document.addEventListener("pointermove", move);
+    document.addEventListener("pointerup", end, { once: true });
   }
 
   draw(stand) {
