@@ -3,6 +3,7 @@ stands on the page. As a review file it is JSON; as ACM-CR's XML and ``.dois`` i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -130,6 +131,10 @@ def _reference(values: dict[str, Any]) -> AnnotatedReference:
     return AnnotatedReference(**{**values, **rest, "candidates": candidates})
 
 
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that fonts without names may give, and that no XML file can hold."""
+
+
 def annotation_xml(annotation: Annotation) -> str:
     """The paper as ACM-CR's XML, which ``citebed import`` reads."""
     lines = [
@@ -153,7 +158,7 @@ def annotation_xml(annotation: Annotation) -> str:
     for reference in annotation.references:
         stated = escape(reference.doi or reference.url or "")
         lines.append(f"\t\t<reference id={quoteattr(reference.ref_id)}>{stated}</reference>")
-    return "\n".join([*lines, "\t</references>", "</doc>", ""])
+    return _NOT_XML.sub("", "\n".join([*lines, "\t</references>", "</doc>", ""]))
 
 
 def _s(sentence: AnnotatedSentence) -> str:

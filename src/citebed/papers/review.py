@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import file_hash, read_text
@@ -200,20 +202,32 @@ def _proposal(path: Path, stem: str) -> Proposal:
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise FormatError(path, None, f"expected a file of '{FORMAT}', as citebed annotate writes.")
     try:
-        annotation = Annotation.from_json(values["annotation"])
+        plain = json.dumps(values["annotation"], sort_keys=True).encode()
+        annotation = _checked().validate_json(plain)
         pdf, pdf_hash = Path(str(values["pdf"])), str(values["pdf_sha256"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"not as citebed annotate writes it ({type(error).__name__}: {error})."
-        raise FormatError(path, None, what) from None
-    plain = json.dumps(values["annotation"], sort_keys=True).encode()
+    except (KeyError, ValueError) as error:
+        reason = ", ".join(str(error).split("\n")[:3])
+        raise FormatError(path, None, f"not as citebed annotate writes it ({reason}).") from None
     return Proposal(stem, pdf, pdf_hash, annotation, hashlib.sha256(plain).hexdigest())
+
+
+@cache
+def _checked() -> TypeAdapter[Annotation]:
+    """What sees to it that each part of an annotation is what it is said to be."""
+    return TypeAdapter(Annotation)
 
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(read_text(path))
+        return json.loads(read_text(path), parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         raise FormatError(path, None, f"no JSON, or damaged ({error}).") from None
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text[:20]} is no number to count with")
+    return number
 
 
 _KEPT = "It is left as it is: move it away to begin anew, or put the right file in its place."

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lxml import etree
 from tests.paper_samples import review_folder, sample_annotation, write_sample_pdf
 
 from citebed.errors import CitebedError, FormatError
-from citebed.papers.annotation import Annotation
+from citebed.papers.annotation import Annotation, annotation_xml
 from citebed.papers.deciding import StepRefused, doubtful, proposed, reviewed, stand_of, taken
 from citebed.papers.decisions import (
     Accept,
@@ -204,6 +205,11 @@ def test_title_abstract_and_doi_are_changed_and_hold_nothing_that_xml_cannot(
         annotation.abstract,
     )
     assert after(annotation, ChangeFront(doi="10.5555/own"), ChangeFront(doi="")).doi is None
+
+
+def test_what_no_xml_file_can_hold_is_left_out_of_it(annotation: Annotation) -> None:
+    text = annotation_xml(replace(annotation, title="A\x00 title\x0b <of>\ufffe ours"))
+    assert etree.fromstring(text.encode()).findtext("title") == "A title <of> ours"
 
 
 # --- any steps ------------------------------------------------------------------------------

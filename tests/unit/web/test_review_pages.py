@@ -217,6 +217,49 @@ def test_a_pdf_that_breaks_the_library_breaks_nothing_else(
     assert client.get("/papers/two/pages/0.png").status_code == 200
 
 
+ODD: tuple[Any, ...] = (
+    None,
+    "x",
+    "<b>\u202e\ud800",
+    -1,
+    1e999,
+    10**30,
+    True,
+    [],
+    [[]],
+    {},
+    {"x": 1},
+    float("nan"),
+)
+
+
+def _leaves(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Where each value stands: in what, under which name or number."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield value, key
+        if isinstance(inner, dict | list):
+            yield from _leaves(inner)
+
+
+@pytest.mark.parametrize("start", range(12))
+def test_a_review_file_of_somebody_else_may_hold_anything(
+    client: TestClient, folder: Path, start: int
+) -> None:
+    """Whatever stands in place of a value, the pages tell it or show it."""
+    path = folder / "one.review.json"
+    before = path.read_text("utf-8")
+    odd = ODD[start]
+    places = len(list(_leaves(json.loads(before)["annotation"])))
+    for number in range(start, places, 151):
+        values = json.loads(before)
+        holder, key = list(_leaves(values["annotation"]))[number]
+        holder[key] = odd
+        path.write_text(json.dumps(values), "utf-8")
+        for page in ("/", "/papers/one", "/papers/one/stand", "/papers/one/pages/0.png"):
+            assert client.get(page, headers={"Accept": "text/html"}).status_code in (200, 400)
+        assert client.post("/export").status_code in (200, 400)
+
+
 def test_damaged_decisions_are_told_in_the_list_and_on_the_page(
     client: TestClient, folder: Path
 ) -> None:
