@@ -220,7 +220,8 @@ function edit(draft = null) {
   editing = current;
   place.replaceChildren(form);
   const area = form.querySelector("textarea");
-  area.focus();
+  form.scrollIntoView({ block: "nearest" });
+  area.focus({ preventScroll: true });
   area.setSelectionRange(area.value.length, area.value.length);
   return form;
 }

@@ -82,7 +82,7 @@ export function paragraphElement(stand, paragraph, number, current) {
     element("h3", {}, element("span", { kind: "number", text: String(number) }), ` ${paragraph.section}`, element("span", { kind: "quiet", text: heading })),
     badge(stand, paragraph.item, paragraph.confidence), isFew ? element("span", { kind: "badge gone", text: isFew }) : null,
     element("span", { kind: "paragraph-tools" },
-      button("add", "i", "Insert behind"), ...(paragraph.dropped ? [] : [button("merge", "m", "Merge with next")]), button("drop", "d", paragraph.dropped ? "Take in again" : "Drop")));
+      button("add", "i", "Insert after"), ...(paragraph.dropped ? [] : [button("merge", "m", "Merge with next")]), button("drop", "d", paragraph.dropped ? "Take in again" : "Drop")));
   const inside = paragraph.sentences.map((each) => sentenceElement(stand, each, paragraph, each.item === current));
   return element("section", { kind: `paragraph${paragraph.dropped ? " dropped" : ""}`, "aria-label": `Paragraph ${number}, ${paragraph.section}` }, head, ...inside);
 }
