@@ -155,8 +155,8 @@ def fetch(
         bool,
         typer.Option(
             "--whole",
-            help="For the encoder: all twelve layers, in place of four that learned from them. It "
-            "takes three times as long, and finds a little more.",
+            help="For the encoder: documents, too, are read by all its twelve layers, not by four "
+            "that learned from them. It takes three times as long.",
         ),
     ] = False,
     document_tokens: Annotated[
@@ -173,7 +173,7 @@ def fetch(
     """Get a public collection, or the encoder; goes on where it was interrupted.
 
     Ends by printing the command that imports the collection. The encoder is made of public
-    weights (161 MB to fetch, 20 MB to keep) and of what citebed's training changed in them.
+    weights (161 MB to fetch, 55 MB to keep) and of what citebed's training changed in them.
 
     Example: citebed fetch acm-cr
     """

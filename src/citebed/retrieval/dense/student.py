@@ -85,7 +85,7 @@ def write_student(path: Path, weights: Arrays, adapter: str, about: Mapping[str,
 
     ``adapter`` is the SHA-256 of the adapter that makes its teacher.
     """
-    layers = 1 + max(map(_layer, weights), default=-1)
+    layers = layers_of(weights)
     if not layers:
         raise CitebedError("a student has layers; these weights have none")
     arrays: dict[str, NDArray[Any]] = {}
@@ -93,6 +93,11 @@ def write_student(path: Path, weights: Arrays, adapter: str, about: Mapping[str,
         if _layer(name) >= 0 or weights[name].ndim == 1:
             arrays |= _packed(name, np.asarray(weights[name], np.float32))
     write_model(path, KIND, {**about, "adapter": adapter, "layers": layers}, arrays)
+
+
+def layers_of(weights: Arrays) -> int:
+    """How many layers weights are of."""
+    return 1 + max(map(_layer, weights), default=-1)
 
 
 def _layer(name: str) -> int:

@@ -21,6 +21,7 @@ from citebed.retrieval.encoders.loading.folder import (
     blaming,
     check_files,
     document_tokens,
+    documents_of,
     fingerprint,
     most_tokens,
     open_folder,
@@ -121,14 +122,26 @@ class Encoder(_Loaded):
     @cached_property
     def document_fingerprint(self) -> str:
         """The fingerprint as a reader of an index's documents, without loading that."""
-        return self._fingerprint_at(self.document_tokens)
+        files = documents_of(self._files)
+        return fingerprint(files, *self._document_kind(files), self.document_tokens)
 
     @cached_property
     def of_documents(self) -> Encoder:
-        """The same network, which reads as much of a text as the folder says for documents."""
-        if self.document_tokens == self.max_tokens:
+        """The reader of documents: the network that the folder has for them, or this one; and as
+        much of a text as the folder says."""
+        files, model = documents_of(self._files), self._model
+        if files != self._files:
+            with blaming(files):
+                model = _load_model(files, "encoder", self.runtime, self.device)
+        elif self.document_tokens == self.max_tokens:
             return self
-        return Encoder(self.name, self._files, self._model, self.document_tokens, self.pooling)
+        reader = Encoder(self.name, files, model, self.document_tokens, self.pooling)
+        reader._kind = self._document_kind(files)
+        return reader
+
+    def _document_kind(self, files: ModelFolder) -> tuple[str, ...]:
+        """What the vectors of documents depend on: who reads queries, too, if it is another."""
+        return self._kind if files == self._files else (*self._kind, self.fingerprint)
 
     def encode(
         self, texts: Sequence[str], *, batch: int = 32, progress: OnProgress | None = None

@@ -7,7 +7,7 @@ import logging
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from citebed.files.reading import file_hash, read_small
 from citebed.files.writing import whole_folder
 from citebed.retrieval.dense import student as students
 from citebed.retrieval.dense.adapter import SHIPPED, Adapter, read_adapter
-from citebed.retrieval.dense.student import Student, read_student
+from citebed.retrieval.dense.student import Student, layers_of, read_student
 from citebed.retrieval.encoders.encoder import load_dense_encoder
 from citebed.retrieval.encoders.fetching.joining import (
     QUANTISED,
@@ -37,6 +37,7 @@ from citebed.retrieval.encoders.fetching.public_weights import (
 from citebed.retrieval.encoders.loading.architectures import Shape, shape_of
 from citebed.retrieval.encoders.loading.folder import (
     CARD,
+    DOCUMENT_WEIGHTS,
     MODULES,
     TOKENISER_FILES,
     ModelFolder,
@@ -79,6 +80,7 @@ class _Parts(NamedTuple):
     shape: Shape
     weights: Mapping[str, Any]
     tokeniser: Mapping[str, bytes]
+    documents: Mapping[str, Any] = {}  # weights of the network that reads documents, if another
     pooling: Pooling = Pooling()
     max_tokens: int = _MAX_TOKENS
     document_tokens: int = _DOCUMENT_TOKENS
@@ -96,8 +98,9 @@ def fetch_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
 ) -> FetchedEncoder:
     """Put the encoder into a folder, by default where citebed looks for it.
 
-    It is the ``student`` of four layers; ``None`` is for its teacher of twelve, the public weights
-    with an ``adapter``, which finds a little more and takes three times as long.
+    It is made of public weights and an ``adapter``: twelve layers, which read queries. Documents
+    are read by a ``student`` of four, in a third of the time; ``None`` is for documents that are
+    read by all twelve.
 
     ``source``: the package of the public weights as a file, or the folder of an encoder that
     ``citebed train encoder`` made; then nothing is downloaded. ``mirror``: an address under which
@@ -214,13 +217,12 @@ class _Learned(NamedTuple):
         """What a card says of it."""
         adapter, student = self
         base = {"name": GTE_SMALL.title, "licence": GTE_SMALL.licence, "sha256": adapter.base}
-        told = (student or adapter).about
         return {
             "base": base,
             "adapter": {"sha256": adapter.fingerprint, "scale": adapter.scale},
-            "student": student and {"sha256": student.fingerprint, "layers": student.layers},
+            "student": student and {"sha256": student.fingerprint, **_told(student.about)},
             "weights": QUANTISED_WEIGHTS,
-            "training": {k: v for k, v in told.items() if k not in ("kind", "format")},
+            "training": _told(adapter.about),
         }
 
     def check(self, base: str) -> None:
@@ -239,17 +241,18 @@ class _Learned(NamedTuple):
             )
 
 
+def _told(about: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in about.items() if k not in ("kind", "format")}
+
+
 def _joined(files: Mapping[str, bytes], learned: _Learned) -> _Parts:
     """Public files and what was learned, joined."""
     learned.check(GTE_SMALL.files[WEIGHTS].sha256 or "")
     config = json.loads(files["config.json"])
     weights = learned.adapter.joined(onnx_weights(files[WEIGHTS]))
-    if learned.student is not None:
-        weights = learned.student.joined(weights)
-        layers = shape_of(config).architecture.settings[2]
-        config = {**config, layers: learned.student.layers}
+    few = {} if learned.student is None else learned.student.joined(weights)
     tokeniser = {name: data for name, data in files.items() if name in TOKENISER_FILES}
-    return _Parts(config, shape_of(config), weights, tokeniser)
+    return _Parts(config, shape_of(config), weights, tokeniser, few)
 
 
 # --- an encoder that was trained ------------------------------------------------------------
@@ -298,7 +301,8 @@ def _trained(folder: ModelFolder) -> _Parts:
     there = [name for name in TOKENISER_FILES if (folder.path / name).is_file()]
     tokeniser = {name: read_small(folder.path / name) for name in there}
     tokens = min(most_tokens(folder, None), _MAX_TOKENS)
-    return _Parts(folder.config, shape, weights, tokeniser, pooling_of(folder, None), tokens)
+    pooling = pooling_of(folder, None)
+    return _Parts(folder.config, shape, weights, tokeniser, pooling=pooling, max_tokens=tokens)
 
 
 # --- the folder -----------------------------------------------------------------------------
@@ -323,5 +327,11 @@ def _write_folder(target: Path, parts: _Parts, about: Mapping[str, Any]) -> None
         for name, data in parts.tokeniser.items():
             (made / name).write_bytes(data)
         write_quantised(made / WEIGHTS, parts.shape, parts.weights)
+        if parts.documents:
+            layers = layers_of(parts.documents)
+            shape = replace(parts.shape, layers=layers)
+            write_quantised(made / DOCUMENT_WEIGHTS, shape, parts.documents)
         write_card(made, {**about, "citebed": __version__})
-        load_dense_encoder(made).queries(["a text that cites"])
+        encoder = load_dense_encoder(made)
+        encoder.queries(["a text that cites"])
+        encoder.documents(["a text that is cited"])

@@ -6,6 +6,7 @@ import errno
 import json
 import logging
 import os
+import shutil
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.tiny_models import CONFIG, write_model
 from tests.unit.retrieval.encoders.conftest import (
     PLACES,
@@ -30,6 +32,7 @@ from citebed.collection.fetching import download
 from citebed.errors import CitebedError, FormatError, MissingExtra
 from citebed.retrieval.dense.adapter import read_adapter, write_adapter
 from citebed.retrieval.dense.student import write_student
+from citebed.retrieval.dense.vectors import unit_rows
 from citebed.retrieval.encoders.encoder import load_dense_encoder
 from citebed.retrieval.encoders.encoding import load_encoder
 from citebed.retrieval.encoders.fetching import fetching
@@ -200,23 +203,43 @@ def test_an_encoder_that_reads_the_beginning_of_documents(tiny: TinyPublic) -> N
             fetched(tiny, source=tiny.archive, document_tokens=wrong)
 
 
-def test_a_student_of_fewer_layers(tiny: TinyPublic, tmp_path: Path) -> None:
+def test_a_student_reads_documents(tiny: TinyPublic, tmp_path: Path) -> None:
     whole = fetched(tiny, source=tiny.archive, document_tokens=224)
+    asked = load_dense_encoder().queries(TEXTS)
     few = fetched(tiny, source=tiny.archive, student=tiny.student)
     assert (few.state, few.folder) == ("fetched", whole.folder)
-    assert few.bytes < whole.bytes
+    assert few.fingerprint != whole.fingerprint
     card = json.loads((few.folder / "citebed.json").read_text("utf-8"))
-    assert card["student"] == {"sha256": sha256(tiny.student.read_bytes()), "layers": 1}
-    assert (card["document_tokens"], card["training"]["figures"]) == (224, {"R@10": 0.3})
+    assert card["student"]["sha256"] == sha256(tiny.student.read_bytes())
+    assert (card["student"]["layers"], card["student"]["figures"]) == (1, {"R@10": 0.3})
+    assert (card["document_tokens"], card["training"]["figures"]) == (224, {"R@10": 0.4})
     assert fetched(tiny, mirror="file:///nowhere", student=tiny.student).state == "kept"
+    encoder = load_dense_encoder()
+    np.testing.assert_array_equal(encoder.queries(TEXTS), asked)
+    assert encoder.fingerprint == few.fingerprint == encoder.encoder.of_documents.fingerprint
+    exact = student_vectors(tiny, tmp_path)
+    assert (encoder.documents(TEXTS) * exact).sum(axis=1).min() > 0.99
+    fetched(tiny, source=tiny.archive)
+    assert not (few.folder / "documents.onnx").exists()
+
+
+def student_vectors(tiny: TinyPublic, tmp_path: Path) -> NDArray[np.float32]:
+    """What the student makes of the texts in full precision."""
     joined = read_adapter(tiny.adapter).joined(tiny.public)
     weights = last_layer(tiny.trained) | {n: a for n, a in joined.items() if "_embeddings" in n}
     extra = {"1_Pooling/config.json": {"pooling_mode_mean_tokens": True}}
     config = {**CONFIG, "num_hidden_layers": 1}
-    wanted = load_encoder(write_model(tmp_path / "exact", config, weights, extra).folder)
-    exact = wanted.encode(TEXTS)
-    exact /= np.linalg.norm(exact, axis=1, keepdims=True)
-    assert (load_dense_encoder().documents(TEXTS) * exact).sum(axis=1).min() > 0.99
+    vectors = load_encoder(write_model(tmp_path / "exact", config, weights, extra).folder)
+    return unit_rows(vectors.encode(TEXTS))
+
+
+def test_who_reads_queries_is_part_of_what_an_encoder_is(tiny: TinyPublic, tmp_path: Path) -> None:
+    one = fetched(tiny, folder=tmp_path / "one", source=tiny.archive, student=tiny.student)
+    other = fetched(tiny, folder=tmp_path / "other", source=tiny.archive, student=tiny.student)
+    assert one.fingerprint == other.fingerprint
+    (other.folder / "citebed.json").unlink()
+    shutil.copy(other.folder / "documents.onnx", other.folder / "model.onnx")
+    assert load_dense_encoder(other.folder).fingerprint != one.fingerprint
 
 
 def test_a_student_of_another_adapter(tiny: TinyPublic, tmp_path: Path) -> None:
