@@ -11,10 +11,12 @@ import pytest
 
 pytest.importorskip("torch")
 
+from citebed.cli.app import main
 from citebed.errors import CitebedError
 from citebed.retrieval.dense.student import read_student
 from citebed.retrieval.encoders.encoding import load_encoder
-from citebed.training import TrainingTexts, train_student
+from citebed.training import TrainingTexts, train_student, write_prepared
+from citebed.training.__main__ import main as bare_main
 from citebed.training.distilling import chosen_layers, student_of
 from citebed.training.settings import Machine
 from citebed.training.start import read_start
@@ -75,3 +77,16 @@ def test_a_run_that_was_stopped_comes_to_the_same(
         train_student(texts, teacher=tiny, out=other, machine=limited, **few)
     train_student(texts, teacher=tiny, out=other, machine=HERE, **few)
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
+
+
+def test_both_command_lines_teach(texts: TrainingTexts, tiny: Path, tmp_path: Path) -> None:
+    write_prepared(tmp_path / "texts.jsonl.xz", texts)
+    words = [str(tmp_path / "texts.jsonl.xz"), "--teacher", str(tiny), "--layers", "1"]
+    words += ["--epochs", "1", "--batch", "16", "--device", "cpu"]
+    changed = ["others=16", "document_tokens=20", "teacher_tokens=24"]
+    sets = [word for each in changed for word in ("--set", each)]
+    assert main(["train", "student", *words, *sets, "-o", str(tmp_path / "one")]) == 0
+    bare = ["--others", "16", "--document-tokens", "20", "--teacher-tokens", "24"]
+    assert bare_main(["student", *words, *bare, "-o", str(tmp_path / "two")]) == 0
+    one, two = (read_start(tmp_path / name).fingerprint for name in ("one", "two"))
+    assert one == two
