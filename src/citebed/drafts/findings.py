@@ -223,7 +223,7 @@ def lines_of(places: Sequence[Place | str]) -> str:
 def _named(place: Place | str) -> str:
     if isinstance(place, str):
         return place
-    return f"{place.source}:{place.line}" if place.source else str(place.line)
+    return str(place).removeprefix("line ")
 
 
 def is_key(name: str) -> bool:

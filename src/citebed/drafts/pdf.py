@@ -6,7 +6,7 @@ A "line" is the number of the page: nothing else in a PDF can be found again by 
 from __future__ import annotations
 
 from citebed.drafts.findings import Block, Findings, Origin, Raw
-from citebed.drafts.records import Place
+from citebed.drafts.records import PAGE, Place
 from citebed.drafts.references import entry_of
 from citebed.papers.child import PaperFile, PaperProblem, read_paper
 from citebed.papers.paper import PlacedText
@@ -31,5 +31,5 @@ def read_pdf(data: bytes, name: str, findings: Findings) -> None:
 
 def _block(content: PlacedText, section: str, kind: str = "") -> Block:
     page = content.places[0].page + 1 if content.places else 1
-    raw = Raw(content.text, [Origin(0, Place("", page), exact=False)])
+    raw = Raw(content.text, [Origin(0, Place(PAGE, page), exact=False)])
     return Block(content.text, raw, section, kind)

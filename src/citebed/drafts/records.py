@@ -45,12 +45,21 @@ class Cited:
     authored: tuple[str, ...] = ()
 
 
+PAGE = "page"
+"""The source of a place in a PDF, whose lines are pages."""
+
+
 class Place(NamedTuple):
     """Where something stands: the file (``""`` for the draft itself), line and column from 1."""
 
     source: str = ""
     line: int = 1
     column: int = 1
+
+    def __str__(self) -> str:
+        if self.source == PAGE:
+            return f"page {self.line}"
+        return f"{self.source}:{self.line}" if self.source else f"line {self.line}"
 
 
 @dataclass(frozen=True)
@@ -103,7 +112,8 @@ class Draft:
 
     def file_of(self, place: Place) -> str:
         """The file in which something stands, to be opened from where the draft was."""
-        return str(Path(self.file).parent / place.source) if place.source else self.file
+        is_here = place.source in ("", PAGE)
+        return self.file if is_here else str(Path(self.file).parent / place.source)
 
 
 # --- What to search with --------------------------------------------------------------------

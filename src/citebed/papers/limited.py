@@ -6,6 +6,7 @@ limits, or does wrong, ends this process alone.
 
 from __future__ import annotations
 
+import contextlib
 import copyreg
 import resource
 
@@ -23,7 +24,8 @@ def prepare() -> None:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
     ):
-        resource.setrlimit(kind, (_at_most(kind, most),) * 2)
+        with contextlib.suppress(ValueError, OSError):  # macOS has no such limit of memory
+            resource.setrlimit(kind, (_at_most(kind, most),) * 2)
     copyreg.pickle(PlacedText, packed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from citebed.drafts import Passage
+from citebed.drafts import Passage, Place
 from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.recommending.recommendation import Recommendation
 from citebed.text.names import display_name
@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
 def place_of(passage: Passage) -> str:
     """Where a passage stands: its heading and line."""
-    line = f"{passage.source}:{passage.line}" if passage.source else f"line {passage.line}"
+    line = str(Place(passage.source, passage.line))
     wanted = "a citation is to come" if passage.wanted else ""
     return " · ".join(filter(None, (passage.section, line, wanted)))
 
