@@ -171,10 +171,12 @@ def _one_page(content: bytes, *more: bytes, filters: str = "", resources: str = 
 
 def unpacking_bomb(gigabytes: float = 4) -> bytes:
     """A page whose content unpacks to gigabytes of text, packed twice into some kilobytes."""
-    packer = zlib.compressobj(9)
     block = b"BT /F1 9 Tf 9 9 Td (words) Tj ET\n" * 30_000
-    parts = [packer.compress(block) for _ in range(int(gigabytes * (1 << 30) / len(block)))]
-    twice = zlib.compress(b"".join(parts) + packer.flush(), 9)
+    packer = zlib.compressobj(9)
+    first = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
+    again = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)  # the same wherever it stands
+    times = int(gigabytes * (1 << 30) / len(block))
+    twice = zlib.compress(first + again * times + packer.flush(), 9)
     return _one_page(twice, filters="/Filter [/FlateDecode /FlateDecode]")
 
 

@@ -23,7 +23,7 @@ _LOOKED_AT = 4
 _EVERY = 3
 _MOST_CHARACTERS = 3000
 _FEW_CHARACTERS = 200
-_UNREADABLE, _SOME = 0.3, 0.1
+_UNREADABLE, _SOME, _DOUBT = 0.3, 0.1, 0.02
 _NO_CHARACTER = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd\ufffe\uffff]")
 _MANY_WORDS = 60
 _SLIDES = 1.15
@@ -154,25 +154,28 @@ class _Unreadable:
 
 
 def _unreadable(document: pypdfium2.PdfDocument) -> _Unreadable:
-    """Looks at some characters of some pages from the first to the last."""
-    bad = looked = 0
+    """Looks at some characters of one page, and of others where that one leaves a doubt."""
     pages = len(document)
-    step = max(1, pages // _LOOKED_AT)
-    for number in range(0, pages, step):
-        try:
-            page = document[number]
-            text = page.get_textpage()
-        except pypdfium2.PdfiumError:
-            continue
-        try:
-            seen = min(pdfium.FPDFText_CountChars(text.raw), _MOST_CHARACTERS)
-            for at in range(0, seen, _EVERY):
-                looked += 1
-                bad += _is_unreadable(text.raw, at)
-        finally:
-            text.close()
-            page.close()
-    return _Unreadable(bad, looked)
+    seen = _looked_at(document, pages // 2)
+    if seen.count > 0 and seen.bad <= _DOUBT * seen.count:
+        return seen
+    others = [_looked_at(document, at) for at in range(0, pages, max(1, pages // _LOOKED_AT))]
+    return _Unreadable(sum(each.bad for each in others), sum(each.count for each in others))
+
+
+def _looked_at(document: pypdfium2.PdfDocument, number: int) -> _Unreadable:
+    try:
+        page = document[number]
+        text = page.get_textpage()
+    except pypdfium2.PdfiumError:
+        return _Unreadable(0, 0)
+    try:
+        most = min(pdfium.FPDFText_CountChars(text.raw), _MOST_CHARACTERS)
+        bad = [_is_unreadable(text.raw, at) for at in range(0, most, _EVERY)]
+        return _Unreadable(sum(bad), len(bad))
+    finally:
+        text.close()
+        page.close()
 
 
 def _is_unreadable(text: ctypes.c_void_p, at: int) -> bool:

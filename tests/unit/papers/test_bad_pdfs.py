@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import partial
+from pathlib import Path
 
 import pytest
 from tests import pdfs
 from tests.pdfs import SMALL_PAPER, plain_pdf, set_in, set_paper
+from tests.sampling import sized
 
+from citebed.papers import child
 from citebed.papers.child import PaperFile, PaperProblem, read_paper
 from citebed.papers.paper import ReadPaper
 
@@ -72,18 +76,22 @@ def test_what_is_noted_of_it(name: str) -> None:
 
 
 BOMBS = {
-    "unpacks to gigabytes": pdfs.unpacking_bomb,
+    "unpacks to gigabytes": partial(pdfs.unpacking_bomb, sized(1, 4)),
     "draws a thousand million times": pdfs.drawing_bomb,
-    "millions of words on a page": pdfs.many_words,
+    "millions of words on a page": partial(pdfs.many_words, sized(12, 30)),
 }
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_ends_its_child_alone(name: str) -> None:
-    found = read(BOMBS[name]())
+def test_a_bomb_ends_its_child_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
+    monkeypatch.setattr(child, "_PREPARE", "tests.paper_targets:prepare")
+    children = child.Children()
+    found = children.read(PaperFile("a.pdf", BOMBS[name]()))
     assert isinstance(found, PaperProblem)
     assert re.search("ended on it|takes too long|memory", found.what), found.what
-    assert isinstance(read(SMALL_PAPER), ReadPaper)
+    assert isinstance(children.read(PaperFile("a.pdf", SMALL_PAPER)), ReadPaper)
+    children.close()
 
 
 HEBREW = "אלו הן מילים של מאמר קצר על עצים בגנים גדולים"
