@@ -24,14 +24,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 from citebed.errors import CitebedError
 from citebed.files.system_errors import system_error
 
+T = TypeVar("T")
 PATIENCE = 300.0
 """Seconds after which a job is given up."""
 
+_HEARING = 0.2
 _READY = pickle.dumps(None)
 _NO_START = "a worker process could not be started ({}). Nothing was changed; try fewer workers."
 _NO_MEMORY = "a worker process was refused memory. Nothing was changed; try fewer workers."
@@ -124,6 +126,7 @@ class Worker:
             try:
                 self._check()  # again: whoever ended us may not have seen the new child
                 _send(process.stdin, pickle.dumps((self._target, job), protocol=5))
+                _heard_of(process.stdout)
                 answer = self._load(process.stdout)
             except (BrokenPipeError, ConnectionResetError, EOFError, pickle.UnpicklingError):
                 self.close()
@@ -236,10 +239,21 @@ def run_all(target: str, jobs: Iterable[object], workers: int, apart: Apart) -> 
 
 def _heard(running: set[Future[list[Any]]]) -> Iterator[Any]:
     """The answers to those jobs that are done next; waits for them."""
-    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    done = first_done(running)
     running -= done
     for future in done:
         yield from future.result()
+
+
+def first_done(running: Iterable[Future[T]]) -> set[Future[T]]:
+    """Those that are done, once there are some; Ctrl-C is heard meanwhile.
+
+    Where polars is loaded the system goes on waiting for a lock after a signal, so that Python does
+    not come to know of it before the lock is there, or the time over.
+    """
+    while not (done := wait(running, timeout=_HEARING, return_when=FIRST_COMPLETED).done):
+        pass
+    return done
 
 
 def _answers(idle: queue.SimpleQueue[Worker], job: object, apart: Apart) -> list[Any]:
@@ -258,6 +272,13 @@ def _translate_thread_errors() -> Iterator[None]:
         yield
     except RuntimeError as error:  # how Python tells that the system gives no more threads
         raise NotStarted(_NO_START.format(error)) from error
+
+
+def _heard_of(stream: IO[bytes]) -> None:
+    """Wait until there is an answer, or its end; of all waiting only this ends with Ctrl-C."""
+    watched = select.poll()
+    watched.register(stream, select.POLLIN)
+    watched.poll()
 
 
 def _send(stream: IO[bytes], message: bytes) -> None:

@@ -18,7 +18,7 @@ from citebed.files.reading import read_small
 from citebed.papers.bounds import FILE_BYTES, MEMORY, WALL_SECONDS, unpacked
 from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
 from citebed.wording import printable
-from citebed.workers import Died, NotStarted, Worker, WorkerError
+from citebed.workers import Died, NotStarted, T, Worker, WorkerError, first_done
 
 _TARGET, _PREPARE = "citebed.papers.limited:read_limited", "citebed.papers.limited:prepare"
 _KNOWN = (ReadPaper, ReadParagraph, ReferenceEntry, PlacedText, Box, unpacked)
@@ -58,13 +58,18 @@ def read_papers(
         for paper in papers:
             running.append(threads.submit(children.read, paper))
             if len(running) > _AHEAD * count:
-                yield running.popleft().result()
+                yield _next(running)
         while running:
-            yield running.popleft().result()
+            yield _next(running)
     finally:
         children.end()
         threads.shutdown(cancel_futures=True)
         children.close()
+
+
+def _next(running: deque[Future[T]]) -> T:
+    first_done([running[0]])
+    return running.popleft().result()
 
 
 def read_paper(paper: str | Path | PaperFile) -> ReadPaper | PaperProblem:

@@ -135,7 +135,7 @@ def test_a_child_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SCRIPT = """
-import sys
+import polars  # with which Python would hear of Ctrl-C only when a paper is read
 from citebed.papers import child
 child._TARGET = "tests.paper_targets:read"
 print("reading", flush=True)
