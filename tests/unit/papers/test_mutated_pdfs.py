@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from tests.mutations import MUTATIONS, mutated
 from tests.pdfs import SMALL_PAPER, nameless_font, plain_pdf, set_in, set_paper
 from tests.sampling import sized
@@ -63,7 +62,7 @@ def damaged(count: int, seed: int) -> Iterator[PaperFile]:
         yield PaperFile(f"{at}-{kind}.pdf", data)
 
 
-def test_damaged_papers_are_read_or_told(record_property: pytest.RecordProperty) -> None:
+def test_damaged_papers_are_read_or_told() -> None:
     said: Counter[str] = Counter()
     start, number = time.monotonic(), 0
     for read in read_papers(damaged(COUNT, seed=26), workers=2):
@@ -77,5 +76,4 @@ def test_damaged_papers_are_read_or_told(record_property: pytest.RecordProperty)
     assert said["read"] > COUNT // 10
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     peak = max(children.ru_maxrss, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) >> 10
-    record_property("said", dict(said))
     assert peak < _MEGABYTES
