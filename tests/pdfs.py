@@ -94,16 +94,18 @@ def set_paper(
             story.append(Paragraph(text, style["Normal"]))
         story.append(PageBreak())
     story.append(Paragraph("References", style["Heading2"]))
-    for number in range(1, references + 1):
-        text = (
-            f"[{number}] C. Oak and D. Ash. The gardens of town number {number} and their elms. "
-            f"Journal of Trees, 20{number:02d}. doi:10.1145/77.{number}"
-        )
-        story.append(Paragraph(text, style["Normal"]))
+    story += [Paragraph(_reference(at), style["Normal"]) for at in range(1, references + 1)]
     file = io.BytesIO()
     rights = StandardEncryption(*password, canPrint=0, canCopy=0) if password else None
     SimpleDocTemplate(file, encrypt=rights, invariant=1).build(story)
     return file.getvalue()
+
+
+def _reference(number: int) -> str:
+    return (
+        f"[{number}] C. Oak and D. Ash. The gardens of town number {number} and their elms. "
+        f"Journal of Trees, 20{number:02d}. doi:10.1145/77.{number}"
+    )
 
 
 def prose(seed: int, words: int = 40) -> str:
