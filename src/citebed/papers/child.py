@@ -171,10 +171,10 @@ def _why_died(death: Died) -> str:
         return "takes too long to read: damaged, or made to; it was given up"
     if -death.code == signal.SIGKILL:
         return "the system ended the process that read it, which happens where memory is short"
+    how = f"exit code {death.code}"
     with contextlib.suppress(ValueError):
-        name = signal.Signals(-death.code).name
-        return (
-            f"PDFium ended on it ({name}): damaged, made to do harm, or in need of more than "
-            f"{shown(limit(MEMORY))} of memory; it was given up"
-        )
-    return f"the process that read it ended (exit code {death.code}); it was given up"
+        how = signal.Signals(-death.code).name
+    return (
+        f"PDFium ended on it ({how}): damaged, made to do harm, or in need of more than "
+        f"{shown(limit(MEMORY))} of memory; it was given up"
+    )
