@@ -1,0 +1,412 @@
+"""Typst to blocks of prose: markup is read, code and formulas are passed over.
+
+One walk over the text with a stack of what is open: content in ``[…]``, code in ``(…)`` and
+``{…}``. What a function is given as its content is prose, save in tables and pictures; captions,
+notes, a title and an abstract are told by the names of their functions and arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from citebed.drafts.findings import PLACE, Block, Findings, Origin, Raw
+from citebed.drafts.records import Place
+from citebed.drafts.references import entries_in, is_references_heading
+from citebed.patterns import compiled
+from citebed.text.identifiers import doi_in
+from citebed.text.normalise import fold, unique
+
+_TOKEN = compiled(
+    r"(?P<comment>//[^\n]*+|/\*)"
+    r"|(?P<raw>`+)"
+    r"|(?P<maths>\$)"
+    r"|(?P<escape>\\(?:u\{[0-9a-fA-F]{1,6}\}|[^\s\w]|\n)?)"
+    r"|(?P<address>https?://[^\s\]\[<>(){}\"]++)"
+    r"|(?P<reference>(?<![\w.])@(?P<key>\w(?:[\w:./-]*\w)?))"
+    r"|(?P<label><[A-Za-z_][\w:.-]*+>)"
+    r"|(?P<blank>\n[ \t]*+(?:\n[ \t]*+)++)"
+    r"|(?P<line>\n[ \t]*+(?:(?P<head>=+)[ \t]+|(?P<item>[-+]|\d{1,3}\.|/(?!/))[ \t]+))"
+    r"|(?P<code>\#(?:(?P<name>[A-Za-z_][\w-]*+(?:\.[A-Za-z_][\w-]*+)*+)|(?=[({\[\"])))"
+    r"|(?P<open>\[)|(?P<close>\])"
+    r"|(?P<style>(?<!\w)[*_]|[*_](?!\w))"
+)
+_IN_CODE = compiled(
+    r"(?P<comment>//[^\n]*+|/\*)|(?P<raw>`+)|(?P<string>\"(?:[^\"\\]++|\\.)*+\"?)"
+    r"|(?P<maths>\$)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>\n|;)|(?P<label><[\w:./-]++>)"
+    r"|(?P<word>[A-Za-z_][\w.-]*+)|(?P<colon>:)|(?P<comma>,)",
+    re.DOTALL,
+)
+_STATEMENTS = frozenset(
+    ("set", "show", "let", "import", "include", "if", "for", "while", "context")
+)
+_MUTED = frozenset(
+    """
+    table grid image cetz raw diagram canvas equation math outline figure-table tablex lq plot
+    rect circle line polygon path place-table pagebreak colbreak v h counter numbering metadata
+    """.split()  # noqa: SIM905
+)
+_TOLD = {"footnote": "note", "caption": "caption", "title": "title", "abstract": "abstract"}
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+_STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_LABEL = re.compile(r"<([A-Za-z_][\w:.-]*)>")
+
+
+def read_typst(text: str, findings: Findings) -> None:
+    """Read Typst into ``findings``."""
+    _Reader(text, findings).read()
+
+
+@dataclass
+class _Buffer:
+    """Prose on its way to a block: its words, and where they begin and end in the file."""
+
+    kind: str = ""  # caption, note, title, abstract, author, item, muted
+    words: list[str] = field(default_factory=list)
+    start: int = -1
+    end: int = 0
+
+
+@dataclass
+class _Frame:
+    """Something that is open: what closes it, the function that it belongs to, and its buffer."""
+
+    close: str
+    name: str
+    buffer: _Buffer
+    is_code: bool = False
+    argument: str = ""
+    word: str = ""
+    own: bool = False  # whether the buffer ends with it
+    statement: bool = False
+
+
+class _Reader:
+    """Walks over the text once."""
+
+    def __init__(self, text: str, findings: Findings) -> None:
+        self._text, self._findings = text, findings
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._labels = self._own_labels()
+        self._frames = [_Frame("", "", _Buffer(), own=True)]
+        self._section, self._heads, self._head_level = "", list[tuple[int, str]](), 0
+        self._references: list[str] | None = None
+        self._unclosed_maths = self._unclosed_raw = len(text) + 1
+
+    def _own_labels(self) -> frozenset[str]:
+        """Labels that the text sets itself: an ``@`` with their names is no citation."""
+        cited = re.compile(r"(?:cite|ref|label|link|locate|query)\(\s*$")
+        found = _LABEL.finditer(self._text)
+        return frozenset(
+            match[1]
+            for match in found
+            if not cited.search(self._text, max(0, match.start() - 12), match.start())
+        )
+
+    def read(self) -> None:
+        """Read all of it."""
+        text, at = f"\n{self._text}", 0
+        self._text, self._starts = text, [0, *(start + 1 for start in self._starts)]
+        while at < len(text):
+            frame = self._frames[-1]
+            pattern = _IN_CODE if frame.is_code else _TOKEN
+            match = pattern.search(text, at)
+            if not frame.is_code:
+                self._add(text[at : match.start() if match else len(text)], at)
+            if match is None:
+                break
+            at = self._code(match) if frame.is_code else self._markup(match)
+        while self._frames:
+            self._close()
+        self._finish()
+
+    # --- Markup
+
+    def _markup(self, match: re.Match[str]) -> int:
+        at = match.end()
+        kind = next(name for name in _GROUPS if match[name] is not None)
+        if kind in ("comment", "raw", "maths"):
+            return self._passed(kind, match)
+        if kind == "escape":
+            sign = match[0][1:]
+            self._add(" " if sign in ("", "\n") or sign.startswith("u") else sign, match.start())
+        elif kind == "address":
+            self._add(match[0], match.start())
+        elif kind == "reference":
+            return self._reference(match)
+        elif kind in ("blank", "line"):
+            return self._line(kind, match)
+        elif kind == "code":
+            return self._call(match)
+        elif kind == "open":
+            self._frames.append(_Frame("]", "", self._frames[-1].buffer))
+        elif kind == "close":
+            return self._close_bracket(match)
+        return at
+
+    def _passed(self, kind: str, match: re.Match[str]) -> int:
+        """Where a comment, raw text or a formula ends."""
+        if match[0].startswith("//"):
+            return match.end()
+        if kind == "comment":
+            return self._comment_end(match.end())
+        mark = "$" if kind == "maths" else match[0]
+        if kind == "raw" and mark == "``":
+            return match.end()
+        hopeless = self._unclosed_maths if kind == "maths" else self._unclosed_raw
+        end = -1 if match.start() >= hopeless else self._text.find(mark, match.end())
+        if end < 0:
+            if kind == "maths":
+                self._unclosed_maths = min(self._unclosed_maths, match.start())
+            elif len(mark) == 1:
+                self._unclosed_raw = min(self._unclosed_raw, match.start())
+            return match.end()
+        self._add(" ", match.start())
+        return end + len(mark)
+
+    def _comment_end(self, at: int) -> int:
+        depth = 1
+        for mark in _COMMENT_MARK.finditer(self._text, at):
+            depth += 1 if mark[0] == "/*" else -1
+            if not depth:
+                return mark.end()
+        return len(self._text)
+
+    def _reference(self, match: re.Match[str]) -> int:
+        """``@key`` cites, or points to a label of the text; ``[p. 3]`` behind it is a note."""
+        key, at = match["key"], match.end()
+        if key not in self._labels:
+            self._cite([key], match.start())
+        if self._text[at : at + 1] == "[":
+            end = self._text.find("]", at, at + 200)
+            return end + 1 if end > 0 else at
+        return at
+
+    def _cite(self, keys: list[str], at: int) -> None:
+        buffer = self._frames[-1].buffer
+        if buffer.kind == "muted":
+            self._findings.nowhere += keys
+        else:
+            self._add(self._findings.cite(keys), at)
+
+    def _line(self, kind: str, match: re.Match[str]) -> int:
+        """A blank line, a heading or an item ends what stands before it."""
+        buffer = self._frames[-1].buffer
+        if len(self._frames) > 1:
+            self._add("\n", match.start())
+            if kind == "blank" and buffer.kind in ("abstract", ""):
+                self._flush(buffer)
+            return match.end()
+        self._flush(buffer)
+        if kind == "blank":
+            # the next line may be a heading: its line break is looked at again
+            return (
+                match.start() + match[0].rindex("\n") if match[0].count("\n") > 1 else match.end()
+            )
+        return self._heading(match) if match["head"] else self._start_item(match)
+
+    def _start_item(self, match: re.Match[str]) -> int:
+        self._frames[-1].buffer.kind = "item"
+        return match.end()
+
+    def _heading(self, match: re.Match[str]) -> int:
+        end = self._text.find("\n", match.end())
+        end = len(self._text) if end < 0 else end
+        words = re.sub(r"<[A-Za-z_][\w:.-]*>|//.*|[*_`$]|#\w+", "", self._text[match.end() : end])
+        text, level = fold(words), len(match["head"])
+        if is_references_heading(text):
+            self._references, self._head_level = self._references or [], level
+        elif self._references is None or level <= self._head_level:
+            self._end_references()
+            self._section = text
+            self._heads.append((level, text))
+        return end
+
+    def _end_references(self) -> None:
+        if self._references:
+            self._findings.entries += entries_in(self._references)
+        self._references = None
+
+    # --- Code
+
+    def _call(self, match: re.Match[str]) -> int:
+        """``#name(…)[…]``, a statement, or ``#(…)``."""
+        name, at = match["name"] or "", match.end()
+        muted = _Buffer("muted")
+        first = name.split(".")[0]
+        if first in _STATEMENTS:
+            self._frames.append(_Frame("\n", name, muted, is_code=True, statement=True))
+            return at
+        following = self._text[at : at + 1]
+        if following in ("(", "{"):
+            self._frames.append(_Frame(_CLOSING[following], name, muted, is_code=True))
+            return at + 1
+        if following == "[":
+            self._open_content(name, "")
+            return at + 1
+        if following == '"' and not name:
+            string = _STRING.match(self._text, at)
+            return string.end() if string else at + 1
+        return at
+
+    def _open_content(self, name: str, argument: str) -> None:
+        """Content that a function or an argument is given."""
+        parts = name.split(".")
+        kind = _TOLD.get(argument) or _TOLD.get(parts[-1])
+        outer = [parts[0], *(frame.name.partition(".")[0] for frame in self._frames[-6:])]
+        if kind is None and (argument or not _MUTED.isdisjoint(outer)):
+            kind = "muted"
+        elif kind is None and self._frames[-1].is_code:
+            kind = ""
+        buffer = self._frames[-1].buffer if kind is None else _Buffer(kind)
+        self._frames.append(_Frame("]", name, buffer, own=kind is not None))
+
+    def _code(self, match: re.Match[str]) -> int:
+        frame, at = self._frames[-1], match.end()
+        kind = next(name for name in _CODE_GROUPS if match[name] is not None)
+        if kind in ("comment", "raw", "maths"):
+            return self._passed(kind, match)
+        if kind == "string":
+            self._string(frame, match[0].strip('"'))
+        elif kind == "word":
+            frame.word = match[0]
+        elif kind == "colon":
+            frame.argument = frame.word
+        elif kind == "label" and self._cites(frame):
+            self._cite_in(frame, match[0][1:-1])
+        elif kind == "open":
+            self._open_in_code(frame, match[0])
+        elif kind == "end" and frame.statement and frame.close == "\n":
+            self._frames.pop()
+            return match.start() if match[0] == "\n" else at
+        elif kind == "close":
+            return self._close_code(match)
+        elif kind == "comma":
+            frame.argument = frame.word = ""
+        return at
+
+    def _cites(self, frame: _Frame) -> bool:
+        return frame.name in ("cite", "label") or frame.word == "cite"
+
+    def _cite_in(self, frame: _Frame, key: str) -> None:
+        outer = next((each for each in reversed(self._frames) if not each.is_code), frame)
+        if outer.buffer.kind == "muted" or frame.name not in ("cite", "label", "link"):
+            self._findings.nowhere.append(key)
+        else:
+            self._add(self._findings.cite([key]), -1, outer.buffer)
+
+    def _string(self, frame: _Frame, value: str) -> None:
+        """A string says something where a function or an argument wants one."""
+        names = {frame.name, frame.argument}
+        if "bibliography" in names and re.search(r"\.(?:bib|ya?ml)$", value):
+            self._findings.name_bibliographies([value])
+        elif frame.name in ("cite", "label"):
+            if any(each.name == "cite" for each in self._frames[-4:]) and not frame.argument:
+                self._cite_in(frame, value)
+        elif frame.name == "link" and (doi := doi_in(value)):
+            self._cite_in(frame, doi)
+        elif frame.name == "include" and frame.statement:
+            self._findings.note("not read, since it is included; give it by itself", value)
+        elif frame.argument == "title" and not self._findings.title:
+            self._findings.title = fold(value)
+        elif frame.argument in ("author", "authors", "name"):
+            self._findings.authors = unique([*self._findings.authors, fold(value)])
+
+    def _open_in_code(self, frame: _Frame, mark: str) -> None:
+        name = frame.word or frame.name
+        argument, frame.word = frame.argument, ""
+        if mark == "[":
+            self._open_content(frame.name if not frame.statement else name, argument)
+            frame.argument = ""
+        else:
+            inner = _Frame(_CLOSING[mark], name, frame.buffer, is_code=True)
+            inner.argument = argument if mark == "(" and name in ("authors", "author") else ""
+            self._frames.append(inner)
+
+    def _close_code(self, match: re.Match[str]) -> int:
+        """A bracket closes what it opened, and whatever was left open in there."""
+        depth = next(
+            (n for n, each in enumerate(reversed(self._frames[-64:]), 1) if each.close == match[0]),
+            0,
+        )
+        if not depth or depth >= len(self._frames):
+            return match.end()
+        name = self._frames[-depth].name
+        for _ in range(depth):
+            self._close()
+        if self._text[match.end() : match.end() + 1] == "[" and match[0] == ")":
+            self._open_content(name, self._frames[-1].argument)
+            return match.end() + 1
+        return match.end()
+
+    def _close_bracket(self, match: re.Match[str]) -> int:
+        """Content ends; a function may be given more of it right behind."""
+        if len(self._frames) == 1:
+            self._add(match[0], match.start())
+            return match.end()
+        name = self._frames[-1].name
+        self._close()
+        if name and self._text.startswith("[", match.end()) and not self._frames[-1].is_code:
+            self._open_content(name, "")
+            return match.end() + 1
+        return match.end()
+
+    def _close(self) -> None:
+        frame = self._frames.pop()
+        if frame.own:
+            self._flush(frame.buffer)
+
+    # --- Prose
+
+    def _add(self, text: str, at: int, buffer: _Buffer | None = None) -> None:
+        buffer = buffer or self._frames[-1].buffer
+        if not text or buffer.kind == "muted":
+            return
+        buffer.words.append(text)
+        if at >= 0 and text.strip():
+            lead = len(text) - len(text.lstrip())
+            buffer.start = at + lead if buffer.start < 0 else buffer.start
+            buffer.end = max(buffer.end, at + len(text))
+
+    def _flush(self, buffer: _Buffer) -> None:
+        """A paragraph has ended."""
+        text = "".join(buffer.words).replace("~", " ")
+        start, end, kind = max(buffer.start, 0), buffer.end, buffer.kind
+        buffer.words, buffer.start, buffer.end = [], -1, 0
+        buffer.kind = "" if kind == "item" else kind
+        plain = fold(PLACE.sub("", text))
+        if not text.strip():
+            return
+        if kind == "title":
+            self._findings.title = self._findings.title or plain
+        elif self._references is not None and kind in ("", "item"):
+            self._references += [plain, ""]
+        else:
+            raw = Raw(self._text[start:end], [Origin(0, self._place(start))])
+            section = "Abstract" if kind == "abstract" else self._section
+            told = kind if kind in ("caption", "item") else ""
+            self._findings.blocks.append(Block(text, raw, section, told))
+
+    def _place(self, at: int) -> Place:
+        line = bisect_right(self._starts, at) - 1
+        return Place("", max(line, 1), at - self._starts[max(line, 1)] + 1)
+
+    def _finish(self) -> None:
+        """The text has ended. A single top heading, at the very start, was its title."""
+        self._end_references()
+        tops = [text for level, text in self._heads if level == 1]
+        is_first = len(self._heads) > 1 and self._heads[0][0] == 1
+        if not self._findings.title and len(tops) == 1 and is_first:
+            self._findings.title = tops[0]
+
+
+_GROUPS = (
+    *("comment", "raw", "maths", "escape", "address", "reference", "label", "blank", "line"),
+    *("code", "open", "close", "style"),
+)
+_CODE_GROUPS = (
+    *("comment", "raw", "string", "maths", "open", "close", "end", "label", "word", "colon"),
+    "comma",
+)
