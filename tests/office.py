@@ -20,7 +20,9 @@ def packed(members: Mapping[str, str | bytes], packing: int = zipfile.ZIP_DEFLAT
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", packing) as archive:
         for name, data in members.items():
-            archive.writestr(name, data, zipfile.ZIP_STORED if name == "mimetype" else packing)
+            member = zipfile.ZipInfo(name)  # of a fixed date
+            is_type = name == "mimetype"
+            archive.writestr(member, data, zipfile.ZIP_STORED if is_type else packing)
     return stream.getvalue()
 
 

@@ -48,6 +48,7 @@ _MUTED = frozenset(
     """.split()  # noqa: SIM905
 )
 _TOLD = {"footnote": "note", "caption": "caption", "title": "title", "abstract": "abstract"}
+_SHOWN = "["
 _COMMENT_MARK = re.compile(r"/\*|\*/")
 _STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -140,8 +141,9 @@ class _Reader:
             return self._line(kind, match)
         elif kind == "code":
             return self._call(match)
-        elif kind == "open":
-            self._frames.append(_Frame("]", "", self._frames[-1].buffer))
+        elif kind == "open":  # of no function: a bracket that is shown
+            self._add("[", match.start())
+            self._frames.append(_Frame("]", _SHOWN, self._frames[-1].buffer))
         elif kind == "close":
             return self._close_bracket(match)
         return at
@@ -299,8 +301,10 @@ class _Reader:
 
     def _string(self, frame: _Frame, value: str) -> None:
         """A string says something where a function or an argument wants one."""
-        names = {frame.name, frame.argument}
-        if "bibliography" in names and re.search(r"\.(?:bib|ya?ml)$", value):
+        names = (frame.name, frame.argument)
+        if any(name.startswith("bibliography") for name in names) and re.search(
+            r"\.(?:bib|ya?ml)$", value
+        ):
             self._findings.name_bibliographies([value])
         elif frame.name in ("cite", "label"):
             if any(each.name == "cite" for each in self._frames[-4:]) and not frame.argument:
@@ -347,6 +351,9 @@ class _Reader:
             self._add(match[0], match.start())
             return match.end()
         name = self._frames[-1].name
+        if name == _SHOWN:
+            self._add("]", match.start())
+            name = ""
         self._close()
         if name and self._text.startswith("[", match.end()) and not self._frames[-1].is_code:
             self._open_content(name, "")

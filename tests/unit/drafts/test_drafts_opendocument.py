@@ -24,7 +24,7 @@ def test_headings_captions_items_and_tables_are_told() -> None:
         "<text:table-of-content><text:index-body><text:p>Introduction 1</text:p></text:index-body>"
         "</text:table-of-content>",
         '<text:h text:outline-level="1">Introduction</text:h>',
-        '<text:p text:style-name="P1">Elms <text:span>grow</text:span><text:s text:c="999999999"/>in'
+        '<text:p text:style-name="P1">Elms <text:span>grow</text:span><text:s text:c="99999999"/>in'
         "<text:line-break/>many places. They are tall.</text:p>",
         "<table:table><table:table-row><table:table-cell><text:p>A cell that is no prose here."
         "</text:p></table:table-cell></table:table-row></table:table>",

@@ -50,8 +50,8 @@ def _protected() -> bytes:
 
 BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     "ratio": (lambda: _word(f"{_DOCUMENT}<w:p>".encode() + b" " * (150 << 20)), "bomb|MiB"),
-    "runs": (lambda: _word(_runs(2_000_000)), "elements"),
-    "runs, not packed": (lambda: _word(_runs(2_000_000), zipfile.ZIP_STORED), "elements"),
+    "runs": (lambda: _word(_runs(1_000_000)), "elements"),
+    "runs, not packed": (lambda: _word(_runs(1_000_000), zipfile.ZIP_STORED), "elements"),
     "large, not packed": (lambda: _word(b" " * (65 << 20), zipfile.ZIP_STORED), "64 MiB"),
     "members": (_many_members, "20,000 members"),
     "laughs": (lambda: _word(f"{_LAUGHS}<a>&b;</a>".encode()), "document type"),

@@ -13,6 +13,7 @@ from citebed.drafts.office.citations import Citations, is_bibliography
 from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_style
 from citebed.drafts.office.packages import Attributes, Package, walk
 from citebed.drafts.records import Entry
+from citebed.files.kinds import OPEN_DOCUMENT
 from citebed.text.identifiers import arxiv_in, doi_in
 from citebed.text.normalise import fold
 
@@ -38,7 +39,7 @@ _LONGEST_CHAIN = 10
 
 def read_opendocument(data: bytes, name: str, findings: Findings) -> None:
     """Read an OpenDocument text into ``findings``; raises ``CitebedError`` for one that is none."""
-    package = Package(data, name)
+    package = Package(data, name, OPEN_DOCUMENT)
     kind = (package.read("mimetype") or b"").decode("ascii", "replace").strip()
     if kind and not kind.startswith(_KIND):
         raise package.error(f"this is no text ({kind[:80]}); expected an .odt file")

@@ -20,7 +20,7 @@ from citebed.files.packed import Budget, Watched, damage
 _MOST_MEMBERS = 20_000
 _MEMBER_BYTES = 64 << 20
 """Of one part of a document: a book of a thousand pages takes a third of it."""
-_MOST_ELEMENTS = 3_000_000
+_MOST_ELEMENTS = 1_500_000
 _ENTRY_MARK = b"PK\x01\x02"
 _PROTECTED = 0x1
 _PIECE = 1 << 16
@@ -31,16 +31,15 @@ Attributes = Mapping[str, str]
 class Package:
     """The members of a document's archive; raises ``CitebedError`` for one that cannot be read."""
 
-    def __init__(self, data: bytes, name: str) -> None:
+    def __init__(self, data: bytes, name: str, kind: str) -> None:
         self.name = name
         if data.count(_ENTRY_MARK) > _MOST_MEMBERS:  # each would take memory before it is looked at
-            raise self.error(f"its archive has more than {_MOST_MEMBERS:,} members; not read")
+            raise self.error(f"{kind} of more than {_MOST_MEMBERS:,} members; not read")
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(data))
         except _damage() as error:
-            raise self.error(
-                f"its archive is damaged or cut short ({error}); get it anew"
-            ) from error
+            what = f"this is {kind}, but damaged or cut short ({error}); get it anew"
+            raise self.error(what) from error
         self._names = {info.filename: info for info in self._archive.infolist()}
         self._budget = Budget(len(data))
 
@@ -132,8 +131,9 @@ def _connect(parser: expat.XMLParserType, walker: Walker) -> None:
         left -= 1
         if left < 0:
             raise _Refused(f"has more than {_MOST_ELEMENTS:,} elements; give the text in parts")
-        own = {key.rpartition("}")[2]: value for key, value in attributes.items()}
-        walker.start(short(name), own)
+        if attributes:
+            attributes = {key.rpartition("}")[2]: value for key, value in attributes.items()}
+        walker.start(short(name), attributes)
 
     def refuse(*_: object) -> None:
         raise _Refused("has a document type, which no word processor writes; not read")

@@ -19,6 +19,7 @@ from citebed.drafts.office.citations import (
 )
 from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_style
 from citebed.drafts.office.packages import Attributes, Package, walk
+from citebed.files.kinds import WORD
 from citebed.text.identifiers import arxiv_in, doi_in
 
 _SPACES = {
@@ -35,7 +36,7 @@ _MAIN = "word/document.xml"
 
 def read_word(data: bytes, name: str, findings: Findings) -> None:
     """Read a Word document into ``findings``; raises ``CitebedError`` for one that is damaged."""
-    package = Package(data, name)
+    package = Package(data, name, WORD)
     main = _main_part(package)
     kinds = _Styles()
     walk(package, posixpath.join(posixpath.dirname(main), "styles.xml"), kinds)
