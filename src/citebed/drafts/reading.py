@@ -13,7 +13,7 @@ from citebed.drafts.plain import read_plain
 from citebed.drafts.prose import passages_of
 from citebed.drafts.records import Cited, Draft, Unit
 from citebed.drafts.rst import read_rst
-from citebed.drafts.typst import read_typst
+from citebed.drafts.typst.document import read_typst
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.kinds import (
     HEAD_BYTES,
@@ -210,7 +210,7 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
 
         read_markdown(text, findings)
     elif form == "typst":
-        read_typst(text, findings)
+        read_typst(text, findings, neighbours)
     elif form == "rst":
         read_rst(text, findings)
     else:

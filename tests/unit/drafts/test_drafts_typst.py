@@ -86,10 +86,40 @@ Elms are tall#footnote[A note that says more @note1.] in @fig.
     ]
 
 
-def test_references_and_included_files_are_told() -> None:
-    draft = _draft(
-        '#include "part.typ"\nElms are tall [1].\n\n= References\n[1] A. Lee. Elms. 2019.'
-    )
-    assert draft.notes == ("part.typ: not read, since it is included; give it by itself",)
+def test_references_are_entries() -> None:
+    draft = _draft("Elms are tall [1].\n\n= References\n[1] A. Lee. Elms. 2019.")
     assert [entry.text for entry in draft.cited.entries] == ["A. Lee. Elms. 2019."]
     assert len(draft.passages) == 1
+
+
+def test_included_files_are_read_where_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    whole = (
+        '= Elms <elms>\n#include "parts/a.typ"\n#include "gone.typ"\nElms are old and @oaks too.\n'
+    )
+    (tmp_path / "draft.typ").write_text(whole)
+    inner = 'Elms are tall @lee2019, see @elms.\n#include "b.typ"\n#include "../draft.typ"\n'
+    (tmp_path / "parts" / "a.typ").write_text(inner)
+    (tmp_path / "parts" / "b.typ").write_text('= Oaks <oaks>\nOaks are wide.\n#include "a.typ"\n')
+    draft = read_draft(tmp_path / "draft.typ")
+    assert [(p.source, p.line, p.section, p.text) for p in draft.passages] == [
+        ("parts/a.typ", 1, "Elms", "Elms are tall, see."),
+        ("parts/b.typ", 2, "Oaks", "Oaks are wide."),
+        ("", 4, "Oaks", "Elms are old and too."),
+    ]
+    assert draft.cited.keys == ("lee2019",)
+    assert draft.notes == ("gone.typ: not found",)
+
+
+def test_files_of_a_text_are_noted() -> None:
+    draft = _draft('#include "part.typ"\nElms are tall.')
+    assert draft.notes == ("part.typ: not read, since the text did not come from a file",)
+
+
+def test_files_that_include_each_other_without_end(tmp_path: Path) -> None:
+    for number in range(200):
+        words = f'Elms are tall, says file {number}.\n#include "f{number + 1}.typ"\n'
+        (tmp_path / f"f{number}.typ").write_text(words)
+    draft = read_draft(tmp_path / "f0.typ")
+    assert len(draft.passages) == 51
+    assert any("too deep" in note for note in draft.notes)

@@ -17,172 +17,56 @@ from citebed.drafts.office.citations import (
     is_contents,
     word_sources,
 )
-from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_style
+from citebed.drafts.office.outline import Outline, Paragraph
 from citebed.drafts.office.packages import Attributes, Package, walk
+from citebed.drafts.office.word_parts import (
+    LEVELS,
+    SPACES,
+    Properties,
+    Styles,
+    links_of,
+    main_part,
+)
 from citebed.files.kinds import WORD
 from citebed.text.identifiers import arxiv_in, doi_in
 
-_SPACES = {
-    "/wordprocessingml/main": "w", "/wordprocessingml/2006/main": "w",
-    "/officeDocument/math": "m", "/officeDocument/2006/math": "m",
-    "/markup-compatibility/2006": "mc",
-}  # fmt: skip
 _SKIPPED = frozenset(("w:del", "w:moveFrom", "mc:Fallback", "m:oMathPara", "w:pPrChange"))
 _BLANKS = {"w:tab": "\t", "w:br": " ", "w:cr": " ", "w:noBreakHyphen": "-", "w:ptab": " "}
 _TEXTS = frozenset(("w:t", "m:t"))
 _OFF = frozenset(("0", "false", "none", "off"))
-_MAIN = "word/document.xml"
 
 
 def read_word(data: bytes, name: str, findings: Findings) -> None:
     """Read a Word document into ``findings``; raises ``CitebedError`` for one that is damaged."""
     package = Package(data, name, WORD)
-    main = _main_part(package)
-    kinds = _Styles()
+    main = main_part(package)
+    kinds = Styles()
     walk(package, posixpath.join(posixpath.dirname(main), "styles.xml"), kinds)
     sources = [n for n in package.names() if n.startswith("customXml/item") and n.endswith(".xml")]
     entries = word_sources([package.read(each) or b"" for each in sources[:_MOST_SOURCES]])
-    marked = _Properties()
+    marked = Properties()
     walk(package, "docProps/custom.xml", marked)
     shared = _Shared(kinds, Citations(findings, entries), marked.codes())
     for part in ("footnotes.xml", "endnotes.xml"):
         member = posixpath.join(posixpath.dirname(main), part)
-        notes = _Notes(shared, _links(package, member))
+        notes = _Notes(shared, links_of(package, member))
         walk(package, member, notes)
     outline = Outline(findings)
-    if not walk(package, main, _Body(shared, _links(package, main), outline.take)):
+    if not walk(package, main, _Body(shared, links_of(package, main), outline.take)):
         raise package.error(f"there is no {main} in it; save it anew as .docx")
     outline.end()
 
 
 _MOST_SOURCES = 50
-
-
-class _Elements:
-    """A walker to which only the beginnings of elements matter."""
-
-    spaces = _SPACES
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        raise NotImplementedError
-
-    def end(self, name: str) -> None:
-        pass
-
-    def text(self, text: str) -> None:
-        pass
-
-
-class _Types(_Elements):
-    """Which part of the archive is the text itself."""
-
-    main = ""
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        if (
-            name == "Override"
-            and attributes.get("ContentType", "").endswith(".main+xml")
-            and not self.main
-        ):
-            self.main = attributes.get("PartName", "").lstrip("/")
-
-
-def _main_part(package: Package) -> str:
-    types = _Types()
-    walk(package, "[Content_Types].xml", types)
-    return types.main or _MAIN
-
-
-class _Links(_Elements):
-    """The addresses that a part's links lead to."""
-
-    def __init__(self) -> None:
-        self.targets: dict[str, str] = {}
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        if name == "Relationship" and attributes.get("Type", "").endswith("/hyperlink"):
-            self.targets[attributes.get("Id", "")] = attributes.get("Target", "")
-
-
-def _links(package: Package, member: str) -> dict[str, str]:
-    links = _Links()
-    folder, file = posixpath.split(member)
-    walk(package, posixpath.join(folder, "_rels", f"{file}.rels"), links)
-    return links.targets
-
-
-class _Styles(_Elements):
-    """The styles of paragraphs: what each is, by its own name or that of the one it is based on."""
-
-    def __init__(self) -> None:
-        self._style = ""
-        self._names: dict[str, str] = {}
-        self._bases: dict[str, str] = {}
-        self._levels: dict[str, int] = {}
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        value = attributes.get("val", "")
-        if name == "w:style":
-            self._style = attributes.get("styleId", "")
-        elif name == "w:name":
-            self._names[self._style] = value
-        elif name == "w:basedOn":
-            self._bases[self._style] = value
-        elif name == "w:outlineLvl" and value in _LEVELS:
-            self._levels[self._style] = int(value) + 1
-
-    def kind(self, style: str) -> tuple[Kind, int]:
-        """What paragraphs of a style are, and the level of a heading."""
-        for _ in range(_LONGEST_CHAIN):
-            name = self._names.get(style, style)
-            kind = kind_of_style(name)
-            if kind is None and style in self._levels:
-                kind = "heading"
-            if kind is not None:
-                digits = name[-1:] if name[-1:].isdecimal() else ""
-                return kind, self._levels.get(style, int(digits or "0"))
-            style = self._bases.get(style, "")
-            if not style:
-                break
-        return "", 0
-
-
-_LONGEST_CHAIN = 10
 _DEEPEST = 8
 """Fields in fields are looked at so deep."""
-_LEVELS = frozenset("012345678")
-
-
-class _Properties(_Elements):
-    """Properties in which Zotero keeps citations whose places are marked by bookmarks."""
-
-    def __init__(self) -> None:
-        self._name = ""
-        self._values: dict[str, list[str]] = {}
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        if name == "property":
-            self._name = attributes.get("name", "")
-
-    def text(self, text: str) -> None:
-        if self._name.startswith("ZOTERO_BREF"):
-            self._values.setdefault(self._name, []).append(text)
-
-    def codes(self) -> dict[str, str]:
-        """The code of each bookmark, put together of its parts (``…_1``, ``…_2``)."""
-        parts: dict[str, dict[int, str]] = {}
-        for name, texts in self._values.items():
-            mark, _, number = name.rpartition("_")
-            if number.isdecimal() and len(number) < 5:
-                parts.setdefault(mark, {})[int(number)] = "".join(texts)
-        return {mark: "".join(found[n] for n in sorted(found)) for mark, found in parts.items()}
 
 
 @dataclass
 class _Shared:
     """What all parts of a document know of: styles, citations, bookmarks' codes, and notes."""
 
-    styles: _Styles
+    styles: Styles
     citations: Citations
     codes: dict[str, str]
     notes: dict[str, Paragraph] = field(default_factory=dict)
@@ -204,7 +88,7 @@ class _Field:
 class _Body:
     """Makes paragraphs of the elements of a part."""
 
-    spaces = _SPACES
+    spaces = SPACES
 
     def __init__(
         self, shared: _Shared, links: dict[str, str], take: Callable[[Paragraph], None]
@@ -300,7 +184,7 @@ class _Body:
             self._open[-1].kind = "item"
 
     def _level(self, own: Attributes) -> None:
-        if self._open and own.get("val", "") in _LEVELS:
+        if self._open and own.get("val", "") in LEVELS:
             self._open[-1].kind, self._open[-1].level = "heading", int(own["val"]) + 1
 
     def _start_table(self, _: Attributes) -> None:

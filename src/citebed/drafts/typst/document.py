@@ -7,57 +7,61 @@ notes, a title and an abstract are told by the names of their functions and argu
 
 from __future__ import annotations
 
+import posixpath
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from citebed.drafts.findings import PLACE, Block, Findings, Origin, Raw
+from citebed.collection.formats.base import decode, with_newlines
+from citebed.drafts.files import Neighbours
+from citebed.drafts.findings import PLACE, Block, Findings, Origin, Raw, without_places
 from citebed.drafts.records import Place
 from citebed.drafts.references import entries_in, is_references_heading
-from citebed.patterns import compiled
+from citebed.drafts.typst.syntax import (
+    CLOSING,
+    CODE_GROUPS,
+    COMMENT_MARK,
+    GROUPS,
+    IN_CODE,
+    INCLUDED,
+    MUTED,
+    SHOWN,
+    STATEMENTS,
+    STRING,
+    TOKEN,
+    TOLD,
+    own_labels,
+)
 from citebed.text.identifiers import doi_in
 from citebed.text.normalise import fold, unique
 
-_TOKEN = compiled(
-    r"(?P<comment>//[^\n]*+|/\*)"
-    r"|(?P<raw>`+)"
-    r"|(?P<maths>\$)"
-    r"|(?P<escape>\\(?:u\{[0-9a-fA-F]{1,6}\}|[^\s\w]|\n)?)"
-    r"|(?P<address>https?://[^\s\]\[<>(){}\"]++)"
-    r"|(?P<reference>(?<![\w.])@(?P<key>\w(?:[\w:./-]*\w)?))"
-    r"|(?P<label><[A-Za-z_][\w:.-]*+>)"
-    r"|(?P<blank>\n[ \t]*+(?:\n[ \t]*+)++)"
-    r"|(?P<line>\n[ \t]*+(?:(?P<head>=+)[ \t]+|(?P<item>[-+]|\d{1,3}\.|/(?!/))[ \t]+))"
-    r"|(?P<code>\#(?:(?P<name>[A-Za-z_][\w-]*+(?:\.[A-Za-z_][\w-]*+)*+)|(?=[({\[\"])))"
-    r"|(?P<open>\[)|(?P<close>\])"
-    r"|(?P<style>(?<!\w)[*_]|[*_](?!\w))"
-)
-_IN_CODE = compiled(
-    r"(?P<comment>//[^\n]*+|/\*)|(?P<raw>`+)|(?P<string>\"(?:[^\"\\]++|\\.)*+\"?)"
-    r"|(?P<maths>\$)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>\n|;)|(?P<label><[\w:./-]++>)"
-    r"|(?P<word>[A-Za-z_][\w.-]*+)|(?P<colon>:)|(?P<comma>,)",
-    re.DOTALL,
-)
-_STATEMENTS = frozenset(
-    ("set", "show", "let", "import", "include", "if", "for", "while", "context")
-)
-_MUTED = frozenset(
-    """
-    table grid image cetz raw diagram canvas equation math outline figure-table tablex lq plot
-    rect circle line polygon path place-table pagebreak colbreak v h counter numbering metadata
-    """.split()  # noqa: SIM905
-)
-_TOLD = {"footnote": "note", "caption": "caption", "title": "title", "abstract": "abstract"}
-_SHOWN = "["
-_COMMENT_MARK = re.compile(r"/\*|\*/")
-_STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
-_LABEL = re.compile(r"<([A-Za-z_][\w:.-]*)>")
+_DEEPEST = 50
+"""Files that include each other are read so deep."""
 
 
-def read_typst(text: str, findings: Findings) -> None:
-    """Read Typst into ``findings``."""
-    _Reader(text, findings).read()
+def read_typst(text: str, findings: Findings, neighbours: Neighbours) -> None:
+    """Read Typst into ``findings``, with the files that it includes."""
+    files = _included(text, findings, neighbours)
+    labels = frozenset[str]().union(*map(own_labels, [text, *files.values()]))
+    _Reader(text, findings, labels, files).read()
+
+
+def _included(text: str, findings: Findings, neighbours: Neighbours) -> dict[str, str]:
+    """The texts of the files that a draft and they include, by their names as shown."""
+    files: dict[str, str] = {}
+    waiting = [(text, "")]
+    while waiting:
+        inner, beside = waiting.pop()
+        for name in map(str.strip, INCLUDED.findall(inner)):
+            file = neighbours.read(name.lstrip("/"), (".typ",), beside)
+            if isinstance(file, str):
+                findings.note(file, name)
+                continue
+            shown = posixpath.normpath(file.shown)
+            if shown not in files and neighbours.draft and shown != neighbours.draft.name:
+                files[shown] = without_places(with_newlines(decode(file.data)[0]))
+                waiting.append((files[shown], shown))
+    return files
 
 
 @dataclass
@@ -87,24 +91,22 @@ class _Frame:
 class _Reader:
     """Walks over the text once."""
 
-    def __init__(self, text: str, findings: Findings) -> None:
+    def __init__(
+        self,
+        text: str,
+        findings: Findings,
+        labels: frozenset[str],
+        files: dict[str, str],
+        source: str = "",
+    ) -> None:
         self._text, self._findings = text, findings
+        self._labels, self._files, self._source = labels, files, source
+        self._depth = 0
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._labels = self._own_labels()
         self._frames = [_Frame("", "", _Buffer(), own=True)]
         self._section, self._heads, self._head_level = "", list[tuple[int, str]](), 0
         self._references: list[str] | None = None
         self._unclosed_maths = self._unclosed_raw = len(text) + 1
-
-    def _own_labels(self) -> frozenset[str]:
-        """Labels that the text sets itself: an ``@`` with their names is no citation."""
-        cited = re.compile(r"(?:cite|ref|label|link|locate|query)\(\s*$")
-        found = _LABEL.finditer(self._text)
-        return frozenset(
-            match[1]
-            for match in found
-            if not cited.search(self._text, max(0, match.start() - 12), match.start())
-        )
 
     def read(self) -> None:
         """Read all of it."""
@@ -112,7 +114,7 @@ class _Reader:
         self._text, self._starts = text, [0, *(start + 1 for start in self._starts)]
         while at < len(text):
             frame = self._frames[-1]
-            pattern = _IN_CODE if frame.is_code else _TOKEN
+            pattern = IN_CODE if frame.is_code else TOKEN
             match = pattern.search(text, at)
             if not frame.is_code:
                 self._add(text[at : match.start() if match else len(text)], at)
@@ -127,7 +129,7 @@ class _Reader:
 
     def _markup(self, match: re.Match[str]) -> int:
         at = match.end()
-        kind = next(name for name in _GROUPS if match[name] is not None)
+        kind = next(name for name in GROUPS if match[name] is not None)
         if kind in ("comment", "raw", "maths"):
             return self._passed(kind, match)
         if kind == "escape":
@@ -143,7 +145,7 @@ class _Reader:
             return self._call(match)
         elif kind == "open":  # of no function: a bracket that is shown
             self._add("[", match.start())
-            self._frames.append(_Frame("]", _SHOWN, self._frames[-1].buffer))
+            self._frames.append(_Frame("]", SHOWN, self._frames[-1].buffer))
         elif kind == "close":
             return self._close_bracket(match)
         return at
@@ -170,7 +172,7 @@ class _Reader:
 
     def _comment_end(self, at: int) -> int:
         depth = 1
-        for mark in _COMMENT_MARK.finditer(self._text, at):
+        for mark in COMMENT_MARK.finditer(self._text, at):
             depth += 1 if mark[0] == "/*" else -1
             if not depth:
                 return mark.end()
@@ -238,27 +240,27 @@ class _Reader:
         name, at = match["name"] or "", match.end()
         muted = _Buffer("muted")
         first = name.split(".")[0]
-        if first in _STATEMENTS:
+        if first in STATEMENTS:
             self._frames.append(_Frame("\n", name, muted, is_code=True, statement=True))
             return at
         following = self._text[at : at + 1]
         if following in ("(", "{"):
-            self._frames.append(_Frame(_CLOSING[following], name, muted, is_code=True))
+            self._frames.append(_Frame(CLOSING[following], name, muted, is_code=True))
             return at + 1
         if following == "[":
             self._open_content(name, "")
             return at + 1
         if following == '"' and not name:
-            string = _STRING.match(self._text, at)
+            string = STRING.match(self._text, at)
             return string.end() if string else at + 1
         return at
 
     def _open_content(self, name: str, argument: str) -> None:
         """Content that a function or an argument is given."""
         parts = name.split(".")
-        kind = _TOLD.get(argument) or _TOLD.get(parts[-1])
+        kind = TOLD.get(argument) or TOLD.get(parts[-1])
         outer = [parts[0], *(frame.name.partition(".")[0] for frame in self._frames[-6:])]
-        if kind is None and (argument or not _MUTED.isdisjoint(outer)):
+        if kind is None and (argument or not MUTED.isdisjoint(outer)):
             kind = "muted"
         elif kind is None and self._frames[-1].is_code:
             kind = ""
@@ -267,7 +269,7 @@ class _Reader:
 
     def _code(self, match: re.Match[str]) -> int:
         frame, at = self._frames[-1], match.end()
-        kind = next(name for name in _CODE_GROUPS if match[name] is not None)
+        kind = next(name for name in CODE_GROUPS if match[name] is not None)
         if kind in ("comment", "raw", "maths"):
             return self._passed(kind, match)
         if kind == "string":
@@ -312,11 +314,27 @@ class _Reader:
         elif frame.name == "link" and (doi := doi_in(value)):
             self._cite_in(frame, doi)
         elif frame.name == "include" and frame.statement:
-            self._findings.note("not read, since it is included; give it by itself", value)
+            self._include(value)
         elif frame.argument == "title" and not self._findings.title:
             self._findings.title = fold(value)
         elif frame.argument in ("author", "authors", "name"):
             self._findings.authors = unique([*self._findings.authors, fold(value)])
+
+    def _include(self, value: str) -> None:
+        """Read a file in its place, once; it goes on in the section in which it is included."""
+        beside = posixpath.dirname(self._source)
+        names = (posixpath.normpath(value.lstrip("/")), posixpath.join(beside, value))
+        name = next((each for each in map(posixpath.normpath, names) if each in self._files), "")
+        if name and self._depth == _DEEPEST:
+            self._findings.note("not read: files include each other too deep", name)
+        elif name:
+            self._flush(self._frames[0].buffer)
+            text = self._files.pop(name)
+            inner = _Reader(text, self._findings, self._labels, self._files, name)
+            inner._depth = self._depth + 1
+            inner._section = self._section
+            inner.read()
+            self._section = inner._section
 
     def _open_in_code(self, frame: _Frame, mark: str) -> None:
         name = frame.word or frame.name
@@ -325,7 +343,7 @@ class _Reader:
             self._open_content(frame.name if not frame.statement else name, argument)
             frame.argument = ""
         else:
-            inner = _Frame(_CLOSING[mark], name, frame.buffer, is_code=True)
+            inner = _Frame(CLOSING[mark], name, frame.buffer, is_code=True)
             inner.argument = argument if mark == "(" and name in ("authors", "author") else ""
             self._frames.append(inner)
 
@@ -351,7 +369,7 @@ class _Reader:
             self._add(match[0], match.start())
             return match.end()
         name = self._frames[-1].name
-        if name == _SHOWN:
+        if name == SHOWN:
             self._add("]", match.start())
             name = ""
         self._close()
@@ -398,22 +416,14 @@ class _Reader:
 
     def _place(self, at: int) -> Place:
         line = bisect_right(self._starts, at) - 1
-        return Place("", max(line, 1), at - self._starts[max(line, 1)] + 1)
+        return Place(self._source, max(line, 1), at - self._starts[max(line, 1)] + 1)
 
     def _finish(self) -> None:
         """The text has ended. A single top heading, at the very start, was its title."""
         self._end_references()
+        if self._source:
+            return
         tops = [text for level, text in self._heads if level == 1]
         is_first = len(self._heads) > 1 and self._heads[0][0] == 1
         if not self._findings.title and len(tops) == 1 and is_first:
             self._findings.title = tops[0]
-
-
-_GROUPS = (
-    *("comment", "raw", "maths", "escape", "address", "reference", "label", "blank", "line"),
-    *("code", "open", "close", "style"),
-)
-_CODE_GROUPS = (
-    *("comment", "raw", "string", "maths", "open", "close", "end", "label", "word", "colon"),
-    "comma",
-)
