@@ -10,13 +10,13 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
 
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import PLACE, Block, Findings, Origin, Raw, without_places
 from citebed.drafts.records import Place
 from citebed.drafts.references import entries_in, is_references_heading
+from citebed.drafts.typst.frames import Buffer, Frame
 from citebed.drafts.typst.syntax import (
     CLOSING,
     CODE_GROUPS,
@@ -64,30 +64,6 @@ def _included(text: str, findings: Findings, neighbours: Neighbours) -> dict[str
     return files
 
 
-@dataclass
-class _Buffer:
-    """Prose on its way to a block: its words, and where they begin and end in the file."""
-
-    kind: str = ""  # caption, note, title, abstract, author, item, muted
-    words: list[str] = field(default_factory=list)
-    start: int = -1
-    end: int = 0
-
-
-@dataclass
-class _Frame:
-    """Something that is open: what closes it, the function that it belongs to, and its buffer."""
-
-    close: str
-    name: str
-    buffer: _Buffer
-    is_code: bool = False
-    argument: str = ""
-    word: str = ""
-    own: bool = False  # whether the buffer ends with it
-    statement: bool = False
-
-
 class _Reader:
     """Walks over the text once."""
 
@@ -103,7 +79,7 @@ class _Reader:
         self._labels, self._files, self._source = labels, files, source
         self._depth = 0
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._frames = [_Frame("", "", _Buffer(), own=True)]
+        self._frames = [Frame("", "", Buffer(), own=True)]
         self._section, self._heads, self._head_level = "", list[tuple[int, str]](), 0
         self._references: list[str] | None = None
         self._unclosed_maths = self._unclosed_raw = len(text) + 1
@@ -145,7 +121,7 @@ class _Reader:
             return self._call(match)
         elif kind == "open":  # of no function: a bracket that is shown
             self._add("[", match.start())
-            self._frames.append(_Frame("]", SHOWN, self._frames[-1].buffer))
+            self._frames.append(Frame("]", SHOWN, self._frames[-1].buffer))
         elif kind == "close":
             return self._close_bracket(match)
         return at
@@ -238,14 +214,14 @@ class _Reader:
     def _call(self, match: re.Match[str]) -> int:
         """``#name(…)[…]``, a statement, or ``#(…)``."""
         name, at = match["name"] or "", match.end()
-        muted = _Buffer("muted")
+        muted = Buffer("muted")
         first = name.split(".")[0]
         if first in STATEMENTS:
-            self._frames.append(_Frame("\n", name, muted, is_code=True, statement=True))
+            self._frames.append(Frame("\n", name, muted, is_code=True, statement=True))
             return at
         following = self._text[at : at + 1]
         if following in ("(", "{"):
-            self._frames.append(_Frame(CLOSING[following], name, muted, is_code=True))
+            self._frames.append(Frame(CLOSING[following], name, muted, is_code=True))
             return at + 1
         if following == "[":
             self._open_content(name, "")
@@ -264,8 +240,8 @@ class _Reader:
             kind = "muted"
         elif kind is None and self._frames[-1].is_code:
             kind = ""
-        buffer = self._frames[-1].buffer if kind is None else _Buffer(kind)
-        self._frames.append(_Frame("]", name, buffer, own=kind is not None))
+        buffer = self._frames[-1].buffer if kind is None else Buffer(kind)
+        self._frames.append(Frame("]", name, buffer, own=kind is not None))
 
     def _code(self, match: re.Match[str]) -> int:
         frame, at = self._frames[-1], match.end()
@@ -291,17 +267,17 @@ class _Reader:
             frame.argument = frame.word = ""
         return at
 
-    def _cites(self, frame: _Frame) -> bool:
+    def _cites(self, frame: Frame) -> bool:
         return frame.name in ("cite", "label") or frame.word == "cite"
 
-    def _cite_in(self, frame: _Frame, key: str) -> None:
+    def _cite_in(self, frame: Frame, key: str) -> None:
         outer = next((each for each in reversed(self._frames) if not each.is_code), frame)
         if outer.buffer.kind == "muted" or frame.name not in ("cite", "label", "link"):
             self._findings.nowhere.append(key)
         else:
             self._add(self._findings.cite([key]), -1, outer.buffer)
 
-    def _string(self, frame: _Frame, value: str) -> None:
+    def _string(self, frame: Frame, value: str) -> None:
         """A string says something where a function or an argument wants one."""
         names = (frame.name, frame.argument)
         if any(name.startswith("bibliography") for name in names) and re.search(
@@ -336,14 +312,14 @@ class _Reader:
             inner.read()
             self._section = inner._section
 
-    def _open_in_code(self, frame: _Frame, mark: str) -> None:
+    def _open_in_code(self, frame: Frame, mark: str) -> None:
         name = frame.word or frame.name
         argument, frame.word = frame.argument, ""
         if mark == "[":
             self._open_content(frame.name if not frame.statement else name, argument)
             frame.argument = ""
         else:
-            inner = _Frame(CLOSING[mark], name, frame.buffer, is_code=True)
+            inner = Frame(CLOSING[mark], name, frame.buffer, is_code=True)
             inner.argument = argument if mark == "(" and name in ("authors", "author") else ""
             self._frames.append(inner)
 
@@ -385,7 +361,7 @@ class _Reader:
 
     # --- Prose
 
-    def _add(self, text: str, at: int, buffer: _Buffer | None = None) -> None:
+    def _add(self, text: str, at: int, buffer: Buffer | None = None) -> None:
         buffer = buffer or self._frames[-1].buffer
         if not text or buffer.kind == "muted":
             return
@@ -395,7 +371,7 @@ class _Reader:
             buffer.start = at + lead if buffer.start < 0 else buffer.start
             buffer.end = max(buffer.end, at + len(text))
 
-    def _flush(self, buffer: _Buffer) -> None:
+    def _flush(self, buffer: Buffer) -> None:
         """A paragraph has ended."""
         text = "".join(buffer.words).replace("~", " ")
         start, end, kind = max(buffer.start, 0), buffer.end, buffer.kind
