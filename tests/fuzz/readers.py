@@ -271,7 +271,11 @@ READERS: dict[str, Reader] = {
     "ids": Reader(lambda path: list(small_lines(path)), ("ids", "qrels", "run")),
     "cocited": Reader(from_file, ("cocited",)),
     "draft": Reader(
-        lambda path: pieces(read_draft(path), "sentence"), ("draft-tex", "draft-md", "draft-txt")
+        lambda path: pieces(read_draft(path), "sentence"),
+        (
+            *("draft-tex", "draft-md", "draft-txt", "draft-docx", "draft-odt", "draft-ipynb"),
+            *("draft-typ", "draft-rst"),
+        ),
     ),
     "queries": Reader(
         _inside(lambda path, folder: read_queries(open_collection(folder), str(path))),

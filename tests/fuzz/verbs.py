@@ -26,7 +26,10 @@ _SOURCES = tuple(f"@{kind}" for kind in (*SAMPLES, "zip", "tar", "tar-gz", "xz",
 _QRELS = ("@qrels", "@qrels", "@qrels-more", "@qrels-parquet", "c/qrels/topics.qrels")
 _RUNS = ("@run", "@run-more", "@run-gzip", "@run-parquet")
 _STREAM_RUNS = ("@stream-run", "@kba-run", "@kba-run-gzip")
-_TEXTS = ("@draft-tex", "@draft-md", "@draft-txt", "-", "Smoothing ranks apples [1].", "!", "![1]")
+_TEXTS = (
+    *("@draft-tex", "@draft-md", "@draft-txt", "@draft-docx", "@draft-odt", "@draft-ipynb"),
+    *("@draft-typ", "@draft-rst", "-", "Smoothing ranks apples [1].", "!", "![1]"),
+)
 _OUT = (">out.run", ">out.run.gz", ">out.parquet", ">sub/out.run", "!>c", "!>new/")
 _MODELS = (
     *("bm25", "bm25(k1=0.9,b=0.4)+rm3", "kl(mu=10)+feedback(terms=5)", "ql", "cosine", "okapi"),
@@ -50,7 +53,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "forget sources": ("sources", "sources", "!nowhere"),
     "target": (">out", ">out.bib", "!>c", ">new/out"),
     "text": _TEXTS,
-    "drafts": ("@draft-tex", "@draft-md", "@draft-txt", "!nowhere.tex", "!c"),
+    "drafts": ("@draft-tex", "@draft-md", "@draft-txt", "@draft-docx", "!nowhere.tex", "!c"),
     "qrels": _QRELS,
     "before": _QRELS,
     "after": _QRELS,

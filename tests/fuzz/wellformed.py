@@ -24,6 +24,7 @@ from typing import Any
 import polars as pl
 from tests.form_answers import random_answers, random_sheet
 from tests.messy_text import filled, mess
+from tests.office import csl_citation, field, marked, opendocument_file, paragraph, word_file
 from tests.samples import SAMPLES
 from tests.unit.judging.forms.test_html_form import file_of
 from tests.unit.retrieval.dense.models import write_small
@@ -227,6 +228,42 @@ Quinces \verb|x| ``sorted'' again \cite{muster2010}.
 \bibliography{refs}
 \end{document}
 """
+_ITEM = {"id": 3, "title": "Smoothing apples", "DOI": "10.1234/d3"}
+_CITING = f"ZOTERO_ITEM CSL_CITATION {csl_citation(_ITEM)}"
+_WORD = word_file(
+    paragraph("Introduction", style="berschrift1"),
+    paragraph("Smoothing models rank apples well ", field(f"ADDIN {_CITING}", "[1]"), "."),
+)
+_OPEN_DOCUMENT = opendocument_file(
+    '<text:h text:outline-level="1">Introduction</text:h>',
+    f"<text:p>Smoothing models rank apples well {marked(_CITING, '[1]')}.</text:p>",
+)
+_NOTEBOOK = json.dumps({"cells": [
+    {"cell_type": "raw", "source": "---\nbibliography: refs.bib\n---\n"},
+    {"cell_type": "markdown", "source": ["# Introduction\n", "Smoothing ranks apples [@d3].\n"]},
+    {"cell_type": "code", "source": "1 + 1", "outputs": []},
+], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()  # fmt: skip
+_TYPST = b"""#show: paper.with(title: [Sorting apples], abstract: [Apples are sorted.])
+= Introduction <intro>
+Smoothing models rank apples well @d3 #cite(<d4>, form: "prose"). // a comment
+#figure(table(columns: 2, [a], [b]), caption: [Apples and pears.]) <fig>
+Pears#footnote[A note, @d6.] and `code`, $x^2$, *bold*, as in @fig.
+#bibliography("refs.bib")
+"""
+_RST = b"""Introduction
+============
+
+Smoothing models rank apples well :cite:p:`d3,d4`, as [D5]_ says::
+
+   code
+
+.. figure:: a.png
+
+   Apples and pears.
+
+.. [D5] Anna Muster. Pears. 2010.
+.. bibliography:: refs.bib
+"""
 _MARKDOWN = b"""---
 title: "Sorting *apples*"
 author: [Anna Muster]
@@ -367,6 +404,11 @@ MADE: dict[str, tuple[str, bytes]] = {
     "draft-bib": ("refs.bib", SAMPLES["bibtex"]),
     "draft-md": ("draft.md", _MARKDOWN),
     "draft-txt": ("draft.txt", _PLAIN),
+    "draft-docx": ("draft.docx", _WORD),
+    "draft-odt": ("draft.odt", _OPEN_DOCUMENT),
+    "draft-ipynb": ("draft.ipynb", _NOTEBOOK),
+    "draft-typ": ("draft.typ", _TYPST),
+    "draft-rst": ("draft.rst", _RST),
     "safetensors": ("model.safetensors", _safetensors()),
     "static-model": ("static.npz", _static_model()),
     "torch-archive": ("pytorch_model.bin", saved(ARCHIVE)),
@@ -385,5 +427,8 @@ MADE: dict[str, tuple[str, bytes]] = {
 }  # fmt: skip
 """By kind: the usual name of such a file, and its content."""
 
-NEIGHBOURS = {"draft-tex": ("draft-part", "draft-bib"), "draft-md": ("draft-bib",)}
+NEIGHBOURS = {
+    "draft-tex": ("draft-part", "draft-bib"),
+    **dict.fromkeys(("draft-md", "draft-ipynb", "draft-typ", "draft-rst"), ("draft-bib",)),
+}
 """What lies beside a file of a kind, since it names them."""

@@ -1,8 +1,9 @@
 """Drafts: from a file or a text to passages that ask for citations, and what is cited already.
 
-``read_draft`` reads a ``.tex``, ``.md`` or ``.txt`` file with what it includes, or a PDF,
-``parse_draft`` a text; ``pieces`` gives what to search with; ``already_cited`` and
-``is_the_paper`` say which documents of a collection not to recommend.
+``read_draft`` reads a file with what it includes (LaTeX, Markdown, Typst, reStructuredText, plain
+text, Word, OpenDocument, a notebook, a PDF), ``parse_draft`` a text; ``pieces`` gives what to
+search with; ``already_cited`` and ``is_the_paper`` say which documents of a collection not to
+recommend.
 """
 
 # ruff: isort: skip_file

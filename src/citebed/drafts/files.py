@@ -13,7 +13,15 @@ from typing import NamedTuple
 
 from citebed.collection.formats.base import WIDE_MARKS, decode, with_newlines
 from citebed.errors import CitebedError
-from citebed.files.kinds import HTML, NOTEBOOK, ZIP, kind_of, office_kind
+from citebed.files.kinds import (
+    HTML,
+    NOTEBOOK,
+    OPEN_DOCUMENT,
+    WORD,
+    ZIP,
+    kind_of,
+    office_kind,
+)
 from citebed.files.reading import read_up_to
 from citebed.wording import printable
 
@@ -27,11 +35,30 @@ _ADVICE = {
     "RTF": "save it as plain text first",
     "an old Word (or other Office) document": "save it as plain text first",
     HTML: f"{_AS_TEXT} page.html",
-    NOTEBOOK: "turn it into Markdown first, e.g. jupyter nbconvert --to markdown draft.ipynb",
     "an SQLite database": "give the text itself",
     "a Parquet table": "give the text itself",
 }
-_EXPECTED = "expected LaTeX, Markdown, plain text or a PDF"
+_EXPECTED = "expected LaTeX, Markdown, plain text, Word, OpenDocument, a notebook or a PDF"
+_BY_NAME = {".docx": WORD, ".docm": WORD, ".odt": OPEN_DOCUMENT, ".ipynb": NOTEBOOK}
+
+
+def document_kind(data: bytes, name: str) -> str:
+    """``a Word document``, ``an OpenDocument file``, ``a Jupyter notebook``; else nothing.
+
+    Raises ``CitebedError`` for a file whose name says one of them and that is none.
+    """
+    named = _BY_NAME.get(Path(name).suffix.lower(), "")
+    kind = kind_of(data) or _zip_kind(data)
+    if named == NOTEBOOK and not kind and data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return NOTEBOOK
+    if kind in _BY_NAME.values():
+        return kind
+    if named in (WORD, OPEN_DOCUMENT) and kind in ("a zip archive", "an Office document"):
+        return named  # packed anew by somebody, so that its first bytes do not tell
+    if named and not kind:
+        what = f"not {named}, as its name says" if data.strip() else "an empty file"
+        raise CitebedError(f"{name}: {what}; get it anew ({_EXPECTED})")
+    return ""
 
 
 def text_of(data: bytes, name: str) -> tuple[str, bool]:
@@ -81,9 +108,8 @@ def bytes_of(path: Path) -> bytes:
         with path.open("rb") as file:
             data = read_up_to(file, MAX_BYTES + 1)
     except FileNotFoundError:
-        raise CitebedError(
-            f"{path}: no such file; expected a .tex, .md, .txt or .pdf file"
-        ) from None
+        endings = ".tex, .md, .txt, .docx, .odt, .ipynb, .typ, .rst or .pdf"
+        raise CitebedError(f"{path}: no such file; expected a {endings} file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise CitebedError(f"{path}: cannot be read: {reason}") from error

@@ -24,6 +24,7 @@ from markdown_it.token import Token
 
 from citebed.drafts.findings import PLACE, Block, Findings, Raw, raw_of_lines
 from citebed.drafts.references import entries_in, is_references_heading
+from citebed.drafts.roles import place_markdown_roles
 from citebed.drafts.tex.commands import place_commands
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_in, doi_in
@@ -61,6 +62,7 @@ _EMPHASIS = re.compile(
 
 def inline_text(text: str, findings: Findings) -> tuple[str, list[str]]:
     """The words of a paragraph, its citations as places; and the notes written within it."""
+    text = place_markdown_roles(text, findings)
     text = _CODE.sub(" ", text) if "`" in text else text
     text = _ESCAPED.sub(lambda m: chr(_SHIFT + ord(m[1])), text) if "\\" in text else text
     if "$" in text:

@@ -124,9 +124,11 @@ def _cut(group: Paragraph, starts: list[int]) -> list[Paragraph]:
 
 def _heading(paragraph: Paragraph) -> str:
     """The words of a heading, or nothing if the paragraph is not one."""
-    if len(paragraph) > 1:
-        return ""
-    text = fold(paragraph[0].text)
+    return "" if len(paragraph) > 1 else heading_in(fold(paragraph[0].text))
+
+
+def heading_in(text: str) -> str:
+    """The words of a heading that is told by them alone (``2 Related work``), or nothing."""
     if len(text) > 100 or text.endswith(_ENDS_A_SENTENCE) or not text:
         return ""
     shouted = text.isupper() and len(text) > 3 and len(text.split()) < 10

@@ -7,19 +7,28 @@ import re
 from pathlib import Path
 from typing import Literal, get_args
 
-from citebed.drafts.files import Neighbours, bytes_of, text_of
+from citebed.drafts.files import Neighbours, bytes_of, document_kind, text_of
 from citebed.drafts.findings import Findings, is_key, without_places
 from citebed.drafts.plain import read_plain
 from citebed.drafts.prose import passages_of
 from citebed.drafts.records import Cited, Draft, Unit
+from citebed.drafts.rst import read_rst
+from citebed.drafts.typst.document import read_typst
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.kinds import HEAD_BYTES, is_pdf, why_no_pdf
+from citebed.files.kinds import (
+    HEAD_BYTES,
+    NOTEBOOK,
+    OPEN_DOCUMENT,
+    WORD,
+    is_pdf,
+    why_no_pdf,
+)
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_of_doi, normalise_doi
 from citebed.text.normalise import unique
 from citebed.wording import printable
 
-Form = Literal["tex", "markdown", "text"]
+Form = Literal["tex", "markdown", "text", "typst", "rst"]
 DraftLike = str | Path | Draft
 """A text, the path of a draft, or a draft that was read."""
 
@@ -27,6 +36,7 @@ _ENDINGS: dict[str, Form] = {
     ".tex": "tex", ".ltx": "tex", ".latex": "tex",
     ".md": "markdown", ".markdown": "markdown", ".qmd": "markdown", ".rmd": "markdown",
     ".mdown": "markdown", ".pandoc": "markdown",
+    ".typ": "typst", ".rst": "rst", ".rest": "rst",
 }  # fmt: skip
 _TEX = re.compile(
     r"\\(?:documentclass|begin\s*\{|section\*?\s*\{|[A-Za-z]*[Cc]ite[A-Za-z]*\*?\s*[\[{])"
@@ -41,7 +51,7 @@ _RECORDS = compiled(
 )
 _HEAD = 1 << 18
 _NAMES_END = (
-    *(".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst"),
+    *(".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst", ".typ", ".qmd", ".rmd"),
     *(".pdf", ".docx", ".odt", ".bib", ".ipynb", ".html"),
 )
 _LONGEST_NAME = 255
@@ -59,8 +69,9 @@ def guess_form(text: str) -> Form:
 def read_draft(path: str | Path) -> Draft:
     """The draft in a file, with the files beside it that it includes or names.
 
-    The form is told by the ending (``.tex``, ``.md``), else by the text itself; a PDF by its first
-    bytes. Raises ``CitebedError`` for what cannot be read or is no text (a Word document, nothing).
+    The form is told by the ending (``.tex``, ``.md``, ``.typ``, ``.rst``), else by the text itself;
+    a PDF, a Word or OpenDocument file and a notebook by their first bytes. Raises ``CitebedError``
+    for what cannot be read or is no text (a picture, nothing).
     """
     path = Path(path)
     form = _ENDINGS.get(path.suffix.lower())
@@ -73,6 +84,8 @@ def draft_of(data: bytes, name: str, form: Form | None = None, path: Path | None
         return _of_pdf(data, name, path)
     if name.lower().endswith(".pdf"):
         raise CitebedError(f"{name}: {why_no_pdf(data[:HEAD_BYTES])}")
+    if (findings := _of_package(data, name, path)) is not None:
+        return _draft(findings, path)
     text, mended = text_of(data, name)
     _refuse_records(text, name, form)
     notes = ["bytes that are not UTF-8 were read as Windows-1252"] if mended else []
@@ -85,6 +98,28 @@ def _of_pdf(data: bytes, name: str, path: Path | None) -> Draft:
     findings = Findings()
     read_pdf(data, name, findings)
     return _draft(findings, path)
+
+
+def _of_package(data: bytes, name: str, path: Path | None) -> Findings | None:
+    """What is found in a Word or OpenDocument file or a notebook; ``None`` for any other file."""
+    kind = document_kind(data, name)
+    findings = Findings()
+    if kind == WORD:
+        from citebed.drafts.office.word import read_word  # with the readers of XML
+
+        read_word(data, name, findings)
+    elif kind == OPEN_DOCUMENT:
+        from citebed.drafts.office.opendocument import read_opendocument
+
+        read_opendocument(data, name, findings)
+    elif kind == NOTEBOOK:
+        from citebed.drafts.notebook import read_notebook
+
+        read_notebook(data, name, path.name if path else "", findings)
+        _read_bibliographies(findings, Neighbours(path))
+    else:
+        return None
+    return findings
 
 
 def _refuse_records(text: str, name: str, form: Form | None) -> None:
@@ -174,15 +209,23 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
         from citebed.drafts.markdown import read_markdown
 
         read_markdown(text, findings)
+    elif form == "typst":
+        read_typst(text, findings, neighbours)
+    elif form == "rst":
+        read_rst(text, findings)
     else:
         read_plain(text, findings)
+    _read_bibliographies(findings, neighbours)
+    return _draft(findings, path)
+
+
+def _read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
     # Places for DOIs in the prose are made by ``passages_of``: what is cited is known after it.
     if findings.bibliographies:
         # with the reader of BibTeX
         from citebed.drafts.bibliography.bibfiles import read_bibliographies
 
         read_bibliographies(findings, neighbours)
-    return _draft(findings, path)
 
 
 def _draft(findings: Findings, path: Path | None) -> Draft:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.drafts.records import Entry
+from citebed.records import Document
 from citebed.text.identifiers import arxiv_in, arxiv_of_doi, doi_in
 from citebed.text.names import AND, ET_AL, YEAR
 from citebed.text.normalise import fold
@@ -94,6 +95,14 @@ def entry_of(key: str, text: str) -> Entry:
     doi = doi_in(text)
     arxiv = arxiv_in(text) or (arxiv_of_doi(doi) if doi else None)
     return Entry(key, text, doi=doi, arxiv=arxiv)
+
+
+def entry_of_document(key: str, document: Document) -> Entry:
+    """An entry of a draft's own bibliography from a record that states its parts."""
+    year = document.year
+    said = ("; ".join(document.authors), document.title, document.venue, str(year or ""))
+    text = ". ".join(part for part in said if part)
+    return Entry(key, text, document.title, document.doi, document.arxiv, year)
 
 
 # --- Authors and year alone -------------------------------------------------------------------

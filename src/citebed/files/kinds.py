@@ -23,8 +23,10 @@ _SIGNATURES = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"PAR1", "a Parquet table"),
 )
+WORD = "a Word document"
+OPEN_DOCUMENT = "an OpenDocument file"
 _OFFICE = (
-    (b"word/", "a Word document"),
+    (b"word/", WORD),
     (b"xl/", "an Excel workbook"),
     (b"ppt/", "PowerPoint slides"),
 )
@@ -79,7 +81,7 @@ def office_kind(data: bytes) -> str:
     head = data[:HEAD_BYTES]
     if b"application/epub+zip" in head:
         return "an EPUB book"
-    return "an OpenDocument file" if b"opendocument" in head else ""
+    return OPEN_DOCUMENT if b"opendocument" in head else ""
 
 
 # --- Why it is not read -----------------------------------------------------------------------

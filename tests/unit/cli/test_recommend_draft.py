@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from lxml import html as lxml_html
 from tests.commands import Run, indexed
+from tests.office import csl_citation, field, marked, opendocument_file, paragraph, word_file
 from tests.shared import Once
 
 import citebed
@@ -105,6 +106,37 @@ def test_rows_have_keys_and_places(run: Run) -> None:
     assert oak["section"] == "Introduction"
     table = citebed.recommend("c", Path("paper.tex")).table
     assert table.select(names).rows() == [tuple(row[name] for name in names) for row in rows]
+
+
+def _in_every_form() -> dict[str, bytes]:
+    """A draft that asks for salt and cites the paper on oaks, in the forms that people write."""
+    salt, oaks = "Salt is taken from the sea by the sun.", "Oaks grow in old forests with others "
+    item = {"id": 1, "title": "Oak trees", "DOI": "10.5072/oak"}
+    code = f"ZOTERO_ITEM CSL_CITATION {csl_citation(item)}"
+    cells = [{"cell_type": "markdown", "source": f"{salt}\n\n{oaks}[@oak-mine]."}]
+    return {
+        "a.docx": word_file(paragraph(salt), paragraph(oaks, field(f"ADDIN {code}", "[1]"), ".")),
+        "a.odt": opendocument_file(
+            f"<text:p>{salt}</text:p><text:p>{oaks}{marked(code, '[1]')}.</text:p>"
+        ),
+        "a.ipynb": json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}).encode(),
+        "a.qmd": f"{salt}\n\n{oaks}[@oak-mine].".encode(),
+        "a.typ": f"{salt}\n\n{oaks}@oak-mine.".encode(),
+        "a.rst": f"{salt}\n\n{oaks}:cite:`oak-mine`.".encode(),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(_in_every_form()))
+def test_the_forms_that_people_write(name: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(_in_every_form()[name])
+    rows = answers(run, name)
+    (salt,) = [row for row in rows if row["key"] == "dow2010salt" and row["passage"] == 1]
+    file = f"{name}#cell-1" if name == "a.ipynb" else name
+    assert (salt["file"], salt["line"], salt["column"]) == (file, 1, 1)
+    assert "oak-mine" not in {row["key"] for row in rows}
+    found = citebed.recommend("c", Path(name))
+    assert found.table["doc_id"].to_list() == [row["doc_id"] for row in rows]
+    assert len(found.left_out) == 1
 
 
 def test_what_is_left_out_is_named_by_the_author_s_own_key(run: Run, tmp_path: Path) -> None:

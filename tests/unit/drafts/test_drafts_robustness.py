@@ -20,6 +20,9 @@ _SIGNS = (
     "\\section{", "\\newcommand{\\x}{", "\\x", "\\input{x}", "\\verb|", "\\(", "\\[", "$$",
     "\\begin{thebibliography}{9}", "\\bibitem{b}", "\\textbackslash cite{a}", "\\def\\x#1{",
     "[@a]", "@b", "](", "![", "^[", "[^1]", "```\n", "---\n", "# ", "> ", "| a |\n", "<!--", "-->",
+    "#cite(<a>)", "#f(", "#f[", "#let x", "/*", "*/", "//", "= ", "<a>", "`", "[a]_", ":cite:`a`",
+    "a\n===\n", ".. note:: ", ".. [a] ", "\n   ", "::\n", "=== ===\n", ".. figure:: a\n",
+    ":a: b",
     "<b>", "&lt;", "References\n", "[1] ", "[2-4]", "(Smith, 2019)", "10.1145/12.3",
     "arXiv:1810.04805", "https://a.b/c", "words ", "More words. ",
     "e\u0301", "漢字", "\ue000" "0\ue001", "\ue141",
@@ -92,6 +95,20 @@ HOSTILE = {
         *("[^1]: ", ": ", "(1) ", "1. ", ":::\n", "[a]: b\n", "[a\n", "> - ", "- a\n  ", "~~~~a\n"),
         *("- ```a\n  b\n", "> ```\n", "a | b\n--- | ---\n"),
     ),
+    "typst": (
+        *("#f[", "#f(", "#f({[", "[", "]", "(", "#", "$", "`", "```", "/*", "*/", "//", "@a"),
+        *("@a[", "#cite(<a>)", "#cite(", "<a>", "= ", "\n= ", "\n- ", "\n\n", "\\", "#let "),
+        *("#if x {", '"'),
+        *('#link("', "#table[", "#footnote[", "#figure(caption: [", "*", "_", "#show: f(title: ["),
+        *("`a``", "#(", "#{", "a:"),
+    ),
+    "rst": (
+        *("`", "``", "[a]_", "[", ":a:`", ":cite:`", ":cite:`a`", "*", "**", "|", "_", "\\"),
+        "`a <",
+        *("a\n===\n", "===\na\n===\n", ".. note:: a\n\n", ".. ", ".. [a] b\n", ".. _a: b\n", "::"),
+        *("a::\n\n", "=== ===\n", "+---+\n", "- a\n", ":a: b\n", ">>> a\n", "| a\n", "\n ", "=\n"),
+        *(":a:\n", "-\n", "a\n--\n", "   \n"),
+    ),
     "text": (
         *("[", "[1,", "(", "(Smith, ", "\f", "\f1\n", "References\n", "[1] a\n", "-\n"),
         *("Abstract\n", "ABC\n\n", "http://", "10.1000/", "a. ", "et al. ", " "),
@@ -106,3 +123,9 @@ def test_deep_and_endless_text_is_read(form: Form, unit: str) -> None:
     """A hundred thousand characters: deeper than any stack, and quadratic time would be felt."""
     draft = parse_draft("Some words first. " + unit * (100_000 // len(unit)) + "\n\nThe end.", form)
     assert "\\cite" not in "".join(passage.text for passage in draft.passages)
+
+
+def test_directives_within_directives_are_read() -> None:
+    deep = "\n".join(f"{' ' * n}.. note::" for n in range(1000))
+    draft = parse_draft(f"Some words first.\n\n{deep}\n\nThe end is here.", "rst")
+    assert [passage.text for passage in draft.passages] == ["Some words first.", "The end is here."]

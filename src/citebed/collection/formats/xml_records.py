@@ -277,7 +277,7 @@ _ENDNOTE_RECORDS = r"<records?\b[^<>]*>\s*<(?:record|database|source-app)\b"
 _ENDNOTE_PLAIN = ("volume", "number", "publisher", "abstract", "language")
 
 
-def _endnote_document(record: Element, line: int) -> Record:
+def endnote_document(record: Element, line: int) -> Record:
     """The document of a record; one without title, author or identifier is skipped."""
     named = child(record, "ref-type")
     kind = named.get("name") or inner_text(named) if named is not None else None
@@ -339,7 +339,7 @@ def _endnote_urls(record: Element) -> Iterator[str]:
 ENDNOTE_XML = xml_records(
     *("endnote-xml", "EndNote XML", has_root("xml", "records", holding=_ENDNOTE_RECORDS)),
     Names(("record",), ("xml", "records")),
-    _endnote_document,
+    endnote_document,
 )
 
 # --- DBLP -------------------------------------------------------------------------------------

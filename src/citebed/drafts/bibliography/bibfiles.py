@@ -15,6 +15,7 @@ from citebed.collection.formats.bibtex_scan import scan
 from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import Findings, is_key, without_places
 from citebed.drafts.records import Entry
+from citebed.drafts.references import entry_of_document
 from citebed.drafts.tex.document import TexReader
 from citebed.wording import first_few
 
@@ -124,8 +125,4 @@ def parts_of(text: str) -> Iterator[tuple[str, str]]:
 
 def _entry(raw: RawEntry) -> Entry:
     needed = {name: value for name, value in raw.fields.items() if name not in _LEFT_UNREAD}
-    document = document_of(raw._replace(fields=needed))
-    year = document.year
-    said = ("; ".join(document.authors), document.title, document.venue, str(year or ""))
-    text = ". ".join(part for part in said if part)
-    return Entry(raw.key, text, document.title, document.doi, document.arxiv, year)
+    return entry_of_document(raw.key, document_of(raw._replace(fields=needed)))

@@ -1,0 +1,291 @@
+"""OpenDocument texts (``.odt``) to blocks of prose, with what reference managers' marks cite.
+
+What was deleted but is still tracked, comments, indexes and tables of contents are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from citebed.drafts.findings import Findings, without_places
+from citebed.drafts.office.citations import Citations, is_bibliography
+from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_style
+from citebed.drafts.office.packages import Attributes, Package, walk
+from citebed.drafts.records import Entry
+from citebed.files.kinds import OPEN_DOCUMENT
+from citebed.text.identifiers import arxiv_in, doi_in
+from citebed.text.normalise import fold
+
+_SPACES = {
+    ":text:1.0": "text", ":style:1.0": "style", ":table:1.0": "table", ":office:1.0": "office",
+    ":drawing:1.0": "draw", ":meta:1.0": "meta", "dc/elements/1.1/": "dc",
+    ":svg-compatible:1.0": "svg", "ooo:xmlns:field:1.0": "field", ":field:1.0": "field",
+}  # fmt: skip
+_SKIPPED = frozenset(
+    """
+    text:tracked-changes office:annotation text:note-citation text:table-of-content
+    text:alphabetical-index text:illustration-index text:table-index text:object-index
+    text:user-index svg:title svg:desc text:sequence-decls office:forms text:ruby-text
+    office:scripts draw:object text:bibliography-source
+    """.split()  # noqa: SIM905
+)
+_BLANKS = {"text:s": " ", "text:tab": "\t", "text:line-break": " "}
+_PARAGRAPHS = frozenset(("text:p", "text:h"))
+_KIND = "application/vnd.oasis.opendocument.text"
+_YEAR = re.compile(r"[12]\d{3}")
+_LONGEST_CHAIN = 10
+
+
+def read_opendocument(data: bytes, name: str, findings: Findings) -> None:
+    """Read an OpenDocument text into ``findings``; raises ``CitebedError`` for one that is none."""
+    package = Package(data, name, OPEN_DOCUMENT)
+    kind = (package.read("mimetype") or b"").decode("ascii", "replace").strip()
+    if kind and not kind.startswith(_KIND):
+        raise package.error(f"this is no text ({kind[:80]}); expected an .odt file")
+    if b"encryption-data" in (package.read("META-INF/manifest.xml") or b""):
+        raise package.error("it is protected by a password; save it without one")
+    styles, properties = _Styles(), _Properties()
+    walk(package, "styles.xml", styles)
+    walk(package, "content.xml", styles)
+    walk(package, "meta.xml", properties)
+    outline = Outline(findings)
+    body = _Body(findings, styles, properties.codes(), outline)
+    if not walk(package, "content.xml", body):
+        raise package.error("there is no content.xml in it; save it anew as .odt")
+    outline.end()
+
+
+class _Styles:
+    """The styles of paragraphs, those that a text made for itself too."""
+
+    spaces = _SPACES
+
+    def __init__(self) -> None:
+        self._bases: dict[str, str] = {}
+        self._shown: dict[str, str] = {}
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """A style begins."""
+        if name == "style:style" and attributes.get("family", "paragraph") == "paragraph":
+            own = attributes.get("name", "")
+            self._bases[own] = attributes.get("parent-style-name", "")
+            self._shown[own] = attributes.get("display-name", own)
+
+    def end(self, name: str) -> None:
+        """Nothing of a style ends."""
+
+    def text(self, text: str) -> None:
+        """Styles have no text."""
+
+    def kind(self, style: str) -> Kind:
+        """What paragraphs of a style are."""
+        for _ in range(_LONGEST_CHAIN):
+            kind = kind_of_style(self._shown.get(style, style))
+            if kind is not None or not style:
+                return kind or ""
+            style = self._bases.get(style, "")
+        return ""
+
+
+class _Properties:
+    """Properties in which Zotero keeps citations whose places are marked by bookmarks."""
+
+    spaces = _SPACES
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._parts: dict[str, dict[int, list[str]]] = {}
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """A property begins."""
+        self._name = attributes.get("name", "") if name == "meta:user-defined" else ""
+
+    def end(self, name: str) -> None:
+        """A property ends."""
+        self._name = "" if name == "meta:user-defined" else self._name
+
+    def text(self, text: str) -> None:
+        """What the property says."""
+        mark, _, number = self._name.rpartition("_")
+        if mark.startswith("ZOTERO_BREF") and number.isdecimal() and len(number) < 5:
+            self._parts.setdefault(mark, {}).setdefault(int(number), []).append(text)
+
+    def codes(self) -> dict[str, str]:
+        """The code of each bookmark, put together of its parts (``…_1``, ``…_2``)."""
+        return {
+            mark: "".join(text for number in sorted(parts) for text in parts[number])
+            for mark, parts in self._parts.items()
+        }
+
+
+class _Body:
+    """Makes paragraphs of the elements of a text."""
+
+    spaces = _SPACES
+
+    def __init__(
+        self, findings: Findings, styles: _Styles, codes: dict[str, str], outline: Outline
+    ) -> None:
+        self._findings, self._citations = findings, Citations(findings)
+        self._styles, self._codes, self._outline = styles, codes, outline
+        self._open: list[Paragraph] = []
+        self._links: list[str] = []
+        self._sections: list[bool] = []  # of each open section, whether it is the bibliography
+        self._cited: list[str] = []  # the marks of citations that are open
+        self._skipped = self._tables = self._lists = self._in_bibliography = 0
+        self._starts: dict[str, Callable[[Attributes], None]] = {
+            "text:p": self._start_paragraph, "text:h": self._start_heading,
+            "text:reference-mark-start": self._start_mark, "text:note-body": self._start_note,
+            "text:reference-mark-end": self._end_mark, "text:bookmark-start": self._start_bookmark,
+            "text:bookmark-end": self._end_mark, "text:a": self._start_link,
+            "text:bibliography-mark": self._bibliography_mark, "text:section": self._start_section,
+            "field:param": self._field_code, "field:fieldmark-end": self._end_field,
+        }  # fmt: skip
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """An element begins."""
+        if name in _SKIPPED or self._skipped:
+            self._skipped += 1
+            return
+        if (begin := self._starts.get(name)) is not None:
+            begin(attributes)
+        elif name in _BLANKS:
+            self._add(_BLANKS[name])
+        else:
+            self._count(name, 1)
+
+    def _count(self, name: str, step: int) -> None:
+        """How deep it is in tables, lists and the bibliography."""
+        self._tables += step if name == "table:table" else 0
+        self._lists += step if name == "text:list-item" else 0
+        self._in_bibliography += step if name == "text:bibliography" else 0
+
+    def end(self, name: str) -> None:
+        """An element ends."""
+        if self._skipped:
+            self._skipped -= 1
+        elif name in _PARAGRAPHS:
+            self._end_paragraph()
+        elif name == "text:note-body":
+            self._end_note()
+        elif name == "text:a":
+            self._end_link()
+        elif name == "text:section":
+            self._in_bibliography -= self._sections.pop() if self._sections else 0
+        elif name == "text:bibliography-mark":
+            self._end_mark({"name": "bibliography-mark"})
+        else:
+            self._count(name, -1)
+
+    def text(self, text: str) -> None:
+        """Words of the open paragraph."""
+        if not self._skipped:
+            self._add(without_places(text))
+
+    def _add(self, text: str) -> None:
+        if self._open:
+            self._open[-1].add(text, cited=bool(self._cited))
+
+    # --- Paragraphs and notes
+
+    def _start_paragraph(self, own: Attributes) -> None:
+        kind = self._styles.kind(own.get("style-name", ""))
+        if self._in_bibliography:
+            kind = "none" if kind == "heading" else "reference"
+        elif not kind and self._lists:
+            kind = "item"
+        self._open.append(Paragraph(kind=kind, in_table=self._tables > 0))
+
+    def _start_heading(self, own: Attributes) -> None:
+        level = own.get("outline-level", "")
+        number = int(level) if re.fullmatch(r"\d", level) else 0
+        self._open.append(Paragraph(kind="heading", level=number, in_table=self._tables > 0))
+
+    def _end_paragraph(self) -> None:
+        if not self._open:
+            return
+        paragraph = self._open.pop()
+        if self._open and self._open[-1].kind == "none" and self._open[-1].in_note:
+            note = self._open[-1]
+            note.words += [*paragraph.words, " "]
+            note.seen += [*paragraph.seen, " "]
+            return
+        self._cited = []  # one that nobody closed ends with its paragraph
+        self._outline.take(paragraph)
+
+    def _start_note(self, _: Attributes) -> None:
+        self._open.append(Paragraph(kind="none", in_note=True))
+
+    def _end_note(self) -> None:
+        """A note's text stands behind its paragraph; one that only cites cites in its place."""
+        note = self._open.pop() if self._open and self._open[-1].in_note else None
+        if note is None or not self._open:
+            return
+        if note.says_something:
+            self._open[-1].notes.append(note)
+        else:
+            self._open[-1].words.append(note.text)
+
+    def _start_section(self, own: Attributes) -> None:
+        is_one = is_bibliography(own.get("name", ""))
+        self._sections.append(is_one)
+        self._in_bibliography += is_one
+
+    # --- Citations
+
+    def _start_mark(self, own: Attributes) -> None:
+        self._cite(own.get("name", ""), own.get("name", ""))
+
+    def _start_bookmark(self, own: Attributes) -> None:
+        name = own.get("name", "")
+        self._cite(self._codes.get(name, name), name)
+
+    def _cite(self, code: str, mark: str) -> None:
+        place = self._citations.place(code) if self._open else ""
+        if place:
+            self._open[-1].words.append(place)
+            self._cited.append(mark)
+
+    def _end_mark(self, own: Attributes) -> None:
+        if self._cited and self._cited[-1] == own.get("name", ""):
+            self._cited.pop()
+
+    def _field_code(self, own: Attributes) -> None:
+        """The code of a Word field that LibreOffice keeps as it is."""
+        if own.get("name", "").endswith("field.code"):
+            self._cite(own.get("value", ""), "field")
+
+    def _end_field(self, _: Attributes) -> None:
+        self._end_mark({"name": "field"})
+
+    def _bibliography_mark(self, own: Attributes) -> None:
+        """A citation of LibreOffice's own, which states the work."""
+        key, title, year = (own.get(each, "") for each in ("identifier", "title", "year"))
+        if not key or not self._open:
+            return
+        said = ". ".join(filter(None, (own.get("author", ""), title, year)))
+        doi = doi_in(own.get("url", "")) or doi_in(own.get("note", ""))
+        stated = _YEAR.fullmatch(year)
+        entry = Entry(key, fold(said), fold(title), doi, None, int(year) if stated else None)
+        if entry not in self._findings.entries[-_MOST_ALIKE:]:
+            self._findings.entries.append(entry)
+        self._open[-1].words.append(self._findings.cite([key]))
+        self._cited.append("bibliography-mark")
+
+    # --- Links
+
+    def _start_link(self, own: Attributes) -> None:
+        self._links.append(own.get("href", ""))
+
+    def _end_link(self) -> None:
+        target = self._links.pop() if self._links else ""
+        if not self._open or self._cited or not target:
+            return
+        if doi := doi_in(target):
+            self._open[-1].words.append(f" {self._findings.cite([doi])}")
+        elif arxiv := arxiv_in(target):
+            self._open[-1].words.append(f" {self._findings.cite([f'arXiv:{arxiv}'])}")
+
+
+_MOST_ALIKE = 200

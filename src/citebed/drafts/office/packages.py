@@ -1,0 +1,163 @@
+"""The zip archive that a Word or OpenDocument file is, and the XML in it, both within bounds.
+
+XML is read as a stream, so that memory does not grow with it. A document type is refused: no
+word processor writes one, and entities are defined in it. Nothing outside the bytes is read.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
+from typing import Protocol
+from xml.parsers import expat
+
+from citebed.errors import CitebedError
+from citebed.files.limits import BOMB_RATIO, limit, shown
+from citebed.files.packed import Budget, Watched, damage
+
+_MOST_MEMBERS = 20_000
+_MEMBER_BYTES = 64 << 20
+"""Of one part of a document: a book of a thousand pages takes a third of it."""
+_MOST_ELEMENTS = 1_500_000
+_ENTRY_MARK = b"PK\x01\x02"
+_PROTECTED = 0x1
+_PIECE = 1 << 16
+
+Attributes = Mapping[str, str]
+
+
+class Package:
+    """The members of a document's archive; raises ``CitebedError`` for one that cannot be read."""
+
+    def __init__(self, data: bytes, name: str, kind: str) -> None:
+        self.name = name
+        if data.count(_ENTRY_MARK) > _MOST_MEMBERS:  # each would take memory before it is looked at
+            raise self.error(f"{kind} of more than {_MOST_MEMBERS:,} members; not read")
+        try:
+            self._archive = zipfile.ZipFile(io.BytesIO(data))
+        except _damage() as error:
+            what = f"this is {kind}, but damaged or cut short ({error}); get it anew"
+            raise self.error(what) from error
+        self._names = {info.filename: info for info in self._archive.infolist()}
+        self._budget = Budget(len(data))
+
+    def error(self, what: str) -> CitebedError:
+        """An error about this file."""
+        return CitebedError(f"{self.name}: {what}")
+
+    def names(self) -> list[str]:
+        """The names of all members."""
+        return list(self._names)
+
+    def read(self, member: str) -> bytes | None:
+        """What a member holds; ``None`` where it is not there."""
+        info = self._names.get(member)
+        if info is None:
+            return None
+        if info.flag_bits & _PROTECTED:
+            raise self.error("it is protected by a password; save it without one")
+        packed, most = max(info.compress_size, 1), limit(_MEMBER_BYTES)
+        try:
+            with self._archive.open(info) as content:
+                watched = Watched(content, lambda: packed, self._budget)
+                data = io.BufferedReader(watched, 1 << 20).read(most + 1)
+        except _damage() as error:
+            raise self.error(f"{member} in it cannot be read: {error}") from error
+        if len(data) > max(_MEMBER_BYTES, 1) and len(data) > BOMB_RATIO * packed:
+            raise self.error(f"{member} in it unpacks to far too much, as in a decompression bomb")
+        if len(data) > most:
+            raise self.error(f"{member} in it has more than {shown(most)}; give the text in parts")
+        return data
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    return (zipfile.BadZipFile, NotImplementedError, RuntimeError, struct.error, *damage())
+
+
+# --- XML --------------------------------------------------------------------------------------
+
+
+class Walker(Protocol):
+    """What is told of each element and text, in the order of the document.
+
+    Names are ``prefix:local`` with the prefix that the walker's ``spaces`` has for the end of a
+    namespace's address; ``local`` alone for any other.
+    """
+
+    @property
+    def spaces(self) -> Mapping[str, str]:
+        """Prefixes by the ends of namespaces' addresses."""
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """An element begins; its attributes go by their local names."""
+
+    def end(self, name: str) -> None:
+        """An element ends."""
+
+    def text(self, text: str) -> None:
+        """Text within the element that began last."""
+
+
+class _Refused(Exception):
+    """XML that is not read on, and why."""
+
+
+def walk(package: Package, member: str, walker: Walker) -> bool:
+    """Tell a walker what stands in a member; whether there is such a member."""
+    data = package.read(member)
+    if data is None:
+        return False
+    parser = expat.ParserCreate(namespace_separator="}")
+    parser.buffer_text = True
+    _connect(parser, walker)
+    try:
+        for at in range(0, len(data), _PIECE):
+            parser.Parse(data[at : at + _PIECE], False)
+        parser.Parse(b"", True)
+    except _Refused as error:
+        raise package.error(f"{member} in it {error}") from None
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        raise package.error(f"{member} in it is broken XML ({error}); save it anew") from error
+    return True
+
+
+def _connect(parser: expat.XMLParserType, walker: Walker) -> None:
+    short, left = _shortener(walker.spaces), _MOST_ELEMENTS
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise _Refused(f"has more than {_MOST_ELEMENTS:,} elements; give the text in parts")
+        if attributes:
+            attributes = {key.rpartition("}")[2]: value for key, value in attributes.items()}
+        walker.start(short(name), attributes)
+
+    def refuse(*_: object) -> None:
+        raise _Refused("has a document type, which no word processor writes; not read")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda name: walker.end(short(name))
+    parser.CharacterDataHandler = walker.text
+    parser.StartDoctypeDeclHandler = refuse
+
+
+_MOST_NAMES = 10_000
+
+
+def _shortener(spaces: Mapping[str, str]) -> Callable[[str], str]:
+    known: dict[str, str] = {}
+
+    def short(name: str) -> str:
+        if (found := known.get(name)) is not None:
+            return found
+        space, _, local = name.rpartition("}")
+        prefix = next((own for ending, own in spaces.items() if space.endswith(ending)), "")
+        made = f"{prefix}:{local}" if prefix else local
+        if len(known) < _MOST_NAMES:
+            known[name] = made
+        return made
+
+    return short

@@ -1,0 +1,405 @@
+"""Typst to blocks of prose: markup is read, code and formulas are passed over.
+
+One walk over the text with a stack of what is open: content in ``[…]``, code in ``(…)`` and
+``{…}``. What a function is given as its content is prose, save in tables and pictures; captions,
+notes, a title and an abstract are told by the names of their functions and arguments.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from bisect import bisect_right
+
+from citebed.collection.formats.base import decode, with_newlines
+from citebed.drafts.files import Neighbours
+from citebed.drafts.findings import PLACE, Block, Findings, Origin, Raw, without_places
+from citebed.drafts.records import Place
+from citebed.drafts.references import entries_in, is_references_heading
+from citebed.drafts.typst.frames import Buffer, Frame
+from citebed.drafts.typst.syntax import (
+    CLOSING,
+    CODE_GROUPS,
+    COMMENT_MARK,
+    GROUPS,
+    IN_CODE,
+    INCLUDED,
+    MUTED,
+    SHOWN,
+    STATEMENTS,
+    STRING,
+    TOKEN,
+    TOLD,
+    own_labels,
+)
+from citebed.text.identifiers import doi_in
+from citebed.text.normalise import fold, unique
+
+_DEEPEST = 50
+"""Files that include each other are read so deep."""
+
+
+def read_typst(text: str, findings: Findings, neighbours: Neighbours) -> None:
+    """Read Typst into ``findings``, with the files that it includes."""
+    files = _included(text, findings, neighbours)
+    labels = frozenset[str]().union(*map(own_labels, [text, *files.values()]))
+    _Reader(text, findings, labels, files).read()
+
+
+def _included(text: str, findings: Findings, neighbours: Neighbours) -> dict[str, str]:
+    """The texts of the files that a draft and they include, by their names as shown."""
+    files: dict[str, str] = {}
+    waiting = [(text, "")]
+    while waiting:
+        inner, beside = waiting.pop()
+        for name in map(str.strip, INCLUDED.findall(inner)):
+            file = neighbours.read(name.lstrip("/"), (".typ",), beside)
+            if isinstance(file, str):
+                findings.note(file, name)
+                continue
+            shown = posixpath.normpath(file.shown)
+            if shown not in files and neighbours.draft and shown != neighbours.draft.name:
+                files[shown] = without_places(with_newlines(decode(file.data)[0]))
+                waiting.append((files[shown], shown))
+    return files
+
+
+class _Reader:
+    """Walks over the text once."""
+
+    def __init__(
+        self,
+        text: str,
+        findings: Findings,
+        labels: frozenset[str],
+        files: dict[str, str],
+        source: str = "",
+    ) -> None:
+        self._text, self._findings = text, findings
+        self._labels, self._files, self._source = labels, files, source
+        self._depth = 0
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._frames = [Frame("", "", Buffer(), own=True)]
+        self._section, self._heads, self._head_level = "", list[tuple[int, str]](), 0
+        self._references: list[str] | None = None
+        self._unclosed_maths = self._unclosed_raw = len(text) + 1
+
+    def read(self) -> None:
+        """Read all of it."""
+        text, at = f"\n{self._text}", 0
+        self._text, self._starts = text, [0, *(start + 1 for start in self._starts)]
+        while at < len(text):
+            frame = self._frames[-1]
+            pattern = IN_CODE if frame.is_code else TOKEN
+            match = pattern.search(text, at)
+            if not frame.is_code:
+                self._add(text[at : match.start() if match else len(text)], at)
+            if match is None:
+                break
+            at = self._code(match) if frame.is_code else self._markup(match)
+        while self._frames:
+            self._close()
+        self._finish()
+
+    # --- Markup
+
+    def _markup(self, match: re.Match[str]) -> int:
+        at = match.end()
+        kind = next(name for name in GROUPS if match[name] is not None)
+        if kind in ("comment", "raw", "maths"):
+            return self._passed(kind, match)
+        if kind == "escape":
+            sign = match[0][1:]
+            self._add(" " if sign in ("", "\n") or sign.startswith("u") else sign, match.start())
+        elif kind == "address":
+            self._add(match[0], match.start())
+        elif kind == "reference":
+            return self._reference(match)
+        elif kind in ("blank", "line"):
+            return self._line(kind, match)
+        elif kind == "code":
+            return self._call(match)
+        elif kind == "open":  # of no function: a bracket that is shown
+            self._add("[", match.start())
+            self._frames.append(Frame("]", SHOWN, self._frames[-1].buffer))
+        elif kind == "close":
+            return self._close_bracket(match)
+        return at
+
+    def _passed(self, kind: str, match: re.Match[str]) -> int:
+        """Where a comment, raw text or a formula ends."""
+        if match[0].startswith("//"):
+            return match.end()
+        if kind == "comment":
+            return self._comment_end(match.end())
+        mark = "$" if kind == "maths" else match[0]
+        if kind == "raw" and mark == "``":
+            return match.end()
+        hopeless = self._unclosed_maths if kind == "maths" else self._unclosed_raw
+        end = -1 if match.start() >= hopeless else self._text.find(mark, match.end())
+        if end < 0:
+            if kind == "maths":
+                self._unclosed_maths = min(self._unclosed_maths, match.start())
+            elif len(mark) == 1:
+                self._unclosed_raw = min(self._unclosed_raw, match.start())
+            return match.end()
+        self._add(" ", match.start())
+        return end + len(mark)
+
+    def _comment_end(self, at: int) -> int:
+        depth = 1
+        for mark in COMMENT_MARK.finditer(self._text, at):
+            depth += 1 if mark[0] == "/*" else -1
+            if not depth:
+                return mark.end()
+        return len(self._text)
+
+    def _reference(self, match: re.Match[str]) -> int:
+        """``@key`` cites, or points to a label of the text; ``[p. 3]`` behind it is a note."""
+        key, at = match["key"], match.end()
+        if key not in self._labels:
+            self._cite([key], match.start())
+        if self._text[at : at + 1] == "[":
+            end = self._text.find("]", at, at + 200)
+            return end + 1 if end > 0 else at
+        return at
+
+    def _cite(self, keys: list[str], at: int) -> None:
+        buffer = self._frames[-1].buffer
+        if buffer.kind == "muted":
+            self._findings.nowhere += keys
+        else:
+            self._add(self._findings.cite(keys), at)
+
+    def _line(self, kind: str, match: re.Match[str]) -> int:
+        """A blank line, a heading or an item ends what stands before it."""
+        buffer = self._frames[-1].buffer
+        if len(self._frames) > 1:
+            self._add("\n", match.start())
+            if kind == "blank" and buffer.kind in ("abstract", ""):
+                self._flush(buffer)
+            return match.end()
+        self._flush(buffer)
+        if kind == "blank":
+            # the next line may be a heading: its line break is looked at again
+            return (
+                match.start() + match[0].rindex("\n") if match[0].count("\n") > 1 else match.end()
+            )
+        return self._heading(match) if match["head"] else self._start_item(match)
+
+    def _start_item(self, match: re.Match[str]) -> int:
+        self._frames[-1].buffer.kind = "item"
+        return match.end()
+
+    def _heading(self, match: re.Match[str]) -> int:
+        end = self._text.find("\n", match.end())
+        end = len(self._text) if end < 0 else end
+        words = re.sub(r"<[A-Za-z_][\w:.-]*>|//.*|[*_`$]|#\w+", "", self._text[match.end() : end])
+        text, level = fold(words), len(match["head"])
+        if is_references_heading(text):
+            self._references, self._head_level = self._references or [], level
+        elif self._references is None or level <= self._head_level:
+            self._end_references()
+            self._section = text
+            self._heads.append((level, text))
+        return end
+
+    def _end_references(self) -> None:
+        if self._references:
+            self._findings.entries += entries_in(self._references)
+        self._references = None
+
+    # --- Code
+
+    def _call(self, match: re.Match[str]) -> int:
+        """``#name(…)[…]``, a statement, or ``#(…)``."""
+        name, at = match["name"] or "", match.end()
+        muted = Buffer("muted")
+        first = name.split(".")[0]
+        if first in STATEMENTS:
+            self._frames.append(Frame("\n", name, muted, is_code=True, statement=True))
+            return at
+        following = self._text[at : at + 1]
+        if following in ("(", "{"):
+            self._frames.append(Frame(CLOSING[following], name, muted, is_code=True))
+            return at + 1
+        if following == "[":
+            self._open_content(name, "")
+            return at + 1
+        if following == '"' and not name:
+            string = STRING.match(self._text, at)
+            return string.end() if string else at + 1
+        return at
+
+    def _open_content(self, name: str, argument: str) -> None:
+        """Content that a function or an argument is given."""
+        parts = name.split(".")
+        kind = TOLD.get(argument) or TOLD.get(parts[-1])
+        outer = [parts[0], *(frame.name.partition(".")[0] for frame in self._frames[-6:])]
+        if kind is None and (argument or not MUTED.isdisjoint(outer)):
+            kind = "muted"
+        elif kind is None and self._frames[-1].is_code:
+            kind = ""
+        buffer = self._frames[-1].buffer if kind is None else Buffer(kind)
+        self._frames.append(Frame("]", name, buffer, own=kind is not None))
+
+    def _code(self, match: re.Match[str]) -> int:
+        frame, at = self._frames[-1], match.end()
+        kind = next(name for name in CODE_GROUPS if match[name] is not None)
+        if kind in ("comment", "raw", "maths"):
+            return self._passed(kind, match)
+        if kind == "string":
+            self._string(frame, match[0].strip('"'))
+        elif kind == "word":
+            frame.word = match[0]
+        elif kind == "colon":
+            frame.argument = frame.word
+        elif kind == "label" and self._cites(frame):
+            self._cite_in(frame, match[0][1:-1])
+        elif kind == "open":
+            self._open_in_code(frame, match[0])
+        elif kind == "end" and frame.statement and frame.close == "\n":
+            self._frames.pop()
+            return match.start() if match[0] == "\n" else at
+        elif kind == "close":
+            return self._close_code(match)
+        elif kind == "comma":
+            frame.argument = frame.word = ""
+        return at
+
+    def _cites(self, frame: Frame) -> bool:
+        return frame.name in ("cite", "label") or frame.word == "cite"
+
+    def _cite_in(self, frame: Frame, key: str) -> None:
+        outer = next((each for each in reversed(self._frames) if not each.is_code), frame)
+        if outer.buffer.kind == "muted" or frame.name not in ("cite", "label", "link"):
+            self._findings.nowhere.append(key)
+        else:
+            self._add(self._findings.cite([key]), -1, outer.buffer)
+
+    def _string(self, frame: Frame, value: str) -> None:
+        """A string says something where a function or an argument wants one."""
+        names = (frame.name, frame.argument)
+        if any(name.startswith("bibliography") for name in names) and re.search(
+            r"\.(?:bib|ya?ml)$", value
+        ):
+            self._findings.name_bibliographies([value])
+        elif frame.name in ("cite", "label"):
+            if any(each.name == "cite" for each in self._frames[-4:]) and not frame.argument:
+                self._cite_in(frame, value)
+        elif frame.name == "link" and (doi := doi_in(value)):
+            self._cite_in(frame, doi)
+        elif frame.name == "include" and frame.statement:
+            self._include(value)
+        elif frame.argument == "title" and not self._findings.title:
+            self._findings.title = fold(value)
+        elif frame.argument in ("author", "authors", "name"):
+            self._findings.authors = unique([*self._findings.authors, fold(value)])
+
+    def _include(self, value: str) -> None:
+        """Read a file in its place, once; it goes on in the section in which it is included."""
+        beside = posixpath.dirname(self._source)
+        names = (posixpath.normpath(value.lstrip("/")), posixpath.join(beside, value))
+        name = next((each for each in map(posixpath.normpath, names) if each in self._files), "")
+        if name and self._depth == _DEEPEST:
+            self._findings.note("not read: files include each other too deep", name)
+        elif name:
+            self._flush(self._frames[0].buffer)
+            text = self._files.pop(name)
+            inner = _Reader(text, self._findings, self._labels, self._files, name)
+            inner._depth = self._depth + 1
+            inner._section = self._section
+            inner.read()
+            self._section = inner._section
+
+    def _open_in_code(self, frame: Frame, mark: str) -> None:
+        name = frame.word or frame.name
+        argument, frame.word = frame.argument, ""
+        if mark == "[":
+            self._open_content(frame.name if not frame.statement else name, argument)
+            frame.argument = ""
+        else:
+            inner = Frame(CLOSING[mark], name, frame.buffer, is_code=True)
+            inner.argument = argument if mark == "(" and name in ("authors", "author") else ""
+            self._frames.append(inner)
+
+    def _close_code(self, match: re.Match[str]) -> int:
+        """A bracket closes what it opened, and whatever was left open in there."""
+        depth = next(
+            (n for n, each in enumerate(reversed(self._frames[-64:]), 1) if each.close == match[0]),
+            0,
+        )
+        if not depth or depth >= len(self._frames):
+            return match.end()
+        name = self._frames[-depth].name
+        for _ in range(depth):
+            self._close()
+        if self._text[match.end() : match.end() + 1] == "[" and match[0] == ")":
+            self._open_content(name, self._frames[-1].argument)
+            return match.end() + 1
+        return match.end()
+
+    def _close_bracket(self, match: re.Match[str]) -> int:
+        """Content ends; a function may be given more of it right behind."""
+        if len(self._frames) == 1:
+            self._add(match[0], match.start())
+            return match.end()
+        name = self._frames[-1].name
+        if name == SHOWN:
+            self._add("]", match.start())
+            name = ""
+        self._close()
+        if name and self._text.startswith("[", match.end()) and not self._frames[-1].is_code:
+            self._open_content(name, "")
+            return match.end() + 1
+        return match.end()
+
+    def _close(self) -> None:
+        frame = self._frames.pop()
+        if frame.own:
+            self._flush(frame.buffer)
+
+    # --- Prose
+
+    def _add(self, text: str, at: int, buffer: Buffer | None = None) -> None:
+        buffer = buffer or self._frames[-1].buffer
+        if not text or buffer.kind == "muted":
+            return
+        buffer.words.append(text)
+        if at >= 0 and text.strip():
+            lead = len(text) - len(text.lstrip())
+            buffer.start = at + lead if buffer.start < 0 else buffer.start
+            buffer.end = max(buffer.end, at + len(text))
+
+    def _flush(self, buffer: Buffer) -> None:
+        """A paragraph has ended."""
+        text = "".join(buffer.words).replace("~", " ")
+        start, end, kind = max(buffer.start, 0), buffer.end, buffer.kind
+        buffer.words, buffer.start, buffer.end = [], -1, 0
+        buffer.kind = "" if kind == "item" else kind
+        plain = fold(PLACE.sub("", text))
+        if not text.strip():
+            return
+        if kind == "title":
+            self._findings.title = self._findings.title or plain
+        elif self._references is not None and kind in ("", "item"):
+            self._references += [plain, ""]
+        else:
+            raw = Raw(self._text[start:end], [Origin(0, self._place(start))])
+            section = "Abstract" if kind == "abstract" else self._section
+            told = kind if kind in ("caption", "item") else ""
+            self._findings.blocks.append(Block(text, raw, section, told))
+
+    def _place(self, at: int) -> Place:
+        line = bisect_right(self._starts, at) - 1
+        return Place(self._source, max(line, 1), at - self._starts[max(line, 1)] + 1)
+
+    def _finish(self) -> None:
+        """The text has ended. A single top heading, at the very start, was its title."""
+        self._end_references()
+        if self._source:
+            return
+        tops = [text for level, text in self._heads if level == 1]
+        is_first = len(self._heads) > 1 and self._heads[0][0] == 1
+        if not self._findings.title and len(tops) == 1 and is_first:
+            self._findings.title = tops[0]
