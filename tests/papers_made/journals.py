@@ -259,7 +259,7 @@ JOURNALS: tuple[tuple[Journal, Field], ...] = (
     (
         Journal(
             "mnras",
-            rf"\documentclass[fleqn]{{mnras}}{_ENGLISH}{_BEGIN}",
+            rf"\documentclass[fleqn,usenatbib]{{mnras}}{_ENGLISH}{_BEGIN}",
             _mnras_front,
             _bib("mnras"),
             joint="&",
