@@ -27,6 +27,8 @@ class Journal:
     section: str = r"\section{%s}"
     before_text: str = ""
     """What ends a front that is not ended by the text."""
+    dated: bool = True
+    """Whether it prints the year of its papers."""
     stop_first: bool = False
     """Whether citations stand behind a stop, as superscripts do."""
 
@@ -158,7 +160,7 @@ def truth(paper: Paper, journal: Journal) -> dict[str, object]:
         "field": paper.field.name,
         "title": paper.title,
         "authors": [f"{family}, {given}" for family, given in paper.authors],
-        "year": paper.year,
+        "year": paper.year if journal.dated else None,
         "abstract": _plain(abstract(paper)),
         "paragraphs": [
             {
