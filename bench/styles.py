@@ -95,7 +95,9 @@ def compare_references(
     for key, said in truth["references"].items():
         counts["all_refs"] += 1
         wanted = bare(said["title"])
-        hits = [each for each in found.references if wanted in bare(parse_reference(each.text).text)]
+        hits = [
+            each for each in found.references if wanted in bare(parse_reference(each.text).text)
+        ]
         if not hits and said.get("place"):
             hits = [each for each in found.references if bare(said["place"]) in bare(each.text)]
         clean = [each for each in hits if len(bare(each.text)) < len(wanted) + 260]
@@ -163,7 +165,9 @@ def compare_paragraphs(
             if errors and plain not in sentences:
                 print("   SENTENCE", each["text"])
         wanted = "".join(said)
-        best = max(((ratio(wanted, t), n) for n, t in enumerate(kept) if n not in used), default=(0, 0))
+        best = max(
+            ((ratio(wanted, t), n) for n, t in enumerate(kept) if n not in used), default=(0, 0)
+        )
         if best[0] > 0.93:
             used.add(best[1])
             counts["same"] += 1
@@ -172,20 +176,28 @@ def compare_paragraphs(
     if errors:
         for n, text in enumerate(ours):
             if n not in used:
-                print("   NO PARAGRAPH", paper.paragraphs[n].section, "|", text[:70], "…", text[-40:])
+                print(
+                    "   NO PARAGRAPH", paper.paragraphs[n].section, "|", text[:70], "…", text[-40:]
+                )
 
 
 def ratio(one: str, other: str) -> float:
     matcher = SequenceMatcher(None, one, other, autojunk=False)
-    return matcher.ratio() if matcher.real_quick_ratio() > 0.9 and matcher.quick_ratio() > 0.9 else 0
+    return (
+        matcher.ratio() if matcher.real_quick_ratio() > 0.9 and matcher.quick_ratio() > 0.9 else 0
+    )
 
 
 def strip(text: str) -> str:
     """A text without what brackets and superscripts say."""
-    return re.sub(r"[(\[][^()\[\]]*(?:\([^()]*\))?[^()\[\]]*[)\]]|[⁰¹²³⁴-⁹⁻]+(?:,[⁰¹²³⁴-⁹⁻]+)*", "", text)
+    return re.sub(
+        r"[(\[][^()\[\]]*(?:\([^()]*\))?[^()\[\]]*[)\]]|[⁰¹²³⁴-⁹⁻]+(?:,[⁰¹²³⁴-⁹⁻]+)*", "", text
+    )
 
 
-def compare_front(paper: ReadPaper, truth: dict[str, Any], counts: Counter[str], errors: bool) -> None:
+def compare_front(
+    paper: ReadPaper, truth: dict[str, Any], counts: Counter[str], errors: bool
+) -> None:
     pairs = {
         "title": (bare(paper.title), bare(truth["title"])),
         "authors": (sorted(map(bare, paper.authors)), sorted(map(bare, truth["authors"]))),

@@ -50,7 +50,11 @@ def front_of(page: Sequence[Line], style: Style) -> Front:
     """The head of the first page, whose lines come as they are read."""
     below, column = _where_text_begins(page, style)
     above = sorted(
-        (line for line in page if line.baseline < below - 1 and not _is_text(line, column, page, style)),
+        (
+            line
+            for line in page
+            if line.baseline < below - 1 and not _is_text(line, column, page, style)
+        ),
         key=lambda line: (line.baseline, line.left),
     )
     title = _title(above)

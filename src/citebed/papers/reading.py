@@ -69,7 +69,11 @@ def _paragraphs(found: Sequence[Paragraph], style: Style) -> list[ReadParagraph]
 def _head(paragraph: Paragraph, text: str, style: Style) -> int:
     """Where a paragraph's own head ends: its first words in another style, up to a stop."""
     words = paragraph.lines[0].words if paragraph.lines else ()
-    if not words or not (words[0].font.bold or words[0].font.italic) or words[0].font.name == style.font:
+    if (
+        not words
+        or not (words[0].font.bold or words[0].font.italic)
+        or words[0].font.name == style.font
+    ):
         return 0
     length = 0
     for line in paragraph.lines[:3]:

@@ -34,7 +34,9 @@ _KNOWN = re.compile(
     r"materials and methods|discussion|background",
     re.IGNORECASE,
 )
-_MATH = re.compile(r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I)
+_MATH = re.compile(
+    r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I
+)
 _SMALL_CAPITALS = re.compile(r"\b(?:cm|ec)csc|\bsf(?:cc|xc)|csc\d|smallcap|smcp|-sc\b|caps", re.I)
 _MARGIN_LINES = 3
 
