@@ -172,10 +172,23 @@ def truth(paper: Paper, journal: Journal) -> dict[str, object]:
             if block.sentences
         ],
         "references": {
-            each.key: {"title": each.title, "year": each.year, "family": each.authors[0][0]}
+            each.key: {
+                "title": each.title,
+                "year": each.year,
+                "family": each.authors[0][0],
+                "place": _place(each),
+            }
             for each in paper.references
         },
     }
+
+
+def _place(reference: Reference) -> str:
+    """What tells an article where its title is not printed: journal, volume and first page."""
+    details = dict(reference.details)
+    if reference.kind != "article":
+        return ""
+    return f"{reference.venue}, {details['volume']}, {details['pages'].partition('-')[0]}"
 
 
 def _true_sentence(said: Said, paper: Paper, journal: Journal) -> dict[str, object]:

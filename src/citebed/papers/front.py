@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from citebed.papers.lines import Line
 from citebed.papers.structure import Kind, Style, is_like, plain_heading
@@ -84,7 +85,25 @@ def _where_text_begins(page: Sequence[Line], style: Style) -> tuple[float, int]:
         if all(_is_wide(each, style) for each in (line, after, third)):
             heads.append((line.baseline, line.column))
             break
-    return min(heads, default=(0.0, 0))
+    lower = min(heads, default=(0.0, 0))
+    for line, after, third in zip(page, page[1:], page[2:], strict=False):
+        if line.baseline < lower[0] and _is_abstract_alone((line, after, third), style):
+            return line.baseline, line.column
+    return lower
+
+
+def _is_abstract_alone(lines: Sequence[Line], style: Style) -> bool:
+    """Whether lines are those of sentences, as an abstract has them that nothing heads."""
+    first = lines[0]
+    close = all(
+        0 < after.baseline - line.baseline < 1.8 * line.size and is_like(after, first.size)
+        for line, after in pairwise(lines)
+    )
+    if not close or first.size > 1.1 * style.size or first.bold:
+        return False
+    words = [word.text for line in lines for word in line.words if word.text[0].isalpha()]
+    small = sum(word[0].islower() for word in words)
+    return len(words) > 20 and small > 0.7 * len(words)
 
 
 def _is_wide(line: Line, style: Style) -> bool:
@@ -101,7 +120,7 @@ def _is_text(line: Line, column: int, page: Sequence[Line], style: Style) -> boo
     return bool(beside) and line.baseline >= min(each.baseline for each in beside) - 1
 
 
-def abstract_of(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> list[Line]:
+def abstract_of(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
     """The lines of the abstract, in whatever letters it is set; ``lines`` are those behind the
     front, as they are read.
 

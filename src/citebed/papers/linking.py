@@ -64,8 +64,7 @@ class ReferenceIndex:
 
     def links(self, text: str) -> list[Link]:
         """What a text cites, where."""
-        found = [link for marker in self._markers(text) if (link := self._link(marker)).cites]
-        return found
+        return [link for marker in self._markers(text) if (link := self._link(marker)).cites]
 
     def _markers(self, text: str) -> list[Marker]:
         """Markers as they are known everywhere, and those that this list makes sure."""

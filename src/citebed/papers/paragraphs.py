@@ -7,6 +7,7 @@ ended early. What lies between, figures and notes and heads of pages, is passed 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,6 +17,7 @@ from citebed.papers.structure import Kind, Style, heading_level, is_references, 
 from citebed.text.headings import BELOW
 
 _BULLET = re.compile(r"(?:[•◦▪■●∙‣–—*]|\(?(?:\d{1,2}|[ivx]{1,4}|[a-z])[).])(?=\s|$)")
+_LABEL = re.compile(r"\[(\d{1,3})\]\s+\S")
 _SIGNS = "•◦▪■●∙‣–—*"
 _ENDS = (".", "!", "?", ":", ".”", '."', ".)", "?”", ".’")
 
@@ -59,7 +61,35 @@ def body_of(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Body:
             before = _Before(line=line, is_item=paragraphs[-1].is_item)
         elif kind is not Kind.RUNNING:
             before.interrupted = True
-    return Body(paragraphs, references)
+    if not references:
+        return _with_unheaded(paragraphs, lines, kinds)
+    return Body(paragraphs, _without_notes(references))
+
+
+def _without_notes(references: Sequence[Line]) -> list[Line]:
+    """The lines of a list in its own letters: notes at the foot of its pages are smaller."""
+    sizes: Counter[float] = Counter()
+    for line in references:
+        sizes[round(line.size, 1)] += len(line.text)
+    size = sizes.most_common(1)[0][0]
+    return [line for line in references if line.size > 0.93 * size]
+
+
+def _with_unheaded(
+    paragraphs: list[Paragraph], lines: Sequence[Line], kinds: Sequence[Kind]
+) -> Body:
+    """A list that no heading begins: labels that count up from 1, to the end of the paper."""
+    at = [n for n, kind in enumerate(kinds) if kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER)]
+    labels = {n: int(label[1]) for n in at if (label := _LABEL.match(lines[n].text))}
+    begin = max((n for n, number in labels.items() if number == 1), default=None)
+    if begin is None:
+        return Body(paragraphs, [])
+    counted = [number for n, number in sorted(labels.items()) if n >= begin]
+    if counted[:3] != [1, 2, 3]:
+        return Body(paragraphs, [])
+    listed = [lines[n] for n in at if n >= begin]
+    ids = set(map(id, listed))
+    return Body([each for each in paragraphs if id(each.lines[0]) not in ids], listed)
 
 
 class _Headings:

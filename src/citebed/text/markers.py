@@ -218,7 +218,7 @@ def _keys(match: re.Match[str]) -> tuple[str, ...]:
 
 _BRACKET = compiled(r"\[([^\[\]]*+)\]")
 _TO = re.compile(rf"\s?{_DASH}{{1,2}}\s?")
-_YEAR = re.compile(YEAR)
+_YEAR = re.compile(rf"{YEAR}[a-z]?")
 _INDEXED = re.compile(r"(?:(?<![^\W\d_])(?![A-Z][a-z])[^\W\d_]{1,2}|[\d_)}])$")
 _INTERVAL = re.compile(
     r"(?:\b(?:ranges?|interval|scale|values?|domain|between|within|from|bounded|normali[sz]ed)"
