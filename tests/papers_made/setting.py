@@ -187,7 +187,7 @@ def _place(reference: Reference) -> str:
     """What tells an article where its title is not printed: journal, volume and first page."""
     details = dict(reference.details)
     if reference.kind != "article":
-        return ""
+        return details.get("pages", "")
     return f"{reference.venue}, {details['volume']}, {details['pages'].partition('-')[0]}"
 
 

@@ -28,7 +28,7 @@ _FIRST = re.compile(r"^\W*([^\W\d_][\w'’-]+)")
 """The first word of an entry: where no authors were read, it may be a name all the same."""
 _SAME = re.compile(r"^\s*(?:[—–-]{1,3}|_{2,})(?=[\s.,(])")
 """What stands for the authors of the entry before."""
-_NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\by\b|\bet\b|&|,|\d")
+_NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
 _BRACKET = re.compile(r"\[([^\[\]]{1,300})\]")
 _PARTED = re.compile(r"\s*[,;]\s*")
 _ROUND = re.compile(r"\((\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,30})\)")

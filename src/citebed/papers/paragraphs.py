@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from citebed.papers.lines import Line
-from citebed.papers.structure import Kind, Style, heading_level, is_references, plain_heading
+from citebed.papers.structure import (
+    Kind,
+    Style,
+    heading_level,
+    is_like,
+    is_references,
+    plain_heading,
+)
 from citebed.text.headings import BELOW
 
 _BULLET = re.compile(r"(?:[•◦▪■●∙‣–—*]|\(?(?:\d{1,2}|[ivx]{1,4}|[a-z])[).])(?=\s|$)")
@@ -42,16 +49,16 @@ class Body:
 def body_of(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Body:
     """Paragraphs and references of a paper, in reading order."""
     paragraphs: list[Paragraph] = []
-    references: list[Line] = []
-    headings, listing, before = _Headings(), False, _Before()
+    references = _listed(lines, kinds)
+    listed = set(map(id, references))
+    headings, before = _Headings(), _Before()
     rows = _rows(lines)
     for line, kind in zip(lines, kinds, strict=True):
+        if id(line) in listed:
+            continue
         if kind is Kind.HEADING:
-            listing = is_references(line.text)
             headings.add(line, goes_on=before.heading is not None and not before.interrupted)
             before = _Before(heading=line)
-        elif listing and kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER):
-            references.append(line)
         elif kind is Kind.PROSE and id(line) not in rows and is_prose(line, style):
             if not paragraphs or before.line is None or _begins(line, before, style):
                 item = _BULLET.match(line.text) is not None
@@ -61,35 +68,33 @@ def body_of(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Body:
             before = _Before(line=line, is_item=paragraphs[-1].is_item)
         elif kind is not Kind.RUNNING:
             before.interrupted = True
-    if not references:
-        return _with_unheaded(paragraphs, lines, kinds)
-    return Body(paragraphs, _without_notes(references))
+    return Body(paragraphs, references)
 
 
-def _without_notes(references: Sequence[Line]) -> list[Line]:
-    """The lines of a list in its own letters: notes at the foot of its pages are smaller."""
+def _listed(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
+    """The lines of the reference list, in its own letters: notes at the foot of its pages are
+    smaller, and prose beside it may be larger."""
+    found, listing = [], False
+    for line, kind in zip(lines, kinds, strict=True):
+        if kind is Kind.HEADING:
+            listing = is_references(line.text)
+        elif listing and kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER):
+            found.append(line)
+    found = found or _unheaded(lines, kinds)
     sizes: Counter[float] = Counter()
-    for line in references:
+    for line in found:
         sizes[round(line.size, 1)] += len(line.text)
-    size = sizes.most_common(1)[0][0]
-    return [line for line in references if line.size > 0.93 * size]
+    size = sizes.most_common(1)[0][0] if sizes else 0.0
+    return [line for line in found if is_like(line, size)]
 
 
-def _with_unheaded(
-    paragraphs: list[Paragraph], lines: Sequence[Line], kinds: Sequence[Kind]
-) -> Body:
+def _unheaded(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
     """A list that no heading begins: labels that count up from 1, to the end of the paper."""
     at = [n for n, kind in enumerate(kinds) if kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER)]
     labels = {n: int(label[1]) for n in at if (label := _LABEL.match(lines[n].text))}
-    begin = max((n for n, number in labels.items() if number == 1), default=None)
-    if begin is None:
-        return Body(paragraphs, [])
+    begin = max((n for n, number in labels.items() if number == 1), default=len(lines))
     counted = [number for n, number in sorted(labels.items()) if n >= begin]
-    if counted[:3] != [1, 2, 3]:
-        return Body(paragraphs, [])
-    listed = [lines[n] for n in at if n >= begin]
-    ids = set(map(id, listed))
-    return Body([each for each in paragraphs if id(each.lines[0]) not in ids], listed)
+    return [lines[n] for n in at if n >= begin] if counted[:3] == [1, 2, 3] else []
 
 
 class _Headings:

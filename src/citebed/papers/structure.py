@@ -20,7 +20,8 @@ NUMBER = r"(?:(?:\d{1,2}|[A-H]|[IVX]{1,5})(?:\.\d{1,2}){0,3}\.?)"
 _HEADING = re.compile(rf"(?:{NUMBER}\s+)?\S.{{0,110}}")
 _NUMBERED = re.compile(rf"({NUMBER})\s+(\S.*)")
 _CAPTION = re.compile(
-    r"(?:Figures?|Fig\.|FIGURE|Tables?|TABLE|Algorithm|Listing|Scheme|Plate|Chart|Box)"
+    r"(?:Figures?|Fig\.|FIGURE|FIG\.|Tables?|TABLE|Algorithm|Listing|Scheme|Plate|Chart|Box|Abbildung"
+    r"|Abb\.|Tabelle|Tab\.|Tableau|Figura|Cuadro|Tabla)"
     r"\s*(?:\d+|[IVX]+|[A-Z]\d*|S\d+)\s*[a-z]?\s*(?:[.:|–—-]|$|\()"
 )
 _REFERENCES = re.compile(
