@@ -99,7 +99,7 @@ def _is_abstract_alone(lines: Sequence[Line], style: Style) -> bool:
         0 < after.baseline - line.baseline < 1.8 * line.size and is_like(after, first.size)
         for line, after in pairwise(lines)
     )
-    if not close or first.size > 1.1 * style.size or first.bold:
+    if not close or first.size > 1.1 * style.size or is_like(first, style.size):
         return False
     words = [word.text for line in lines for word in line.words if word.text[0].isalpha()]
     small = sum(word[0].islower() for word in words)

@@ -20,7 +20,9 @@ import pypdfium2.raw as pdfium
 
 from citebed.papers.mirroring import runs_right_to_left
 
-_WORD = re.compile("[^ \t\r\n\u00a0\u2000-\u200b\u202f\u205f\u3000]+")
+_BLANKS = " \t\r\n\u00a0\u2000-\u200b\u202f\u205f\u3000"
+_WORD = re.compile(f"[^{_BLANKS}\x02\ufffe]*[\x02\ufffe]|[^{_BLANKS}\x02\ufffe]+")
+"""A word ends in a blank, or where PDFium has joined it to its other half on the next line."""
 _BOLD = re.compile(
     r"bold|heavy|black|demi|semib|\b(?:cm|sf|ec)(?:ss)?bx|\bnimbusromno9l-medi|-B\b|\.B\b", re.I
 )

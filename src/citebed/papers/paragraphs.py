@@ -26,6 +26,7 @@ from citebed.text.headings import BELOW
 _BULLET = re.compile(r"(?:[•◦▪■●∙‣–—*]|\(?(?:\d{1,2}|[ivx]{1,4}|[a-z])[).])(?=\s|$)")
 _LABEL = re.compile(r"\[(\d{1,3})\]\s+\S")
 _SIGNS = "•◦▪■●∙‣–—*"
+_STOPS = (".", "!", "?")
 _ENDS = (".", "!", "?", ":", ".”", '."', ".)", "?”", ".’")
 
 
@@ -176,7 +177,10 @@ def _begins(line: Line, before: _Before, style: Style) -> bool:
     if (bullet := _BULLET.match(line.text)) and _looks_ended(last):
         early = last.right < last_right - 1.5 * style.size
         return bullet[0] in _SIGNS or indented or early
-    if (line.page, line.column) != (last.page, last.column) or before.interrupted:
+    moved = (line.page, line.column) != (last.page, last.column)
+    if moved and last.text.endswith(_STOPS) and last.right < last_right - 1.5 * style.size:
+        return True
+    if moved or before.interrupted:
         return (
             indented and _looks_ended(last) and not (before.is_item and _hangs(line, last, style))
         )

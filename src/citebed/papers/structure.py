@@ -24,6 +24,7 @@ _CAPTION = re.compile(
     r"|Abb\.|Tabelle|Tab\.|Tableau|Figura|Cuadro|Tabla)"
     r"\s*(?:\d+|[IVX]+|[A-Z]\d*|S\d+)\s*[a-z]?\s*(?:[.:|–—-]|$|\()"
 )
+_LABEL = re.compile(r"\S+\s*(?:\d+|[IVX]+|[A-Z]\d*)[.:]?")
 _REFERENCES = re.compile(
     rf"(?:{NUMBER}\s+)?(?:references(?: and notes)?|bibliography|literature(?: cited)?|works cited|"
     r"references cited|literatur(?:verzeichnis)?|références|bibliographie|referencias|bibliografía)"
@@ -169,8 +170,13 @@ def _goes_on(caption: Line, line: Line, kind: Kind) -> bool:
     same = (line.page, line.column) == (caption.page, caption.column)
     if kind in (Kind.HEADING, Kind.RUNNING) or not same:
         return False
-    near = line.baseline - caption.baseline < 1.45 * caption.size
-    return near and abs(line.size - caption.size) < 0.3 and line.bold == caption.bold
+    step = line.baseline - caption.baseline
+    if abs(line.size - caption.size) > 0.3:
+        return False
+    if _LABEL.fullmatch(caption.text) and line.italic and step < 3 * caption.size:
+        return True
+    same = (line.bold, line.italic) == (caption.bold, caption.italic)
+    return step < 1.45 * caption.size and same
 
 
 def _kind(line: Line, style: Style, heads: set[Look]) -> Kind:
