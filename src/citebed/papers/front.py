@@ -19,7 +19,7 @@ _ABSTRACT = re.compile(
 _INTRODUCTION = re.compile(r"(?:introduction|background|einleitung|introducción)\W*", re.IGNORECASE)
 _BEHIND = re.compile(
     r"(?:key\s?-?words?|index terms|ccs concepts|categories and subject|general terms|pacs\b|jel\b"
-    r"|mots[- ]clés?|schlüssel|schlagw|palabras clave|subject headings|abbreviations)",
+    r"|acm reference|additional key|permission to|mots[- ]clés?|schlüssel|schlagw|palabras clave|subject headings|abbreviations)",
     re.IGNORECASE,
 )
 _YEAR = re.compile(
@@ -181,13 +181,20 @@ def _authors(rest: Sequence[Line], title: Sequence[Line]) -> tuple[str, ...]:
     below = [line for line in rest if title and line.baseline > title[-1].baseline]
     named = [line for line in below if not _NOT_A_NAME.search(_MARKS.sub("", line.text))]
     if not named:
-        return ()
+        return _before_affiliations(below)
     largest = max(line.size for line in named)
     names: list[str] = []
     for line in named:
         if line.size > 0.97 * largest:
             names += [_MARKS.sub("", name).strip() for name in _BETWEEN_NAMES.split(line.text)]
     return tuple(name_from_display(name) for name in names if 1 < len(name.split()) < 6)
+
+
+def _before_affiliations(lines: Sequence[Line]) -> tuple[str, ...]:
+    """Names in capitals that begin the lines of their affiliations."""
+    firsts = [_MARKS.sub("", line.text.partition(",")[0]).strip() for line in lines]
+    names = [first for first in firsts if first.isupper() and 1 < len(first.split()) < 6]
+    return tuple(name_from_display(name.title()) for name in names)
 
 
 def _doi(page: Sequence[Line]) -> str | None:

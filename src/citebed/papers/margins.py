@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -10,7 +10,6 @@ from itertools import pairwise
 from citebed.papers.pages import Page, Word
 
 _FEWEST = 8
-_SHARE = 0.5
 _EACH, _FIFTH = 1, 5
 
 
@@ -31,13 +30,21 @@ def without_line_numbers(page: Page) -> Page:
 
 
 def _counting(words: Sequence[Word], page: Page) -> Sequence[Word]:
-    """Numbers below one another, if they count the lines of their page."""
+    """Numbers below one another, if they count the lines of their page: labels of references
+    count up as well, but stand further apart than lines do."""
     if len(words) < _FEWEST:
         return ()
     ordered = sorted(words, key=lambda word: word.baseline)
     steps = [int(after.text) - int(word.text) for word, after in pairwise(ordered)]
-    rows = {round(word.baseline) for word in page.words}
     if steps.count(_EACH) > 0.9 * len(steps):
-        return ordered if len(words) > _SHARE * len(rows) else ()
+        near = _usual_step([word.baseline for word in ordered])
+        lines = _usual_step(sorted({round(word.baseline, 1) for word in page.words}))
+        return ordered if abs(near - lines) < 0.6 else ()
     fifths = all(int(word.text) % _FIFTH == 0 for word in ordered)
     return ordered if fifths and steps.count(_FIFTH) > 0.9 * len(steps) else ()
+
+
+def _usual_step(heights: Sequence[float]) -> float:
+    """How far lines mostly stand apart."""
+    steps = Counter(round(2 * (after - height)) for height, after in pairwise(heights))
+    return max(((times, step) for step, times in steps.items() if step > 8), default=(0, 0))[1] / 2

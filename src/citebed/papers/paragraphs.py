@@ -95,7 +95,9 @@ def _unheaded(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
     labels = {n: int(label[1]) for n in at if (label := _LABEL.match(lines[n].text))}
     begin = max((n for n, number in labels.items() if number == 1), default=len(lines))
     counted = [number for n, number in sorted(labels.items()) if n >= begin]
-    return [lines[n] for n in at if n >= begin] if counted[:3] == [1, 2, 3] else []
+    if counted[:3] != [1, 2, 3]:
+        return []
+    return [lines[n] for n in at if n >= begin and is_like(lines[n], lines[begin].size)]
 
 
 class _Headings:
