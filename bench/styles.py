@@ -22,10 +22,12 @@ from citebed.papers.annotating import annotate
 from citebed.papers.annotation import Annotation
 from citebed.papers.paper import ReadPaper
 from citebed.papers.reading import read_document
-from citebed.papers.references import parse_reference
 from citebed.text.sentences import sentence_spans
 
 _SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-"})
+_IN_BRACKETS = re.compile(
+    r"[(\[][^()\[\]]*(?:\([^()]*\))?[^()\[\]]*[)\]]|[⁰¹²³⁴-⁹⁻]+(?:,[⁰¹²³⁴-⁹⁻]+)*"
+)
 
 
 def bare(text: str) -> str:
@@ -63,7 +65,8 @@ def report(c: Counter[str]) -> str:
     precision, recall = c["right"] / max(c["cited"], 1), c["right"] / max(c["cites"], 1)
     f1 = 2 * precision * recall / max(precision + recall, 1e-9)
     return (
-        f"cites P {precision:.3f} R {recall:.3f} F1 {f1:.3f} | references {share('refs', 'all_refs')}"
+        f"cites P {precision:.3f} R {recall:.3f} F1 {f1:.3f}"
+        f" | references {share('refs', 'all_refs')}"
         f" of {share('found_refs', 'all_refs')} | paragraphs P {share('same', 'ours')}"
         f" R {share('same', 'theirs')} sentences {share('sentences', 'all_sentences')}"
         f" | title {c['title']} authors {c['authors']} abstract {c['abstract']} year {c['year']}"
@@ -82,7 +85,7 @@ def score(
     counts["pages"] = len(paper.pages)
     keys = compare_references(found, truth, counts, errors)
     compare_cites(found, truth, keys, counts, errors, sure)
-    compare_paragraphs(paper, found, truth, counts, errors)
+    compare_paragraphs(paper, truth, counts, errors)
     compare_front(paper, truth, counts, errors)
     return counts
 
@@ -95,9 +98,7 @@ def compare_references(
     for key, said in truth["references"].items():
         counts["all_refs"] += 1
         wanted = bare(said["title"])
-        hits = [
-            each for each in found.references if wanted in bare(parse_reference(each.text).text)
-        ]
+        hits = [each for each in found.references if wanted in bare(each.text)]
         if not hits and said.get("place"):
             hits = [each for each in found.references if bare(said["place"]) in bare(each.text)]
         clean = [each for each in hits if len(bare(each.text)) < len(wanted) + 260]
@@ -150,7 +151,7 @@ def compare_cites(
 
 
 def compare_paragraphs(
-    paper: ReadPaper, found: Annotation, truth: dict[str, Any], counts: Counter[str], errors: bool
+    paper: ReadPaper, truth: dict[str, Any], counts: Counter[str], errors: bool
 ) -> None:
     ours = [p.content.text for p in paper.paragraphs]
     kept = [bare(strip(text)) for text in ours]
@@ -190,9 +191,7 @@ def ratio(one: str, other: str) -> float:
 
 def strip(text: str) -> str:
     """A text without what brackets and superscripts say."""
-    return re.sub(
-        r"[(\[][^()\[\]]*(?:\([^()]*\))?[^()\[\]]*[)\]]|[⁰¹²³⁴-⁹⁻]+(?:,[⁰¹²³⁴-⁹⁻]+)*", "", text
-    )
+    return _IN_BRACKETS.sub("", text)
 
 
 def compare_front(

@@ -112,8 +112,16 @@ def _bib(style: str) -> str:
 _STAMP = r"""\usepackage{eso-pic,graphicx}
 \AddToShipoutPictureBG*{\put(18,260){\rotatebox{90}{\Large arXiv:2101.00000v1 [cs.XX] 3 Jan 2021}}}
 """
-_NATBIB: dict[str, Any] = {"cite": r"\citep{%s}", "textual": r"\citet{%s}", "located": r"\citep[%s]{%s}"}
-_BIBER: dict[str, Any] = {"cite": r"\parencite{%s}", "textual": r"\textcite{%s}", "located": r"\parencite[%s]{%s}"}
+_NATBIB: dict[str, Any] = {
+    "cite": r"\citep{%s}",
+    "textual": r"\citet{%s}",
+    "located": r"\citep[%s]{%s}",
+}
+_BIBER: dict[str, Any] = {
+    "cite": r"\parencite{%s}",
+    "textual": r"\textcite{%s}",
+    "located": r"\parencite[%s]{%s}",
+}
 _APPENDIX = r"""\appendix\section{Further Sites}
 
 The sites that are not in the tables were visited by one of us only. They are listed in the order of

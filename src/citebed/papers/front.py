@@ -19,7 +19,8 @@ _ABSTRACT = re.compile(
 _INTRODUCTION = re.compile(r"(?:introduction|background|einleitung|introducción)\W*", re.IGNORECASE)
 _BEHIND = re.compile(
     r"(?:key\s?-?words?|index terms|ccs concepts|categories and subject|general terms|pacs\b|jel\b"
-    r"|acm reference|additional key|permission to|mots[- ]clés?|schlüssel|schlagw|palabras clave|subject headings|abbreviations)",
+    r"|acm reference|additional key|permission to|mots[- ]clés?|schlüssel|schlagw"
+    r"|palabras clave|subject headings|abbreviations)",
     re.IGNORECASE,
 )
 _YEAR = re.compile(
