@@ -29,6 +29,7 @@ _FIRST = re.compile(r"^\W*([^\W\d_][\w'’-]+)")
 _SAME = re.compile(r"^\s*(?:[—–-]{1,3}|_{2,})(?=[\s.,(])")
 """What stands for the authors of the entry before."""
 _NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
+_INITIAL = re.compile(r"([^\W\d_])\.\s")
 _BRACKET = re.compile(r"\[([^\[\]]{1,300})\]")
 _PARTED = re.compile(r"\s*[,;]\s*")
 _ROUND = re.compile(r"\((\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,30})\)")
@@ -105,29 +106,30 @@ class ReferenceIndex:
 
     def _link(self, marker: Marker) -> Link:
         cites: list[str] = []
-        missing = doubtful = 0
+        missing = 0
         for cite in marker.cites:
-            ids, exact = ((cite,), True) if cite in self.ids else self._named(cite)
+            ids = (cite,) if cite in self.ids else self._named(cite)
             if len(ids) == 1:
                 cites.append(ids[0])
-                doubtful += not exact
             else:
                 missing += 1
         sure = 0.995 - 0.02 * min(self.gaps, 5)
-        sure = 0.9 if missing else 0.95 if doubtful else sure
-        return Link(marker.start, marker.end, tuple(cites), sure)
+        return Link(marker.start, marker.end, tuple(cites), 0.9 if missing else sure)
 
-    def _named(self, cite: str) -> tuple[tuple[str, ...], bool]:
-        """The entries that a name and a year may mean, and whether the year's letter fits."""
+    def _named(self, cite: str) -> tuple[str, ...]:
+        """The entries that a name and a year may mean."""
         year = _YEAR.search(cite)
         before = _NAMES_END.split(cite, maxsplit=1)[0]
         name = _plain(before)
         if year is None or not name:
-            return (), False
+            return ()
         exact = self.by_name.get((name, year[0]), ())
-        if len(exact) != 1 and (more := self._by_second(cite, exact)):
-            return more, True
-        return exact, True
+        if len(exact) > 1 and (initial := _INITIAL.match(cite)):
+            known = self.by_name.get((f"{initial[1].lower()}. {name}", year[0]), ())
+            exact = tuple(each for each in exact if each in known)
+        if len(exact) > 1:
+            exact = self._by_second(cite, exact)
+        return exact
 
     def _by_second(self, cite: str, among: Sequence[str]) -> tuple[str, ...]:
         """Those of several entries that have the second name, too."""
@@ -164,7 +166,10 @@ def index_of(
 def _names_of(reference: ParsedReference) -> set[str]:
     """By which names an entry is cited: its first author's, and that with the second's."""
     families = [_plain(family_name(name)) for name in reference.authors[:2]]
+    given = reference.authors[0].rpartition(", ")[2] if reference.authors else ""
     names = {*families[:1], *(_plain(word) for word in _FIRST.findall(reference.text))}
+    if families and given:
+        names.add(f"{given[0].lower()}. {families[0]}")
     return names | {" ".join(families)} if len(families) == 2 else names
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,20 +13,40 @@ _FEWEST = 8
 _EACH, _FIFTH = 1, 5
 
 
-def without_line_numbers(page: Page) -> Page:
-    """The page without a column of numbers that count its lines, or every fifth of them."""
+def without_line_numbers(pages: Iterable[Page]) -> Iterator[Page]:
+    """The pages without columns of numbers that count their lines, or every fifth of them.
+
+    A page with too few of them to be sure is believed if they go on from the page before.
+    """
+    last: Word | None = None
+    for page in pages:
+        found = _numbers_of(page) or _going_on(page, last)
+        if not found:
+            yield page
+            continue
+        last = max(found, key=lambda word: int(word.text))
+        ids = set(map(id, found))
+        yield replace(page, words=tuple(word for word in page.words if id(word) not in ids))
+
+
+def _numbers_of(page: Page) -> list[Word]:
     edges: dict[int, list[Word]] = defaultdict(list)
     for word in page.words:
         if word.text.isdecimal() and word.text.isascii() and len(word.text) < 6:
             edges[round(word.right / 2)].append(word)
-    counting = {
-        id(word)
-        for at in list(edges)
-        for word in _counting(edges[at] + edges.get(at + 1, []), page)
-    }
-    if not counting:
-        return page
-    return replace(page, words=tuple(word for word in page.words if id(word) not in counting))
+    columns = (_counting(edges[at] + edges.get(at + 1, []), page) for at in list(edges))
+    return [word for column in columns for word in column]
+
+
+def _going_on(page: Page, last: Word | None) -> list[Word]:
+    """Numbers that stand where those of the page before did, and follow them."""
+    found: list[Word] = []
+    for word in sorted(page.words, key=lambda word: word.baseline) if last else ():
+        before = found[-1] if found else last
+        assert before is not None
+        if abs(word.right - before.right) < 1.5 and word.text == str(int(before.text) + 1):
+            found.append(word)
+    return found
 
 
 def _counting(words: Sequence[Word], page: Page) -> Sequence[Word]:

@@ -24,9 +24,9 @@ _BRACKETS = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\]|\(\D{2,60}\d{4}[a
 def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     """The paper that a PDF holds."""
     sizes, raw = [], []
-    for page in read_pages(document):
+    for page in without_line_numbers(read_pages(document)):
         sizes.append((page.width, page.height))
-        raw.append(lines_of(without_line_numbers(page)))
+        raw.append(lines_of(page))
     raw = mend(raw)
     edges = gutters(raw, max((width for width, _ in sizes), default=0))
     pages = [in_reading_order(lines, edges) for lines in raw]
@@ -47,7 +47,7 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
         doi=front.doi,
         year=front.year,
         paragraphs=tuple(paragraphs),
-        references=tuple(_references(entries_of(body.references))),
+        references=tuple(_references(entries_of(body.references, style))),
         pages=tuple(sizes),
     )
 
