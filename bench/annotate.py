@@ -42,7 +42,7 @@ def hand_made(path: Path) -> list[tuple[str, list[tuple[str, tuple[str, ...], bo
             context.get("section") or "",
             [
                 (
-                    plain("".join(s.itertext())),
+                    plain("".join(map(str, s.itertext()))),
                     tuple(filter(None, re.split(r"[,;\s]+", s.get("cites") or ""))),
                     (s.get("anonymised") or "") == "true",
                 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.papers_made.composing import Paper
 from tests.papers_made.setting import Journal, abstract, names
 from tests.papers_made.wording import (
@@ -110,8 +112,16 @@ def _bib(style: str) -> str:
 _STAMP = r"""\usepackage{eso-pic,graphicx}
 \AddToShipoutPictureBG*{\put(18,260){\rotatebox{90}{\Large arXiv:2101.00000v1 [cs.XX] 3 Jan 2021}}}
 """
-_NATBIB = {"cite": r"\citep{%s}", "textual": r"\citet{%s}", "located": r"\citep[%s]{%s}"}
-_BIBER = {"cite": r"\parencite{%s}", "textual": r"\textcite{%s}", "located": r"\parencite[%s]{%s}"}
+_NATBIB: dict[str, Any] = {
+    "cite": r"\citep{%s}",
+    "textual": r"\citet{%s}",
+    "located": r"\citep[%s]{%s}",
+}
+_BIBER: dict[str, Any] = {
+    "cite": r"\parencite{%s}",
+    "textual": r"\textcite{%s}",
+    "located": r"\parencite[%s]{%s}",
+}
 _APPENDIX = r"""\appendix\section{Further Sites}
 
 The sites that are not in the tables were visited by one of us only. They are listed in the order of
@@ -142,6 +152,7 @@ JOURNALS: tuple[tuple[Journal, Field], ...] = (
             rf"\documentclass[runningheads]{{llncs}}{_ENGLISH}{_BEGIN}",
             _lncs_front,
             _bib("splncs04"),
+            dated=False,
         ),
         COMPUTING,
     ),
@@ -170,6 +181,7 @@ JOURNALS: tuple[tuple[Journal, Field], ...] = (
             rf"\documentclass[final,5p,times,twocolumn]{{elsarticle}}{_ENGLISH}{_BEGIN}",
             _elsevier_front,
             _bib("elsarticle-num"),
+            dated=False,
         ),
         MEDICINE,
     ),
@@ -180,6 +192,7 @@ JOURNALS: tuple[tuple[Journal, Field], ...] = (
             r"\usepackage{lineno}\AtBeginDocument{\linenumbers}" + _BEGIN,
             _elsevier_front,
             _bib("elsarticle-harv"),
+            dated=False,
             **_NATBIB,
         ),
         BIOLOGY,
@@ -259,7 +272,7 @@ JOURNALS: tuple[tuple[Journal, Field], ...] = (
     (
         Journal(
             "mnras",
-            rf"\documentclass[fleqn]{{mnras}}{_ENGLISH}{_BEGIN}",
+            rf"\documentclass[fleqn,usenatbib]{{mnras}}{_ENGLISH}{_BEGIN}",
             _mnras_front,
             _bib("mnras"),
             joint="&",
@@ -275,6 +288,7 @@ JOURNALS: tuple[tuple[Journal, Field], ...] = (
             _apa_front,
             r"\printbibliography",
             biber=True,
+            dated=False,
             **_BIBER,
         ),
         MEDICINE,

@@ -18,6 +18,17 @@ from tests.papers_made.journals import JOURNALS
 from tests.papers_made.setting import Journal, bibliography, latex, truth
 from tests.papers_made.wording import Field
 
+_BEGIN = r"\begin{document}"
+_SMALL = r"""\renewcommand{\rmdefault}{ptm}\renewcommand{\sfdefault}{phv}
+\renewcommand{\ttdefault}{pcr}
+\pdfmapline{=ptmr8r Times-Roman "TeXBase1Encoding ReEncodeFont" <8r.enc}
+\pdfmapline{=ptmb8r Times-Bold "TeXBase1Encoding ReEncodeFont" <8r.enc}
+\pdfmapline{=ptmri8r Times-Italic "TeXBase1Encoding ReEncodeFont" <8r.enc}
+\pdfmapline{=ptmbi8r Times-BoldItalic "TeXBase1Encoding ReEncodeFont" <8r.enc}
+\pdfmapline{=phvr8r Helvetica "TeXBase1Encoding ReEncodeFont" <8r.enc}
+\pdfmapline{=pcrr8r Courier "TeXBase1Encoding ReEncodeFont" <8r.enc}
+"""
+
 
 def main() -> None:
     """Set all journals, or those named."""
@@ -27,6 +38,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--paragraphs", type=int, default=4)
     parser.add_argument("--entries", type=int, default=26)
+    parser.add_argument("--small", action="store_true", help="fonts that every reader has")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     for number, (journal, words) in enumerate(JOURNALS):
@@ -40,8 +52,11 @@ def make(
 ) -> bool:
     """Set one paper; whether LaTeX could."""
     paper = compose(words, seed, given.entries, given.paragraphs)
+    source = latex(paper, journal)
+    if given.small:
+        source = source.replace(_BEGIN, _SMALL + _BEGIN, 1)
     with tempfile.TemporaryDirectory() as place:
-        (Path(place) / "paper.tex").write_text(latex(paper, journal), "utf-8")
+        (Path(place) / "paper.tex").write_text(source, "utf-8")
         (Path(place) / "made.bib").write_text(bibliography(paper), "utf-8")
         setter = ["pdflatex", "-interaction=nonstopmode", "paper"]
         sorter = ["biber" if journal.biber else "bibtex", "paper"]

@@ -27,6 +27,8 @@ class Journal:
     section: str = r"\section{%s}"
     before_text: str = ""
     """What ends a front that is not ended by the text."""
+    dated: bool = True
+    """Whether it prints the year of its papers."""
     stop_first: bool = False
     """Whether citations stand behind a stop, as superscripts do."""
 
@@ -158,7 +160,7 @@ def truth(paper: Paper, journal: Journal) -> dict[str, object]:
         "field": paper.field.name,
         "title": paper.title,
         "authors": [f"{family}, {given}" for family, given in paper.authors],
-        "year": paper.year,
+        "year": paper.year if journal.dated else None,
         "abstract": _plain(abstract(paper)),
         "paragraphs": [
             {
@@ -170,10 +172,23 @@ def truth(paper: Paper, journal: Journal) -> dict[str, object]:
             if block.sentences
         ],
         "references": {
-            each.key: {"title": each.title, "year": each.year, "family": each.authors[0][0]}
+            each.key: {
+                "title": each.title,
+                "year": each.year,
+                "family": each.authors[0][0],
+                "place": _place(each),
+            }
             for each in paper.references
         },
     }
+
+
+def _place(reference: Reference) -> str:
+    """What tells an article where its title is not printed: journal, volume and first page."""
+    details = dict(reference.details)
+    if reference.kind != "article":
+        return details.get("pages", "")
+    return f"{reference.venue}, {details['volume']}, {details['pages'].partition('-')[0]}"
 
 
 def _true_sentence(said: Said, paper: Paper, journal: Journal) -> dict[str, object]:

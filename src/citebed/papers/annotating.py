@@ -51,7 +51,7 @@ def annotate(
     """
     ids = _ids(paper.references)
     parsed = [parse_reference(entry.printed) for entry in paper.references]
-    index = index_of(parsed, ids)
+    index = index_of(parsed, ids, [each.content.text for each in paper.paragraphs])
     places = [entry.content.boxes() for entry in paper.references]
     parts = _parts(paper, sections, index)
     contexts: list[AnnotatedContext] = []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citebed.papers.lines import Line
+from citebed.papers.structure import Style
 
 _SQUARE = re.compile(r"\[(\d{1,4}|[A-Za-z][\w+.-]{0,19}(?:\s?\d{2,4}[a-z]?)?)\]\s*")
 _DOT = re.compile(r"(\d{1,4})[.)]?(?:\s+|$)")
@@ -21,7 +23,7 @@ class Entry:
     lines: list[Line]
 
 
-def entries_of(lines: Sequence[Line]) -> list[Entry]:
+def entries_of(lines: Sequence[Line], style: Style) -> list[Entry]:
     """The entries of a reference list, in its order."""
     if not lines:
         return []
@@ -29,7 +31,7 @@ def entries_of(lines: Sequence[Line]) -> list[Entry]:
         labelled = _by_label(lines, pattern)
         if len(labelled) >= 3 or (labelled and len(lines) < 12):
             return labelled
-    return _by_place(lines)
+    return _by_place(lines, style)
 
 
 def _by_label(lines: Sequence[Line], pattern: re.Pattern[str]) -> list[Entry]:
@@ -54,13 +56,10 @@ def _follows(entries: Sequence[Entry], label: str) -> bool:
     return last.isdigit() and 0 < int(label) - int(last) <= 3
 
 
-def _by_place(lines: Sequence[Line]) -> list[Entry]:
+def _by_place(lines: Sequence[Line], style: Style) -> list[Entry]:
     """Entries whose first lines stand further left than the others."""
     entries: list[Entry] = []
-    left: dict[tuple[int, int], float] = {}
-    for line in lines:
-        key = (line.page, line.column)
-        left[key] = min(left.get(key, line.left), line.left)
+    left = _lefts(lines, style)
     hanging = any(line.left - left[line.page, line.column] > _HANGING * line.size for line in lines)
     for line in lines:
         flush = line.left - left[line.page, line.column] < _HANGING * line.size
@@ -69,6 +68,23 @@ def _by_place(lines: Sequence[Line]) -> list[Entry]:
         else:
             entries[-1].lines.append(line)
     return entries
+
+
+def _lefts(lines: Sequence[Line], style: Style) -> dict[tuple[int, int], float]:
+    """Where entries begin in each column of each page.
+
+    A column may have but the end of one entry: then it is where the paper's prose begins.
+    """
+    places: dict[tuple[int, int], list[Line]] = defaultdict(list)
+    for line in lines:
+        places[line.page, line.column].append(line)
+    found = {}
+    for key, some in places.items():
+        least, most = min(line.left for line in some), max(line.left for line in some)
+        prose = style.columns.get((-1, key[1]), (least, 0.0))[0]
+        hangs = _HANGING * some[0].size < least - prose < 4 * some[0].size
+        found[key] = prose if most - least < _HANGING * some[0].size and hangs else least
+    return found
 
 
 def _stands_off(last: Line, line: Line) -> bool:

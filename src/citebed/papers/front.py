@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from citebed.papers.lines import Line
 from citebed.papers.structure import Kind, Style, is_like, plain_heading
@@ -18,7 +19,8 @@ _ABSTRACT = re.compile(
 _INTRODUCTION = re.compile(r"(?:introduction|background|einleitung|introducción)\W*", re.IGNORECASE)
 _BEHIND = re.compile(
     r"(?:key\s?-?words?|index terms|ccs concepts|categories and subject|general terms|pacs\b|jel\b"
-    r"|mots[- ]clés?|schlüssel|schlagw|palabras clave|subject headings|abbreviations)",
+    r"|acm reference|additional key|permission to|mots[- ]clés?|schlüssel|schlagw"
+    r"|palabras clave|subject headings|abbreviations)",
     re.IGNORECASE,
 )
 _YEAR = re.compile(
@@ -84,7 +86,25 @@ def _where_text_begins(page: Sequence[Line], style: Style) -> tuple[float, int]:
         if all(_is_wide(each, style) for each in (line, after, third)):
             heads.append((line.baseline, line.column))
             break
-    return min(heads, default=(0.0, 0))
+    lower = min(heads, default=(0.0, 0))
+    for line, after, third in zip(page, page[1:], page[2:], strict=False):
+        if line.baseline < lower[0] and _is_abstract_alone((line, after, third), style):
+            return line.baseline, line.column
+    return lower
+
+
+def _is_abstract_alone(lines: Sequence[Line], style: Style) -> bool:
+    """Whether lines are those of sentences, as an abstract has them that nothing heads."""
+    first = lines[0]
+    close = all(
+        0 < after.baseline - line.baseline < 1.8 * line.size and is_like(after, first.size)
+        for line, after in pairwise(lines)
+    )
+    if not close or first.size > 1.1 * style.size or is_like(first, style.size):
+        return False
+    words = [word.text for line in lines for word in line.words if word.text[0].isalpha()]
+    small = sum(word[0].islower() for word in words)
+    return len(words) > 20 and small > 0.7 * len(words)
 
 
 def _is_wide(line: Line, style: Style) -> bool:
@@ -101,7 +121,7 @@ def _is_text(line: Line, column: int, page: Sequence[Line], style: Style) -> boo
     return bool(beside) and line.baseline >= min(each.baseline for each in beside) - 1
 
 
-def abstract_of(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> list[Line]:
+def abstract_of(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
     """The lines of the abstract, in whatever letters it is set; ``lines`` are those behind the
     front, as they are read.
 
@@ -162,13 +182,20 @@ def _authors(rest: Sequence[Line], title: Sequence[Line]) -> tuple[str, ...]:
     below = [line for line in rest if title and line.baseline > title[-1].baseline]
     named = [line for line in below if not _NOT_A_NAME.search(_MARKS.sub("", line.text))]
     if not named:
-        return ()
+        return _before_affiliations(below)
     largest = max(line.size for line in named)
     names: list[str] = []
     for line in named:
         if line.size > 0.97 * largest:
             names += [_MARKS.sub("", name).strip() for name in _BETWEEN_NAMES.split(line.text)]
     return tuple(name_from_display(name) for name in names if 1 < len(name.split()) < 6)
+
+
+def _before_affiliations(lines: Sequence[Line]) -> tuple[str, ...]:
+    """Names in capitals that begin the lines of their affiliations."""
+    firsts = [_MARKS.sub("", line.text.partition(",")[0]).strip() for line in lines]
+    names = [first for first in firsts if first.isupper() and 1 < len(first.split()) < 6]
+    return tuple(name_from_display(name.title()) for name in names)
 
 
 def _doi(page: Sequence[Line]) -> str | None:

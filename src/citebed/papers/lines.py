@@ -132,7 +132,7 @@ def in_reading_order(lines: Sequence[Line], edges: Sequence[float]) -> list[Line
 
     def order(line: Line) -> tuple[int, int, float, float]:
         band = int(np.searchsorted(starts, line.baseline - 0.1 * line.size, side="right"))
-        return (2 * band - (line.column < 0), line.column, *_height(line))
+        return (2 * band + (line.column < 0), line.column, *_height(line))
 
     return sorted(placed, key=order)
 

@@ -3,25 +3,45 @@
 A number is a citation if the list has it; a name with a year if exactly one entry begins with that
 name and has that year. What fits no entry is not a citation of this paper, but an interval, a year
 in brackets, or an entry that was not found; how sure each link is is told.
+
+Some forms are markers only in papers that cite so: numbers in round brackets are equations
+elsewhere. A paper does if its text has most of the list's numbers in that form.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from unicodedata import normalize
 
 from citebed.papers.references import ParsedReference
-from citebed.text.markers import Marker, markers
+from citebed.text.markers import Marker, markers, numbers
 from citebed.text.names import family_name
 
-_YEAR = re.compile(r"\b((?:19|20)\d\d)([a-z]?)\b")
+_YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)([a-z]?)\b")
 _FAMILY = re.compile(r"[^\W\d_][\w'’\u0300-\u036f\-]+")
 _FIRST = re.compile(r"^\W*([^\W\d_][\w'’-]+)")
 """The first word of an entry: where no authors were read, it may be a name all the same."""
+_SAME = re.compile(r"^\s*(?:[—–-]{1,3}|_{2,})(?=[\s.,(])")
+"""What stands for the authors of the entry before."""
+_NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
+_INITIAL = re.compile(r"([^\W\d_])\.\s")
+_BRACKET = re.compile(r"\[([^\[\]]{1,300})\]")
+_PARTED = re.compile(r"\s*[,;]\s*")
+_ROUND = re.compile(r"\((\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,30})\)")
+_COUNTED = re.compile(
+    r"(?:\b(?:eqs?|equations?|steps?|items?|figs?|figures?|tables?|cases?|lines?|inequalit\w+"
+    r"|examples?|conditions?|of|by|in|from|and)\b\.?|=)\s?$",
+    re.IGNORECASE,
+)
+_RAISED = re.compile("(?<![⁰¹²³⁴-⁹⁻])[⁰¹²³⁴-⁹](?:[⁰¹²³⁴-⁹]|[,;⁻–-](?=[⁰¹²³⁴-⁹])){0,40}")
+_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻;", "0123456789-,")
+_POWER = re.compile(r"(?:(?<!\w)(?:[^\W\d_]|[a-zµ]?m|[ck]m|kg|sec|min)|\d)$")
+_MOST = 0.5
 
 
 class Link(NamedTuple):
@@ -40,15 +60,49 @@ class ReferenceIndex:
     ids: frozenset[str]
     by_name: dict[tuple[str, str], tuple[str, ...]]
     gaps: int
+    round_cite: bool = False
+    """Whether the paper cites by numbers in round brackets."""
 
     def links(self, text: str) -> list[Link]:
         """What a text cites, where."""
-        found = []
+        return [link for marker in self._markers(text) if (link := self._link(marker)).cites]
+
+    def _markers(self, text: str) -> list[Marker]:
+        """Markers as they are known everywhere, and those that this list makes sure."""
+        own = [*self._labels(text), *self._raised(text)]
+        if self.round_cite:
+            own += self._round(text)
+        own.sort(key=lambda marker: marker.start)
+        starts = [marker.start for marker in own]
+        kept = []
         for marker in markers(text):
-            link = self._link(marker)
-            if link.cites:
-                found.append(link)
-        return found
+            at = bisect_left(starts, marker.end)
+            if at == 0 or own[at - 1].end <= marker.start:
+                kept.append(marker)
+        return sorted([*own, *kept], key=lambda marker: marker.start)
+
+    def _labels(self, text: str) -> Iterator[Marker]:
+        """Brackets with labels of the list that are no numbers, whatever letters they have."""
+        for match in _BRACKET.finditer(text):
+            parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
+            if parts[0] in self.ids and not parts[0].isdigit():
+                yield Marker(*match.span(), tuple(part for part in parts if part in self.ids))
+
+    def _raised(self, text: str) -> Iterator[Marker]:
+        """Raised numbers of the list behind anything but what has powers."""
+        for match in _RAISED.finditer(text):
+            cites = numbers(match[0].translate(_DIGITS))
+            power = _POWER.search(text[max(0, match.start() - 4) : match.start()])
+            if cites and self.ids.issuperset(cites) and not power:
+                yield Marker(*match.span(), cites)
+
+    def _round(self, text: str) -> Iterator[Marker]:
+        """Numbers of the list in round brackets, but those of equations and steps."""
+        for match in _ROUND.finditer(text):
+            cites = numbers(match[1])
+            counted = _COUNTED.search(text[max(0, match.start() - 14) : match.start()])
+            if cites and self.ids.issuperset(cites) and not counted:
+                yield Marker(*match.span(), cites)
 
     def _link(self, marker: Marker) -> Link:
         cites: list[str] = []
@@ -59,31 +113,83 @@ class ReferenceIndex:
                 cites.append(ids[0])
             else:
                 missing += 1
-        sure = 0.995 - 0.02 * min(self.gaps, 5) if not missing else 0.6
-        return Link(marker.start, marker.end, tuple(cites), sure)
+        sure = 0.995 - 0.02 * min(self.gaps, 5)
+        return Link(marker.start, marker.end, tuple(cites), 0.9 if missing else sure)
 
     def _named(self, cite: str) -> tuple[str, ...]:
         """The entries that a name and a year may mean."""
         year = _YEAR.search(cite)
-        name = _plain(re.split(r"\bet al|\band\b|&|,|\d", cite, maxsplit=1)[0])
+        before = _NAMES_END.split(cite, maxsplit=1)[0]
+        name = _plain(before)
         if year is None or not name:
             return ()
-        return self.by_name.get((name, year[0]), ()) or self.by_name.get((name, year[1]), ())
+        exact = self.by_name.get((name, year[0]), ())
+        if len(exact) > 1 and (initial := _INITIAL.match(cite)):
+            known = self.by_name.get((f"{initial[1].lower()}. {name}", year[0]), ())
+            exact = tuple(each for each in exact if each in known)
+        if len(exact) > 1:
+            exact = self._by_second(cite, exact)
+        return exact
+
+    def _by_second(self, cite: str, among: Sequence[str]) -> tuple[str, ...]:
+        """Those of several entries that have the second name, too."""
+        names = [_plain(name) for name in _NAMES_END.split(cite) if name.strip(" .")]
+        if len(names) < 2 or "et al" in cite:
+            return ()
+        year = _YEAR.search(cite)
+        assert year is not None
+        second = self.by_name.get((f"{names[0]} {names[1]}", year[0]), ())
+        return tuple(each for each in among if each in second)
 
 
-def index_of(references: Sequence[ParsedReference], ids: Sequence[str]) -> ReferenceIndex:
-    """A paper's reference list under the ids of its entries."""
+def index_of(
+    references: Sequence[ParsedReference], ids: Sequence[str], texts: Sequence[str] = ()
+) -> ReferenceIndex:
+    """A paper's reference list under the ids of its entries; ``texts`` show how it cites."""
     by_name: dict[tuple[str, str], list[str]] = defaultdict(list)
+    before: set[str] = set()
     for ref_id, reference in zip(ids, references, strict=True):
-        families = {_plain(family_name(name)) for name in reference.authors[:1]}
-        for year in _YEAR.finditer(reference.text):
-            for key in {year[0], year[1]}:
-                for family in families | {_plain(word) for word in _FIRST.findall(reference.text)}:
-                    if ref_id not in by_name[family, key]:
-                        by_name[family, key].append(ref_id)
-    numbers = [int(ref_id) for ref_id in ids if ref_id.isdigit()]
-    gaps = max(numbers, default=0) - len(set(numbers))
-    return ReferenceIndex(frozenset(ids), {key: tuple(ids) for key, ids in by_name.items()}, gaps)
+        names = _names_of(reference)
+        if _SAME.match(reference.text):
+            names = before | names
+        before = names
+        for key in _years_of(reference):
+            for name in names:
+                if ref_id not in by_name[name, key]:
+                    by_name[name, key].append(ref_id)
+    found = [int(ref_id) for ref_id in ids if ref_id.isdigit()]
+    gaps = max(found, default=0) - len(set(found))
+    index = {key: tuple(some) for key, some in by_name.items()}
+    return ReferenceIndex(frozenset(ids), index, gaps, _cites_in_round(set(ids), texts))
+
+
+def _names_of(reference: ParsedReference) -> set[str]:
+    """By which names an entry is cited: its first author's, and that with the second's."""
+    families = [_plain(family_name(name)) for name in reference.authors[:2]]
+    given = reference.authors[0].rpartition(", ")[2] if reference.authors else ""
+    names = {*families[:1], *(_plain(word) for word in _FIRST.findall(reference.text))}
+    if families and given:
+        names.add(f"{given[0].lower()}. {families[0]}")
+    return names | {" ".join(families)} if len(families) == 2 else names
+
+
+def _years_of(reference: ParsedReference) -> set[str]:
+    """The years of an entry as markers write them: with its letter, if one has such."""
+    years = list(_YEAR.finditer(reference.text))
+    lettered = {year[0] for year in years if year[2]}
+    if lettered:
+        return lettered
+    return {str(reference.year)} if reference.year else {year[0] for year in years}
+
+
+def _cites_in_round(ids: set[str], texts: Sequence[str]) -> bool:
+    """Whether most numbers of a list stand in round brackets, and hardly any in square ones."""
+    known = {each for each in ids if each.isdigit()}
+    square = {each for text in texts for marker in markers(text) for each in marker.cites}
+    if not known or len(square & known) > 0.2 * len(known):
+        return False
+    inside = (numbers(match[1]) or () for text in texts for match in _ROUND.finditer(text))
+    return len({each for some in inside for each in some} & known) >= _MOST * len(known)
 
 
 def _plain(name: str) -> str:

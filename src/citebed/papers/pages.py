@@ -20,11 +20,13 @@ import pypdfium2.raw as pdfium
 
 from citebed.papers.mirroring import runs_right_to_left
 
-_WORD = re.compile("[^ \t\r\n\u00a0\u2000-\u200b\u202f\u205f\u3000]+")
+_BLANKS = " \t\r\n\u00a0\u2000-\u200b\u202f\u205f\u3000"
+_WORD = re.compile(f"[^{_BLANKS}\x02\ufffe]*[\x02\ufffe]|[^{_BLANKS}\x02\ufffe]+")
+"""A word ends in a blank, or where PDFium has joined it to its other half on the next line."""
 _BOLD = re.compile(
-    r"bold|heavy|black|demi|semib|\bcmbx|\bcmssbx|\bnimbusromno9l-medi|-B\b|\.B\b", re.I
+    r"bold|heavy|black|demi|semib|\b(?:cm|sf|ec)(?:ss)?bx|\bnimbusromno9l-medi|-B\b|\.B\b", re.I
 )
-_ITALIC = re.compile(r"ital|obli|slant|\bcmti|\bcmsl|-I\b|\.I\b", re.I)
+_ITALIC = re.compile(r"ital|obli|slant|\b(?:cm|sf|ec)(?:ti|sl|bi)|-I\b|\.I\b", re.I)
 _TIGHT, _BLANK = 0.2, 0.1
 """In sizes of the font: lines with blanks this narrow are looked at closer, and a blank in them."""
 UNKNOWN = 0xF600

@@ -7,16 +7,26 @@ ended early. What lies between, figures and notes and heads of pages, is passed 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from citebed.papers.lines import Line
-from citebed.papers.structure import Kind, Style, heading_level, is_references, plain_heading
+from citebed.papers.structure import (
+    Kind,
+    Style,
+    heading_level,
+    is_like,
+    is_references,
+    plain_heading,
+)
 from citebed.text.headings import BELOW
 
 _BULLET = re.compile(r"(?:[•◦▪■●∙‣–—*]|\(?(?:\d{1,2}|[ivx]{1,4}|[a-z])[).])(?=\s|$)")
+_LABEL = re.compile(r"\[(\d{1,3})\]\s+\S")
 _SIGNS = "•◦▪■●∙‣–—*"
+_STOPS = (".", "!", "?")
 _ENDS = (".", "!", "?", ":", ".”", '."', ".)", "?”", ".’")
 
 
@@ -40,16 +50,16 @@ class Body:
 def body_of(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Body:
     """Paragraphs and references of a paper, in reading order."""
     paragraphs: list[Paragraph] = []
-    references: list[Line] = []
-    headings, listing, before = _Headings(), False, _Before()
+    references = _listed(lines, kinds)
+    listed = set(map(id, references))
+    headings, before = _Headings(), _Before()
     rows = _rows(lines)
     for line, kind in zip(lines, kinds, strict=True):
+        if id(line) in listed:
+            continue
         if kind is Kind.HEADING:
-            listing = is_references(line.text)
             headings.add(line, goes_on=before.heading is not None and not before.interrupted)
             before = _Before(heading=line)
-        elif listing and kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER):
-            references.append(line)
         elif kind is Kind.PROSE and id(line) not in rows and is_prose(line, style):
             if not paragraphs or before.line is None or _begins(line, before, style):
                 item = _BULLET.match(line.text) is not None
@@ -60,6 +70,34 @@ def body_of(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Body:
         elif kind is not Kind.RUNNING:
             before.interrupted = True
     return Body(paragraphs, references)
+
+
+def _listed(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
+    """The lines of the reference list, in its own letters: notes at the foot of its pages are
+    smaller, and prose beside it may be larger."""
+    found, listing = [], False
+    for line, kind in zip(lines, kinds, strict=True):
+        if kind is Kind.HEADING:
+            listing = is_references(line.text)
+        elif listing and kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER):
+            found.append(line)
+    found = found or _unheaded(lines, kinds)
+    sizes: Counter[float] = Counter()
+    for line in found:
+        sizes[round(line.size, 1)] += len(line.text)
+    size = sizes.most_common(1)[0][0] if sizes else 0.0
+    return [line for line in found if is_like(line, size)]
+
+
+def _unheaded(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
+    """A list that no heading begins: labels that count up from 1, to the end of the paper."""
+    at = [n for n, kind in enumerate(kinds) if kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER)]
+    labels = {n: int(label[1]) for n in at if (label := _LABEL.match(lines[n].text))}
+    begin = max((n for n, number in labels.items() if number == 1), default=len(lines))
+    counted = [number for n, number in sorted(labels.items()) if n >= begin]
+    if counted[:3] != [1, 2, 3]:
+        return []
+    return [lines[n] for n in at if n >= begin and is_like(lines[n], lines[begin].size)]
 
 
 class _Headings:
@@ -141,7 +179,10 @@ def _begins(line: Line, before: _Before, style: Style) -> bool:
     if (bullet := _BULLET.match(line.text)) and _looks_ended(last):
         early = last.right < last_right - 1.5 * style.size
         return bullet[0] in _SIGNS or indented or early
-    if (line.page, line.column) != (last.page, last.column) or before.interrupted:
+    moved = (line.page, line.column) != (last.page, last.column)
+    if moved and last.text.endswith(_STOPS) and last.right < last_right - 1.5 * style.size:
+        return True
+    if moved or before.interrupted:
         return (
             indented and _looks_ended(last) and not (before.is_item and _hangs(line, last, style))
         )

@@ -18,9 +18,9 @@ from citebed.text.hyphens import join_hyphens
 
 _FORMULA = re.compile("[\ufb00-\ufb06\u210e\u00b5\u00a0\U0001d400-\U0001d7ff]+")
 _RAISED = str.maketrans("0123456789-–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
-_FOOTNOTE = re.compile(r"[\d*†‡§¶,]{1,5}")
-_NO_BLANK = 0.1
-"""Less room than this, in sizes of the font, is none."""
+_FOOTNOTE = re.compile(r"[\d*†‡§¶,;–-]{1,40}")
+_NO_BLANK = 0.16
+"""Less room than this before a script, in sizes of the font, is none."""
 _LOOSE = re.compile(r"(?<=[\w)\]”\"’]) +(?=[,.;:)\]](?:\s|$|[,.;:)\]]))")
 _ACCENT = re.compile("([´`¨˜ˆˇ˚¸˙˝¯]) ?([A-Za-zıȷ])")
 _COMBINING = dict(

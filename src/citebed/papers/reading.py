@@ -24,9 +24,9 @@ _BRACKETS = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\]|\(\D{2,60}\d{4}[a
 def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     """The paper that a PDF holds."""
     sizes, raw = [], []
-    for page in read_pages(document):
+    for page in without_line_numbers(read_pages(document)):
         sizes.append((page.width, page.height))
-        raw.append(lines_of(without_line_numbers(page)))
+        raw.append(lines_of(page))
     raw = mend(raw)
     edges = gutters(raw, max((width for width, _ in sizes), default=0))
     pages = [in_reading_order(lines, edges) for lines in raw]
@@ -35,7 +35,7 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     front = front_of(pages[0], style) if pages else Front()
     kept = [line for line in lines if id(line) not in front.lines]
     kinds = kinds_of(kept, style, running_lines(pages))
-    abstract = abstract_of(kept, kinds, style)
+    abstract = abstract_of(kept, kinds)
     apart = set(map(id, abstract))
     rest = [(line, kind) for line, kind in zip(kept, kinds, strict=True) if id(line) not in apart]
     body = body_of([line for line, _ in rest], [kind for _, kind in rest], style)
@@ -47,7 +47,7 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
         doi=front.doi,
         year=front.year,
         paragraphs=tuple(paragraphs),
-        references=tuple(_references(entries_of(body.references))),
+        references=tuple(_references(entries_of(body.references, style))),
         pages=tuple(sizes),
     )
 
@@ -69,11 +69,8 @@ def _paragraphs(found: Sequence[Paragraph], style: Style) -> list[ReadParagraph]
 def _head(paragraph: Paragraph, text: str, style: Style) -> int:
     """Where a paragraph's own head ends: its first words in another style, up to a stop."""
     words = paragraph.lines[0].words if paragraph.lines else ()
-    if (
-        not words
-        or not (words[0].font.bold or words[0].font.italic)
-        or words[0].font.name == style.font
-    ):
+    font = words[0].font if words else None
+    if font is None or font.name == style.font or not (font.bold or font.italic):
         return 0
     length = 0
     for line in paragraph.lines[:3]:

@@ -20,9 +20,11 @@ NUMBER = r"(?:(?:\d{1,2}|[A-H]|[IVX]{1,5})(?:\.\d{1,2}){0,3}\.?)"
 _HEADING = re.compile(rf"(?:{NUMBER}\s+)?\S.{{0,110}}")
 _NUMBERED = re.compile(rf"({NUMBER})\s+(\S.*)")
 _CAPTION = re.compile(
-    r"(?:Figures?|Fig\.|FIGURE|Tables?|TABLE|Algorithm|Listing|Scheme|Plate|Chart|Box)"
+    r"(?:Figures?|Fig\.|FIGURE|FIG\.|Tables?|TABLE|Algorithm|Listing|Scheme|Plate|Chart|Box|Abbildung"
+    r"|Abb\.|Tabelle|Tab\.|Tableau|Figura|Cuadro|Tabla)"
     r"\s*(?:\d+|[IVX]+|[A-Z]\d*|S\d+)\s*[a-z]?\s*(?:[.:|–—-]|$|\()"
 )
+_LABEL = re.compile(r"\S+\s*(?:\d+|[IVX]+|[A-Z]\d*)[.:]?")
 _REFERENCES = re.compile(
     rf"(?:{NUMBER}\s+)?(?:references(?: and notes)?|bibliography|literature(?: cited)?|works cited|"
     r"references cited|literatur(?:verzeichnis)?|références|bibliographie|referencias|bibliografía)"
@@ -34,8 +36,10 @@ _KNOWN = re.compile(
     r"materials and methods|discussion|background",
     re.IGNORECASE,
 )
-_MATH = re.compile(r"\bcm(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I)
-_SMALL_CAPITALS = re.compile(r"\bcmcsc|csc\d|smallcap|smcp|-sc\b|caps", re.I)
+_MATH = re.compile(
+    r"\b(?:cm|lm)(?:mi|sy|ex|bsy|mib)|txex|txsy|txmi|math|symbol|mtsy|msam|msbm|wasy", re.I
+)
+_SMALL_CAPITALS = re.compile(r"\b(?:cm|ec)csc|\bsf(?:cc|xc)|csc\d|smallcap|smcp|-sc\b|caps", re.I)
 _MARGIN_LINES = 3
 
 
@@ -166,8 +170,13 @@ def _goes_on(caption: Line, line: Line, kind: Kind) -> bool:
     same = (line.page, line.column) == (caption.page, caption.column)
     if kind in (Kind.HEADING, Kind.RUNNING) or not same:
         return False
-    near = line.baseline - caption.baseline < 1.45 * caption.size
-    return near and abs(line.size - caption.size) < 0.3 and line.bold == caption.bold
+    step = line.baseline - caption.baseline
+    if abs(line.size - caption.size) > 0.3:
+        return False
+    if _LABEL.fullmatch(caption.text) and line.italic and step < 3 * caption.size:
+        return True
+    same = (line.bold, line.italic) == (caption.bold, caption.italic)
+    return step < 1.45 * caption.size and same
 
 
 def _kind(line: Line, style: Style, heads: set[Look]) -> Kind:

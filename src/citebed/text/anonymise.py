@@ -52,6 +52,7 @@ _SEVERAL = compiled(rf"{_PEOPLE}\s?,?\s(?P<and>{AND})\s{_PERSON}{_POSSESSIVE}{_A
 _KNOWN = compiled(rf"(?<!\w)(?:{_SIGNED}|{_NOBLE}){_POSSESSIVE}{_AT_END}")
 _OWNER = compiled(rf"(?<!\w){SURNAME}['’]s?{_AT_END}")
 _LONE = compiled(rf"(?<!\w){_BARE}{_AT_END}")
+_ANOTHER = compiled(rf"\s?,?\s(?:{AND}\s)?+(?P<name>{_BARE}){_AT_END}")
 _AUTHORS = compiled(rf"(?<!\w){AUTHORS}{_AT_END}")
 _LAST_WORD = re.compile(r"(\w)[\w'’\u0300-\u036f\u2010\u2011.-]*[\s~]{0,2}$")
 
@@ -124,7 +125,11 @@ def _teams(text: str, mask: str | None) -> Iterator[Span]:
 
 
 def _named(text: str, mask: str | None) -> Iterator[Span]:
-    """Names right before a marker, where there is evidence that they are names."""
+    """Names right before a marker, where there is evidence that they are names.
+
+    A name that only an "and" parts from one that was found, with its marker, is another.
+    """
+    found_until = -1
     for marker in markers(text):
         far = _far(text, marker.start)
         before = text[far : marker.start]
@@ -136,9 +141,13 @@ def _named(text: str, mask: str | None) -> Iterator[Span]:
             match = _AUTHORS.search(before)
         else:
             match = _cited_person(before, text[marker.end : marker.end + 40])
+            if match is None and found_until == far:
+                match = _ANOTHER.fullmatch(before)
         if match is not None:
+            found_until = marker.end
             end = marker.end if by_year and mask is not None else marker.start
-            yield far + skip_starters(before, *match.span()), end
+            start = match.start("name") if match.re is _ANOTHER else match.start()
+            yield far + skip_starters(before, start, match.end()), end
 
 
 def _far(text: str, at: int) -> int:

@@ -13,7 +13,8 @@ What does not, though it looks alike:
 
 - ``[0, 1]``: no reference has the number 0; nor two numbers after a word or sign that announces an
   interval (``in the range [1, 5]``, ``x ∈ [1, 5]``), nor a range of 200 numbers and more;
-- ``a[1]``, ``f(x)[2]``: a bracket that touches a word of one or two letters is an index;
+- ``a[1]``, ``f(x)[2]``: a bracket that touches a word of one or two letters is an index, but for
+  a short name (``Wu[1]``);
 - ``(2004)`` after anything but a name with small letters: ``at TREC (2004)`` is a date;
 - ``(3)``: more often an equation or an item than a reference;
 - ``x²``, ``km²``: superscripts after fewer than four letters are powers.
@@ -217,8 +218,8 @@ def _keys(match: re.Match[str]) -> tuple[str, ...]:
 
 _BRACKET = compiled(r"\[([^\[\]]*+)\]")
 _TO = re.compile(rf"\s?{_DASH}{{1,2}}\s?")
-_YEAR = re.compile(YEAR)
-_INDEXED = re.compile(r"(?:(?<![^\W\d_])[^\W\d_]{1,2}|[\d_)}])$")
+_YEAR = re.compile(rf"{YEAR}[a-z]?")
+_INDEXED = re.compile(r"(?:(?<![^\W\d_])(?![A-Z][a-z])[^\W\d_]{1,2}|[\d_)}])$")
 _INTERVAL = re.compile(
     r"(?:\b(?:ranges?|interval|scale|values?|domain|between|within|from|bounded|normali[sz]ed)"
     r"(?: (?:of|is|in|to|by|from))?|[∈=×<>≤≥])\s?$"

@@ -57,7 +57,7 @@ _TOKEN = rf"(?>{INITIALS}|{PARTICLE}(?=[ ~])|{NAME_WORD}{NAME_END})"
 NAME = rf"(?>{_TOKEN}(?:[ ~]{{1,2}}+{_TOKEN}){{0,4}}+)"
 
 ET_AL = r"(?:et\.?[ ~]{1,2}al\b\.?|and (?:colleagues|coworkers|co-workers|others))"
-AND = r"(?:and|&|\\&)"
+AND = r"(?:and|&|\\&|und|y|e|et(?![ ~.]{1,3}al\b))"
 YEAR = r"(?:1[5-9]|20)\d\d"
 
 _FIRST_WORD = compiled(r"(\w++)[\s~,]*+")

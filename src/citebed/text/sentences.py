@@ -22,7 +22,7 @@ from citebed.text.names import NOT_NAMES
 _MARK = r"\[[\d,; –-]{1,40}\]"
 _MARKS = rf"{_MARK}(?:\s?[,;–-]?\s?{_MARK}){{0,20}}+"
 _STOP = compiled(
-    rf"(?<![.!?…])(?P<stop>[.!?…]++)(?P<close>[\"'”’)\]}}»]*+)(?P<mark>(?:{_MARKS})?+)"
+    rf"(?<![.!?…])(?P<stop>[.!?…]++)(?P<close>[\"'”’)\]}}»]*+)(?P<mark>(?:{_MARKS}|[⁰¹²³⁴-⁹][⁰¹²³⁴-⁹,;⁻–-]{{0,40}}+)?+)"
     r"(?P<blank>\s++)(?P<next>\S)"
 )
 _WIDE_STOP = compiled(r"[。！？]++[”’」』）】》]*+\s*+(?=\S)")

@@ -1,0 +1,81 @@
+"""What markers mean, against a list of references made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from citebed.papers.linking import index_of
+from citebed.papers.references import parse_reference
+
+NAMED = (
+    "Doe, J. and Roe, K. (2019a). A first title of things. Journal of Things, 3, 1-9.",
+    "Doe, J. and Roe, K. (2019b). A second title of things. Journal of Things, 4, 1-9.",
+    "Ibáñez, M. (2001). Some other title. Journal of Things, 5, 1-9.",
+    "Li, A. (1994). Short names in lists. Journal of Things, 6, 1-9.",
+    "Li, B. (1994). Shorter names in lists. Journal of Things, 7, 1-9.",
+)
+NUMBERED = [str(n) for n in range(1, 13)]
+
+
+def named(text: str) -> list[tuple[str, ...]]:
+    index = index_of([parse_reference(each) for each in NAMED], ["a", "b", "c", "d", "e"])
+    return [link.cites for link in index.links(text)]
+
+
+def numbered(text: str, texts: Sequence[str] = ()) -> list[tuple[str, ...]]:
+    references = [parse_reference(f"J. Doe. Title {n}. 2001.") for n in NUMBERED]
+    return [link.cites for link in index_of(references, NUMBERED, texts).links(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "cites"),
+    [
+        ("as Doe and Roe (2019a,b) say", [("a", "b")]),
+        ("it is known (Doe & Roe, 2019b; Ibáñez, 2001)", [("b", "c")]),
+        ("it is known [Doe and Roe 2019a]", [("a",)]),
+        ("Doe and Roe [2019b] say", [("b",)]),
+        ("segun Doe y Roe (2019a)", [("a",)]),
+        ("B. Li (1994) said", [("e",)]),
+        ("Li (1994) said", []),
+        ("Doe and Roe (2018) said", []),
+    ],
+)
+def test_names_and_years(text: str, cites: list[tuple[str, ...]]) -> None:
+    assert named(text) == cites
+
+
+@pytest.mark.parametrize(
+    ("text", "cites"),
+    [
+        ("known [3–5]", [("3", "4", "5")]),
+        ("known [3]–[5]", [("3", "4", "5")]),
+        ("known [12, p. 5]", [("12",)]),
+        ("Wu[4] says", [("4",)]),
+        ("shown by Wu et al.⁴,⁶ in", [("4", "6")]),
+        ("shown.²⁻⁴ We", [("2", "3", "4")]),
+        ("an area of 3 km² and x²", []),
+        ("in (3) we", []),
+        ("known [13]", []),
+    ],
+)
+def test_numbers(text: str, cites: list[tuple[str, ...]]) -> None:
+    assert numbered(text) == cites
+
+
+def test_round_brackets_cite_where_the_paper_cites_so() -> None:
+    paper = ["known (1, 2) and (3-8)", "also (9)"]
+    assert numbered("as found (3, 4), by equation (5)", paper) == [("3", "4")]
+    assert numbered("as found (3, 4)", [*paper, "other [1], [2], [3], [4]"]) == []
+
+
+def test_a_dash_repeats_the_authors_before() -> None:
+    entries = ["Doe, Jane (2001). One title.", "— (2002). Another title."]
+    index = index_of([parse_reference(each) for each in entries], ["1", "2"])
+    assert [link.cites for link in index.links("Doe (2002) says")] == [("2",)]
+
+
+def test_labels_of_any_letters() -> None:
+    index = index_of([parse_reference("J. Müller. Title. 2019.")] * 2, ["Mül19", "vdM+04"])
+    assert [link.cites for link in index.links("see [Mül19, vdM+04]")] == [("Mül19", "vdM+04")]
