@@ -23,11 +23,16 @@ _BEHIND = re.compile(
     r"|palabras clave|subject headings|abbreviations)",
     re.IGNORECASE,
 )
-_YEAR = re.compile(
-    r"(?:©|\(c\)|copyright|’|'|\b[A-Z][a-z]{2,8}\s(?:\d{1,2}(?:[–-]\d{1,2})?,\s)?)\s?(20\d\d|19\d\d)",
-    re.I,
+_YEARS = (
+    re.compile(r"(?:©|\(c\)|\bcopyright)\s?(20\d\d|19\d\d)", re.IGNORECASE),
+    re.compile(
+        r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s"
+        r"(?:\d{1,2}(?:\s?[–-]\s?\d{1,2})?,\s)?(20\d\d|19\d\d)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\b(20[0-4]\d|19[5-9]\d)\b"),
 )
-_ANY_YEAR = re.compile(r"\b(20[0-4]\d|19[5-9]\d)\b")
+"""Years of the first page, the surest first: of the copyright, of a date, any."""
 _NOT_A_NAME = re.compile(
     r"[@\d]|universit|institut|department|laborator|school|college|\b(?:inc|ltd|corp)\b|research",
     re.I,
@@ -199,9 +204,12 @@ def _before_affiliations(lines: Sequence[Line]) -> tuple[str, ...]:
 
 
 def _doi(page: Sequence[Line]) -> str | None:
-    return next((doi for line in page if (doi := doi_in(line.text))), None)
+    """The DOI that the page states; of two the longer, where a line broke the other off."""
+    found = [doi for line in page if (doi := doi_in(line.text))]
+    first = next(iter(found), None)
+    return next((doi for doi in found if first and doi.startswith(f"{first}.")), first)
 
 
 def _year(text: str) -> int | None:
-    stated = _YEAR.search(text) or _ANY_YEAR.search(text)
+    stated = next((match for pattern in _YEARS if (match := pattern.search(text))), None)
     return int(stated[1]) if stated else None

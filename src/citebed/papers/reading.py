@@ -17,6 +17,7 @@ from citebed.papers.paper import PlacedText, ReadPaper, ReadParagraph, Reference
 from citebed.papers.paragraphs import Paragraph, body_of, sign_length
 from citebed.papers.placing import placed_texts, raised_numbers
 from citebed.papers.structure import Style, kinds_of, running_lines, style_of
+from citebed.text.identifiers import doi_in
 
 _BRACKETS = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\]|\(\D{2,60}\d{4}[a-z]?\)")
 
@@ -40,14 +41,16 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     rest = [(line, kind) for line, kind in zip(kept, kinds, strict=True) if id(line) not in apart]
     body = body_of([line for line, _ in rest], [kind for _, kind in rest], style)
     summary, *paragraphs = _paragraphs([Paragraph("", abstract), *body.paragraphs], style)
+    references = tuple(_references(entries_of(body.references, style)))
+    cited = {doi_in(entry.content.text) for entry in references}
     return ReadPaper(
         title=front.title,
         authors=front.authors,
         abstract=abstract_text(summary.content.text),
-        doi=front.doi,
+        doi=front.doi if front.doi not in cited else None,  # they may begin on the first page
         year=front.year,
         paragraphs=tuple(paragraphs),
-        references=tuple(_references(entries_of(body.references, style))),
+        references=references,
         pages=tuple(sizes),
     )
 

@@ -7,14 +7,12 @@ told, and costs that file alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.records import Context, Document, Problem, Record, Reference, Section, Sentence
 from citebed.text.headings import BELOW
-from citebed.text.identifiers import doi_in
 from citebed.text.normalise import fold
 
 if TYPE_CHECKING:
@@ -42,19 +40,12 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         return
     for note in paper.notes:
         yield Problem(chunk.line, note, "mended")
-    paper = _with_own_doi(paper)
     annotation = annotate(paper, file_stem(chunk.source), sections=())
     document = _document(paper, annotation, chunk)
     if not (document.title or document.sections):
         yield Problem(chunk.line, "no title and no running text were found in it")
         return
     yield from paper_records(document, _contexts(annotation), tuple(_references(annotation)))
-
-
-def _with_own_doi(paper: ReadPaper) -> ReadPaper:
-    """The paper without a DOI that is one of its references': these may begin on its first page."""
-    cited = {doi_in(entry.content.text) for entry in paper.references}
-    return replace(paper, doi=None) if paper.doi in cited else paper
 
 
 def _document(paper: ReadPaper, annotation: Annotation, chunk: Chunk) -> Document:
