@@ -64,8 +64,9 @@ def _contexts(paper: CitingPaper, sections: Collection[str]) -> Iterator[Annotat
 
 
 def _parsed(reference: Reference) -> ParsedReference:
+    stated = (reference.author, reference.title)
     return ParsedReference(
-        text=reference.raw or reference.title or "",
+        text=reference.raw or ". ".join(filter(None, stated)),
         authors=(reference.author,) if reference.author else (),
         title=reference.title or "",
         doi=reference.doi,

@@ -35,11 +35,20 @@ class Line:
     @cached_property
     def main(self) -> Word:
         """The word whose style most characters have."""
+        first = self.words[0]
+        if all(word.size == first.size and word.font is first.font for word in self.words):
+            return first
         counts: Counter[tuple[float, str]] = Counter()
         for word in self.words:
             counts[round(word.size, 1), word.font.name] += len(word.text)
         style = counts.most_common(1)[0][0]
         return next(w for w in self.words if (round(w.size, 1), w.font.name) == style)
+
+    def in_column(self, column: int) -> Line:
+        """The same line, in a column; what is known of it stays known."""
+        moved = Line(self.page, self.words, column)
+        moved.__dict__.update({**self.__dict__, "column": column})
+        return moved
 
     @property
     def size(self) -> float:
@@ -123,10 +132,10 @@ def gutters(pages: Sequence[Sequence[Line]], width: float) -> list[float]:
 
 def in_reading_order(lines: Sequence[Line], edges: Sequence[float]) -> list[Line]:
     """A page's lines with their columns, as they are read."""
-    placed = [Line(line.page, line.words, _column(line, edges)) for line in lines]
+    placed = [line.in_column(_column(line, edges)) for line in lines]
     across = sum(line.column < 0 for line in placed)
     if not edges or across > _ONE_COLUMN * len(placed):
-        return sorted((Line(line.page, line.words) for line in lines), key=_height)
+        return sorted((line.in_column(0) for line in lines), key=_height)
     bands = sorted(line.baseline for line in placed if line.column < 0)
     starts = np.asarray(bands)
 

@@ -167,9 +167,11 @@ class _Reader:
             return ""
         buffer = (ctypes.c_ushort * (count + 1))()
         written = pdfium.FPDFText_GetText(self._text, 0, count, buffer)
-        units = buffer[:count]
-        if written != count + 1 or 0 in units:  # characters without a code were left out
-            units = [pdfium.FPDFText_GetUnicode(self._text, at) for at in range(count)]
+        text = bytes(buffer)[: 2 * count].decode("utf-16-le", "replace")
+        if written == count + 1 and len(text) == count and "\0" not in text:
+            return text
+        # Characters without a code were left out, or some have two halves.
+        units = [pdfium.FPDFText_GetUnicode(self._text, at) for at in range(count)]
         return "".join(chr(unit) if 0 < unit < 0x110000 else "\ufffd" for unit in units)
 
     def _words(self, text: str, start: int, end: int) -> Iterator[_Span]:

@@ -119,21 +119,26 @@ def _aligned(text: str, pieces: Sequence[_Piece]) -> PlacedText:
     starts: list[int] = []
     at = 0
     for piece in pieces:
-        begun = False
-        for char in piece.text:
-            if char.isspace():
-                continue
-            ahead = at
-            while ahead < len(text) and text[ahead] == " ":
-                ahead += 1
-            if ahead < len(text) and text[ahead] == char:
-                if not begun:
-                    starts.append(ahead)
-                    begun = True
-                at = ahead + 1
-        if not begun:
+        said = piece.text.strip()
+        at += text.startswith(" ", at)
+        if said and text.startswith(said, at):
             starts.append(at)
+            at += len(said)
+        else:
+            start, at = _aligned_piece(text, at, said)
+            starts.append(start)
     return PlacedText(text, tuple(starts), tuple(piece.place for piece in pieces))
+
+
+def _aligned_piece(text: str, at: int, said: str) -> tuple[int, int]:
+    """Where a piece begins and ends that is not in the text as it is."""
+    start = -1
+    for char in said:
+        ahead = at + text.startswith(" ", at)
+        if not char.isspace() and text.startswith(char, ahead):
+            start = ahead if start < 0 else start
+            at = ahead + 1
+    return (start if start >= 0 else at), at
 
 
 def raised_numbers(lines: Sequence[Line]) -> int:
