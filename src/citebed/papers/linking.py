@@ -42,6 +42,8 @@ _RAISED = re.compile("(?<![⁰¹²³⁴-⁹⁻])[⁰¹²³⁴-⁹](?:[⁰¹²³�
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻;", "0123456789-,")
 _POWER = re.compile(r"(?:(?<!\w)(?:[^\W\d_]|[a-zµ]?m|[ck]m|kg|sec|min)|\d)$")
 _MOST = 0.5
+_PARTLY = 0.6
+"""Of a marker some of whose references are not in the list: somebody should look at it."""
 
 
 class Link(NamedTuple):
@@ -114,7 +116,7 @@ class ReferenceIndex:
             else:
                 missing += 1
         sure = 0.995 - 0.02 * min(self.gaps, 5)
-        return Link(marker.start, marker.end, tuple(cites), 0.9 if missing else sure)
+        return Link(marker.start, marker.end, tuple(cites), _PARTLY if missing else sure)
 
     def _named(self, cite: str) -> tuple[str, ...]:
         """The entries that a name and a year may mean."""
