@@ -24,6 +24,6 @@ def serve(
     Example: citebed serve --campaign cr26
     """
     from citebed.judging import open_campaign
-    from citebed.web.serving import serve as run
+    from citebed.web.campaigns.serving import serve as run
 
     run(open_campaign(campaign, database), host, port)

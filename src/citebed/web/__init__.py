@@ -1,1 +1,1 @@
-"""The web pages of a campaign: for judges, by personal links; for organisers, by password."""
+"""The web side: the workbench over collections, the pages of campaigns, the review of papers."""

@@ -18,7 +18,7 @@ from tests.sampling import FULL
 from citebed.judging import Campaign, organisers
 from citebed.judging.organisers import add_organiser
 from citebed.judging.store.schema import events, judgements
-from citebed.web.app import create_app
+from citebed.web.campaigns.app import create_app
 
 NAME, PASSWORD = "Olga", "correct horse battery"
 

@@ -30,10 +30,10 @@ from citebed.judging.asking.links import renew_link, revoke_link, token
 from citebed.judging.organisers import IDLE, LONGEST_SESSION, MOST_WRONG, add_organiser
 from citebed.judging.store.schema import forms, now, sessions
 from citebed.pages import ready_script
-from citebed.web import organiser_pages
-from citebed.web.app import create_app
-from citebed.web.auth import COOKIE
-from citebed.web.site import MOST_LOGINS
+from citebed.web.campaigns import organiser_pages
+from citebed.web.campaigns.app import create_app
+from citebed.web.campaigns.auth import COOKIE
+from citebed.web.campaigns.site import MOST_LOGINS
 
 OWN_PAGES = ("/dashboard", "/reformulation", "/search", "/reformulation/query?query=p1-a1q1")
 POSTS = ("/remind", "/links/revoke", "/links/renew", "/problems/settle", "/questions/exclude",

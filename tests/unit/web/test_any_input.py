@@ -15,7 +15,7 @@ from tests.sampling import FULL
 from tests.unit.web.conftest import Judge
 
 from citebed.judging import Campaign
-from citebed.web.app import create_app
+from citebed.web.campaigns.app import create_app
 
 EXAMPLES = 200 if FULL else 12
 

@@ -34,7 +34,7 @@ from citebed.judging.store.schema import (
     searches,
 )
 from citebed.retrieval.index.building import write_index
-from citebed.web.app import create_app
+from citebed.web.campaigns.app import create_app
 
 QUERY = "p1-a1q1"
 

@@ -21,7 +21,7 @@ from tests.paper_samples import review_folder
 
 from citebed.papers.decisions import Accept, ChangeFront
 from citebed.papers.review import Review
-from citebed.web.review_serving import review_app
+from citebed.web.review.serving import review_app
 
 KEY, HOME = "a-key-of-ours", "http://127.0.0.1:8123"
 EVIL = "</script><img src=x onerror=alert(1)>"
@@ -287,7 +287,7 @@ def test_all_is_written_and_it_is_said_what_is_not_confirmed(
 PROGRAM = """
 import sys
 from pathlib import Path
-from citebed.web.review_serving import serve_review
+from citebed.web.review.serving import serve_review
 
 serve_review(Path(sys.argv[1]), browser=False, started=lambda at: print(at, flush=True))
 print("stopped")

@@ -17,7 +17,7 @@ from tests.unit.web.conftest import Judge
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.web.serving import serve
+from citebed.web.campaigns.serving import serve
 
 PROGRAM = """
 import sys
@@ -27,7 +27,7 @@ from pathlib import Path
 from citebed.judging.campaign import Campaign
 from citebed.judging.store.engine import open_database
 from citebed.web import listening
-from citebed.web.serving import serve
+from citebed.web.campaigns.serving import serve
 
 campaign = Campaign(open_database(sys.argv[1]), "cr", Path(sys.argv[2]))
 listening.HEAD_SECONDS = float(sys.argv[3]) if sys.argv[3:] else listening.HEAD_SECONDS

@@ -21,8 +21,8 @@ from citebed.judging.organisers import (
 )
 from citebed.judging.results.status import mail_table, recent_events
 from citebed.judging.results.tables import agreement
-from citebed.web import auth
-from citebed.web.site import Here, Site, address_of
+from citebed.web.campaigns import auth
+from citebed.web.campaigns.site import Here, Site, address_of
 from citebed.wording import count
 
 router = APIRouter()

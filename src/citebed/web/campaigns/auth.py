@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError
 from citebed.judging.organisers import LONGEST_SESSION, Session, session_of
-from citebed.web.site import Fields, Site, site_of
+from citebed.web.campaigns.site import Fields, Site, site_of
 
 COOKIE = "citebed_session"
 LOGIN_COOKIE = "citebed_login"

@@ -32,7 +32,7 @@ from citebed.judging.store.judgements import Saved
 from citebed.pages import ready_script, templates
 from citebed.wording import for_page
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent.parent
 MOST_REFUSALS = 60
 """Refusals that are written down in a minute; whoever knocks more often fills no disk."""
 

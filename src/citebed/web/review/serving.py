@@ -19,13 +19,13 @@ from starlette.exceptions import HTTPException
 from citebed.errors import CitebedError
 from citebed.papers.deciding import THRESHOLD
 from citebed.papers.review import Review
-from citebed.web import review_pages
 from citebed.web.listening import serve_app
 from citebed.web.protection import Protection
-from citebed.web.review_site import ReviewSite, cookie_of, is_local, site_of
+from citebed.web.review import pages as review_pages
+from citebed.web.review.site import ReviewSite, cookie_of, is_local, site_of
 
 STATIC = "/static"
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent.parent
 
 
 def review_app(folder: Path, threshold: float = THRESHOLD, key: str | None = None) -> FastAPI:

@@ -18,9 +18,17 @@ from citebed.judging.asking.links import LinkRefused
 from citebed.judging.campaign import Campaign
 from citebed.judging.organisers import TooManyTries
 from citebed.judging.store.engine import Unavailable
-from citebed.web import api, auth, desks, judge_pages, organiser_pages, problem_pages, work_pages
+from citebed.web.campaigns import (
+    api,
+    auth,
+    desks,
+    judge_pages,
+    organiser_pages,
+    problem_pages,
+    work_pages,
+)
+from citebed.web.campaigns.site import HERE, Site, site_of
 from citebed.web.protection import SAFE, Protection
-from citebed.web.site import HERE, Site, site_of
 
 logger = logging.getLogger("citebed.web")
 

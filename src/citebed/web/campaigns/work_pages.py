@@ -20,9 +20,9 @@ from citebed.judging.organisers import Session, organiser_names, remove_organise
 from citebed.judging.pools.pooling import waiting
 from citebed.judging.results.tables import TITLES
 from citebed.judging.settings import BINARY, CANNOT_SAY
-from citebed.web import auth
-from citebed.web.fields import Text
-from citebed.web.site import Here, Site
+from citebed.web.campaigns import auth
+from citebed.web.campaigns.fields import Text
+from citebed.web.campaigns.site import Here, Site
 from citebed.wording import count
 
 router = APIRouter()

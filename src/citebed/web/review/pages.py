@@ -13,7 +13,7 @@ from citebed.errors import CitebedError
 from citebed.papers.deciding import Paragraph, Sentence, Stand, doubtful
 from citebed.papers.decisions import FRONT, Decisions, Step
 from citebed.papers.review import Proposal, Stale
-from citebed.web.review_site import ReviewSite, site_of
+from citebed.web.review.site import ReviewSite, site_of
 from citebed.wording import count
 
 router = APIRouter()

@@ -16,9 +16,9 @@ from citebed.judging.campaign import Campaign
 from citebed.judging.forms.sheet import Answers, Rating
 from citebed.judging.organisers import Session
 from citebed.judging.store.handle import Transaction
-from citebed.web import auth
-from citebed.web.fields import MOST_QUESTIONS, Id, Text
-from citebed.web.site import Fields, Here, Site
+from citebed.web.campaigns import auth
+from citebed.web.campaigns.fields import MOST_QUESTIONS, Id, Text
+from citebed.web.campaigns.site import Fields, Here, Site
 from citebed.wording import count
 
 router = APIRouter(prefix="/problems")

@@ -17,8 +17,8 @@ from citebed.judging.asking.links import FormRow, form_of_link
 from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import now
-from citebed.web.fields import Ago, Grade, Key, Number, Place, Sentence, Sequence, Took
-from citebed.web.site import Site, site_of
+from citebed.web.campaigns.fields import Ago, Grade, Key, Number, Place, Sentence, Sequence, Took
+from citebed.web.campaigns.site import Site, site_of
 
 _T = TypeVar("_T")
 _SURE_TO = 60_000

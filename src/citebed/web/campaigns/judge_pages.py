@@ -11,8 +11,8 @@ from citebed.judging.answers.judge_list import judge_list
 from citebed.judging.asking.assigning import is_noted, sheet_of
 from citebed.judging.asking.links import form_of_link
 from citebed.judging.settings import BINARY, CANNOT_SAY, CampaignSettings, guidelines_html
-from citebed.web.fields import MOST_QUESTIONS
-from citebed.web.site import Here
+from citebed.web.campaigns.fields import MOST_QUESTIONS
+from citebed.web.campaigns.site import Here
 
 router = APIRouter(prefix="/judge/{token}")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from citebed.judging.campaign import Campaign
-from citebed.web.app import create_app
+from citebed.web.campaigns.app import create_app
 from citebed.web.listening import serve_app
 
 

@@ -20,9 +20,9 @@ from citebed.judging.pools.searching import (
     past_searches,
 )
 from citebed.judging.settings import CANNOT_SAY
-from citebed.web import auth
-from citebed.web.fields import Text
-from citebed.web.site import Here, Site
+from citebed.web.campaigns import auth
+from citebed.web.campaigns.fields import Text
+from citebed.web.campaigns.site import Here, Site
 
 router = APIRouter()
 

@@ -1,0 +1,1 @@
+"""The workbench in the browser: one local web app over collections."""
