@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.formparsers import MultiPartException
@@ -21,6 +21,20 @@ LARGEST_UPLOAD = 32 << 20
 UPLOAD_PATIENCE = 300.0
 """The same for the pages that organisers send files to; who they are is seen before a byte is."""
 SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class Bodies(NamedTuple):
+    """How large a body may be, how many seconds it may take, and whether it is handed on as it
+    comes, as files are, or only when it is whole."""
+
+    largest: int = LARGEST_BODY
+    seconds: float = PATIENCE
+    is_streamed: bool = False
+
+
+SMALL, UPLOAD = Bodies(), Bodies(LARGEST_UPLOAD, UPLOAD_PATIENCE, is_streamed=True)
+
+
 POLICY = (
     "default-src 'self'; script-src 'self' '{first}'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'; object-src 'none'"
@@ -47,10 +61,10 @@ class Protection:
         secure: bool,
         address: str,
         static: str,
-        uploads: str,
+        bodies: Callable[[str], Bodies],
         refused: Refused,
     ) -> None:
-        self._app, self._static, self._uploads, self._refused = app, static, uploads, refused
+        self._app, self._static, self._bodies, self._refused = app, static, bodies, refused
         self._host = _host_of(address)
         policy = POLICY.format(first=policy_hash(ready_script()))
         self._headers = HEADERS | {"Content-Security-Policy": policy}
@@ -68,12 +82,13 @@ class Protection:
                 await self._refused(Request(scope), "sent by another site")
                 await _answer(403, "this was sent by another site.")(scope, receive, send)
                 return
-            if scope["path"] == self._uploads:
-                receive = _bounded(receive)
+            bodies = self._bodies(scope["path"])
+            if bodies.is_streamed:
+                receive = _bounded(receive, bodies)
             else:
                 try:
-                    async with asyncio.timeout(PATIENCE):
-                        body = await _small_body(scope, receive)
+                    async with asyncio.timeout(bodies.seconds):
+                        body = await _whole_body(scope, receive, bodies.largest)
                 except (_NoBody, TimeoutError) as error:
                     refusal = error if isinstance(error, _NoBody) else _NoBody(408, _SLOW)
                     await _answer(refusal.status, str(refusal))(scope, receive, send)
@@ -125,11 +140,11 @@ class _NoBody(Exception):
         self.status = status
 
 
-async def _small_body(scope: Scope, receive: Receive) -> bytes:
+async def _whole_body(scope: Scope, receive: Receive, largest: int) -> bytes:
     """The whole body; half of one is none, and one that is too large is not read to its end."""
-    large = _NoBody(413, f"more than {LARGEST_BODY >> 10} KB: too much for one answer.")
+    large = _NoBody(413, f"more than {largest >> 10} KB: too much for one answer.")
     length = Headers(scope=scope).get("content-length", "0")
-    if not (length.isascii() and length.isdigit()) or int(length[:20]) > LARGEST_BODY:
+    if not (length.isascii() and length.isdigit()) or int(length[:20]) > largest:
         raise large
     parts, size = [], 0
     while True:
@@ -138,19 +153,19 @@ async def _small_body(scope: Scope, receive: Receive) -> bytes:
             raise _NoBody(400, "the connection ended before this did.")
         part = message.get("body", b"")
         size += len(part)
-        if size > LARGEST_BODY:
+        if size > largest:
             raise large
         parts.append(part)
         if not message.get("more_body"):
             return b"".join(parts)
 
 
-def _bounded(receive: Receive) -> Receive:
+def _bounded(receive: Receive, bodies: Bodies) -> Receive:
     """A body as it comes, until it is too large or takes too long.
 
     That is told as the reader of forms tells its own errors, who then closes the files so far.
     """
-    size, until = 0, asyncio.get_running_loop().time() + UPLOAD_PATIENCE
+    size, until = 0, asyncio.get_running_loop().time() + bodies.seconds
 
     async def receiving() -> Message:
         nonlocal size
@@ -160,8 +175,8 @@ def _bounded(receive: Receive) -> Receive:
         except TimeoutError as error:
             raise MultiPartException(_SLOW) from error
         size += len(message.get("body", b""))
-        if size > LARGEST_UPLOAD:
-            told = f"more than {LARGEST_UPLOAD >> 20} MB at once: send fewer files."
+        if size > bodies.largest:
+            told = f"more than {bodies.largest >> 20} MB at once: send fewer files."
             raise MultiPartException(told)
         return message
 

@@ -247,8 +247,8 @@ def test_a_body_that_is_too_large(client: TestClient, judge: Judge) -> None:
 
 
 @pytest.mark.parametrize(("goes_away", "status"), [(True, 400), (False, 408)])
-def test_half_a_body_is_none(monkeypatch: pytest.MonkeyPatch, goes_away: bool, status: int) -> None:
-    monkeypatch.setattr(protection, "PATIENCE", 0.05)
+def test_half_a_body_is_none(goes_away: bool, status: int) -> None:
+    quick = protection.SMALL._replace(seconds=0.05)
     told: list[Any] = []
     parts = [{"type": "http.request", "body": b"text=half", "more_body": True}]
 
@@ -265,8 +265,9 @@ def test_half_a_body_is_none(monkeypatch: pytest.MonkeyPatch, goes_away: bool, s
         told.append("handed on")
 
     guard = protection.Protection(
-        handed_on, secure=False, address="", static="/static", uploads="/up", refused=handed_on
-    )
+        handed_on, secure=False, address="", static="/static", bodies=lambda _: quick,
+        refused=handed_on,
+    )  # fmt: skip
     scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
     asyncio.run(guard(scope, receive, send))
     assert told[0]["status"] == status

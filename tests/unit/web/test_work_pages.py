@@ -21,6 +21,7 @@ from citebed.judging.organisers import add_organiser, organiser_names
 from citebed.judging.store.schema import events, forms, judgements, mails, problems, returns
 from citebed.retrieval.index.building import write_index
 from citebed.web import protection
+from citebed.web.campaigns import app
 
 Files = list[tuple[str, tuple[str, bytes]]]
 
@@ -57,7 +58,7 @@ def test_nobody_else_can_send_files_and_nobody_too_much(
     desk: Desk, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert _send(desk, ("a.txt", b"x"), csrf="")[0] == 403
-    monkeypatch.setattr(protection, "LARGEST_UPLOAD", 200_000)
+    monkeypatch.setattr(app, "UPLOAD", protection.UPLOAD._replace(largest=200_000))
     status, seen = _send(desk, ("a.txt", b"x" * 250_000))
     assert status == 400
     assert "send fewer files" in seen

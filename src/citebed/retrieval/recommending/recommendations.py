@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -31,10 +32,14 @@ _SCHEMA: dict[str, Any] = {
     "file": pl.String, "column": pl.Int64, "key": pl.String, "in_bib": pl.Boolean,
     "chance": pl.Float64, "abstract_sentence": pl.String, "citing_sentences": pl.List(pl.String),
     "cited_by": pl.List(pl.String), "reprints": pl.List(pl.String), "link": pl.String,
-    "strength": pl.String, "probability": pl.Float64,
+    "strength": pl.String, "probability": pl.Float64, "sure": pl.String,
 }  # fmt: skip
-_FORMER = {"chance": "probability"}
-"""Fields of rows that stand beside what they are called now."""
+_READ: dict[str, Callable[[Recommendation], Any]] = {
+    **{name: attrgetter(name) for name in _SCHEMA},
+    "chance": attrgetter("probability"),  # its former name
+    "sure": saying.sure,
+}
+"""Where the fields of a row come from."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,10 +79,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The recommendations as flat rows, as ``--json`` prints them."""
-        return [
-            {name: getattr(each, _FORMER.get(name, name)) for name in _SCHEMA}
-            for each in self.found
-        ]
+        return [{name: read(each) for name, read in _READ.items()} for each in self.found]
 
     @cached_property
     def table(self) -> pl.DataFrame:

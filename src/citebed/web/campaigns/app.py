@@ -28,7 +28,7 @@ from citebed.web.campaigns import (
     work_pages,
 )
 from citebed.web.campaigns.site import HERE, Site, site_of
-from citebed.web.protection import SAFE, Protection
+from citebed.web.protection import SAFE, SMALL, UPLOAD, Protection
 
 logger = logging.getLogger("citebed.web")
 
@@ -64,7 +64,7 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
         secure=secure,
         address=campaign.settings.address,
         static=static,
-        uploads=site.path("work", "returns"),
+        bodies=lambda path: UPLOAD if path == site.path("work", "returns") else SMALL,
         refused=site.refused,
     )
     app.add_exception_handler(CitebedError, _error_page)  # type: ignore[arg-type]

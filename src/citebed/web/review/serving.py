@@ -20,7 +20,7 @@ from citebed.errors import CitebedError
 from citebed.papers.deciding import THRESHOLD
 from citebed.papers.review import Review
 from citebed.web.listening import serve_app
-from citebed.web.protection import Protection
+from citebed.web.protection import SMALL, Protection
 from citebed.web.review import pages as review_pages
 from citebed.web.review.site import ReviewSite, cookie_of, is_local, site_of
 
@@ -46,8 +46,9 @@ def review_app(folder: Path, threshold: float = THRESHOLD, key: str | None = Non
     app.mount(STATIC, StaticFiles(directory=HERE / "static"), name="static")
     app.middleware("http")(_let_in)
     app.add_middleware(
-        Protection, secure=False, address="", static=STATIC, uploads="", refused=_unnoted
-    )
+        Protection, secure=False, address="", static=STATIC, bodies=lambda _: SMALL,
+        refused=_unnoted,
+    )  # fmt: skip
     app.add_exception_handler(CitebedError, _error_page)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _not_understood)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_such_page)  # type: ignore[arg-type]

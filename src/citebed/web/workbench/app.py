@@ -1,0 +1,112 @@
+"""The application: all rooms of the workbench, its API, and how a refusal or a mistake is told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from citebed._version import __version__
+from citebed.desk import NoSuchDraft
+from citebed.errors import CitebedError, UnknownName
+from citebed.web.protection import Bodies, Protection
+from citebed.web.workbench import desk_api, pages, recommend_api
+from citebed.web.workbench.access import Access, Keys
+from citebed.web.workbench.shelf import Shelf
+from citebed.web.workbench.site import WorkbenchSite, site_of
+from citebed.web.workbench.turns import Busy, Gone
+
+logger = logging.getLogger("citebed.web")
+HERE = Path(__file__).parent.parent
+API_BODY, FILES_BODY = Bodies(2 << 20), Bodies(256 << 20, 600.0, is_streamed=True)
+"""The largest text that is asked with, and all files of an import or a draft together."""
+
+
+def create_workbench(
+    shelf: Shelf,
+    keys: Keys,
+    *,
+    hosts: frozenset[str] | None = None,
+    campaigns: Sequence[str] = (),
+) -> FastAPI:
+    """The workbench over the collections of a shelf, for whoever has the keys.
+
+    ``hosts`` are the names it answers to; without them it answers to any.
+    """
+    site = WorkbenchSite(shelf, keys, tuple(campaigns))
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        site.turns.close()
+
+    app = FastAPI(
+        title="citebed", version=__version__, openapi_url="/api/openapi.json", docs_url=None,
+        redoc_url=None, redirect_slashes=False, lifespan=lifespan,
+    )  # fmt: skip
+    app.state.site = site
+    for api in (recommend_api, desk_api):
+        app.include_router(api.router, prefix="/api")
+    app.include_router(pages.router, include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    app.add_middleware(Access, keys=keys, hosts=hosts)
+    app.add_middleware(
+        Protection, secure=False, address="", static="/static", bodies=_bodies, refused=_unnoted
+    )
+    app.add_exception_handler(CitebedError, _error)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, _not_understood)  # type: ignore[arg-type]
+    app.add_exception_handler(HTTPException, _no_such_page)  # type: ignore[arg-type]
+    app.add_exception_handler(Gone, _gone)
+    return app
+
+
+def _bodies(path: str) -> Bodies:
+    return FILES_BODY if path.endswith("/files") else API_BODY
+
+
+async def _unnoted(_request: Request, _why: str) -> None:
+    """Nobody is there to read of refusals but the one who is refused."""
+
+
+async def _error(request: Request, error: CitebedError) -> Response:
+    missing = isinstance(error, NoSuchDraft | UnknownName) and request.method == "GET"
+    status = 503 if isinstance(error, Busy) else 404 if missing else 400
+    response = _answer(request, status, "That did not work", str(error))
+    if status == 503:
+        response.headers["Retry-After"] = "2"
+    return response
+
+
+async def _not_understood(request: Request, error: RequestValidationError) -> Response:
+    """Name the fields that are wrong; what stood in them is not sent back."""
+    fields = "; ".join(
+        f"{'.'.join(str(part) for part in each['loc'][1:])[:100] or 'body'}: {each['msg'][:200]}"
+        for each in error.errors()[:5]
+    )
+    return _answer(request, 422, "That was not understood", fields)
+
+
+async def _no_such_page(request: Request, error: HTTPException) -> Response:
+    heading = "There is no such page" if error.status_code == 404 else "That did not work"
+    response = _answer(request, error.status_code, heading, str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=499)
+
+
+def _answer(request: Request, status: int, heading: str, message: str) -> Response:
+    """A line for a script, a page for a reader."""
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        text = message.encode("utf-8", "replace").decode()
+        return JSONResponse({"message": text}, status)
+    return site_of(request).page("message", status=status, heading=heading, message=message)

@@ -1,0 +1,93 @@
+"""The collections that are served, each open and ready, and opened anew after it was changed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from citebed.collection.storing.store import state_of
+from citebed.desk import Desk
+from citebed.errors import UnknownName
+from citebed.retrieval.index.layout import written
+from citebed.retrieval.recommending.recommender import Recommender
+from citebed.workbench import Workbench
+
+
+class Shelved:
+    """A collection on the shelf: its name in addresses, and what is open of it."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder = name, folder
+        self._turn = threading.Lock()
+        self._state: object = None
+        self._workbench = Workbench(folder)
+        self._recommender: Recommender | None = None
+        self._desk: Desk | None = None
+
+    def _refresh(self) -> None:
+        """Open it anew where it, or its index, is no longer what was opened."""
+        state = (state_of(self.folder), written(self.folder / "index"))
+        if state != self._state:
+            self._workbench, self._recommender = Workbench(self.folder), None
+            self._state = state
+
+    @property
+    def workbench(self) -> Workbench:
+        """The collection as it is now."""
+        with self._turn:
+            self._refresh()
+            return self._workbench
+
+    @property
+    def recommender(self) -> Recommender:
+        """What recommends from it, warm: who comes first waits for the models."""
+        with self._turn:
+            self._refresh()
+            if self._recommender is None:
+                self._recommender = Recommender(self._workbench, warm=True)
+            return self._recommender
+
+    @property
+    def desk(self) -> Desk:
+        """The drafts that are worked on with it."""
+        with self._turn:
+            if self._desk is None:
+                self._desk = Desk(self.folder)
+            return self._desk
+
+
+class Shelf:
+    """All collections that are served, by name; ``home`` is where new ones are made."""
+
+    def __init__(self, folders: Iterable[Path], home: Path | None = None) -> None:
+        self.home = home or Path.cwd()
+        self._shelved: dict[str, Shelved] = {}
+        for folder in folders:
+            self.add(folder)
+
+    def __iter__(self) -> Iterator[Shelved]:
+        return iter(list(self._shelved.values()))
+
+    def __len__(self) -> int:
+        return len(self._shelved)
+
+    def add(self, folder: Path) -> Shelved:
+        """Put a collection on the shelf, under its folder's name, numbered if that is taken."""
+        whole = folder.resolve()
+        same = next((each for each in self if each.folder.resolve() == whole), None)
+        if same is not None:
+            return same
+        first = name = whole.name or "collection"
+        number = 1
+        while name in self._shelved:
+            number += 1
+            name = f"{first}-{number}"
+        self._shelved[name] = Shelved(name, folder)
+        return self._shelved[name]
+
+    def get(self, name: str) -> Shelved:
+        """The collection of a name; `UnknownName` where there is none."""
+        if name not in self._shelved:
+            raise UnknownName("collection", name, self._shelved)
+        return self._shelved[name]
