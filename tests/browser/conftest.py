@@ -17,6 +17,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from tests.browser.served import NAME, PASSWORD, Served
+from tests.browser.workbench import InBrowser, WorkbenchServer, served_workbench
 from tests.campaigns import small_campaign, with_lists
 from tests.servers import Servers, servers
 
@@ -154,3 +155,21 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Campaign
 def served(browser: Any, running: tuple[Campaign, Servers]) -> Served:
     """The campaign in the browser."""
     return Served(browser, *running)
+
+
+@pytest.fixture(scope="module")
+def workbench_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkbenchServer]:
+    """The workbench over the demo collection, in a process of its own."""
+    with served_workbench(tmp_path_factory.mktemp("workbench")) as started:
+        yield started
+
+
+@pytest.fixture
+def workbench(browser: Any, workbench_server: WorkbenchServer) -> InBrowser:
+    """The workbench in the browser, as somebody meets it who was never there."""
+    browser.driver.delete_all_cookies()
+    met = InBrowser(browser, workbench_server)
+    met.room("recommend")
+    browser.run("localStorage.clear()")
+    browser.leave()
+    return met
