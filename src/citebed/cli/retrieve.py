@@ -1,36 +1,27 @@
-"""The verbs of recommending: index, search, recommend."""
+"""The verbs of retrieval: index, search."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from citebed.cli.output import (
-    AsCsv,
     AsJson,
     CollectionFolder,
     Quiet,
-    check_page,
-    print_csv,
     print_json,
-    tell_of_terminal,
-    typed,
 )
-from citebed.errors import UnknownName
 from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
-    from citebed.drafts import Draft
     from citebed.retrieval.index.index import Index
     from citebed.retrieval.index.statistics import IndexReport
-    from citebed.retrieval.recommending.recommendations import Recommendations
 
 Model = Annotated[
     str, typer.Option("--model", "-m", help="The model, e.g. 'bm25(k1=0.9,b=0.4)+rm3'.")
@@ -206,7 +197,7 @@ def search(
 
     pipeline = pipeline_of(model)
     options = RunOptions(depth, fields_of(fields), threads, as_is)
-    opened, its_index = _open(collection, quiet)
+    opened, its_index = open_both(collection, quiet)
     table = read_queries(opened, queries)
     if table.is_empty():
         raise typer.BadParameter(f"the query set '{queries}' has judgements but no queries")
@@ -222,7 +213,7 @@ def search(
     written = write_run(path, run, str(pipeline), {**facts, "run": path.name})
     if quiet:
         return
-    _note(run.notes)
+    note(run.notes)
     typer.echo(
         f"{count(table.height, 'query')}, {count(run.table.height, 'result')} "
         f"with {pipeline}: {printable(written[0])} (and {printable(written[1].name)})"
@@ -240,212 +231,13 @@ def _run_file(collection: Path, model: str, queries: str) -> Path:
     return path
 
 
-_FORMS = ("text", "json", "csv", "lines", "bibtex")
+def note(notes: Iterable[str]) -> None:
+    """Tell what there is to say beside the results."""
+    for each in notes:
+        typer.echo(f"note: {each}", err=True)
 
 
-def recommend(
-    context: typer.Context,
-    collection: CollectionFolder,
-    text: Annotated[
-        str,
-        typer.Argument(help="A text, a .tex, .md or .txt file, or - for standard input."),
-    ] = "-",
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            min=1,
-            help="Documents for each piece of text. By default up to 10, for each of several "
-            "passages up to 3, and none that would hardly ever be right.",
-        ),
-    ] = None,
-    each: Annotated[
-        str | None,
-        typer.Option(
-            help="Ask for each 'paragraph' or 'sentence', or with the whole 'text' at once. "
-            "By default: paragraphs of a file, otherwise the text."
-        ),
-    ] = None,
-    model: Model = "bm25+learned",
-    fields: FieldWeights = DEFAULT_FIELDS,
-    before: Annotated[
-        str | None, typer.Option(help="Nothing later than this date, e.g. 2019 or 2019-07-31.")
-    ] = None,
-    min_probability: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            help="Only what is right with this probability; 0 shows the best there is.",
-        ),
-    ] = None,
-    least: Annotated[float | None, typer.Option(min=0.0, max=1.0, hidden=True)] = None,
-    keep_cited: Annotated[
-        bool, typer.Option("--keep-cited", help="Also show what the text cites already.")
-    ] = False,
-    bib: Annotated[
-        list[Path] | None,
-        typer.Option(help="A .bib file of yours: what is in it is marked. May be repeated."),
-    ] = None,
-    append: Annotated[
-        Path | None,
-        typer.Option(help="Add what is new to this .bib file, which is made if need be."),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help=f"One of {', '.join(_FORMS)}; lines are 'file:line:column: message', for editors.",
-        ),
-    ] = None,
-    bibtex: Annotated[
-        bool, typer.Option("--bibtex", help="Print BibTeX entries, ready to paste.")
-    ] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="BibTeX entries with all their fields, not short ones.")
-    ] = False,
-    html: Annotated[
-        Path | None,
-        typer.Option(help="Write the answers to this .html file, with links, and print none."),
-    ] = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-) -> None:
-    """Recommend papers that a text should cite, and say why.
-
-    What the text cites already, and the paper itself, are left out. What is in a .bib file that
-    the draft names is marked.
-
-    Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
-    """
-    from citebed.retrieval.pipeline import Stage, pipeline_of
-    from citebed.retrieval.recommending.recommender import Recommender
-    from citebed.retrieval.search.queries import checked_date
-
-    shown = _form(form, {"bibtex": bibtex, "json": as_json, "csv": as_csv})
-    if full and not (append or shown == "bibtex"):
-        raise typer.BadParameter("--full is for BibTeX: add --bibtex or --append FILE.bib.")
-    if html is not None:
-        check_page(html, {os.path.realpath(text)})
-        if shown != "text":
-            raise typer.BadParameter("--html writes a page: leave out the other form.")
-    if least is not None:
-        _note(["--least is now --min-probability"])
-        min_probability = least if min_probability is None else min_probability
-    opened, its_index = _open(collection, quiet=False)
-    if before is not None:
-        checked_date(before)
-    draft, unit = _draft_to_ask(text)
-    mine = [*(bib or ()), *([append] if append and append.exists() else ())]
-    pipeline = pipeline_of(model)
-    with progress_bar(quiet=not isinstance(pipeline.stage, Stage), unit="texts") as progress:
-        found = Recommender(opened, its_index, pipeline, fields, progress=progress).recommend_for(
-            draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine,
-            min_probability=min_probability,
-        )  # fmt: skip
-    added = None if append is None else found.append_to(append, full=full)
-    if html is None:
-        _print(found, shown, full)
-    else:
-        _write_page(found, html, text, typed(context))
-    if append is not None:
-        _tell_added(append, added or ())
-    if (append is not None or shown == "bibtex") and (strange := found.strange_commands):
-        from citebed.collection.formats.bibtex_entry import note_of_strange
-
-        _note([note_of_strange(strange)])
-
-
-def _write_page(found: Recommendations, path: Path, text: str, command: str) -> None:
-    from citebed.files.writing import write_whole
-    from citebed.report.recommendation.page import recommendation_page
-
-    _note(found.notes)
-    name = Path(text).name if found.passages and found[0:1] and found[0].file else "the text"
-    page = recommendation_page(found, f"What {name} should cite", command)
-    write_whole(path, printable(page))
-    typer.echo(f"{printable(path)}: {found.summary or count(len(found), 'paper')}")
-
-
-def _form(named: str | None, flags: dict[str, bool]) -> str:
-    """The one form to print in."""
-    given = [name for name, is_given in flags.items() if is_given]
-    options = [f"--{name}" for name in given] + ([f"--format {named}"] if named else [])
-    if len({*given, named} - {None}) > 1:
-        raise typer.BadParameter(f"{' and '.join(options)} were given. Choose one.")
-    if named is not None and named not in _FORMS:
-        raise UnknownName("form of answers", named, _FORMS)
-    return named or (given or ["text"])[0]
-
-
-def _draft_to_ask(text: str) -> tuple[Draft, str]:
-    """The text that was given, the file that it names or standard input, and how to ask."""
-    from citebed.drafts import draft_of
-    from citebed.drafts.reading import draft_in, may_be_path
-    from citebed.files.reading import standard_input
-
-    if text == "-":
-        tell_of_terminal("the text")
-        draft, each = draft_of(standard_input().read(), "standard input"), "text"
-    else:
-        is_file = may_be_path(text) and Path(text).exists()
-        draft, each = draft_in(Path(text) if is_file else text)
-    _note(draft.notes)
-    return draft, each
-
-
-def _print(found: Recommendations, form: str, full: bool) -> None:
-    """Print recommendations as people, programs, editors or BibTeX files want them."""
-    from citebed.report.recommendation.text import editor_lines, passage_lines
-
-    _note(found.notes)
-    if form == "json":
-        print_json(found.rows)
-    elif form == "csv":
-        print_csv([_flat(row) for row in found.rows])
-    elif form == "bibtex":
-        sys.stdout.write(f"{found.bibtex(full=full)}\n" if len(found) else "")
-    elif form == "lines":
-        sys.stdout.writelines(f"{line}\n" for line in editor_lines(found))
-    else:
-        if found.summary:
-            typer.echo(f"{found.summary}\n")
-        for passage in found.passages:
-            lines = passage_lines(passage, found.of(passage), alone=len(found.passages) == 1)
-            sys.stdout.write("\n".join(lines) + "\n")
-        _note(found.untold)
-    for note in found.left_out_note:
-        typer.echo(note, err=True)
-
-
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose lists are texts."""
-    return {
-        name: "; ".join(value) if isinstance(value, tuple) else value for name, value in row.items()
-    }
-
-
-_MOST_NAMES = 20
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _tell_added(path: Path, keys: Sequence[str]) -> None:
-    name = printable(path)
-    entries = count(len(keys), "entry")
-    told = f"added {entries} to {name}: {_listed(keys)}" if keys else f"nothing new for {name}"
-    typer.echo(told, err=True)
-
-
-def _note(notes: Iterable[str]) -> None:
-    for note in notes:
-        typer.echo(f"note: {note}", err=True)
-
-
-def _open(folder: Path, quiet: bool) -> tuple[Collection, Index]:
+def open_both(folder: Path, quiet: bool) -> tuple[Collection, Index]:
     """The collection and its index, checked; an index that is out of date is told."""
     from citebed.collection import open_collection
     from citebed.retrieval.index.index import open_index

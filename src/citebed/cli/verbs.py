@@ -15,7 +15,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "fetch": ("collect", "Get a public collection, or the encoder."),
     "index": ("retrieve", "Index a collection for searching."),
     "search": ("retrieve", "Search with every query of a set, into a run."),
-    "recommend": ("retrieve", "Recommend papers that a text should cite."),
+    "recommend": ("recommending", "Recommend papers that a text should cite."),
     "tune": ("tuning", "Let drafts and judgements sharpen the weights."),
     "train": ("training", "Train models on citations of your own."),
     "evaluate": ("evaluating", "Score runs against judgements."),

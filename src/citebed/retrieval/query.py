@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.search.exhaustive import Hits
+from citebed.retrieval.search.judged import NOT_JUDGED, Judged
 from citebed.text.languages import language_of
 from citebed.text.sentences import split_sentences
 from citebed.text.words import ENOUGH
@@ -31,8 +32,10 @@ class Query:
 
     ``raw`` is the text as it came, ``text`` what of it is searched for, ``split`` its sentences
     where they are known already. Documents are ``excluded`` by number; ``cites`` are those that the
-    text cites elsewhere. Nothing later than ``before`` is found. ``paper`` is the one that asks, in
-    its ``year``; its citing text is taken out of the index where it is ``hidden``.
+    text cites elsewhere. Nothing later than ``before`` is found, and nothing but what is ``among``
+    those (a mask over all documents). ``paper`` is the one that asks, in its ``year``; its citing
+    text is taken out of the index where it is ``hidden``. ``judged`` is what a person said of
+    documents for this text.
     """
 
     text: str
@@ -46,6 +49,8 @@ class Query:
     paper: str | None = None
     year: int | None = None
     hidden: str | None = None
+    among: NDArray[np.bool_] | None = None
+    judged: Judged = NOT_JUDGED
 
     @cached_property
     def sentences(self) -> Sequence[str]:
@@ -86,6 +91,7 @@ class Result:
     A ranking by several signals also has the documents' ``features``, row by row, the ``vectors``
     of the query's text and sentences by kind, and where that was learned with the models at hand
     the ``probabilities`` that documents are right; ``min_probability`` is that of a good match.
+    ``of_all`` are features of the best of all documents, where the query asks among some.
     """
 
     query: Query
@@ -94,6 +100,7 @@ class Result:
     vectors: Mapping[str, Vectors] = field(default_factory=dict)
     probabilities: Reals | None = None
     min_probability: float = 0.0
+    of_all: Features | None = None
 
     def probability(self, place: int) -> float | None:
         """How likely the document at a place is right, where that was learned."""

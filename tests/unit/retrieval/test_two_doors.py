@@ -12,6 +12,7 @@ import pytest
 import citebed
 from citebed.cli.app import main
 from citebed.collection.demo import import_demo
+from citebed.collection.filters import Filter
 from citebed.drafts import read_draft
 from citebed.errors import CitebedError
 from citebed.retrieval import Recommendations
@@ -215,3 +216,45 @@ def test_chances_of_a_small_collection_are_not_told(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err.count("no chances are told") == 1
     assert main(["recommend", "mine", text, "--format", "lines"]) == 0
     assert capsys.readouterr().err == ""
+
+
+# --- What is said beside the text ----------------------------------------------------------------
+
+FEEDBACK = "Pseudo-relevance feedback adds terms from the documents that were found first."
+
+
+def test_filters_are_the_same_behind_both_doors(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--years", "1990-", "--type", "article", "--type", "book")
+    typed = command(capsys, FEEDBACK, *options, "-k", "4")
+    among = Filter(years="1990-", types=("article", "book"))
+    found = citebed.open("mine").recommend(FEEDBACK, 4, among=among)
+    assert [row["doc_id"] for row in typed] == [each.doc_id for each in found]
+    assert len(typed) == 4
+
+
+def test_venues_authors_and_bib_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (venue, *_), by = command(capsys, FEEDBACK, "-k", "1"), ("--author", "Croft, W. Bruce")
+    assert command(capsys, FEEDBACK, "--venue", venue["venue"], "-k", "1")[0] == venue
+    assert all("Croft, W. Bruce" in row["authors"] for row in command(capsys, FEEDBACK, *by))
+    bib = tmp_path / "refs.bib"
+    bib.write_text("@book{rocchio1971relevance,}")
+    (row,) = command(capsys, FEEDBACK, "--bib", str(bib), "--in-bib")
+    assert (row["doc_id"], row["in_bib"]) == ("rocchio1971relevance", True)
+
+
+def test_what_is_good_and_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--good", "rocchio1971relevance", "--not-this", "lavrenko2001relevance")
+    typed = command(capsys, FEEDBACK, *options, "--not-this", "10.1145/243199.243202", "-k", "4")
+    found = citebed.open("mine").recommend(
+        FEEDBACK, 4, relevant=["rocchio1971relevance"],
+        nonrelevant=["lavrenko2001relevance", "xu1996query"],
+    )  # fmt: skip
+    assert [row["doc_id"] for row in typed] == [each.doc_id for each in found]
+    assert typed[0]["doc_id"] == "rocchio1971relevance"
+    assert {"lavrenko2001relevance", "xu1996query"}.isdisjoint(row["doc_id"] for row in typed)
+
+
+@pytest.mark.parametrize("option", ["--venue", "--type", "--author"])
+def test_names_that_no_document_has(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recommend", "mine", FEEDBACK, option, "nobody's"]) == 1
+    assert f"no document has the {option[2:]} 'nobody's'" in capsys.readouterr().err

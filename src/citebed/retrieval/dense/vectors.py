@@ -46,6 +46,7 @@ _MANY, _MOST_THREADS = 20_000, 4
 _A_FEW = 64
 
 Docs = NDArray[np.int64]
+_NONE: Docs = np.zeros(0, np.int64)
 
 
 class Quantised(NamedTuple):
@@ -197,14 +198,19 @@ class Similarities:
     of: Callable[[Docs], Vectors]
     """The similarities of some documents, by number."""
 
-    def bounds(self, row: int) -> tuple[float, float]:
-        """The least and the greatest similarity of all documents; 0 lies between them."""
+    def bounds(self, row: int, without: Docs = _NONE) -> tuple[float, float]:
+        """The least and the greatest similarity of all documents but some; 0 lies between them."""
         rough, margin = self.rough[row], 2 * self.margin[row]
         if not len(rough):
             return 0.0, 0.0
-        ends = (rough <= rough.min() + margin) | (rough >= rough.max() - margin)
+        if len(without):
+            rough = np.delete(rough, without)
+        ends = (self.rough[row] <= rough.min(initial=0) + margin) | (
+            self.rough[row] >= rough.max(initial=0) - margin
+        )
+        ends[without] = False
         exact = self.of(np.flatnonzero(ends))[row]
-        return min(float(exact.min()), 0.0), max(float(exact.max()), 0.0)
+        return float(exact.min(initial=0.0)), float(exact.max(initial=0.0))
 
     def best(self, row: int, count: int, allowed: NDArray[np.bool_] | None = None) -> Docs:
         """The most similar documents of those that are allowed, rising; of equal ones the later,

@@ -6,7 +6,7 @@ vectors, and those that other papers cite with sentences like the text's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +45,8 @@ class Candidates(NamedTuple):
 
 
 def allowed_for(query: Query, in_time: Allowed, documents: int) -> Allowed:
-    """Which documents may be found: those in time that are not excluded."""
+    """Which documents may be found, whatever else is asked of them: those in time that are not
+    excluded."""
     if in_time is None and not len(query.excluded):
         return None
     allowed = np.ones(documents, bool) if in_time is None else in_time.copy()
@@ -70,23 +71,32 @@ def candidates(
     hits: Hits,
     vectors: Mapping[str, tuple[DocumentVectors, Vectors]],
     liked: Liked,
-    allowed: Allowed,
+    allowed: Sequence[Allowed],
     depth: int,
     constants: Constants,
 ) -> Candidates:
     """The candidates; ``hits`` are the best by BM25, ``vectors`` those of the documents and of the
-    query by kind."""
+    query by kind. There are as many for each of the masks that say what is ``allowed``."""
     wanted = max(constants.candidates, depth)
     similar = {kind: documents.similar(rows) for kind, (documents, rows) in vectors.items()}
-    among = None if allowed is None else allowed[liked.docs]
-    said = liked.docs[_best(liked.likeness, among, constants.cited_candidates)]
-    by_all, by_some = [hits.docs[:wanted], said], list[Docs]()
-    for kind, each in similar.items():
-        known = vectors[kind][0].known
-        lists, may = (by_all, allowed) if known is None else (by_some, _both(allowed, known))
-        lists += [each.best(row, wanted, may) for row in range(len(each.rough))]
+    by_all, by_some = list[Docs](), list[Docs]()
+    for may in allowed:
+        by_all += [_among(hits.docs, may)[:wanted], _said(liked, may, constants.cited_candidates)]
+        for kind, each in similar.items():
+            known = vectors[kind][0].known
+            lists, these = (by_all, may) if known is None else (by_some, _both(may, known))
+            lists += [each.best(row, wanted, these) for row in range(len(each.rough))]
     docs = np.unique(np.concatenate(by_all + by_some))
     return Candidates(docs, similar, liked, np.isin(docs, np.concatenate(by_all)))
+
+
+def _among(docs: Docs, allowed: Allowed) -> Docs:
+    return docs if allowed is None else docs[allowed[docs]]
+
+
+def _said(liked: Liked, allowed: Allowed, count: int) -> Docs:
+    among = None if allowed is None else allowed[liked.docs]
+    return liked.docs[_best(liked.likeness, among, count)]
 
 
 def _both(allowed: Allowed, known: NDArray[np.bool_]) -> NDArray[np.bool_]:

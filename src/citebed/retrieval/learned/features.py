@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.dense.static_model import StaticModel
-from citebed.retrieval.dense.vectors import Docs, Embedder, Vectors
+from citebed.retrieval.dense.vectors import Docs, DocumentVectors, Embedder, Vectors
 from citebed.retrieval.index.citing import CitingSentences
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.records import Authorship, Reals
@@ -30,7 +30,9 @@ from citebed.retrieval.learned.candidates import (
 from citebed.retrieval.learned.constants import Constants
 from citebed.retrieval.learned.expecting import with_expected
 from citebed.retrieval.query import Features, Query
+from citebed.retrieval.remembering import Few
 from citebed.retrieval.search.exhaustive import Hits
+from citebed.retrieval.search.judged import MOVING, moved_vectors
 from citebed.retrieval.search.searcher import Searcher, usable
 from citebed.wording import printable
 
@@ -79,7 +81,7 @@ class Signals:
             kind: self.index.vectors_of(model, kind, incomplete=True)
             for kind, model in models.items()
         }
-        self._cited_authors: dict[tuple[str | None, int | None], Reals] = {}
+        self._cited_authors: Few[tuple[str | None, int | None], Reals] = Few(_ASKERS)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -126,15 +128,28 @@ class Signals:
         in_time: Allowed = None,
     ) -> Features:
         """The features of what a query may be answered with; ``hits`` are the best by BM25, and
-        ``in_time`` which documents are not too late."""
+        ``in_time`` which documents are not too late.
+
+        Where a query asks among some documents, these are here with the best of all: what a
+        document is a share of, and so what is said of it, is the same whoever is left out.
+        """
         known = None if self.citing is None else self.known(query)
         said = NOBODY
         if self.citing is not None and known is not None and "static" in vectors:
             said = liked(self.citing, vectors["static"], known, self.constants.alike)
-        pairs = {kind: (self._vectors[kind], rows) for kind, rows in vectors.items()}
-        allowed = allowed_for(query, in_time, len(self.index.ids))
+        pairs = {kind: self._asked(query, kind, rows) for kind, rows in vectors.items()}
+        allowed = [allowed_for(query, in_time, len(self.index.ids))]
+        if query.among is not None:
+            allowed.append(query.among if allowed[0] is None else query.among & allowed[0])
         found = candidates(hits, pairs, said, allowed, depth, self.constants)
         return self._features(query, hits, found, known)
+
+    def _asked(self, query: Query, kind: str, rows: Vectors) -> tuple[DocumentVectors, Vectors]:
+        """The documents' vectors of a kind, and those that ask for them."""
+        documents = self._vectors[kind]
+        return documents, moved_vectors(
+            rows, documents, query.judged, MOVING
+        ) if query.judged else rows
 
     def _features(
         self, query: Query, hits: Hits, found: Candidates, known: NDArray[np.bool_] | None
@@ -143,7 +158,8 @@ class Signals:
         columns = self._of_others(query, docs, known)
         columns["citing"] = _at(docs, *found.liked)
         raw["bm25"], columns["bm25_sentence"], shares = self._by_words(query, docs, hits)
-        columns["bm25"] = _share(raw["bm25"], hits.scores)
+        others = ~np.isin(hits.docs, query.judged.relevant)
+        columns["bm25"] = _share(raw["bm25"], hits.scores[others])
         for kind, similar in found.similar.items():
             values = similar.of(docs).astype(np.float64)
             known = self._vectors[kind].known
@@ -151,8 +167,8 @@ class Signals:
                 told = [columns[name] for name in _LIKENESSES if name in columns]
                 values = with_expected(values, known[docs], found.by_all, np.column_stack(told))
             for name, row in ((kind, 0), (f"{kind}_sentence", -1)):
-                least, most = similar.bounds(row)
-                columns[name] = (values[row] - least) / max(most - least, 1e-9)
+                least, most = similar.bounds(row, query.judged.relevant)
+                columns[name] = np.minimum((values[row] - least) / max(most - least, 1e-9), 1.0)
                 raw[name] = values[row]
         alike = np.sum([columns[name] for name in _LIKENESSES if name in columns], axis=0)
         columns["peers"] = self._peers(docs, alike)
@@ -171,20 +187,22 @@ class Signals:
             place = order[place]
             known = hits.docs[place] == docs
             scores[known] = hits.scores[place[known]]
-        sentences = query.texts[1:]
-        shares = [self._share_of(sentence, final.ids, table) for sentence in sentences]
-        best = np.max(shares, axis=0) if sentences else _share(scores, scores)
+        sentences, others = query.texts[1:], ~np.isin(docs, query.judged.relevant)
+        shares = [self._share_of(sentence, final.ids, table, others) for sentence in sentences]
+        best = np.max(shares, axis=0) if sentences else _share(scores, scores[others])
         return scores, best, table * final.weights
 
-    def _share_of(self, sentence: str, terms: Docs, table: Reals) -> Reals:
-        """What share of the best each document has for a sentence of a text whose ``terms`` add to
-        documents what the ``table`` has."""
+    def _share_of(
+        self, sentence: str, terms: Docs, table: Reals, others: NDArray[np.bool_]
+    ) -> Reals:
+        """What share of the best of the ``others`` each document has for a sentence of a text whose
+        ``terms`` add to documents what the ``table`` has."""
         own = usable(self._searcher.query(sentence), self._searcher.view)
         columns = np.searchsorted(terms, own.ids)
         there = columns < len(terms)
         there[there] = terms[columns[there]] == own.ids[there]
         scores = table[:, columns[there]] @ own.weights[there]
-        return _share(scores, scores)
+        return _share(scores, scores[others])
 
     # --- What other papers say ---
 
@@ -221,16 +239,14 @@ class Signals:
 
     def _authors(self, query: Query, known: NDArray[np.bool_]) -> Reals:
         """How much other works of each document's best known author are cited."""
-        assert self.citing is not None
         key = (query.paper, query.year)
-        if key not in self._cited_authors:
-            while len(self._cited_authors) >= _ASKERS:
-                del self._cited_authors[next(iter(self._cited_authors))]
-            cited, _ = _pairs(self.citing.docs[known], self.citing.papers[known])
-            counts = np.bincount(cited, minlength=len(self.index.ids)).astype(np.float64)
-            of_others = self._by_cited_authors.of_other_works(counts)
-            self._cited_authors[key] = np.log1p(of_others)
-        return self._cited_authors[key]
+        return self._cited_authors.get(key, lambda: self._of_cited_authors(known))
+
+    def _of_cited_authors(self, known: NDArray[np.bool_]) -> Reals:
+        assert self.citing is not None
+        cited, _ = _pairs(self.citing.docs[known], self.citing.papers[known])
+        counts = np.bincount(cited, minlength=len(self.index.ids)).astype(np.float64)
+        return np.log1p(self._by_cited_authors.of_other_works(counts))
 
     @cached_property
     def _by_cited_authors(self) -> Authorship:
@@ -281,9 +297,10 @@ def _pairs(first: NDArray[Any], second: NDArray[Any]) -> tuple[Docs, Docs]:
     return both >> 32, both & 0xFFFFFFFF
 
 
-def _share(scores: Reals, all_scores: Reals) -> Reals:
-    best = float(all_scores.max(initial=0.0))
-    return scores / best if best > 0 else np.zeros_like(scores)
+def _share(scores: Reals, of: Reals) -> Reals:
+    """What share scores are of the best of some; no more than all of it."""
+    best = float(of.max(initial=0.0))
+    return np.minimum(scores / best, 1.0) if best > 0 else np.zeros_like(scores)
 
 
 def _table(columns: dict[str, Reals], names: Iterable[str], docs: Docs) -> Reals:

@@ -112,12 +112,15 @@ class Ranks:
         level = self._level_for(language)
         scores = level.scores(features)
         # Of equal documents the later id first, as everywhere; numbers are in the order of ids.
-        order = np.lexsort((-features.docs, -scores))[:depth]
-        best, scores = features.only(order), scores[order]
+        order = np.lexsort((-features.docs, -scores))
+        of_all = features.only(order[:SEEN])
+        if query.among is not None:
+            order = order[query.among[features.docs[order]]]
+        best, scores = features.only(order[:depth]), scores[order[:depth]]
         told = self.has_probabilities and language in KNOWN
         likely = _falling(level.probabilities(best, scores)) if told else None
         hits = Hits(best.docs, scores)
-        return Result(query, hits, best, vectors, likely, level.min_probability)
+        return Result(query, hits, best, vectors, likely, level.min_probability, of_all)
 
     def _level_for(self, language: str | None) -> Level:
         """The weights for texts in a language, as the collection taught them."""

@@ -111,7 +111,9 @@ def _reasons(runner: Runner, result: Result, cards: Sequence[Card]) -> list[Reas
         shares = searcher.contributions(final.ids, result.hits.docs) * final.weights
     passed = function_words(" ".join(sentences[:_ENOUGH_SENTENCES]))
     reasons = Reasons(runner.index, final.ids, sentences, passed)
-    if reasons.unspelled(shares):
+    if len(result.query.judged.relevant):
+        reasons.keep_own()  # whoever called a document good knows its words
+    elif reasons.unspelled(shares):
         for part in ("title", "abstract", "keywords"):
             reasons.spell(card[part] for card in cards if card[part])
     return [reasons.why(row) for row in shares]
@@ -158,6 +160,10 @@ class Reasons:
         if len(self._spelled) == len(self._at):  # as always without feedback
             return False
         return any(at not in self._spelled for row in shares for at in self._best(row))
+
+    def keep_own(self) -> None:
+        """Let only terms of the text be reasons, none that feedback added."""
+        self._telling[[at for at in self._at.values() if at not in self._spelled]] = False
 
     def spell(self, texts: Iterable[str]) -> None:
         """Take the words of feedback's terms from what the documents say."""

@@ -22,7 +22,7 @@ def keys_for(
     """The key to type for each document, of which ``cards`` tell, by id, and whether the author
     has it already; and a note where the collection's key is that of another work in a draft or a
     .bib file."""
-    works = {card["doc_id"]: _work_of(card) for card in cards}
+    works = {card["doc_id"]: work_of(card) for card in cards}
     mine = _bibliography_for(list(works.values()), libraries)
     mine.reserve(_keys_of_others(works.values(), drafts))
     entries = {name: entry for name, work in works.items() if (entry := mine.find(work))}
@@ -36,7 +36,8 @@ def keys_for(
     return {name: (key, name in entries) for name, key in keys.items()}, notes
 
 
-def _work_of(card: Card) -> Work:
+def work_of(card: Card) -> Work:
+    """A document as a bibliography would know it."""
     return Work(
         card["title"], card["authors"], card["year"], card["doi"] or None, card["arxiv"],
         card["keys"], typable(card["cite_key"]),

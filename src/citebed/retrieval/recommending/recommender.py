@@ -7,16 +7,17 @@ is likely enough, one document a work, explained (``explaining``) and with a key
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import polars as pl
+import numpy as np
+from numpy.typing import NDArray
 
 from citebed.collection import Collection, open_collection
+from citebed.collection.filters import Filter
 from citebed.collection.progress import SILENT, Progress
 from citebed.drafts.reading import DraftLike, draft_in
 from citebed.drafts.records import Draft, Passage, Place, pieces
@@ -27,29 +28,22 @@ from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.learned.fit import KNOWN, language_in
 from citebed.retrieval.pipeline import SEEN, Pipeline, pipeline_of
 from citebed.retrieval.query import Query
+from citebed.retrieval.recommending.cards import Card, Cards
+from citebed.retrieval.recommending.cited import Known
 from citebed.retrieval.recommending.explaining import MORE, Citers, explain, reprint, works_of
+from citebed.retrieval.recommending.how import How, divided, how_of, judged_of
 from citebed.retrieval.recommending.keying import keys_for
 from citebed.retrieval.recommending.recommendation import Recommendation
 from citebed.retrieval.recommending.recommendations import Recommendations
 from citebed.retrieval.recommending.silence import NothingToAsk, Silence, silence_notes
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
-from citebed.retrieval.search.queries import checked_date
 from citebed.wording import printable
 
 DEFAULT_MODEL = "bm25+learned"
 """What recommends unless another way of retrieval is named."""
 DEFAULT_NUMBER, DEFAULT_OF_SEVERAL = 10, 3
 """So many documents a text gets, and each of several passages, unless a number is asked for."""
-
-
-class _How(NamedTuple):
-    """How to answer: how many documents, which never, of which time, and how likely at least."""
-
-    k: int | None
-    exclude: frozenset[str]
-    before: str | None
-    min_probability: float | None
 
 
 class _Asking(NamedTuple):
@@ -102,14 +96,15 @@ class Recommender:
             )
         options = RunOptions(fields=fields_of(fields) if isinstance(fields, str) else fields)
         self._runner = Runner(self.collection, self.index, self.pipeline, options, progress)
-        self._few_cards: dict[str, dict[str, Any]] = {}
+        self._cards = Cards(self.collection, keywords=self.pipeline.feedback is not None)
+        self._known = Known(self.collection)
         if warm:
             self.prepare()
 
     def prepare(self) -> None:
         """Make ready for many texts."""
         self._runner.prepare()
-        self._cards  # noqa: B018 - read now, not with the first text
+        self._cards.prepare()
 
     def recommend(  # noqa: PLR0913 - likewise
         self,
@@ -121,6 +116,9 @@ class Recommender:
         sentences: Sequence[str] = (),
         min_probability: float | None = None,
         least: float | None = None,
+        among: Filter | None = None,
+        relevant: Iterable[str] = (),
+        nonrelevant: Iterable[str] = (),
     ) -> Recommendations:
         """The ``k`` documents that ``text`` should cite most, never those in ``exclude``: the rule
         of ``recommend_for``, for a text that is prose already.
@@ -129,8 +127,10 @@ class Recommender:
         ``min_probability`` was called.
         """
         passage = Passage(text, sentences=tuple(sentences))
-        how = _how(k, exclude, before, min_probability, least)
-        return self._answered([_Asking(Draft((passage,)), [passage])], (), (), how)
+        how = how_of(k, exclude, before, min_probability, least, among)
+        judged, notes = judged_of(self.index, self._known, relevant, nonrelevant)
+        asking = [_Asking(Draft((passage,)), [passage])]
+        return self._answered(asking, (), notes, how.said(self.index, judged))
 
     def recommend_for(  # noqa: PLR0913 - the options of the command, by name
         self,
@@ -144,6 +144,10 @@ class Recommender:
         bib: str | Path | Sequence[str | Path] = (),
         min_probability: float | None = None,
         least: float | None = None,
+        among: Filter | None = None,
+        in_bib: bool = False,
+        relevant: Iterable[str] = (),
+        nonrelevant: Iterable[str] = (),
     ) -> Recommendations:
         """What texts and drafts should cite: ``k`` documents for each ``text`` (as a whole),
         ``paragraph`` or ``sentence``; by default for each paragraph of a draft. Unless ``k`` is
@@ -158,20 +162,41 @@ class Recommender:
         any text (``least`` is what it was called). What stands in the .bib files of a draft, or in
         those of ``bib``, is marked, with the key that it has there. The passages of several texts
         are numbered through.
+
+        With a filter the answers are the best ``among`` those that it lets through, and with
+        ``in_bib`` among those that stand in these .bib files; what is said of a document, its
+        probability too, is the same without a filter.
+
+        ``relevant`` and ``nonrelevant`` are documents (by id, DOI, arXiv id or key) that a person
+        said are right for the text, and are not. The latter never come back, in no other edition
+        either. The former stay in the list, mostly at its top, and beside them there are as many
+        others as without them: these are ranked anew, by the text moved towards what is right and
+        away from what is not. Such a text gets an answer whatever it says. Of several passages each
+        document is said of the one that it is most like.
         """
-        how = _how(k, exclude, before, min_probability, least)
+        how = how_of(k, exclude, before, min_probability, least, among)
         libraries = _texts_of([bib] if isinstance(bib, str | Path) else bib)
         given = list(_each(texts))
         asking = [self._asking(one, each, keep_cited=keep_cited) for one in given]
         libraries += [text for one in asking for text in one.draft.library]
         if self._runner.prepare_for(sum(len(one.passages) for one in asking)):
-            self._cards  # noqa: B018 - all at once
+            self._cards.prepare()
         notes = [
             note
             for one, source in zip(asking, given, strict=True)
             for note in (() if isinstance(source, Draft) else one.draft.notes)
         ]
-        return self._answered(asking, libraries, notes, how)
+        judged, unknown = judged_of(self.index, self._known, relevant, nonrelevant)
+        how = how.said(self.index, judged)
+        if in_bib:
+            how = replace(how, among=self._in_bib(libraries, among))
+        return self._answered(asking, libraries, [*notes, *unknown], how)
+
+    def _in_bib(self, libraries: Sequence[str], among: Filter | None) -> Filter:
+        """A filter that lets through what stands in .bib files, too."""
+        mine, asked = self._known.in_libraries(libraries), among or Filter()
+        names = mine if asked.doc_ids is None else mine & asked.doc_ids
+        return replace(asked, doc_ids=names)
 
     def _asking(self, given: DraftLike, each: str | None, *, keep_cited: bool) -> _Asking:
         """What asks in a text or a draft: by default each paragraph of a draft, the whole of a
@@ -183,36 +208,38 @@ class Recommender:
             raise CitebedError("there is no prose in the text; expected a sentence or a paragraph")
         if keep_cited:
             return _Asking(draft, passages)
-        return _Asking(draft, passages, *_cited(self.collection, draft))
+        return _Asking(draft, passages, *self._known.cited(draft))
 
     def _answered(
         self,
         asking: Sequence[_Asking],
         libraries: Sequence[str],
         notes: Iterable[str],
-        how: _How,
+        how: How,
     ) -> Recommendations:
         pairs = [(passage, one) for one in asking for passage in one.passages]
+        judged = divided(self._runner, [passage for passage, _ in pairs], how.judged)
         passages: list[Passage] = []
         found: list[dict[str, Any]] = []
         silent: list[tuple[str, Passage]] = []
         for number, (passage, one) in enumerate(pairs, 1):
             several = DEFAULT_NUMBER if len(one.passages) == 1 else DEFAULT_OF_SEVERAL
-            exclude = how.exclude | one.no_answers(passage)
+            own = how.but(exclude=one.no_answers(passage), judged=judged[number - 1])
             try:
-                rows = list(self._found(passage, how._replace(exclude=exclude), several))
+                rows = list(self._found(passage, own, several))
             except NothingToAsk as error:
                 if len(pairs) == 1 and error.is_unsearchable:
                     raise
                 silent.append((error.kind, passage))
                 continue
             if not rows and how.min_probability is None:
-                silent.append(("passage that nothing in the collection fits", passage))
+                what = "among these documents" if how.among else "in the collection"
+                silent.append((f"passage that nothing {what} fits", passage))
                 continue
             passages.append(replace(passage, number=number))
             found += [{**row, **_placed(number, passage, at, one.draft)} for row, at in rows]
         untold = dict.fromkeys(self._silence.untold(each.text) for each in passages)
-        cards = self._cards_of(list(dict.fromkeys(row["doc_id"] for row in found)))
+        cards = self._cards.of(list(dict.fromkeys(row["doc_id"] for row in found)))
         drafts = [one.draft for one in asking]
         keys, about_keys = keys_for(cards, self.collection, libraries, drafts)
         for row in found:
@@ -237,21 +264,23 @@ class Recommender:
         return Citers(self.collection)
 
     def _found(
-        self, passage: Passage, how: _How, by_default: int
+        self, passage: Passage, how: How, by_default: int
     ) -> Iterator[tuple[dict[str, Any], int | None]]:
         """The documents for a passage as fields of recommendations, each with the number of the
         sentence that asked for it."""
         query = self._runner.query(
-            passage.text, exclude=how.exclude, before=how.before, sentences=passage.sentences
-        )
+            passage.text, exclude=how.exclude, before=how.before, sentences=passage.sentences,
+            among=how.among, judged=how.judged,
+        )  # fmt: skip
         least = self._least(query, how.min_probability)
         self._silence.check(passage, query, least)
         number = by_default if how.k is None else how.k
-        (best,) = self._runner.results([query], max(number, SEEN) + MORE)
+        deep = max(number, SEEN) + MORE + len(how.judged.relevant)
+        (best,) = self._runner.results([query], deep)
         tail, wanted = how.k is not None, bool(passage.wanted)
         result = self._silence.shown(best, least, tail=tail, wanted=wanted)
-        cards = self._cards_of([self.index.ids[each] for each in result.hits.docs.tolist()])
-        works = works_of(cards)[:number]
+        cards = self._cards.of(self._ids(result.hits.docs))
+        works = self._works(cards, how, number)
         result = result.only([work[0] for work in works])
         strengths = self._silence.strengths(result)
         first = [cards[work[0]] for work in works]
@@ -261,6 +290,25 @@ class Recommender:
             for best, *others in works
         }
         return (({**row, "reprints": reprints[row["doc_id"]]}, at) for row, at in rows)
+
+    def _works(self, cards: Sequence[Card], how: How, number: int) -> list[list[int]]:
+        """The works that are shown: so many, and beside them those that are known to be right; and
+        none that is known to be wrong."""
+        wrong = self._cards.of(how.never)
+        right = set(self._ids(how.judged.relevant))
+        shown: list[list[int]] = []
+        for work in works_of([*wrong, *cards]):
+            if work[0] < len(wrong):
+                continue
+            places = [place - len(wrong) for place in work]
+            is_right = any(cards[place]["doc_id"] in right for place in places)
+            if is_right or number > 0:
+                shown.append(places)
+                number -= not is_right
+        return shown
+
+    def _ids(self, numbers: NDArray[np.int64]) -> list[str]:
+        return [self.index.ids[each] for each in numbers.tolist()]
 
     def _least(self, query: Query, asked: float | None) -> float | None:
         """The least probability of what is shown, where none is asked for: what is silent was
@@ -273,81 +321,11 @@ class Recommender:
     def _languages(self) -> frozenset[str]:
         return frozenset(languages_of(self.collection))
 
-    # --- The documents ---
-
-    @cached_property
-    def _cards(self) -> dict[str, dict[str, Any]]:
-        return self._read_cards(self.collection.scan_documents())
-
-    def _cards_of(self, names: list[str]) -> list[dict[str, Any]]:
-        # All of them, where they were read already; else those that were asked for so far.
-        found = self.__dict__.get("_cards", self._few_cards)
-        missing = [name for name in names if name not in found]
-        if missing and found is self._few_cards:
-            found |= self._read_cards(self._scan(missing))
-            missing = [name for name in missing if name not in found]
-        if missing:
-            raise CitebedError(
-                f"document '{missing[0]}' is in the index but no longer in the collection. "
-                f"Run: citebed index {self.collection.folder}"
-            )
-        return [found[name] for name in names]
-
-    def _read_cards(self, documents: pl.LazyFrame) -> dict[str, dict[str, Any]]:
-        texts = pl.col("title", "venue", "doi", "url", "abstract", "cite_key").fill_null("")
-        # Keywords only spell what feedback added, and take a third of the time to read.
-        words = pl.col("keywords").list.join(", ").fill_null("")
-        words = pl.lit("").alias("keywords") if self.pipeline.feedback is None else words
-        columns = ("doc_id", texts, words, "authors", "year", "arxiv", "keys")
-        rows = documents.select(*columns).collect().iter_rows(named=True)
-        lists = ("authors", "keys")
-        return {
-            row["doc_id"]: {**row, **{name: tuple(row[name] or ()) for name in lists}}
-            for row in rows
-        }
-
-    def _scan(self, names: list[str]) -> pl.LazyFrame:
-        return self.collection.scan_documents().filter(pl.col("doc_id").is_in(names))
-
 
 def _each(texts: DraftLike | Sequence[DraftLike]) -> Iterable[DraftLike]:
     """The texts one by one; what is none of them is one too, of which its reader will say so."""
     several = isinstance(texts, Iterable) and not isinstance(texts, str | bytes | Path | Draft)
     return texts if several else [texts]  # type: ignore[return-value, list-item]
-
-
-def _how(
-    k: int | None,
-    exclude: Iterable[str],
-    before: str | None,
-    min_probability: float | None,
-    least: float | None,
-) -> _How:
-    if least is not None:
-        warnings.warn("'least' is now 'min_probability'", DeprecationWarning, stacklevel=3)
-    date = None if before is None else checked_date(before)
-    return _How(k, frozenset(exclude), date, least if min_probability is None else min_probability)
-
-
-def _cited(
-    collection: Collection, draft: Draft
-) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
-    """The documents that a draft cites already or is itself, and what it cites perhaps: of a
-    citation by authors and year that fits several documents, no one can tell which it means."""
-    cited = draft.cited
-    if not (
-        draft.title or any((cited.keys, cited.dois, cited.arxiv, cited.entries, cited.authored))
-    ):
-        return frozenset(), {}
-    from citebed.drafts import already_cited, is_the_paper
-    from citebed.drafts.references import by_authors
-
-    columns = ("doc_id", "title", "doi", "url", "aliases", "keys", "cite_key", "arxiv")
-    documents = collection.scan_documents().select(*columns, "authors", "year").collect()
-    found = already_cited(cited, documents) | is_the_paper(draft.title, None, documents)
-    named = by_authors(cited.authored, documents)
-    found = found.union(*(names for names in named.values() if len(names) == 1))
-    return frozenset(found), {cite: names for cite, names in named.items() if len(names) > 1}
 
 
 def _texts_of(paths: Sequence[str | Path]) -> list[str]:

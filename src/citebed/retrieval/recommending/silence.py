@@ -147,15 +147,18 @@ class Silence:
         return result if tail else self.without_tail(result)
 
     def asking(self, result: Result) -> Asks:
-        """How likely the text of a result asks for one of its documents: for certain where nothing
-        was learned of it, or where it is a few words and no sentence."""
+        """How likely the text of a result asks for something that is there, whatever it was asked
+        among: for certain where a person found something for it, where nothing was learned of it,
+        or where it is a few words and no sentence."""
         text = result.query.text
         known = self._is_learned and result.probabilities is not None and "static" in result.vectors
         is_search = self._is_short(text) and not _is_sentence(text)
-        if not known or self._background is None or is_search or not len(result.hits.docs):
+        is_answered = bool(len(result.query.judged.relevant))
+        if not known or self._background is None or is_search or is_answered:
             return Asks(1.0)
-        assert result.features is not None  # which a learned ranking has
-        best = result.features.only(np.arange(min(SEEN, len(result.hits.docs))))
+        if not len(result.hits.docs) or result.features is None:
+            return Asks(1.0)
+        best = result.of_all or result.features.only(np.arange(min(SEEN, len(result.hits.docs))))
         clues = self._clues.of(text, best, result.vectors["static"])
         learned = self._runner.ranks.asking
         (probability,) = learned.probabilities(self._background.measured(clues[None]))

@@ -18,16 +18,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection, open_collection
+from citebed.collection.filters import Filter
 from citebed.collection.progress import SILENT, Progress
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.feedback.base import Feedback
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, pipeline_of
 from citebed.retrieval.query import Features, Query, Result
+from citebed.retrieval.running.masks import Dates, Filters, Mask, both
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
+from citebed.retrieval.search.judged import MOVING, NOT_JUDGED, Judged, moved_terms
 from citebed.retrieval.search.queries import query_text, read_queries
-from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.search.searcher import Searcher, usable
 
 if TYPE_CHECKING:
     from citebed.retrieval.learned.ranking import Ranks
@@ -41,8 +44,6 @@ _LOG = logging.getLogger("citebed")
 _PREPARE_FROM, _COMPILE_FROM = 200_000_000, 5_000_000_000
 """From so much work on (queries times postings), preparing pays; and from so much, where the search
 is yet to be compiled, which takes a minute."""
-_DATES = 4
-"""Dates whose documents are remembered: queries of one date come together."""
 
 
 @dataclass(frozen=True)
@@ -56,37 +57,6 @@ class RunOptions:
     fields: Fields = DEFAULT_FIELDS
     threads: int = 0
     as_is: bool = False
-
-
-class Dates:
-    """When the documents of an index appeared: which of them a text of some date could know."""
-
-    def __init__(self, collection: Collection, index: Index) -> None:
-        self._collection, self._index = collection, index
-        self._kept: dict[str, NDArray[np.bool_]] = {}
-
-    @cached_property
-    def _table(self) -> pl.DataFrame:
-        date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))
-        known = self._collection.scan_documents().select("doc_id", date.alias("date")).collect()
-        ids = pl.DataFrame({"doc_id": list(self._index.ids)}, schema={"doc_id": pl.String})
-        return ids.join(known, on="doc_id", how="left", maintain_order="left")
-
-    def allowed(self, before: str | None) -> NDArray[np.bool_] | None:
-        """Which documents are not later than a date, by number; ``None`` where there is no date.
-
-        A document without a date, or dated no finer than the date's year, is not later.
-        """
-        if before is None:
-            return None
-        if before not in self._kept:
-            while len(self._kept) >= _DATES:
-                del self._kept[next(iter(self._kept))]
-            from citebed.runs.times import is_later
-
-            later = self._table.select(is_later(pl.col("date"), pl.lit(before)).fill_null(False))
-            self._kept[before] = ~np.array(later.to_series(), bool)
-        return self._kept[before]
 
 
 class Runner:
@@ -108,10 +78,10 @@ class Runner:
         self.searcher = Searcher(index, pipeline.model, options.fields)
         self.notes: list[str] = []
         self.facts: dict[str, Any] = {}
-        self._dates = Dates(collection, index)
+        self._dates, self._filters = Dates(collection, index), Filters(collection, index)
         self._asked, self._is_prepared = 0, False
 
-    def query(
+    def query(  # noqa: PLR0913 - what is asked, by name
         self,
         text: str,
         query_id: str = "",
@@ -120,32 +90,43 @@ class Runner:
         before: str | None = None,
         paper: str | None = None,
         sentences: Sequence[str] = (),
+        among: Filter | None = None,
+        judged: Judged = NOT_JUDGED,
     ) -> Query:
-        """A text as a query; ``exclude`` are documents by id, ``paper`` the one that asks."""
+        """A text as a query; ``exclude`` are documents by id, ``paper`` the one that asks. Only
+        what is ``among`` those is found. What is ``judged`` not to be right is excluded too, and
+        what is right counts as cited."""
         raw, text = text, text if self.options.as_is else query_text(text)
         view = self.searcher.without(paper)
         terms = self.searcher.query(text, view, keep=bool if self.options.as_is else is_telling)
         numbers = (self.index.ids.find(name) for name in exclude)
         excluded = np.array([number for number in numbers if number >= 0], np.int64)
+        cites = np.concatenate([excluded, judged.relevant])
         year = self._years_of_papers.get(paper) if paper and before is None else None
         return Query(
-            text, terms, query_id, raw, sentences, excluded, cites=excluded, before=before,
+            text, terms, query_id, raw, sentences,
+            np.concatenate([excluded, judged.nonrelevant]), cites=cites, before=before,
             paper=paper, year=int(before[:4]) if before else year,
             hidden=None if view.is_whole else paper,
+            among=self._filters.allowed(among), judged=judged,
         )  # fmt: skip
 
     def results(self, queries: Sequence[Query], depth: int) -> Iterator[Result]:
         """The best ``depth`` documents for each query; a second stage orders no more than its
         ``top``."""
-        feedback, stage = self.pipeline.feedback, self.pipeline.stage
-        if feedback is not None:
-            queries = self._fed(queries, feedback)
+        queries, stage = self._better(queries), self.pipeline.stage
         if isinstance(stage, Ranking):
             return self.ranks.rank(queries, *self._first(queries, depth), depth)
         found = self._search(queries, depth if stage is None else max(depth, stage.top))
         if stage is not None:
             found = [cut(hits, depth) for hits in self._reranked(queries, found, stage)]
         return map(Result, queries, found)
+
+    def likeness(self, query: Query, docs: Docs) -> NDArray[np.float64]:
+        """How like documents are to a query by words, for queries of any length."""
+        final = usable(query.terms, self.searcher.view)
+        scores = self.searcher.contributions(final.ids, docs) @ final.weights
+        return np.asarray(scores / max(float(np.linalg.norm(final.weights)), 1e-9))
 
     def features(self, queries: Sequence[Query], depth: int) -> Iterator[Features]:
         """What a ranking by several signals has of each query's candidates."""
@@ -154,10 +135,19 @@ class Runner:
 
     def _first(
         self, queries: Sequence[Query], depth: int
-    ) -> tuple[list[Hits], Iterator[NDArray[np.bool_] | None]]:
-        """The best by words for each query, and which documents are not too late for it."""
-        first = self._search(queries, max(depth, self.ranks.constants.by_words))
+    ) -> tuple[list[Hits], Iterator[Mask | None]]:
+        """The best by words for each query, also of all documents where it asks among some; and
+        which documents are not too late for it."""
+        deep = max(depth, self.ranks.constants.by_words)
+        first = self._search([replace(query, among=None) for query in queries], deep)
+        some = [at for at, query in enumerate(queries) if query.among is not None]
+        for at, hits in zip(some, self._search([queries[at] for at in some], deep), strict=True):
+            first[at] = merged(first[at], hits)
         return first, (self._dates.allowed(query.before) for query in queries)
+
+    def _allowed(self, query: Query) -> Mask | None:
+        """Which documents may be found for a query, but for those that it excludes."""
+        return both(self._dates.allowed(query.before), query.among)
 
     @cached_property
     def ranks(self) -> Ranks:
@@ -202,15 +192,15 @@ class Runner:
     def _search(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         found = [NOTHING] * len(queries)
         # Those that see the same documents and the same citing text are searched for at once.
-        groups: dict[tuple[str | None, str | None], list[int]] = {}
+        groups: dict[tuple[str | None, str | None, int], list[int]] = {}
         for place, query in enumerate(queries):
-            groups.setdefault((query.before, query.hidden), []).append(place)
-        for (before, paper), places in groups.items():
+            groups.setdefault((query.before, query.hidden, id(query.among)), []).append(place)
+        for (_, paper, _), places in groups.items():
             hits = self.searcher.search_all(
                 [queries[place].terms for place in places],
                 depth,
                 excluded=[queries[place].excluded for place in places],
-                allowed=self._dates.allowed(before),
+                allowed=self._allowed(queries[places[0]]),
                 threads=self.options.threads,
                 paper=paper,
             )
@@ -218,6 +208,22 @@ class Runner:
                 found[place] = each
             self.progress.add(len(places))
         return found
+
+    def _better(self, queries: Sequence[Query]) -> list[Query]:
+        """The queries with the terms of feedback: of what a person said, where that is known, else
+        of what the pipeline takes for relevant."""
+        feedback, found = self.pipeline.feedback, list(queries)
+        others = [at for at, query in enumerate(found) if not len(query.judged.relevant)]
+        if feedback is not None and others:
+            fed = self._fed([found[at] for at in others], feedback)
+            for at, query in zip(others, fed, strict=True):
+                found[at] = query
+        return [self._moved(query) if len(query.judged.relevant) else query for query in found]
+
+    def _moved(self, query: Query) -> Query:
+        view = self.searcher.without(query.hidden)
+        feedback = self.pipeline.feedback
+        return replace(query, terms=moved_terms(view, query.terms, query.judged, feedback, MOVING))
 
     def _fed(self, queries: Sequence[Query], feedback: Feedback) -> list[Query]:
         from citebed.retrieval.search.feeding import better_query  # with the readers of judgements
@@ -363,6 +369,14 @@ def _run(runner: Runner, table: pl.DataFrame) -> tuple[list[Query], list[Hits]]:
         some = ", ".join(empty[:3])
         runner.notes.append(f"{len(empty)} queries have no word that is in the index: {some}")
     return queries, [each.hits for each in runner.results(queries, runner.options.depth)]
+
+
+def merged(left: Hits, right: Hits) -> Hits:
+    """The documents of both, each once, best first."""
+    docs, at = np.unique(np.concatenate([left.docs, right.docs]), return_index=True)
+    scores = np.concatenate([left.scores, right.scores])[at]
+    order = np.lexsort((-docs, -scores))
+    return Hits(docs[order], scores[order])
 
 
 def cut(hits: Hits, depth: int) -> Hits:

@@ -17,7 +17,8 @@ from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running import runner as running
-from citebed.retrieval.running.runner import RUN_COLUMNS, Dates, RunOptions, run_queries
+from citebed.retrieval.running.masks import Dates
+from citebed.retrieval.running.runner import RUN_COLUMNS, RunOptions, run_queries
 from citebed.retrieval.search.feeding import read_judged
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.queries import checked_date

@@ -1,0 +1,262 @@
+"""The verb that recommends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.output import (
+    AsCsv,
+    AsJson,
+    CollectionFolder,
+    check_page,
+    print_csv,
+    print_json,
+    tell_of_terminal,
+    typed,
+)
+from citebed.cli.retrieve import DEFAULT_FIELDS, FieldWeights, Model, note, open_both
+from citebed.errors import UnknownName
+from citebed.report.terminal import progress_bar
+from citebed.wording import count, printable
+
+if TYPE_CHECKING:
+    from citebed.drafts import Draft
+    from citebed.retrieval.recommending.recommendations import Recommendations
+
+_FORMS = ("text", "json", "csv", "lines", "bibtex")
+
+
+def recommend(
+    context: typer.Context,
+    collection: CollectionFolder,
+    text: Annotated[
+        str,
+        typer.Argument(help="A text, a .tex, .md or .txt file, or - for standard input."),
+    ] = "-",
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            min=1,
+            help="Documents for each piece of text. By default up to 10, for each of several "
+            "passages up to 3, and none that would hardly ever be right.",
+        ),
+    ] = None,
+    each: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask for each 'paragraph' or 'sentence', or with the whole 'text' at once. "
+            "By default: paragraphs of a file, otherwise the text."
+        ),
+    ] = None,
+    model: Model = "bm25+learned",
+    fields: FieldWeights = DEFAULT_FIELDS,
+    before: Annotated[
+        str | None, typer.Option(help="Nothing later than this date, e.g. 2019 or 2019-07-31.")
+    ] = None,
+    min_probability: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Only what is right with this probability; 0 shows the best there is.",
+        ),
+    ] = None,
+    least: Annotated[float | None, typer.Option(min=0.0, max=1.0, hidden=True)] = None,
+    keep_cited: Annotated[
+        bool, typer.Option("--keep-cited", help="Also show what the text cites already.")
+    ] = False,
+    bib: Annotated[
+        list[Path] | None,
+        typer.Option(help="A .bib file of yours: what is in it is marked. May be repeated."),
+    ] = None,
+    in_bib: Annotated[
+        bool,
+        typer.Option("--in-bib", help="Only what stands in a .bib file of yours or of the draft."),
+    ] = False,
+    years: Annotated[
+        str, typer.Option(help="Only of these years: 2015, 2010-2020, 2010- or -1999.")
+    ] = "",
+    venue: Annotated[
+        list[str] | None,
+        typer.Option(help="Only of this venue, as it is called in the collection."),
+    ] = None,
+    type_: Annotated[
+        list[str] | None, typer.Option("--type", help="Only of this type, e.g. article.")
+    ] = None,
+    author: Annotated[
+        list[str] | None, typer.Option(help="Only by this author, e.g. 'Zhai, Chengxiang'.")
+    ] = None,
+    good: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A document that is right for the text: by id, DOI or key. What is like it comes "
+            "sooner."
+        ),
+    ] = None,
+    not_this: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A document that is not right: it is left out, and what is like it later."
+        ),
+    ] = None,
+    append: Annotated[
+        Path | None,
+        typer.Option(help="Add what is new to this .bib file, which is made if need be."),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help=f"One of {', '.join(_FORMS)}; lines are 'file:line:column: message', for editors.",
+        ),
+    ] = None,
+    bibtex: Annotated[
+        bool, typer.Option("--bibtex", help="Print BibTeX entries, ready to paste.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="BibTeX entries with all their fields, not short ones.")
+    ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write the answers to this .html file, with links, and print none."),
+    ] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Recommend papers that a text should cite, and say why.
+
+    What the text cites already, and the paper itself, are left out. What is in a .bib file that
+    the draft names is marked. --venue, --type, --author, --good and --not-this may be repeated.
+
+    Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
+    """
+    from citebed.collection.filters import Filter
+    from citebed.retrieval.pipeline import Stage, pipeline_of
+    from citebed.retrieval.recommending.recommender import Recommender
+    from citebed.retrieval.search.queries import checked_date
+
+    shown = _form(form, {"bibtex": bibtex, "json": as_json, "csv": as_csv})
+    if full and not (append or shown == "bibtex"):
+        raise typer.BadParameter("--full is for BibTeX: add --bibtex or --append FILE.bib.")
+    if html is not None:
+        check_page(html, {os.path.realpath(text)})
+        if shown != "text":
+            raise typer.BadParameter("--html writes a page: leave out the other form.")
+    if least is not None:
+        note(["--least is now --min-probability"])
+        min_probability = least if min_probability is None else min_probability
+    among = Filter(years, tuple(venue or ()), tuple(type_ or ()), tuple(author or ()))
+    opened, its_index = open_both(collection, quiet=False)
+    if before is not None:
+        checked_date(before)
+    draft, unit = _draft_to_ask(text)
+    mine = [*(bib or ()), *([append] if append and append.exists() else ())]
+    pipeline = pipeline_of(model)
+    with progress_bar(quiet=not isinstance(pipeline.stage, Stage), unit="texts") as progress:
+        found = Recommender(opened, its_index, pipeline, fields, progress=progress).recommend_for(
+            draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine,
+            min_probability=min_probability, among=among, in_bib=in_bib,
+            relevant=good or (), nonrelevant=not_this or (),
+        )  # fmt: skip
+    added = None if append is None else found.append_to(append, full=full)
+    if html is None:
+        _print(found, shown, full)
+    else:
+        _write_page(found, html, text, typed(context))
+    if append is not None:
+        _tell_added(append, added or ())
+    if (append is not None or shown == "bibtex") and (strange := found.strange_commands):
+        from citebed.collection.formats.bibtex_entry import note_of_strange
+
+        note([note_of_strange(strange)])
+
+
+def _write_page(found: Recommendations, path: Path, text: str, command: str) -> None:
+    from citebed.files.writing import write_whole
+    from citebed.report.recommendation.page import recommendation_page
+
+    note(found.notes)
+    name = Path(text).name if found.passages and found[0:1] and found[0].file else "the text"
+    page = recommendation_page(found, f"What {name} should cite", command)
+    write_whole(path, printable(page))
+    typer.echo(f"{printable(path)}: {found.summary or count(len(found), 'paper')}")
+
+
+def _form(named: str | None, flags: dict[str, bool]) -> str:
+    """The one form to print in."""
+    given = [name for name, is_given in flags.items() if is_given]
+    options = [f"--{name}" for name in given] + ([f"--format {named}"] if named else [])
+    if len({*given, named} - {None}) > 1:
+        raise typer.BadParameter(f"{' and '.join(options)} were given. Choose one.")
+    if named is not None and named not in _FORMS:
+        raise UnknownName("form of answers", named, _FORMS)
+    return named or (given or ["text"])[0]
+
+
+def _draft_to_ask(text: str) -> tuple[Draft, str]:
+    """The text that was given, the file that it names or standard input, and how to ask."""
+    from citebed.drafts import draft_of
+    from citebed.drafts.reading import draft_in, may_be_path
+    from citebed.files.reading import standard_input
+
+    if text == "-":
+        tell_of_terminal("the text")
+        draft, each = draft_of(standard_input().read(), "standard input"), "text"
+    else:
+        is_file = may_be_path(text) and Path(text).exists()
+        draft, each = draft_in(Path(text) if is_file else text)
+    note(draft.notes)
+    return draft, each
+
+
+def _print(found: Recommendations, form: str, full: bool) -> None:
+    """Print recommendations as people, programs, editors or BibTeX files want them."""
+    from citebed.report.recommendation.text import editor_lines, passage_lines
+
+    note(found.notes)
+    if form == "json":
+        print_json(found.rows)
+    elif form == "csv":
+        print_csv([_flat(row) for row in found.rows])
+    elif form == "bibtex":
+        sys.stdout.write(f"{found.bibtex(full=full)}\n" if len(found) else "")
+    elif form == "lines":
+        sys.stdout.writelines(f"{line}\n" for line in editor_lines(found))
+    else:
+        if found.summary:
+            typer.echo(f"{found.summary}\n")
+        for passage in found.passages:
+            lines = passage_lines(passage, found.of(passage), alone=len(found.passages) == 1)
+            sys.stdout.write("\n".join(lines) + "\n")
+        note(found.untold)
+    for line in found.left_out_note:
+        typer.echo(line, err=True)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose lists are texts."""
+    return {
+        name: "; ".join(value) if isinstance(value, tuple) else value for name, value in row.items()
+    }
+
+
+_MOST_NAMES = 20
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _tell_added(path: Path, keys: Sequence[str]) -> None:
+    name = printable(path)
+    entries = count(len(keys), "entry")
+    told = f"added {entries} to {name}: {_listed(keys)}" if keys else f"nothing new for {name}"
+    typer.echo(told, err=True)

@@ -1,0 +1,122 @@
+"""Masks: which documents of an index may be found, by number, as of a date and as filters say."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.collection import Collection
+from citebed.collection.filters import Filter
+from citebed.errors import CitebedError
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.remembering import Few
+
+Mask = NDArray[np.bool_]
+_FEW = 16
+"""Dates and filters whose documents are remembered: queries of one come together."""
+
+
+class Dates:
+    """When the documents of an index appeared: which of them a text of some date could know."""
+
+    def __init__(self, collection: Collection, index: Index) -> None:
+        self._collection, self._index = collection, index
+        self._kept: Few[str, Mask] = Few(_FEW)
+
+    @cached_property
+    def _table(self) -> pl.DataFrame:
+        date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))
+        known = self._collection.scan_documents().select("doc_id", date.alias("date")).collect()
+        ids = pl.DataFrame({"doc_id": self._index.ids.series()})
+        return ids.join(known, on="doc_id", how="left", maintain_order="left")
+
+    def allowed(self, before: str | None) -> Mask | None:
+        """Which documents are not later than a date, by number; ``None`` where there is no date.
+
+        A document without a date, or dated no finer than the date's year, is not later.
+        """
+        return None if before is None else self._kept.get(before, lambda: self._until(before))
+
+    def _until(self, before: str) -> Mask:
+        from citebed.runs.times import is_later
+
+        later = self._table.select(is_later(pl.col("date"), pl.lit(before)).fill_null(False))
+        return ~np.array(later.to_series(), bool)
+
+
+class Filters:
+    """The documents of an index that filters let through."""
+
+    def __init__(self, collection: Collection, index: Index) -> None:
+        self._collection, self._index = collection, index
+        self._kept: Few[Filter, Mask] = Few(_FEW)
+
+    def allowed(self, among: Filter | None) -> Mask | None:
+        """Which documents a filter lets through, by number; ``None`` where all may be found."""
+        return self._kept.get(among, lambda: self._of(among)) if among else None
+
+    def _of(self, among: Filter) -> Mask:
+        check_names(self._collection, among)
+        found = self._collection.scan_documents().filter(among.expression)
+        numbers = numbers_of(self._index, found.select("doc_id").collect()["doc_id"])
+        mask = np.zeros(len(self._index.ids), bool)
+        mask[numbers] = True
+        return mask
+
+
+_SHOWN, _MOST = 3, 5000
+"""So many names are suggested, of so many that are looked at."""
+
+
+def check_names(collection: Collection, among: Filter) -> None:
+    """Raise if a filter names a venue, a type or an author that no document has; the message says
+    which it has that are like it."""
+    documents = collection.scan_documents()
+    for kind, wanted in (
+        ("venue", among.venues), ("type", among.types), ("author", among.authors)
+    ):  # fmt: skip
+        if not wanted:
+            continue
+        name = pl.col("authors").explode() if kind == "author" else pl.col(kind)
+        known = documents.select(name=name).drop_nulls().collect().to_series()
+        same = known.str.strip_chars().str.to_lowercase()
+        for each in wanted:
+            if each.strip().lower() not in same:
+                raise CitebedError(_unknown(kind, each, known.value_counts(sort=True)["name"]))
+
+
+def _unknown(kind: str, name: str, known: pl.Series) -> str:
+    """What is said of a name that no document has; ``known`` are those that some have, most
+    frequent first."""
+    from difflib import get_close_matches  # slow to load, and few ask
+
+    lower = known.str.to_lowercase()
+    has_it = known.filter(lower.str.contains(name.strip().lower(), literal=True)).head(_SHOWN)
+    nearest = has_it.to_list()
+    if not nearest:
+        begins = known.filter(lower.str.starts_with(name.strip().lower()[:1]))
+        found = get_close_matches(name, begins.head(_MOST).to_list(), _SHOWN)
+        nearest = list(found)
+    hint = f" Did you mean {' or '.join(repr(each) for each in nearest)}?" if nearest else ""
+    return f"no document has the {kind} '{name}'.{hint}"
+
+
+def numbers_of(index: Index, names: pl.Series) -> NDArray[np.int64]:
+    """The numbers of documents by id; those that are not in the index have none."""
+    if len(names) < _A_FEW:
+        found = np.array([index.ids.find(name) for name in names], np.int64)
+        return found[found >= 0]
+    return np.flatnonzero(index.ids.series().is_in(names.implode()).to_numpy())
+
+
+_A_FEW = 1000
+
+
+def both(left: Mask | None, right: Mask | None) -> Mask | None:
+    """The documents that both masks let through."""
+    if left is None or right is None:
+        return right if left is None else left
+    return left & right

@@ -1,0 +1,77 @@
+"""What a person said of documents for a text, and the question that it makes of the text.
+
+The terms move by Rocchio's feedback, the text's vectors likewise: towards the documents that are
+right, away from those that are not.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.retrieval.dense.vectors import Docs, DocumentVectors, Vectors, unit_rows
+from citebed.retrieval.feedback.base import Feedback, TermWeights
+from citebed.retrieval.feedback.rocchio import Rocchio
+from citebed.retrieval.search.exhaustive import Hits
+from citebed.retrieval.search.view import View
+
+_NONE: Docs = np.zeros(0, np.int64)
+
+
+class Judged(NamedTuple):
+    """Documents by number: those that are right for a text, and those that are not."""
+
+    relevant: Docs = _NONE
+    nonrelevant: Docs = _NONE
+
+    def __bool__(self) -> bool:
+        return bool(len(self.relevant) or len(self.nonrelevant))
+
+
+NOT_JUDGED = Judged()
+
+
+class Moving(NamedTuple):
+    """How far a question moves: so many terms at most, weighed by Rocchio's β and γ; and the
+    vectors of the text, of length 1, by so much of the mean vector of either documents."""
+
+    terms: int = 20
+    beta: float = 0.5
+    gamma: float = 0.1
+    towards: float = 0.5
+    away: float = 0.1
+
+
+MOVING = Moving()
+
+
+def moved_terms(
+    view: View, terms: TermWeights, judged: Judged, feedback: Feedback | None, moving: Moving
+) -> TermWeights:
+    """The terms that feedback makes of a query's, by default Rocchio's."""
+    from citebed.retrieval.search.feeding import better_query  # with the readers of judgements
+
+    how = feedback or Rocchio(terms=moving.terms, beta=moving.beta, gamma=moving.gamma)
+    return better_query(view, how, terms, *map(_hits, judged))
+
+
+def moved_vectors(
+    rows: Vectors, documents: DocumentVectors, judged: Judged, moving: Moving
+) -> Vectors:
+    """The vectors of a text and its sentences, moved."""
+    towards, away = (_mean(documents, numbers) for numbers in judged)
+    return unit_rows(rows + moving.towards * towards - moving.away * away)
+
+
+def _mean(documents: DocumentVectors, numbers: Docs) -> NDArray[np.float32]:
+    """The mean vector of those documents that have one."""
+    known = numbers[documents.scales[numbers] > 0]
+    if not len(known):
+        return np.zeros(documents.width, np.float32)
+    return np.asarray(documents.of(known).mean(axis=0), np.float32)
+
+
+def _hits(numbers: Docs) -> Hits:
+    return Hits(numbers, np.ones(len(numbers)))
