@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         annotate as annotate,
         annotate_papers as annotate_papers,
     )
+    from citebed.collection.filters import Filter as Filter
     from citebed.drafts import read_draft as read_draft
     from citebed.errors import (
         CitebedError as CitebedError,

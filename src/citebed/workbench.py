@@ -16,6 +16,7 @@ from citebed.collection import (
     forget_sources,
     import_sources,
 )
+from citebed.collection.filters import Filter
 from citebed.errors import CitebedError
 from citebed.report.terminal import progress_bar
 from citebed.retrieval import encoders
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from citebed.drafts import DraftLike
     from citebed.report.collection.lint import Findings
     from citebed.report.collection.table import CollectionStats
+    from citebed.retrieval.library.about import About
+    from citebed.retrieval.library.found import Found
+    from citebed.retrieval.library.library import Library
+    from citebed.retrieval.library.map import Map
     from citebed.retrieval.pipeline import Pipeline
     from citebed.retrieval.recommending.recommendations import Recommendations
     from citebed.retrieval.tuning.tuning import Tuned
@@ -55,6 +60,7 @@ class Workbench(Collection):
         super().__init__(folder)
         self.imported = imported
         self._recommenders: dict[tuple[str, str], Recommender] = {}
+        self._library: Library | None = None
 
     def __repr__(self) -> str:
         sets = ", ".join(f"{self.queries(name).height:,} {name}" for name in self.query_sets)
@@ -168,10 +174,57 @@ class Workbench(Collection):
         ``texts`` is a text, the path of a draft, or a list of either; the options are those of
         `Recommender.recommend_for`. The second text is answered faster than the first.
         """
+        return self._recommender(model, fields).recommend_for(texts, k, **options)
+
+    def _recommender(self, model: str | Pipeline, fields: str | Fields) -> Recommender:
         key = (str(model), str(fields))
         if key not in self._recommenders:
             self._recommenders[key] = Recommender(self, None, model, fields)
-        return self._recommenders[key].recommend_for(texts, k, **options)
+        return self._recommenders[key]
+
+    # --- The library ---
+
+    @property
+    def library(self) -> Library:
+        """What finds documents, and knows what is around them; kept as long as the index."""
+        recommender = self._recommender(DEFAULT_MODEL, _FIELDS)
+        if self._library is None or self._library.recommender is not recommender:
+            from citebed.retrieval.library.library import Library
+
+            self._library = Library(recommender)
+        return self._library
+
+    def find(
+        self,
+        words: str = "",
+        *,
+        among: Filter = Filter(),  # noqa: B008 - it is frozen
+        sort: str = "best",
+        start: int = 0,
+        k: int = 25,
+    ) -> Found:
+        """The documents that have these words, in their texts, names, years or titles; without
+        words, all of them. A DOI or a key finds its document first.
+
+        ``among`` is a `Filter` by years, venues, types and authors; ``sort`` one of ``best``,
+        ``newest``, ``oldest``, ``title``, ``cited``. What was found tells how many there are
+        (``total``) and how they are spread (``facets``).
+        """
+        return self.library.find(words, among=among, sort=sort, start=start, k=k)
+
+    def about(self, doc_id: str, k: int = 10) -> About:
+        """A document by any name that it goes by: its record, who cites it here in which words,
+        what it cites, what it is cited together with, and what is similar (``k`` each)."""
+        return self.library.about(doc_id, k)
+
+    def similar(self, doc_ids: str | Sequence[str], k: int = 10) -> Found:
+        """The ``k`` documents that are most like one, or like several at once."""
+        return self.library.similar(doc_ids, k)
+
+    def map(self, around: DraftLike | Sequence[str], k: int = 60) -> Map:
+        """Up to ``k`` documents around a text, a draft, or documents by their names, in two
+        dimensions and in groups; ``gaps`` are the groups of which the draft cites nothing."""
+        return self.library.map(around, k)
 
     def search(
         self,

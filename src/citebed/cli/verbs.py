@@ -16,6 +16,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "index": ("retrieve", "Index a collection for searching."),
     "search": ("retrieve", "Search with every query of a set, into a run."),
     "recommend": ("recommending", "Recommend papers that a text should cite."),
+    "find": ("library", "Find documents by words, names, years, keys."),
     "tune": ("tuning", "Let drafts and judgements sharpen the weights."),
     "train": ("training", "Train models on citations of your own."),
     "evaluate": ("evaluating", "Score runs against judgements."),

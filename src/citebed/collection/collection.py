@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -141,6 +141,18 @@ class Collection:
             read = (frame if rows is None else frame.head(rows)).collect()
             tables.check_values(read, "documents")
         yield read
+
+    def documents_at(self, rows: Iterable[int], columns: Sequence[str]) -> pl.DataFrame:
+        """Columns of the documents at some rows of their table, in this order: no others are
+        unpacked."""
+        path = self.folder / "documents.parquet"
+        with self._reading(), table_files.translate_damage(path), at_hand(path) as file:
+            frame = pl.scan_parquet(file, glob=False)
+            there = [name for name in columns if name in frame.collect_schema()]
+            frame = frame.select(there)
+            parts = pl.collect_all([frame.slice(row, 1) for row in rows])
+        read = pl.concat([pl.DataFrame(schema=frame.collect_schema()), *parts])
+        return tables.with_added(read, {name: tables.DOCUMENTS[name] for name in columns})
 
     documents = _Table("documents", "The documents, one a row; columns as in the data model.")
     papers = _Table("papers", "The citing papers.")

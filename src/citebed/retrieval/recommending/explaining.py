@@ -72,14 +72,14 @@ def explain(
                 "abstract_sentence": proof.abstract,
                 "citing_sentences": tuple(text for text, _ in citing),
                 "cited_by": tuple(by for _, by in citing),
-                "link": _link(cards[place]),
+                "link": link_of(cards[place]),
                 **{name: cards[place][name] for name in _SHOWN},
             },
             number,
         )
 
 
-def _link(card: Card) -> str:
+def link_of(card: Card) -> str:
     """Where a document can be read: by its DOI, its arXiv id, or its address on the web."""
     if card["doi"]:
         return f"https://doi.org/{quote(card['doi'], safe='/:;()')}"

@@ -38,6 +38,7 @@ from citebed.retrieval.recommending.recommendations import Recommendations
 from citebed.retrieval.recommending.silence import NothingToAsk, Silence, silence_notes
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
+from citebed.retrieval.search.searcher import Searcher
 from citebed.wording import printable
 
 DEFAULT_MODEL = "bm25+learned"
@@ -100,6 +101,11 @@ class Recommender:
         self._known = Known(self.collection)
         if warm:
             self.prepare()
+
+    @property
+    def searcher(self) -> Searcher:
+        """What finds documents by their words."""
+        return self._runner.searcher
 
     def prepare(self) -> None:
         """Make ready for many texts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from citebed.drafts import Passage, Place
@@ -40,9 +40,14 @@ def about(each: Recommendation) -> str:
 
 def authors(each: Recommendation) -> str:
     """The authors as one reads them: up to three, or the first and how many others."""
-    read = [display_name(name) for name in each.authors[:3]]
-    several = len(each.authors) > 3
-    return f"{read[0]} and {len(each.authors) - 1} others" if several else ", ".join(read)
+    return authors_of(each.authors)
+
+
+def authors_of(names: Sequence[str]) -> str:
+    """Names as one reads them: up to three, or the first and how many others."""
+    read = [display_name(name) for name in names[:3]]
+    several = len(names) > 3
+    return f"{read[0]} and {len(names) - 1} others" if several else ", ".join(read)
 
 
 def key_of(each: Recommendation) -> str:

@@ -1,0 +1,91 @@
+"""The verb of the library: find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.output import AsCsv, AsJson, CollectionFolder, print_rows, say, style_of
+
+if TYPE_CHECKING:
+    from citebed.retrieval.library.found import Found
+
+
+def find(
+    collection: CollectionFolder,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Words of texts, authors' names, years; a DOI or a key. None shows all documents.",
+            show_default=False,
+        ),
+    ] = None,
+    years: Annotated[
+        str, typer.Option(help="Of these years: 2015, 2010-2020, 2010- or -1999.")
+    ] = "",
+    venue: Annotated[
+        list[str] | None, typer.Option(help="Of this venue; may be repeated for several.")
+    ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option("--type", help="Of this type: article, book …; likewise.")
+    ] = None,
+    author: Annotated[
+        list[str] | None, typer.Option(help="By this author, as 'Family, Given'; likewise.")
+    ] = None,
+    sort: Annotated[
+        str,
+        typer.Option(help="best, newest, oldest, title, or cited (by most papers here) first."),
+    ] = "best",
+    start: Annotated[int, typer.Option(min=0, help="Leave out so many of the first.")] = 0,
+    k: Annotated[int, typer.Option("-k", min=1, help="Documents to show.")] = 25,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Find documents of a collection: by words, names, years, keys.
+
+    Documents have all the words, somewhere: in their text, their authors' names or their year.
+
+    Example: citebed find acm-cr/ croft 2001 --type inproceedings
+    """
+    from citebed.collection.filters import Filter
+    from citebed.retrieval.library.library import Library
+    from citebed.retrieval.recommending.recommender import Recommender
+
+    style = style_of(None, as_json, as_csv)
+    among = Filter(years, tuple(venue or ()), tuple(kind or ()), tuple(author or ()))
+    library = Library(Recommender(collection))
+    found = library.find(" ".join(words or ()), among=among, sort=sort, start=start, k=k)
+    for note in found.notes:
+        say(f"note: {note}")
+    if style == "table":
+        _print(found)
+    else:
+        rows = list(found.rows)
+        print_rows([_flat(row) for row in rows] if style == "csv" else rows, style)
+
+
+def _print(found: Found) -> None:
+    """Documents for people, and below them how all that were found are spread."""
+    from citebed.retrieval.recommending.saying import authors_of
+    from citebed.wording import for_terminal
+
+    for row in found.rows:
+        typer.echo(f"{row['rank']:>3}. {for_terminal(row['title'] or row['doc_id'])}")
+        by = (authors_of(row["authors"]), str(row["year"] or ""), row["venue"], row["doi"])
+        typer.echo(f"     {for_terminal(' · '.join(filter(None, by)))}")
+        cited = f"  cited here by {row['cited']:,}" if row["cited"] else ""
+        typer.echo(f"     cite as: {for_terminal(row['key'])}{cited}")
+    typer.echo(found.summary)
+    if found.total <= len(found.rows):
+        return
+    for facet in ("year", "venue", "author", "type"):
+        values = [f"{name} ({number:,})" for name, number in found.of_facet(facet).items()][:5]
+        if len(values) > 1:
+            typer.echo(for_terminal(f"  {facet}: {'; '.join(values)}"))
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: "; ".join(value) if isinstance(value, tuple) else value for name, value in row.items()
+    }

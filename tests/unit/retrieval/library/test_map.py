@@ -1,0 +1,114 @@
+"""Maps: who is on them and why, groups with words, and what a draft leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from tests.unit.retrieval.library.conftest import write_library
+
+from citebed.retrieval.library.library import Library
+from citebed.retrieval.library.map import EDGES, ROLES
+
+_SUBJECTS = {
+    "oak": "oak trees growing slowly in northern forests",
+    "sea": "salt water waves beneath the ocean sea",
+    "car": "engines wheels brakes driving motor cars",
+}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    documents: list[dict[str, Any]] = [
+        {
+            "doc_id": f"{name}{number}", "title": f"{name} study {words.split()[number % 5]}",
+            "abstract": f"{words}. Results of part {number}.", "year": 2000 + number,
+            "authors": [f"{name.title()}, A."], "cite_key": f"{name}{number}",
+        }
+        for name, words in _SUBJECTS.items() for number in range(6)
+    ]  # fmt: skip
+    contexts = (
+        {"paper_id": "p", "context_id": "1", "paragraph": 1, "sentence": 1,
+         "cited": ["oak0", "oak1"], "text": "Oaks [1, 2]."},
+    )  # fmt: skip
+    folder = tmp_path_factory.mktemp("map") / "c"
+    return write_library(folder, documents, contexts=contexts)
+
+
+def test_around_a_document(drawn: Library) -> None:
+    found = drawn.map("oak0", k=12)
+    roles = {node["doc_id"]: node["role"] for node in found.nodes}
+    assert len(roles) == 12
+    assert roles["oak0"] == "centre"
+    assert roles["oak1"] == "cited with"
+    assert set(roles.values()) <= set(ROLES)
+    assert all(0 <= node[axis] <= 1 for node in found.nodes for axis in "xy")
+    assert found.gaps == ()
+    assert {edge["kind"] for edge in found.edges} <= set(EDGES)
+    assert {"source": "oak0", "target": "oak1", "kind": "cited together", "weight": 1.0} in list(
+        found.edges
+    )
+    ids = set(roles)
+    assert all(edge["source"] in ids and edge["target"] in ids for edge in found.edges)
+
+
+def test_what_a_draft_leaves_out(drawn: Library, tmp_path: Path) -> None:
+    draft = tmp_path / "draft.tex"
+    draft.write_text(
+        "\\documentclass{article}\\begin{document}\n"
+        "Oak trees grow slowly in northern forests \\cite{oak2,oak3}.\n\n"
+        "Salt water makes waves in the ocean and the sea.\n\n"
+        "Motor cars have engines, wheels and brakes for driving.\n"
+        "\\end{document}\n"
+    )
+    found = drawn.map(draft, k=18)
+    roles = {node["doc_id"]: node["role"] for node in found.nodes}
+    assert {name for name, role in roles.items() if role == "cited"} == {"oak2", "oak3"}
+    assert "recommended" in roles.values()
+    missed = [name for gap in found.gaps for name in gap["doc_ids"]]
+    assert any(name.startswith("sea") for name in missed)
+    assert not {"oak2", "oak3"} & set(missed)
+    sizes = [gap["size"] for gap in found.gaps]
+    assert sizes == sorted(sizes, reverse=True)
+    assert found.rows("gaps") == list(found.gaps)
+
+
+def test_groups_have_words_of_their_own(drawn: Library) -> None:
+    found = drawn.map(["oak0", "sea0", "car0"], k=18)
+    labels = [group["label"] for group in found.groups]
+    assert len(set(labels)) == len(labels)
+    words = [word for label in labels for word in label.split(", ")]
+    assert len(words) == len(set(words))
+    assert sum(group["size"] for group in found.groups) == len(found.nodes) == 18
+    by_subject = {(node["doc_id"][:3], node["group"]) for node in found.nodes}
+    assert len(by_subject) == 3
+
+
+def test_the_same_every_time(drawn: Library) -> None:
+    assert drawn.map("oak0").nodes == drawn.map("oak0").nodes
+    again = Library(drawn.recommender)
+    assert again.map("oak0").nodes == drawn.map("oak0").nodes
+
+
+def test_a_picture_and_a_table(drawn: Library) -> None:
+    found = drawn.map("Salt water in the ocean", k=10)
+    root = ElementTree.fromstring(found.svg())
+    titles = root.findall(".//{http://www.w3.org/2000/svg}title")
+    assert len(titles) == len(found.nodes) == 10
+    assert found._repr_html_() == found.svg()
+    assert found.tables["nodes"].height == 10
+    assert "10 documents" in found.summary
+    assert "label" in repr(found)
+
+
+def test_titles_do_nothing_in_a_picture(tmp_path: Path) -> None:
+    documents = [
+        {"doc_id": f"<b>{n}", "title": f"<script>alert({n})</script>", "abstract": "x"}
+        for n in range(3)
+    ]
+    library = write_library(tmp_path / "c", documents)
+    svg = library.map(["<b>0"]).svg()
+    assert "<script" not in svg
+    ElementTree.fromstring(svg)
