@@ -20,6 +20,7 @@ COMMANDS = {
     "stats": "stats mine",
     "lint": "lint mine",
     "index": "index mine",
+    "find": "find mine croft",
     "recommend": "recommend mine BM25 -k 1",
     "tune": "tune mine",
     "evaluate": "evaluate mine/qrels/paragraphs.qrels bm25.run -m AP",

@@ -150,7 +150,7 @@ class Collection:
             frame = pl.scan_parquet(file, glob=False)
             there = [name for name in columns if name in frame.collect_schema()]
             frame = frame.select(there)
-            parts = pl.collect_all([frame.slice(row, 1) for row in rows])
+            parts = [frame.slice(row, 1).collect() for row in rows]
         read = pl.concat([pl.DataFrame(schema=frame.collect_schema()), *parts])
         return tables.with_added(read, {name: tables.DOCUMENTS[name] for name in columns})
 

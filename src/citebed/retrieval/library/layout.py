@@ -14,7 +14,7 @@ Reals = NDArray[np.float64]
 _TIMES, _ENOUGH = 100, 1e-5
 """Majorisation ends after so many times, or when stress falls by less than this share."""
 _POWERS, _SAME = 200, 1e-9
-_PUSHES = 60
+_PUSHES, _CLOSE_ENOUGH = 60, 1e-4
 _MARGIN = 0.04
 
 
@@ -88,30 +88,29 @@ def majorised(distances: Reals, places: Reals) -> Reals:
 def pushed_apart(places: Reals, apart: float) -> Reals:
     """Places in the unit square of which no two are closer than ``apart``, as far as there is room:
     pairs that are go half of the way each."""
-    places = places.copy()
-    number = len(places)
+    x, y = places.T.copy()
     # Places that are the same go in directions that are spread evenly.
-    angles = 2.399963 * np.arange(number)
-    way_out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    angles = 2.399963 * np.arange(len(places))
     for _ in range(_PUSHES):
-        away = places[:, None] - places[None]
-        far = np.sqrt((away**2).sum(axis=2))
-        same = (far < 1e-9) & ~np.eye(number, dtype=bool)
-        away[same] = (way_out[:, None] - way_out[None])[same]
+        across, down = x[:, None] - x, y[:, None] - y
+        far = np.sqrt(across * across + down * down)
+        np.fill_diagonal(far, np.inf)
+        if (same := far < _SAME).any():
+            across = np.where(same, np.cos(angles)[:, None] - np.cos(angles), across)
+            down = np.where(same, np.sin(angles)[:, None] - np.sin(angles), down)
         short = np.clip(apart - far, 0, None)
-        np.fill_diagonal(short, 0)
-        if not (short > 1e-4).any():
+        if not (short > _CLOSE_ENOUGH).any():
             break
-        lengths = np.sqrt((away**2).sum(axis=2))
-        units = away / np.where(lengths == 0, 1, lengths)[:, :, None]
-        places += (units * short[:, :, None] / 2).sum(axis=1)
-        places = np.clip(places, _MARGIN, 1 - _MARGIN)
-    return places
+        push = short / 2 / np.maximum(np.sqrt(across * across + down * down), _SAME)
+        x = np.clip(x + (push * across).sum(axis=1), _MARGIN, 1 - _MARGIN)
+        y = np.clip(y + (push * down).sum(axis=1), _MARGIN, 1 - _MARGIN)
+    return np.stack([x, y], axis=1)
 
 
 def _apart(places: Reals) -> Reals:
     x, y = places.T
-    return np.asarray(np.hypot(x[:, None] - x, y[:, None] - y), np.float64)
+    across, down = x[:, None] - x, y[:, None] - y
+    return np.asarray(np.sqrt(across * across + down * down), np.float64)
 
 
 def _turned(places: Reals) -> Reals:

@@ -27,8 +27,8 @@ from citebed.retrieval.recommending.explaining import Citers
 from citebed.retrieval.recommending.recommender import Recommender
 from citebed.wording import printable
 
-_A_PASSAGE = 5
-"""So many recommendations of each passage of a draft are on its map."""
+_A_PASSAGE, _A_TEXT = 5, 20
+"""So many recommendations of each passage of a draft are on its map, and of a text."""
 
 
 class Library:
@@ -181,9 +181,11 @@ class Library:
         return Wanted(centre, tuple(cited), tuple(doc for doc in citers if doc >= 0))
 
     def _around_draft(self, draft: Draft) -> tuple[Wanted, tuple[str, ...]]:
-        found = self.recommender.recommend_for(draft, _A_PASSAGE)
+        several = len(draft.passages) > 1
+        unit, k = ("paragraph", _A_PASSAGE) if several else ("text", _A_TEXT)
+        found = self.recommender.recommend_for(draft, k, each=unit)
         if not found and not found.left_out:  # better a map of the best there is than none
-            found = self.recommender.recommend_for(draft, _A_PASSAGE, min_probability=0.0)
+            found = self.recommender.recommend_for(draft, k, each=unit, min_probability=0.0)
         best: dict[str, tuple[float, int]] = {}
         for each in found:
             worth = (each.probability or 0.0, -each.rank)

@@ -25,6 +25,8 @@ from citebed.retrieval.search.searcher import Searcher
 
 _TELLING_TERMS = 25
 """So many terms of a document look for others like it."""
+_READ_WHOLE = 8
+"""Of more documents than these, the rest is known by their titles."""
 _CANDIDATES = 200
 _BY_WORDS = 0.5
 _KEPT = 512
@@ -66,9 +68,10 @@ class Nearness:
         if all(number in self._rows for number in numbers):
             return [_text(row) for row in self.records(numbers)]
         cards = self._catalogue.cards(numbers)
-        rows = [card["row"] for card in cards]
+        rows = [card["row"] for card in cards[:_READ_WHOLE]]
         read = self._collection.documents_at(rows, ("abstract", "keywords")).to_dicts()
-        return [_text({**card, **row}) for card, row in zip(cards, read, strict=True)]
+        whole = [{**card, **row} for card, row in zip(cards, read, strict=False)]
+        return [*map(_text, whole), *(card["title"] for card in cards[_READ_WHOLE:])]
 
     def like(self, numbers: Sequence[int], k: int) -> Hits:
         """The ``k`` documents that are most like these, and how like (0 to 1), best first."""
