@@ -18,7 +18,14 @@ from citebed._version import __version__
 from citebed.desk import NoSuchDraft
 from citebed.errors import CitebedError, UnknownName
 from citebed.web.protection import Bodies, Protection
-from citebed.web.workbench import desk_api, jobs_api, pages, recommend_api
+from citebed.web.workbench import (
+    collection_api,
+    collection_pages,
+    desk_api,
+    jobs_api,
+    pages,
+    recommend_api,
+)
 from citebed.web.workbench.access import Access, Keys
 from citebed.web.workbench.jobs import NoSuchJob
 from citebed.web.workbench.shelf import Shelf
@@ -57,9 +64,10 @@ def create_workbench(
         redoc_url=None, redirect_slashes=False, lifespan=lifespan,
     )  # fmt: skip
     app.state.site = site
-    for api in (recommend_api, desk_api, jobs_api):
+    for api in (recommend_api, desk_api, jobs_api, collection_api):
         app.include_router(api.router, prefix="/api")
-    app.include_router(pages.router, include_in_schema=False)
+    for each in (pages, collection_pages):
+        app.include_router(each.router, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.add_middleware(Access, keys=keys, hosts=hosts)
     app.add_middleware(

@@ -93,6 +93,7 @@ class _Work:
 
     job: Job
     order: Order
+    thread: threading.Thread | None = None
     process: subprocess.Popen[bytes] | None = None
     is_cancelled: bool = False
 
@@ -153,9 +154,8 @@ class Jobs:
             with contextlib.suppress(CitebedError):
                 self.cancel(work.job.job_id)
         for work in running:
-            if work.process is not None:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    work.process.wait(PATIENCE + 1)
+            if work.thread is not None:
+                work.thread.join(PATIENCE + 1)
 
     # --- what runs -----------------------------------------------------------------------------
 
@@ -173,7 +173,8 @@ class Jobs:
             if work.job.state == "queued" and work.order.folder not in held:
                 held.add(work.order.folder)
                 work.job.state, work.job.started = "running", _now()
-                threading.Thread(target=self._run, args=(work,), daemon=True).start()
+                work.thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+                work.thread.start()
 
     def _run(self, work: _Work) -> None:
         try:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.dropped import put, take_away, within
+from citebed.files.dropped import Dropped, put, take_away, within
 from citebed.retrieval.pipeline import SHORT_NAMES, Learned, Stage, pipeline_of, short_name
 from citebed.retrieval.search.fields import fields_of
 from citebed.web.workbench.answers import ERRORS, described
@@ -172,7 +172,7 @@ async def import_files(site: Here, shelved: OnShelf, request: Request) -> JSONRe
     """Import files that come along; they are kept in the collection's folder ``sources``."""
 
     def order(sent: list[UploadFile], _: str) -> Order:
-        paths, new = put(_named(sent), shelved.folder / SOURCES)
+        paths, new = put(named_files(sent), shelved.folder / SOURCES)
         asked = {"paths": [str(path) for path in paths]}
         return _order(
             "import", f"Import {names_of(sent)}", shelved, asked,
@@ -197,7 +197,8 @@ async def with_files(request: Request, work: Callable[[list[UploadFile], str], _
         return await asyncio.to_thread(work, sent, name if isinstance(name, str) else "")
 
 
-def _named(sent: list[UploadFile]) -> list[tuple[str, Any]]:
+def named_files(sent: list[UploadFile]) -> list[Dropped]:
+    """What was sent, as it is put in place."""
     return [(each.filename or "", each.file) for each in sent]
 
 

@@ -14,6 +14,7 @@ from citebed._version import __version__
 from citebed.pages import ready_script, templates
 from citebed.web.workbench.access import Keys
 from citebed.web.workbench.jobs import Jobs
+from citebed.web.workbench.kept import Kept
 from citebed.web.workbench.shelf import Shelf, Shelved
 from citebed.web.workbench.turns import Turns
 from citebed.wording import for_page
@@ -40,7 +41,7 @@ class WorkbenchSite:
         allowed: tuple[Path, ...] = (),
     ) -> None:
         self.shelf, self.keys, self.campaigns, self.allowed = shelf, keys, campaigns, allowed
-        self.turns, self.jobs = Turns(), Jobs()
+        self.turns, self.jobs, self.kept = Turns(), Jobs(), Kept()
         self._templates = templates("citebed.web.templates", for_page)
         self._templates.filters |= {"number": lambda value: f"{value:,}"}
         self._templates.globals |= {
