@@ -313,7 +313,7 @@ def _load_known(known: Iterable[Callable[..., Any]], stream: IO[bytes]) -> Any:
 def serve(prepare: str = "") -> None:
     """The life of a worker: answer jobs from standard input until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not get between the answers
     gc.disable()  # records hold no cycles, and collecting took half of the time
@@ -325,7 +325,7 @@ def serve(prepare: str = "") -> None:
             _send(answers, _answer())
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End at once when nobody is left to take the answer: what is read may take very long."""
     watched = select.poll()
     watched.register(sys.stdin.fileno(), 0)  # that the other end is closed is always told

@@ -16,12 +16,11 @@ from citebed.cli.output import (
     print_json,
 )
 from citebed.report.terminal import progress_bar
-from citebed.wording import count, printable
+from citebed.wording import printable
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
     from citebed.retrieval.index.index import Index
-    from citebed.retrieval.index.statistics import IndexReport
 
 Model = Annotated[
     str, typer.Option("--model", "-m", help="The model, e.g. 'bm25(k1=0.9,b=0.4)+rm3'.")
@@ -92,6 +91,7 @@ def index(
     Example: citebed index acm-cr/
     """
     from citebed.collection import open_collection
+    from citebed.report.collection.indexing import index_lines
     from citebed.retrieval import encoders
     from citebed.retrieval.dense.static_model import index_model
     from citebed.retrieval.index.building import IndexOptions
@@ -106,57 +106,8 @@ def index(
     if as_json:
         print_json([report._asdict()])
     elif not quiet:
-        for line in _index_lines(collection, report):
+        for line in index_lines(collection, report):
             typer.echo(line)
-
-
-def _index_lines(collection: Path, report: IndexReport) -> list[str]:
-    size = f"{report.bytes / 1e6:.1f} MB"
-    name = printable(collection)
-    if report.unchanged:
-        whole = f"{name}: the index is up to date ({count(report.documents, 'document')})"
-        return [whole, *_vector_lines(name, report)]
-    if not report.documents:
-        return [f"{name}: there are no documents to index; run: citebed import {name} FILES…"]
-    kept = report.documents - report.counted
-    lines = [
-        f"{name}: indexed {count(report.documents, 'document')}, "
-        f"{count(report.terms, 'term')}, {count(report.postings, 'posting')}, {size}"
-    ]
-    if report.analyser != "english":
-        lines.append(f"words become terms by the analyser {report.analyser}")
-    if kept:
-        lines.append(f"{count(report.counted, 'document')} new or changed, {kept:,} as before")
-    if report.contexts:
-        lines.append(f"citing text: {count(report.contexts, 'context')}")
-    if report.contexts_elsewhere:
-        what = count(report.contexts_elsewhere, "context")
-        lines.append(f"{what} of the files cite what is not in the collection")
-    return lines + _vector_lines(name, report)
-
-
-def _vector_lines(name: str, report: IndexReport) -> list[str]:
-    made = ((report.embedded, "the static model"), (report.encoded, "the encoder"))
-    by = [f"{number:,} made by {model}" for number, model in made if number]
-    # Those of the static model come with the words.
-    seconds = f" in {report.vector_seconds:.1f} s" if report.encoded else ""
-    size = f"{report.vector_bytes / 1e6:.1f} MB"
-    lines = [f"vectors: {' and '.join(by)}{seconds}, {size}"] if by else []
-    if report.fitted_on or report.tuned_on:
-        how = f"fitted on {count(report.fitted_on, 'sentence')} of this collection"
-        if report.tuned_on:
-            how = f"tuned on {count(report.tuned_on, 'question')}"
-        share = report.words_share
-        lines.append(f"weights {how}: words {share:.2f}, vectors {1 - share:.2f}")
-    if report.vectors_gone:
-        lines.append(
-            "the model of the word vectors of before is not here; those of this citebed took their "
-            "place. For vectors of your own give --static FILE"
-        )
-    if report.not_encoded:
-        what = count(report.not_encoded, "document")
-        lines.append(f"the encoder has not read {what} yet; run: citebed index {name} --neural")
-    return lines
 
 
 def search(
@@ -188,47 +139,20 @@ def search(
 
     Example: citebed search acm-cr/ --queries paragraphs --model bm25 --depth 1000 -o bm25.run
     """
-    from citebed.retrieval.pipeline import pipeline_of
-    from citebed.retrieval.running.run_facts import run_facts
-    from citebed.retrieval.running.runner import RunOptions, run_queries
+    from citebed.retrieval.running.run_files import Asked, search_to_file
+    from citebed.retrieval.running.runner import RunOptions
     from citebed.retrieval.search.fields import fields_of
-    from citebed.retrieval.search.queries import query_facts, read_queries
-    from citebed.runs.writing import check_ids, write_run
 
-    pipeline = pipeline_of(model)
-    options = RunOptions(depth, fields_of(fields), threads, as_is)
-    opened, its_index = open_both(collection, quiet)
-    table = read_queries(opened, queries)
-    if table.is_empty():
-        raise typer.BadParameter(f"the query set '{queries}' has judgements but no queries")
-    path = output or _run_file(collection, model, queries)
-    if path.exists() and not overwrite:
-        there = f"'{printable(path)}' is there already"
-        raise typer.BadParameter(f"{there}; add --overwrite to replace it")
-    check_ids(table.select("query_id"), path)  # now, not after an hour of searching
+    asked = Asked(
+        queries=queries, model=model, options=RunOptions(depth, fields_of(fields), threads, as_is),
+        output=output, overwrite=overwrite, command=["citebed", *sys.argv[1:]],
+    )  # fmt: skip
     with progress_bar(quiet, unit="queries") as progress:
-        run = run_queries(opened, its_index, table, pipeline, options, progress)
-    about = query_facts(opened, queries, table)
-    facts = run_facts(its_index, pipeline, options, run, about, ["citebed", *sys.argv[1:]])
-    written = write_run(path, run, str(pipeline), {**facts, "run": path.name})
+        found = search_to_file(collection, asked, progress)
     if quiet:
         return
-    note(run.notes)
-    typer.echo(
-        f"{count(table.height, 'query')}, {count(run.table.height, 'result')} "
-        f"with {pipeline}: {printable(written[0])} (and {printable(written[1].name)})"
-    )
-
-
-def _run_file(collection: Path, model: str, queries: str) -> Path:
-    """Where a run is put that got no name: among the collection's, never through a link."""
-    from citebed.files.writing import own_folder
-
-    name = "".join(c if c.isalnum() or c in ".-=" else "_" for c in model).strip("_")
-    path = own_folder(collection / "runs") / f"{name}.{Path(queries).stem}.run"
-    if path.is_symlink():
-        raise typer.BadParameter(f"'{printable(path)}' is a link; name the run's file with -o")
-    return path
+    note(found.notes)
+    typer.echo(found.summary)
 
 
 def note(notes: Iterable[str]) -> None:

@@ -24,6 +24,10 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8000,
+    allow: Annotated[
+        list[Path] | None,
+        typer.Option(help="A folder that pages may import files from; may be repeated."),
+    ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the workbench in a browser.")
     ] = True,
@@ -50,5 +54,5 @@ def serve(
 
     serve_workbench(
         collections or [], host, port, browser=browser, password=os.environ.get(PASSWORD, ""),
-        started=tell,
+        allowed=allow or (), started=tell,
     )  # fmt: skip

@@ -22,13 +22,13 @@ _SOURCES = ("landmarks.bib", "papers")
 
 def import_demo(folder: str | Path, progress: Progress = SILENT) -> ImportReport:
     """Make (or bring up to date) the demo collection at ``folder``, which must be its own."""
-    _check_own(Path(folder))
+    check_own(Path(folder))
     with resources.as_file(resources.files("citebed") / "demo") as data:
         paths = [data / name for name in _SOURCES]
         return import_sources(folder, paths, ImportOptions(name=_NAME), progress)
 
 
-def _check_own(folder: Path) -> None:
+def check_own(folder: Path) -> None:
     """Nobody's papers get landmarks among them: a folder with something else in it is an error."""
     if not folder.is_dir():
         return

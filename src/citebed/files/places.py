@@ -7,6 +7,8 @@ from pathlib import Path
 
 from citebed.errors import CitebedError
 
+_PACKED = (".gz", ".xz", ".bz2", ".zst")
+
 
 def models_folder() -> Path:
     """The folder of fetched models, in the user's data folder (``XDG_DATA_HOME``)."""
@@ -36,6 +38,16 @@ def names_file(text: str | Path) -> bool:
 def names_folder(text: str | Path) -> bool:
     """Whether a text names a folder; one that can name nothing, as it is too long, does not."""
     return os.path.isdir(os.path.expanduser(text))
+
+
+def free_place(path: Path) -> Path:
+    """A path at which nothing is: this one, or one with a number before its ending."""
+    ending = "".join(path.suffixes[-2:]) if path.suffix in _PACKED else path.suffix
+    stem, number, free = path.name.removesuffix(ending), 1, path
+    while os.path.lexists(free):
+        number += 1
+        free = path.with_name(f"{stem}-{number}{ending}")
+    return free
 
 
 def _of_user(variable: str, otherwise: str) -> Path:

@@ -97,6 +97,18 @@ class Table:
         """The rows, every cell as one line of text."""
         return [[str(cell) for cell in row] for row in self.rows]
 
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it, for a page that sets it itself."""
+        return {
+            "caption": self.caption,
+            "note": self.note,
+            "columns": [
+                {"head": each.head, "title": each.title or "", "left": each.left}
+                for each in self.columns
+            ],
+            "rows": [[cell._asdict() for cell in row] for row in self.rows],
+        }
+
     def written(self, style: str) -> str:
         """In a style by its name: ``table``, ``markdown`` or ``latex``."""
         styles = {"table": self.text, "markdown": self.markdown, "latex": self.latex}

@@ -69,6 +69,13 @@ def short_name(name: str, width: int) -> str:
 def statistics_tables(
     statistics: CollectionStatistics, index: IndexStatistics | None = None
 ) -> list[RichTable]:
+    """The tables for a terminal, under a line that tells it in short."""
+    return [_header(statistics), *map(ruled, collection_tables(statistics, index))]
+
+
+def collection_tables(
+    statistics: CollectionStatistics, index: IndexStatistics | None = None
+) -> list[Table]:
     """One table for each thing there is to say; a table that would be empty is left out."""
     references = statistics.references
     made = [
@@ -80,7 +87,7 @@ def statistics_tables(
         _import(statistics),
         index_table(index) if index else None,
     ]
-    return [_header(statistics), *(ruled(table) for table in made if table is not None)]
+    return [table for table in made if table is not None]
 
 
 def table1(statistics: CollectionStatistics) -> Table:

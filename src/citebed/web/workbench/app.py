@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -17,8 +18,16 @@ from citebed._version import __version__
 from citebed.desk import NoSuchDraft
 from citebed.errors import CitebedError, UnknownName
 from citebed.web.protection import Bodies, Protection
-from citebed.web.workbench import desk_api, pages, recommend_api
+from citebed.web.workbench import (
+    collection_api,
+    collection_pages,
+    desk_api,
+    jobs_api,
+    pages,
+    recommend_api,
+)
 from citebed.web.workbench.access import Access, Keys
+from citebed.web.workbench.jobs import NoSuchJob
 from citebed.web.workbench.shelf import Shelf
 from citebed.web.workbench.site import WorkbenchSite, site_of
 from citebed.web.workbench.turns import Busy, Gone
@@ -35,16 +44,19 @@ def create_workbench(
     *,
     hosts: frozenset[str] | None = None,
     campaigns: Sequence[str] = (),
+    allowed: Sequence[Path] = (),
 ) -> FastAPI:
     """The workbench over the collections of a shelf, for whoever has the keys.
 
-    ``hosts`` are the names it answers to; without them it answers to any.
+    ``hosts`` are the names it answers to; without them it answers to any. Files of this machine may
+    be imported from folders that are ``allowed``.
     """
-    site = WorkbenchSite(shelf, keys, tuple(campaigns))
+    site = WorkbenchSite(shelf, keys, tuple(campaigns), tuple(allowed))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
+        await asyncio.to_thread(site.jobs.close)
         site.turns.close()
 
     app = FastAPI(
@@ -52,9 +64,10 @@ def create_workbench(
         redoc_url=None, redirect_slashes=False, lifespan=lifespan,
     )  # fmt: skip
     app.state.site = site
-    for api in (recommend_api, desk_api):
+    for api in (recommend_api, desk_api, jobs_api, collection_api):
         app.include_router(api.router, prefix="/api")
-    app.include_router(pages.router, include_in_schema=False)
+    for each in (pages, collection_pages):
+        app.include_router(each.router, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.add_middleware(Access, keys=keys, hosts=hosts)
     app.add_middleware(
@@ -76,7 +89,7 @@ async def _unnoted(_request: Request, _why: str) -> None:
 
 
 async def _error(request: Request, error: CitebedError) -> Response:
-    missing = isinstance(error, NoSuchDraft | UnknownName) and request.method == "GET"
+    missing = isinstance(error, NoSuchDraft | NoSuchJob | UnknownName) and request.method == "GET"
     status = 503 if isinstance(error, Busy) else 404 if missing else 400
     response = _answer(request, status, "That did not work", str(error))
     if status == 503:

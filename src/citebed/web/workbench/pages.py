@@ -1,4 +1,4 @@
-"""The pages that are no room's own: the front door, the way in, and where drafts are."""
+"""The pages that are no room's own: the way in, and where drafts are."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ from citebed.web.workbench.site import Here, OnShelf, path
 
 router = APIRouter()
 _WRONG_PASSWORD_SECONDS = 1.0
-
-
-@router.get("/")
-async def front(site: Here) -> Response:
-    """To the only collection, or to the choice of one."""
-    if len(site.shelf) == 1:
-        only = next(iter(site.shelf))
-        return RedirectResponse(path("c", only.name, "recommend"), 303)
-    return site.page("front")
 
 
 @router.get("/c/{name}")

@@ -17,18 +17,20 @@ from citebed.web.workbench.shelf import Shelf
 PASSWORD = "CITEBED_PASSWORD"
 
 
-def serve_workbench(
+def serve_workbench(  # noqa: PLR0913 - the options of the command, by name
     collections: Sequence[Path],
     host: str = "127.0.0.1",
     port: int = 0,
     *,
     browser: bool = True,
     password: str = "",
+    allowed: Sequence[Path] = (),
     started: Callable[[str], Any] | None = None,
 ) -> None:
     """Serve the workbench until stopped; ``started`` is told its address, the key in it.
 
     On this machine's own addresses the key lets in; on any other there must be a ``password``.
+    Files of this machine may be imported from folders that are ``allowed``.
     """
     is_local = host in LOCAL or host == "::1"
     if not is_local and not password:
@@ -38,7 +40,9 @@ def serve_workbench(
         )
     shelf = Shelf(collections)
     keys = Keys(server_key(), "" if is_local else password)
-    app = create_workbench(shelf, keys, hosts=frozenset(LOCAL) if is_local else None)
+    app = create_workbench(
+        shelf, keys, hosts=frozenset(LOCAL) if is_local else None, allowed=allowed
+    )
 
     def listening(at: int) -> None:
         threading.Thread(target=_warm, args=(shelf,), daemon=True).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -12,6 +13,8 @@ from markupsafe import Markup
 from citebed._version import __version__
 from citebed.pages import ready_script, templates
 from citebed.web.workbench.access import Keys
+from citebed.web.workbench.jobs import Jobs
+from citebed.web.workbench.kept import Kept
 from citebed.web.workbench.shelf import Shelf, Shelved
 from citebed.web.workbench.turns import Turns
 from citebed.wording import for_page
@@ -27,11 +30,18 @@ ROOMS = (
 
 
 class WorkbenchSite:
-    """The workbench as it is served; ``campaigns`` are the names of those served beside it."""
+    """The workbench as it is served; ``campaigns`` are the names of those served beside it, and
+    files may be imported from the folders that are ``allowed``."""
 
-    def __init__(self, shelf: Shelf, keys: Keys, campaigns: tuple[str, ...] = ()) -> None:
-        self.shelf, self.keys, self.campaigns = shelf, keys, campaigns
-        self.turns = Turns()
+    def __init__(
+        self,
+        shelf: Shelf,
+        keys: Keys,
+        campaigns: tuple[str, ...] = (),
+        allowed: tuple[Path, ...] = (),
+    ) -> None:
+        self.shelf, self.keys, self.campaigns, self.allowed = shelf, keys, campaigns, allowed
+        self.turns, self.jobs, self.kept = Turns(), Jobs(), Kept()
         self._templates = templates("citebed.web.templates", for_page)
         self._templates.filters |= {"number": lambda value: f"{value:,}"}
         self._templates.globals |= {

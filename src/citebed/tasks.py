@@ -1,0 +1,207 @@
+"""What takes long, done in a process of its own that tells how far it is.
+
+The process reads one line of JSON, ``{"kind": …, "folder": …, …}``, from its standard input and
+writes lines of JSON to its standard output: ``step``, ``done`` and ``total`` while it works, and
+last what came of it, or the ``message`` that says why nothing did. Each kind calls what the command
+of that name calls. The process ends when the other end of its input is closed, whatever it is
+doing: a collection is changed as a whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from citebed.collection.progress import Progress
+from citebed.errors import CitebedError
+from citebed.files.system_errors import system_error, why_not
+from citebed.workers import end_with_parent
+
+_EVERY = 0.1
+"""Seconds between two words on how far a task is."""
+_NICE = 5
+"""A task lets those who type go first."""
+
+
+@dataclass
+class Outcome:
+    """What came of a task: flat rows as ``--json`` prints them, lines for people (a label and a
+    sentence), notes, and the files that were made."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    lines: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    summary: str = ""
+
+
+Task = Callable[[Path, dict[str, Any], Progress], Outcome]
+
+
+# --- the tasks ---------------------------------------------------------------------------------
+
+
+def _import(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
+    """As ``citebed import``, and then ``citebed index``."""
+    from citebed.collection import ImportOptions, import_sources
+    from citebed.wording import count
+
+    options = ImportOptions(name=asked.get("name"))
+    report = import_sources(folder, asked["paths"], options, progress)
+    summary = f"{count(report.documents, 'document')} in the collection"
+    made = Outcome(report.rows(), report.lines(), summary=summary)
+    return _indexed(folder, made, progress) if asked.get("index", True) else made
+
+
+def _demo(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
+    """As ``citebed demo``: the collection, and its index."""
+    from citebed.collection.demo import import_demo
+
+    report = import_demo(folder, progress)
+    return _indexed(folder, Outcome(report.rows(), report.lines()), progress)
+
+
+def _index(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
+    """As ``citebed index``."""
+    return _indexed(folder, Outcome(), progress)
+
+
+def _indexed(folder: Path, made: Outcome, progress: Progress) -> Outcome:
+    from citebed.collection import open_collection
+    from citebed.report.collection.indexing import index_lines
+    from citebed.retrieval.index.building import IndexOptions
+    from citebed.retrieval.learned.fitting import build_index
+
+    progress.step("indexing: documents", 0)
+    report = build_index(open_collection(folder), IndexOptions(), progress)
+    lines = index_lines(Path(folder.name), report)
+    made.lines += [("index" if at == 0 else "", line) for at, line in enumerate(lines)]
+    made.rows += [] if made.rows else [report._asdict()]
+    made.summary = made.summary or lines[0]
+    return made
+
+
+def _search(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
+    """As ``citebed search``; a run of that name stays, and the new one gets a number."""
+    import shlex
+
+    from citebed.files.places import free_place
+    from citebed.retrieval.running.run_files import Asked, run_file, search_to_file
+    from citebed.retrieval.running.runner import RunOptions
+    from citebed.retrieval.search.fields import fields_of
+
+    queries, model, depth = asked["queries"], asked["model"], asked["depth"]
+    options = RunOptions(depth, fields_of(asked["fields"]), as_is=asked["as_is"])
+    command = ["citebed", "search", folder.name, "--queries", queries, "--model", model]
+    command += ["--depth", str(depth), "--fields", asked["fields"]]
+    output = free_place(run_file(folder, model, queries))
+    found = search_to_file(
+        folder,
+        Asked(queries=queries, model=model, options=options, output=output, command=command),
+        progress,
+    )
+    files = [str(path.relative_to(folder)) for path in found.files]
+    row = {"run": output.name, "queries": queries, "model": model, "depth": depth}
+    lines = [("command", shlex.join(command)), ("run", files[0])]
+    summary = found.summary.partition(": ")[0]
+    return Outcome([row], lines, list(found.notes), files, summary)
+
+
+def _lint(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
+    """As ``citebed lint``: what each check found, and how to mend it."""
+    from citebed.collection import open_collection
+    from citebed.report.collection.lint import linted
+
+    progress.step("checking", 0)
+    found = linted(open_collection(folder))
+    checks = {each.check.name: each.check for each in found}
+    rows = [
+        {**row, "title": checks[row["check"]].title, "mend": checks[row["check"]].mend}
+        for row in found.rows
+    ]
+    hits = sum(1 for each in found if each.count)
+    return Outcome(rows, summary=f"{len(found)} checks, {hits} found something")
+
+
+TASKS: dict[str, Task] = {
+    "import": _import, "demo": _demo, "index": _index, "search": _search, "lint": _lint,
+}  # fmt: skip
+"""What can be asked for, by name."""
+
+
+# --- the process -------------------------------------------------------------------------------
+
+
+def work(lines: IO[str], told: IO[str]) -> int:
+    """Do what the first line asks for, and tell of it; gives the exit code."""
+    asked = json.loads(lines.readline())
+    teller = _Teller(told)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            found = TASKS[asked["kind"]](Path(asked["folder"]), asked, teller.progress)
+    except (CitebedError, OSError) as error:
+        cause = system_error(error)
+        message = why_not(cause) if cause is not None else str(error)
+        teller.tell({"message": message})
+        return 1
+    except KeyboardInterrupt:
+        teller.tell({"message": "it was cancelled; the collection is as it was."})
+        return 130
+    teller.tell({"outcome": vars(found)})
+    return 0
+
+
+class _Teller:
+    """Tells how far a task is, not more often than somebody could see."""
+
+    def __init__(self, told: IO[str]) -> None:
+        self._told, self._turn = told, threading.Lock()
+        self._step, self._done, self._total, self._last = "", 0, 0, 0.0
+        self.progress = Progress(self._begin, self._add)
+
+    def _begin(self, step: str, total: int) -> None:
+        self._step = step
+        if total:
+            self._done, self._total = 0, total
+        self._say()
+
+    def _add(self, amount: int) -> None:
+        self._done += amount
+        if time.monotonic() - self._last > _EVERY:
+            self._say()
+
+    def _say(self) -> None:
+        self._last = time.monotonic()
+        self.tell({"step": self._step, "done": self._done, "total": self._total})
+
+    def tell(self, what: dict[str, Any]) -> None:
+        """Write a line."""
+        with self._turn, contextlib.suppress(BrokenPipeError):
+            self._told.write(json.dumps(what, default=str) + "\n")
+            self._told.flush()
+
+
+def main() -> int:
+    """The life of the process."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    told = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever a library prints must not get between the lines
+    with contextlib.suppress(OSError):
+        os.nice(_NICE)
+    lines = sys.stdin
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    return work(lines, told)
+
+
+def command() -> Sequence[str]:
+    """What starts such a process."""
+    return [sys.executable, "-P", "-c", "from citebed.tasks import main; raise SystemExit(main())"]

@@ -1,0 +1,196 @@
+"""Jobs: begun, watched, cancelled, killed; whatever happens, the collection is whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from tests.unit.web.workbench import PATIENCE, entry, files, finished, workbench
+
+import citebed
+from citebed.errors import CitebedError
+from citebed.web.workbench import jobs as keeping
+from citebed.web.workbench.jobs import Jobs, Order
+from citebed.web.workbench.turns import Busy
+
+MANY = "".join(entry(number) for number in range(20_000))
+"""What takes a second or two to read."""
+AT = "/api/collections/demo"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("jobs") / "demo"
+    citebed.demo(folder).index(quiet=True)
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "demo"))
+
+
+@pytest.fixture
+def client(folder: Path) -> Iterator[TestClient]:
+    with workbench(folder) as made:
+        yield made
+
+
+def until(is_so: Callable[[], Any]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def process_of(client: TestClient, job_id: str) -> subprocess.Popen[bytes]:
+    """The process of a job, once it has said something."""
+    works = client.app.state.site.jobs._works  # type: ignore[attr-defined]
+    until(lambda: works[job_id].job.step)
+    process = works[job_id].process
+    assert process is not None
+    return process
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All that is in a collection, but for its lock."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def test_a_search_puts_its_run_among_the_collections(client: TestClient, folder: Path) -> None:
+    asked = {"queries": "paragraphs", "model": "bm25", "depth": 50}
+    begun = client.post(f"{AT}/jobs/search", json=asked)
+    assert begun.status_code == 202
+    job = finished(client, begun.json()["job_id"])
+    assert (job["state"], job["files"][0]) == ("done", "runs/bm25.paragraphs.run")
+    written = (folder / "runs" / "bm25.paragraphs.run").read_bytes()
+    again = finished(client, client.post(f"{AT}/jobs/search", json=asked).json()["job_id"])
+    assert again["files"][0] == "runs/bm25.paragraphs-2.run"
+    assert (folder / "runs" / "bm25.paragraphs.run").read_bytes() == written
+    listed = client.get("/api/jobs").json()["rows"]
+    assert [each["job_id"] for each in listed] == [again["job_id"], job["job_id"]]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"queries": "none of these"},
+        {"queries": "../../etc/passwd"},
+        {"queries": "paragraphs", "model": "no such model"},
+        {"queries": "paragraphs", "model": "bm25+rerank(with=/etc)"},
+        {"queries": "paragraphs", "model": "bm25+learned(with=/etc/passwd)"},
+        {"queries": "paragraphs", "fields": "no such field"},
+    ],
+)
+def test_what_cannot_be_searched_is_told_at_once(client: TestClient, asked: dict[str, str]) -> None:
+    answer = client.post(f"{AT}/jobs/search", json=asked)
+    assert answer.status_code == 400
+    assert answer.json()["message"]
+    assert not client.get("/api/jobs").json()["rows"]
+
+
+def test_a_job_that_is_cancelled_leaves_nothing(client: TestClient, folder: Path) -> None:
+    before = contents(folder)
+    begun = client.post(f"{AT}/import/files", files=files(("many.bib", MANY))).json()
+    process_of(client, begun["job_id"])
+    client.post(f"/api/jobs/{begun['job_id']}/cancel")
+    job = finished(client, begun["job_id"])
+    assert job["state"] == "cancelled"
+    assert contents(folder) == before
+    assert client.post(f"/api/jobs/{begun['job_id']}/cancel").json()["state"] == "cancelled"
+
+
+def test_a_job_that_is_killed_leaves_the_collection_whole(client: TestClient, folder: Path) -> None:
+    before = contents(folder)
+    begun = client.post(f"{AT}/import/files", files=files(("many.bib", MANY))).json()
+    process_of(client, begun["job_id"]).kill()
+    job = finished(client, begun["job_id"])
+    assert job["state"] == "failed"
+    assert "as it was" in job["message"]
+    # What it was making is taken away by the next who changes the collection.
+    one = client.post(f"{AT}/import/files", files=files(("one.bib", entry(1)))).json()
+    assert finished(client, one["job_id"])["state"] == "done"
+    assert citebed.open(folder).documents.height == 154
+    kept = {name: data for name, data in contents(folder).items() if name in before}
+    assert kept["queries/paragraphs.jsonl"] == before["queries/paragraphs.jsonl"]
+
+
+def test_one_at_a_time_and_those_that_wait_can_be_cancelled(client: TestClient) -> None:
+    first = client.post(f"{AT}/import/files", files=files(("many.bib", MANY))).json()
+    second = client.post(f"{AT}/jobs/index").json()
+    assert (first["state"], second["state"]) == ("running", "queued")
+    cancelled = client.post(f"/api/jobs/{second['job_id']}/cancel").json()
+    assert cancelled["state"] == "cancelled"
+    client.post(f"/api/jobs/{first['job_id']}/cancel")
+    assert finished(client, first["job_id"])["state"] == "cancelled"
+
+
+def test_not_more_than_so_many_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "MOST_QUEUED", 1)
+    jobs = Jobs()
+    order = Order(kind="lint", what="Check", collection="demo", folder=folder)
+    try:
+        jobs.begin(order)
+        jobs.begin(order)
+        with pytest.raises(Busy):
+            jobs.begin(order)
+    finally:
+        jobs.close()
+    assert all(job.is_over for job in jobs)
+    with pytest.raises(CitebedError):
+        jobs.get("no such job")
+
+
+def test_there_is_no_such_job(client: TestClient) -> None:
+    assert client.get("/api/jobs/0").status_code == 404
+
+
+SERVER = """
+import sys
+from pathlib import Path
+from citebed.web.workbench.serving import serve_workbench
+tell = lambda address: print(address, flush=True)
+serve_workbench([Path(sys.argv[1])], port=0, browser=False, started=tell)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_job_outlives_its_server(folder: Path, tmp_path: Path, how: signal.Signals) -> None:
+    import httpx
+
+    before = contents(folder)
+    surroundings = os.environ | {"XDG_STATE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", SERVER, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=surroundings) as server:
+        assert server.stdout is not None
+        address, _, key = server.stdout.readline().strip().partition("/?key=")
+        with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}) as client:
+            begun = client.post(f"{AT}/import/files", files=files(("many.bib", MANY))).json()
+            until(lambda: client.get(f"/api/jobs/{begun['job_id']}").json()["step"])
+        children = children_of(server.pid)
+        assert children
+        server.send_signal(how)
+        server.wait(60)
+    until(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+    assert citebed.open(folder).documents.height == 153
+    same = contents(folder)
+    assert all(same[name] == data for name, data in before.items())
+
+
+def children_of(parent: int) -> list[int]:
+    """The processes that a process has started, and theirs."""
+    threads = Path(f"/proc/{parent}/task")
+    own = [
+        int(pid) for task in threads.iterdir() for pid in (task / "children").read_text().split()
+    ]
+    return own + [each for child in own for each in children_of(child)]
