@@ -6,26 +6,20 @@ Of a document it has what a reader needs to judge it, and nothing of how it was 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Row, select
 
 from citebed.collection import Collection
-from citebed.errors import CollectionError, UnknownName
 from citebed.judging.asking.assigning import items_of, sheet_of
 from citebed.judging.asking.links import FormRow
 from citebed.judging.asking.questions import last_approval, wording_history, wording_of
 from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
 from citebed.judging.store.handle import Transaction
 from citebed.judging.store.schema import CURRENT, items, judgements, questions, references
-from citebed.retrieval.analysis import ANALYSERS, Analyser, analyser_of, is_telling
-from citebed.retrieval.analysis.words import word_spans
-from citebed.retrieval.index.layout import FOLDER, read_description
 
 Abstracts = Callable[[str], str]
 """The abstract of a document by its id, empty where there is none."""
-_MOST_WORDS = 100_000
 
 
 class ListedItem(NamedTuple):
@@ -139,39 +133,3 @@ def abstracts_of(collection: Collection) -> Abstracts:
         return "" if row is None else column[row] or ""
 
     return look_up
-
-
-class QueryWords:
-    """The words of a query in a text, for judges to see at a glance.
-
-    They are found by their terms, so that "ranked" is found for "ranking".
-    """
-
-    def __init__(self, analyser: Analyser) -> None:
-        self._term = lru_cache(_MOST_WORDS)(analyser.term)
-        self._terms = lru_cache(1000)(self._terms_of)
-
-    def _terms_of(self, query: str) -> frozenset[str]:
-        terms = (self._term(word) for word, _, _ in word_spans(query))
-        return frozenset(term for term in terms if term is not None and is_telling(term))
-
-    def marked(self, text: str, query: str) -> list[tuple[str, bool]]:
-        """A text in pieces, and whether each is a word of the query."""
-        wanted = self._terms(query)
-        pieces, at = [], 0
-        for word, start, end in word_spans(text) if wanted else ():
-            if self._term(word) in wanted:
-                pieces += [(text[at:start], False), (text[start:end], True)]
-                at = end
-        return [(piece, is_word) for piece, is_word in (*pieces, (text[at:], False)) if piece]
-
-
-def query_words(collection: Collection) -> QueryWords:
-    """As the collection's index takes words; where it has none that can be read, as English.
-
-    Nothing but what is marked depends on it, and no judge is sent away for it.
-    """
-    try:
-        return QueryWords(analyser_of(read_description(collection.folder / FOLDER).analyser))
-    except (CollectionError, UnknownName):
-        return QueryWords(ANALYSERS["english"])

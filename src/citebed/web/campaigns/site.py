@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from citebed._version import __version__
 from citebed.judging.answers.answering import Clicked, save_clicks
-from citebed.judging.answers.judge_list import Abstracts, QueryWords, abstracts_of, query_words
+from citebed.judging.answers.judge_list import Abstracts, abstracts_of
 from citebed.judging.asking.papers import Lookup, entry_of
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms.sheet import Entry
@@ -30,6 +30,7 @@ from citebed.judging.store.group_commit import GroupCommit
 from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Saved
 from citebed.pages import ready_script, templates
+from citebed.retrieval.index.query_words import QueryWords, query_words
 from citebed.wording import for_page
 
 HERE = Path(__file__).parent.parent

@@ -8,9 +8,9 @@ import pytest
 from tests.campaigns import write_collection
 
 from citebed.collection import Collection
-from citebed.judging.answers.judge_list import QueryWords, query_words
 from citebed.retrieval.analysis import ANALYSERS, analyser_of
 from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index.query_words import QueryWords, query_words
 
 ENGLISH = QueryWords(ANALYSERS["english"])
 
