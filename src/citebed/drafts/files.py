@@ -2,7 +2,8 @@
 
 A draft may name files in its folder, in folders beside or above it, or by a whole path (a
 bibliography kept elsewhere): all of them are read as LaTeX reads them, but only plain files
-with one of the endings of text, and no more than ``MAX_BYTES`` in all.
+with one of the endings of text, and no more than ``MAX_BYTES`` in all. A draft that somebody
+else sent is read ``within`` a folder: what it names elsewhere, by whatever way, is not looked for.
 """
 
 from __future__ import annotations
@@ -127,10 +128,12 @@ class Neighbour(NamedTuple):
 
 
 class Neighbours:
-    """The files beside a draft, or none at all where the text came without a file."""
+    """The files beside a draft, or none at all where the text came without a file; those
+    ``within`` a folder only, where that is given."""
 
-    def __init__(self, draft: Path | None) -> None:
+    def __init__(self, draft: Path | None, within: Path | None = None) -> None:
         self.draft = draft
+        self._within = within.resolve() if within is not None else None
         self._left = MAX_BYTES
         self._files_left = _MAX_FILES
 
@@ -144,9 +147,21 @@ class Neighbours:
         for folder in (self.draft.parent, self.draft.parent / Path(beside).parent):
             for ending in ("", *endings):
                 path = folder / f"{name}{ending}"
-                if path.name.lower().endswith(endings) and os.path.isfile(path):
+                if path.name.lower().endswith(endings) and self._may_be_read(path):
                     return self._read(path)
         return "not found"
+
+    def _may_be_read(self, path: Path) -> bool:
+        """Whether it is a plain file, and where it may be: of what is elsewhere it is not even
+        told whether it is there."""
+        if self._within is not None:
+            try:
+                real = path.resolve()
+            except (OSError, ValueError, RuntimeError):  # a name that is none, links in a ring
+                return False
+            if not real.is_relative_to(self._within):
+                return False
+        return os.path.isfile(path)
 
     def _read(self, path: Path) -> Neighbour | str:
         self._files_left -= 1

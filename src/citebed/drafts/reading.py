@@ -32,7 +32,7 @@ Form = Literal["tex", "markdown", "text", "typst", "rst"]
 DraftLike = str | Path | Draft
 """A text, the path of a draft, or a draft that was read."""
 
-_ENDINGS: dict[str, Form] = {
+FORMS_BY_ENDING: dict[str, Form] = {
     ".tex": "tex", ".ltx": "tex", ".latex": "tex",
     ".md": "markdown", ".markdown": "markdown", ".qmd": "markdown", ".rmd": "markdown",
     ".mdown": "markdown", ".pandoc": "markdown",
@@ -66,30 +66,36 @@ def guess_form(text: str) -> Form:
     return "markdown" if _MARKDOWN.search(head) else "text"
 
 
-def read_draft(path: str | Path) -> Draft:
-    """The draft in a file, with the files beside it that it includes or names.
+def read_draft(path: str | Path, within: str | Path | None = None) -> Draft:
+    """The draft in a file, with the files beside it that it includes or names; ``within`` a
+    folder, if one is given: a stranger's draft names what it likes.
 
     The form is told by the ending (``.tex``, ``.md``, ``.typ``, ``.rst``), else by the text itself;
     a PDF, a Word or OpenDocument file and a notebook by their first bytes. Raises ``CitebedError``
     for what cannot be read or is no text (a picture, nothing).
     """
     path = Path(path)
-    form = _ENDINGS.get(path.suffix.lower())
-    return draft_of(bytes_of(path), str(path), form, path)
+    form = FORMS_BY_ENDING.get(path.suffix.lower())
+    neighbours = Neighbours(path, None if within is None else Path(within))
+    return draft_of(bytes_of(path), str(path), form, neighbours)
 
 
-def draft_of(data: bytes, name: str, form: Form | None = None, path: Path | None = None) -> Draft:
+def draft_of(
+    data: bytes, name: str, form: Form | None = None, neighbours: Neighbours | None = None
+) -> Draft:
     """The draft in some bytes, as from standard input; ``name`` is what errors call it."""
+    neighbours = neighbours or Neighbours(None)
+    path = neighbours.draft
     if is_pdf(data[:HEAD_BYTES], name):
         return _of_pdf(data, name, path)
     if name.lower().endswith(".pdf"):
         raise CitebedError(f"{name}: {why_no_pdf(data[:HEAD_BYTES])}")
-    if (findings := _of_package(data, name, path)) is not None:
+    if (findings := _of_package(data, name, neighbours)) is not None:
         return _draft(findings, path)
     text, mended = text_of(data, name)
     _refuse_records(text, name, form)
     notes = ["bytes that are not UTF-8 were read as Windows-1252"] if mended else []
-    return _read(text, form or guess_form(text), path, notes)
+    return _read(text, form or guess_form(text), neighbours, notes)
 
 
 def _of_pdf(data: bytes, name: str, path: Path | None) -> Draft:
@@ -100,7 +106,7 @@ def _of_pdf(data: bytes, name: str, path: Path | None) -> Draft:
     return _draft(findings, path)
 
 
-def _of_package(data: bytes, name: str, path: Path | None) -> Findings | None:
+def _of_package(data: bytes, name: str, neighbours: Neighbours) -> Findings | None:
     """What is found in a Word or OpenDocument file or a notebook; ``None`` for any other file."""
     kind = document_kind(data, name)
     findings = Findings()
@@ -115,8 +121,9 @@ def _of_package(data: bytes, name: str, path: Path | None) -> Findings | None:
     elif kind == NOTEBOOK:
         from citebed.drafts.notebook import read_notebook
 
+        path = neighbours.draft
         read_notebook(data, name, path.name if path else "", findings)
-        _read_bibliographies(findings, Neighbours(path))
+        _read_bibliographies(findings, neighbours)
     else:
         return None
     return findings
@@ -146,7 +153,7 @@ def parse_draft(text: str, form: Form | None = None) -> Draft:
     if not text.strip():
         raise CitebedError("the text is empty; expected a sentence, a paragraph or a whole draft")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
-    return _read(text, form or guess_form(text), None, [])
+    return _read(text, form or guess_form(text), Neighbours(None), [])
 
 
 def draft_in(given: DraftLike) -> tuple[Draft, Unit]:
@@ -195,8 +202,8 @@ def may_be_path(text: str) -> bool:
     return bool(text) and is_short and "\n" not in text and "\0" not in text
 
 
-def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
-    findings, neighbours = Findings(), Neighbours(path)
+def _read(text: str, form: Form, neighbours: Neighbours, notes: list[str]) -> Draft:
+    findings = Findings()
     text = without_places(text)
     for what in notes:
         findings.note(what)
@@ -216,7 +223,7 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
     else:
         read_plain(text, findings)
     _read_bibliographies(findings, neighbours)
-    return _draft(findings, path)
+    return _draft(findings, neighbours.draft)
 
 
 def _read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:

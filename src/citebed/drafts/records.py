@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from citebed.errors import UnknownName
+from citebed.errors import CitebedError, UnknownName
 from citebed.text.normalise import unique
 
 
@@ -174,3 +174,22 @@ def _sentences(draft: Draft) -> list[Passage]:
             for number, (text, cites, place) in enumerate(parts, len(items) + 1)
         ]
     return items
+
+
+def sentence_at(draft: Draft, line: int, column: int) -> Draft:
+    """The draft with no other passage than the sentence that stands at a place of its text: the
+    last one that begins there or before, else the first. It is meant, even if it is a stub."""
+    sentences = _sentences(draft)
+    if not sentences:
+        return draft
+    before = [each for each in sentences if (each.line, each.column) <= (line, column)]
+    chosen = max(before, key=lambda each: (each.line, each.column), default=sentences[0])
+    silent = "" if chosen.silent == STUB else chosen.silent
+    return replace(draft, passages=(replace(chosen, silent=silent),))
+
+
+def passage_of(draft: Draft, number: int) -> Draft:
+    """The draft with no other passage than the one of a number, from 1."""
+    if not 1 <= number <= len(draft.passages):
+        raise CitebedError(f"the draft has no passage {number}; it has {len(draft.passages)}.")
+    return replace(draft, passages=(draft.passages[number - 1],))

@@ -7,6 +7,7 @@ word processor writes one, and entities are defined in it. Nothing outside the b
 from __future__ import annotations
 
 import io
+import stat
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
@@ -50,6 +51,10 @@ class Package:
     def names(self) -> list[str]:
         """The names of all members."""
         return list(self._names)
+
+    def is_link(self, member: str) -> bool:
+        """Whether a member stands for another file, as archives made on Unix can have it."""
+        return stat.S_ISLNK(self._names[member].external_attr >> 16)
 
     def read(self, member: str) -> bytes | None:
         """What a member holds; ``None`` where it is not there."""
