@@ -1,5 +1,6 @@
 """The desk: drafts that are worked on with a collection, what they will cite, and what was said of
 the papers that were recommended. It lies in the collection's folder, in ``desk.sqlite``.
+A draft is a text that is typed, or what was read from files that were sent.
 
 What is said is on the disk before it is answered, and is never overwritten by an import.
 """
@@ -10,7 +11,7 @@ import hashlib
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,8 +19,12 @@ from typing import NamedTuple
 
 import polars as pl
 
+from citebed.drafts.keeping import draft_from_json, draft_to_json
+from citebed.drafts.records import Draft
 from citebed.errors import CitebedError
+from citebed.files.writing import whole_files
 from citebed.runs.tables import Qrels
+from citebed.runs.writing import write_qrels
 from citebed.wording import printable
 
 FILE = "desk.sqlite"
@@ -37,7 +42,15 @@ CREATE TABLE IF NOT EXISTS judgements (
   query_id TEXT NOT NULL, text TEXT NOT NULL, at TEXT NOT NULL,
   PRIMARY KEY (draft_id, doc_id)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS files (
+  draft_id TEXT NOT NULL REFERENCES drafts, kind TEXT NOT NULL, name TEXT NOT NULL,
+  content TEXT NOT NULL, at TEXT NOT NULL,
+  PRIMARY KEY (draft_id, kind, name)
+) STRICT;
 """
+_DRAFT, _LIBRARY = "draft", "library"
+"""Kinds of files: the draft as it was read, and the author's .bib files."""
+_EXCERPT = 120
 
 
 class NoSuchDraft(CitebedError):
@@ -46,7 +59,11 @@ class NoSuchDraft(CitebedError):
 
 class DeskDraft(NamedTuple):
     """A draft on the desk: its text, the documents it will cite in the order they were taken, and
-    the relevance of those that were judged for it (1 good, 0 not this)."""
+    the relevance of those that were judged for it (1 good, 0 not this).
+
+    ``file`` is the name of the file that it was read from, where it was; ``libraries`` are those of
+    the author's .bib files.
+    """
 
     draft_id: str
     name: str
@@ -54,6 +71,23 @@ class DeskDraft(NamedTuple):
     changed: str
     basket: tuple[str, ...]
     judged: dict[str, int]
+    file: str = ""
+    libraries: tuple[str, ...] = ()
+
+    def judged_as(self, relevance: int) -> list[str]:
+        """The documents of which this was said, in the order of saying."""
+        return [doc_id for doc_id, said in self.judged.items() if said == relevance]
+
+
+class DeskLine(NamedTuple):
+    """A draft in the list of all: how it begins, and how many documents it will cite."""
+
+    draft_id: str
+    name: str
+    excerpt: str
+    changed: str
+    basket: int
+    file: str
 
 
 class Desk:
@@ -90,11 +124,16 @@ class Desk:
             database.execute("INSERT INTO drafts VALUES (?, ?, ?, ?)", row)
         return self.draft(draft_id)
 
-    def drafts(self) -> list[DeskDraft]:
+    def drafts(self) -> list[DeskLine]:
         """All drafts, the one changed last first."""
-        with self._changing() as database:
-            rows = database.execute("SELECT draft_id FROM drafts ORDER BY changed DESC, draft_id")
-            return [self.draft(draft_id) for (draft_id,) in rows.fetchall()]
+        rows = self._rows(
+            f"""SELECT draft_id, name, substr(text, 1, {_EXCERPT}), changed,
+            (SELECT count(*) FROM basket WHERE basket.draft_id = drafts.draft_id),
+            coalesce((SELECT files.name FROM files WHERE files.draft_id = drafts.draft_id
+                      AND kind = '{_DRAFT}'), '')
+            FROM drafts ORDER BY changed DESC, draft_id"""
+        )
+        return [DeskLine(*row) for row in rows]  # type: ignore[arg-type]
 
     def draft(self, draft_id: str) -> DeskDraft:
         """A draft by its id; `NoSuchDraft` where there is none."""
@@ -111,8 +150,15 @@ class Desk:
                 "SELECT doc_id, relevance FROM judgements WHERE draft_id = ? ORDER BY at, doc_id",
                 (draft_id,),
             ).fetchall()
+            files = database.execute(
+                "SELECT kind, name FROM files WHERE draft_id = ? ORDER BY at, name", (draft_id,)
+            ).fetchall()
         basket = tuple(doc_id for (doc_id,) in taken)
-        return DeskDraft(found[0], found[1], found[2], found[3], basket, dict(judged))
+        file = next((name for kind, name in files if kind == _DRAFT), "")
+        libraries = tuple(name for kind, name in files if kind == _LIBRARY)
+        return DeskDraft(
+            found[0], found[1], found[2], found[3], basket, dict(judged), file, libraries
+        )
 
     def write(
         self, draft_id: str, *, text: str | None = None, name: str | None = None
@@ -158,8 +204,56 @@ class Desk:
         """Take a draft off the desk, with what was said for it."""
         self.draft(draft_id)
         with self._changing() as database:
-            for table in ("judgements", "basket", "drafts"):
+            for table in ("files", "judgements", "basket", "drafts"):
                 database.execute(f"DELETE FROM {table} WHERE draft_id = ?", (draft_id,))
+
+    # --- Files ---
+
+    def put_files(
+        self, draft_id: str, read: Draft | None, libraries: Mapping[str, str]
+    ) -> DeskDraft:
+        """Keep a draft that was read from a file, in place of the one before, and the texts of .bib
+        files by their names; a draft that has no name is then called by its title or its file."""
+        before = self.draft(draft_id)
+        rows = [(draft_id, _LIBRARY, name, text, _now()) for name, text in libraries.items()]
+        if read is not None:
+            rows.append((draft_id, _DRAFT, read.file, draft_to_json(read), _now()))
+        called = before.name or (read.title[:200] or read.file if read is not None else "")
+        with self._changing() as database:
+            if read is not None:
+                self._take_away(database, draft_id, _DRAFT)
+            database.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", rows)
+            database.execute(
+                "UPDATE drafts SET name = ?, changed = ? WHERE draft_id = ?",
+                (called, _now(), draft_id),
+            )
+        return self.draft(draft_id)
+
+    def remove_file(self, draft_id: str, name: str) -> DeskDraft:
+        """Take a file of a draft away, by its name."""
+        self.draft(draft_id)
+        with self._changing() as database:
+            database.execute("DELETE FROM files WHERE draft_id = ? AND name = ?", (draft_id, name))
+        return self.draft(draft_id)
+
+    @staticmethod
+    def _take_away(database: sqlite3.Connection, draft_id: str, kind: str) -> None:
+        database.execute("DELETE FROM files WHERE draft_id = ? AND kind = ?", (draft_id, kind))
+
+    def read_draft(self, draft_id: str) -> Draft | None:
+        """What was read from a draft's file; ``None`` where it has none."""
+        contents = self._contents(draft_id, _DRAFT)
+        return draft_from_json(contents[0]) if contents else None
+
+    def libraries(self, draft_id: str) -> tuple[str, ...]:
+        """The texts of the author's .bib files: those that were given, and those of the draft."""
+        given = self._contents(draft_id, _LIBRARY)
+        read = self.read_draft(draft_id)
+        return tuple(dict.fromkeys([*given, *(read.library if read is not None else ())]))
+
+    def _contents(self, draft_id: str, kind: str) -> list[str]:
+        query = "SELECT content FROM files WHERE draft_id = ? AND kind = ? ORDER BY at, name"
+        return [str(content) for (content,) in self._rows(query, draft_id, kind)]
 
     # --- What was said, as a test collection ---
 
@@ -174,9 +268,19 @@ class Desk:
         rows = self._rows("SELECT DISTINCT query_id, text FROM judgements ORDER BY 1")
         return pl.DataFrame(rows, schema={"query_id": pl.String, "text": pl.String}, orient="row")
 
-    def _rows(self, query: str) -> list[tuple[object, ...]]:
+    def export(self, qrels: Path | None = None, queries: Path | None = None) -> list[Path]:
+        """Write what was said to files that `evaluate` and `search` read: judgements, and the
+        queries as JSON Lines; gives the files written."""
+        written = [] if qrels is None else write_qrels(qrels, self.qrels())
+        if queries is not None:
+            with whole_files(queries) as (draft,), draft.open("wb") as file:
+                self.queries().write_ndjson(file)
+            written.append(queries)
+        return written
+
+    def _rows(self, query: str, *values: str) -> list[tuple[object, ...]]:
         with self._changing() as database:
-            return database.execute(query).fetchall()
+            return database.execute(query, values).fetchall()
 
 
 def _now() -> str:

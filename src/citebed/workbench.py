@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from citebed.collection.exporting import ExportReport
+    from citebed.desk import Desk
     from citebed.drafts import DraftLike
     from citebed.report.collection.lint import Findings
     from citebed.report.collection.table import CollectionStats
@@ -121,6 +123,14 @@ class Workbench(Collection):
             )  # fmt: skip
         self._recommenders.clear()
         return found
+
+    @cached_property
+    def desk(self) -> Desk:
+        """The drafts that are worked on with the collection in the browser, and what was said of
+        papers for them: ``desk.qrels()`` and ``desk.queries()`` are these as a test collection."""
+        from citebed.desk import Desk
+
+        return Desk(self.folder)
 
     def stats(self) -> CollectionStats:
         """What is in the collection and its index, in numbers."""

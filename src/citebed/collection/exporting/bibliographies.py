@@ -13,7 +13,7 @@ processors of citations. Their records are read back, too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import polars as pl
 
@@ -185,12 +185,27 @@ BIBTEX = Exporter("bibtex", "BibTeX", _write_bibtex, file="documents.bib", lacks
 # --- RIS and CSL-JSON ---------------------------------------------------------------------------
 
 
+def ris_text(documents: Iterable[Document]) -> str:
+    """A file of RIS, under the ids of the documents."""
+    return _joined(map(_ris_record, documents), RIS_FORMAT)
+
+
+def csl_text(documents: Iterable[Document]) -> str:
+    """A file of CSL-JSON, under the ids of the documents."""
+    return _joined(map(_csl_item, documents), CSL_FORMAT)
+
+
+def _joined(texts: Iterable[str], format: Format) -> str:
+    begin, between, end = ("[", ",\n", "]\n") if format is CSL_FORMAT else ("", "\r\n", "\r\n")
+    whole = between.join(texts)
+    return f"{begin}{whole}{end}" if whole or begin else ""
+
+
 def _reread(
     name: str, title: str, file: str, format: Format, text_of: Callable[[Document], str]
 ) -> Exporter:
     """A form whose records are texts, joined by what is between them in a file; each is read back
     at once."""
-    begin, between, end = ("[", ",\n", "]\n") if format is CSL_FORMAT else ("", "\r\n", "\r\n")
 
     def write(collection: Collection, output: Output) -> None:
         wanted = collection.documents.select("doc_id", "keys", *BIBLIOGRAPHIC)
@@ -198,11 +213,10 @@ def _reread(
         documents = [document_of_row(row) for rows in slices for row in rows]
         texts = [text_of(document) for document in documents]
         with output.open(file, len(documents)) as handle:
-            whole = f"{begin}{between.join(texts)}{end}" if texts or begin else ""
-            handle.write(whole.encode())
+            handle.write(_joined(texts, format).encode())
         differing: Counter[str] = Counter()
         for document, text in zip(documents, texts, strict=True):
-            differing.update(_changes(document, f"{begin}{text}{end}", format))
+            differing.update(_changes(document, _joined([text], format), format))
         output.notes += _notes(differing)
 
     return Exporter(name, title, write, file=file, lacks=(*_LACKS[:3], "bibtex", *_LACKS[3:]))

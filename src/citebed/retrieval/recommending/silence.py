@@ -54,9 +54,11 @@ _OF_OTHER_VECTORS = (
 _WITHOUT_MATCH = "passage without a good match"
 _WITHOUT_CLAIM = "passage that asks for no citation"
 _WITHOUT_WORDS = "passage without a word that is in the index"
+OF_THE_COMMAND = "; --min-probability 0 shows the best there is"
+"""What a note ends with where more can be had; a page has a button for it."""
 _HINTS = {
-    "a good match": "; --min-probability 0 shows the best there is",
-    "no citation": "; --min-probability 0 shows the best there is",
+    "a good match": OF_THE_COMMAND,
+    "no citation": OF_THE_COMMAND,
     "in the index": "; is it in another language, or on another subject?",
 }
 

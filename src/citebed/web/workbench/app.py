@@ -22,9 +22,11 @@ from citebed.web.workbench import (
     collection_api,
     collection_pages,
     desk_api,
+    draft_files,
     jobs_api,
     pages,
     recommend_api,
+    recommend_pages,
 )
 from citebed.web.workbench.access import Access, Keys
 from citebed.web.workbench.jobs import NoSuchJob
@@ -64,9 +66,9 @@ def create_workbench(
         redoc_url=None, redirect_slashes=False, lifespan=lifespan,
     )  # fmt: skip
     app.state.site = site
-    for api in (recommend_api, desk_api, jobs_api, collection_api):
+    for api in (recommend_api, desk_api, draft_files, jobs_api, collection_api):
         app.include_router(api.router, prefix="/api")
-    for each in (pages, collection_pages):
+    for each in (pages, recommend_pages, collection_pages):
         app.include_router(each.router, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.add_middleware(Access, keys=keys, hosts=hosts)

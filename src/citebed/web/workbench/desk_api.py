@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, Field
 
-from citebed.desk import DeskDraft
+from citebed.desk import Desk, DeskDraft
+from citebed.retrieval.recommending.citing import CITING_FORMS, ToCite, cited_as, to_cite
 from citebed.web.workbench.answers import ERRORS, described
-from citebed.web.workbench.recommend_api import Name, Text
+from citebed.web.workbench.recommend_api import Name, Sent, Text
+from citebed.web.workbench.shelf import Shelved
 from citebed.web.workbench.site import Here, OnShelf
 
 router = APIRouter(tags=["drafts"])
 
 
-class _Sent(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Written(_Sent):
+class Written(Sent):
     """What a draft says or is called; what is not given stays."""
 
     text: Text | None = None
     name: Annotated[str, Field(max_length=200)] | None = None
 
 
-class Taken(_Sent):
+class Taken(Sent):
     """A document that goes into the basket, or out of it."""
 
     doc_id: Name
     taken: bool = True
 
 
-class Said(_Sent):
+class Said(Sent):
     """That a document is good (1) or not (0) for a passage of the draft; null forgets it."""
 
     doc_id: Name
@@ -43,7 +44,7 @@ class Said(_Sent):
 
 
 class OnDesk(BaseModel):
-    """A draft on the desk."""
+    """A draft on the desk; ``file`` is the name of the file it was read from, if it was."""
 
     draft_id: str
     name: str
@@ -51,47 +52,87 @@ class OnDesk(BaseModel):
     changed: str
     basket: list[str]
     judged: dict[str, int]
+    file: str
+    libraries: list[str]
+
+
+class Line(BaseModel):
+    """A draft in the list of all: how it begins, and how many papers it will cite."""
+
+    draft_id: str
+    name: str
+    excerpt: str
+    changed: str
+    basket: int
+    file: str
+
+
+class Lines(BaseModel):
+    """All drafts of a collection, the one changed last first."""
+
+    drafts: list[Line]
+
+
+class Removed(BaseModel):
+    """That a draft is no longer on the desk."""
+
+    removed: str
 
 
 _ANSWERS = described(OnDesk) | ERRORS
+_DRAFTS = "/collections/{name}/drafts"
+_DRAFT = _DRAFTS + "/{draft_id}"
 
 
-@router.post("/collections/{name}/drafts", response_model=None, responses=_ANSWERS)
+@router.get(_DRAFTS, response_model=None, responses=described(Lines) | ERRORS)
+async def drafts(site: Here, shelved: OnShelf, request: Request) -> JSONResponse:
+    """All drafts on the desk."""
+    work = lambda: shelved.desk.drafts()  # noqa: E731, PLW0108 - which may be opened only now
+    found = await site.turns.run(request, work)
+    return JSONResponse({"drafts": [each._asdict() for each in found]})
+
+
+@router.post(_DRAFTS, response_model=None, responses=_ANSWERS)
 async def new_draft(site: Here, shelved: OnShelf, request: Request, said: Written) -> JSONResponse:
     """Put a draft on the desk."""
     made = await site.turns.run(request, lambda: shelved.desk.new(said.text or "", said.name or ""))
-    return _shown(made)
+    return shown(made)
 
 
-@router.get("/collections/{name}/drafts/{draft_id}", response_model=None, responses=_ANSWERS)
+@router.get(_DRAFT, response_model=None, responses=_ANSWERS)
 async def draft(site: Here, shelved: OnShelf, request: Request, draft_id: str) -> JSONResponse:
     """A draft, with its basket and what was said for it."""
-    return _shown(await site.turns.run(request, lambda: shelved.desk.draft(draft_id)))
+    return shown(await site.turns.run(request, lambda: shelved.desk.draft(draft_id)))
 
 
-@router.put("/collections/{name}/drafts/{draft_id}", response_model=None, responses=_ANSWERS)
+@router.put(_DRAFT, response_model=None, responses=_ANSWERS)
 async def write_draft(
     site: Here, shelved: OnShelf, request: Request, draft_id: str, said: Written
 ) -> JSONResponse:
     """Keep what a draft says now."""
     work = lambda: shelved.desk.write(draft_id, text=said.text, name=said.name)  # noqa: E731
-    return _shown(await site.turns.run(request, work))
+    return shown(await site.turns.run(request, work))
 
 
-@router.post(
-    "/collections/{name}/drafts/{draft_id}/basket", response_model=None, responses=_ANSWERS
-)
+@router.delete(_DRAFT, response_model=None, responses=described(Removed) | ERRORS)
+async def remove_draft(
+    site: Here, shelved: OnShelf, request: Request, draft_id: str
+) -> JSONResponse:
+    """Take a draft off the desk, with its basket and what was said for it."""
+    await site.turns.run(request, lambda: shelved.desk.remove(draft_id))
+    return JSONResponse({"removed": draft_id})
+
+
+@router.post(f"{_DRAFT}/basket", response_model=None, responses=_ANSWERS)
 async def cite(
     site: Here, shelved: OnShelf, request: Request, draft_id: str, said: Taken
 ) -> JSONResponse:
     """Take a document into a draft's basket, or out of it."""
     work = lambda: shelved.desk.cite(draft_id, said.doc_id, taken=said.taken)  # noqa: E731
-    return _shown(await site.turns.run(request, work))
+    return shown(await site.turns.run(request, work))
 
 
-@router.post(
-    "/collections/{name}/drafts/{draft_id}/judgements", response_model=None, responses=_ANSWERS
-)
+@router.post(f"{_DRAFT}/judgements", response_model=None, responses=_ANSWERS)
 async def judge(
     site: Here, shelved: OnShelf, request: Request, draft_id: str, said: Said
 ) -> JSONResponse:
@@ -99,8 +140,130 @@ async def judge(
     work = lambda: shelved.desk.judge(  # noqa: E731
         draft_id, said.doc_id, said.relevance, said.text
     )
-    return _shown(await site.turns.run(request, work))
+    return shown(await site.turns.run(request, work))
 
 
-def _shown(draft: DeskDraft) -> JSONResponse:
+def shown(draft: DeskDraft) -> JSONResponse:
+    """A draft as JSON has it."""
     return JSONResponse(draft._asdict())
+
+
+# --- The papers of a draft --------------------------------------------------------------------
+
+
+class Paper(BaseModel):
+    """A document of the basket, or one that was judged; ``key`` is what to type for it."""
+
+    doc_id: str
+    key: str
+    in_bib: bool
+    title: str
+    authors: list[str]
+    year: int | None
+    venue: str
+    doi: str
+    relevance: int | None
+
+
+class Papers(BaseModel):
+    """The papers that a draft will cite, and those of which something was said for it."""
+
+    basket: list[Paper]
+    judged: list[Paper]
+
+
+@router.get(f"{_DRAFT}/papers", response_model=None, responses=described(Papers) | ERRORS)
+async def papers(site: Here, shelved: OnShelf, request: Request, draft_id: str) -> JSONResponse:
+    """The papers in a draft's basket, and those that were judged for it."""
+    return JSONResponse(await site.turns.run(request, lambda: _papers(shelved, draft_id)))
+
+
+def _papers(shelved: Shelved, draft_id: str) -> dict[str, Any]:
+    draft = shelved.desk.draft(draft_id)
+    cites = _cites(shelved, draft, [*draft.basket, *draft.judged])
+    rows = {
+        each.document.doc_id: {**each.row, "relevance": draft.judged.get(each.document.doc_id)}
+        for each in cites
+    }
+    return {
+        "basket": [rows[doc_id] for doc_id in draft.basket if doc_id in rows],
+        "judged": [rows[doc_id] for doc_id in draft.judged if doc_id in rows],
+    }
+
+
+def _cites(shelved: Shelved, draft: DeskDraft, doc_ids: list[str]) -> list[ToCite]:
+    desk = shelved.desk
+    read = desk.read_draft(draft.draft_id)
+    libraries = desk.libraries(draft.draft_id)
+    return to_cite(shelved.workbench, doc_ids, libraries, [read] if read else [])
+
+
+Form = Literal["bibtex", "ris", "csl-json", "keys"]
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "the file",
+        "content": {
+            form.media_type: {"schema": {"type": "string"}} for form in CITING_FORMS.values()
+        },
+    }
+}
+
+
+@router.get(f"{_DRAFT}/export", response_model=None, responses=_FILE | ERRORS)
+async def export(
+    site: Here, shelved: OnShelf, request: Request, draft_id: str, form: Form = "bibtex"
+) -> Response:
+    """A draft's basket as a file: BibTeX, RIS, CSL-JSON, or the ``\\cite{…}`` to type."""
+    work = lambda: _exported(shelved, draft_id, form)  # noqa: E731
+    name, text = await site.turns.run(request, work)
+    chosen = CITING_FORMS[form]
+    return file_answer(
+        text.encode("utf-8", "replace"), f"{name}.{chosen.ending}", chosen.media_type
+    )
+
+
+def _exported(shelved: Shelved, draft_id: str, form: str) -> tuple[str, str]:
+    draft = shelved.desk.draft(draft_id)
+    cites = _cites(shelved, draft, list(draft.basket))
+    name = re.sub(r"[^A-Za-z0-9]+", "-", draft.name).strip("-").lower()[:60]
+    return name or "basket", cited_as(form, cites)
+
+
+def file_answer(data: bytes, name: str, media_type: str) -> Response:
+    """A file to be kept under a name, which has nothing in it but letters, digits and dots."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type=media_type, headers=headers)
+
+
+# --- What was said, as a test collection ------------------------------------------------------
+
+_TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "the file", "content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+_LINES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "the file",
+        "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get("/collections/{name}/desk/qrels", response_model=None, responses=_TEXT | ERRORS)
+async def qrels(site: Here, shelved: OnShelf, request: Request) -> Response:
+    """What was said of papers for all drafts, as judgements in TREC's form."""
+    data = await site.turns.run(request, lambda: _said(shelved.desk, "qrels"))
+    return file_answer(data, "desk.qrels", "text/plain")
+
+
+@router.get("/collections/{name}/desk/queries", response_model=None, responses=_LINES | ERRORS)
+async def queries(site: Here, shelved: OnShelf, request: Request) -> Response:
+    """The passages that these were said for, as queries, a JSON object a line."""
+    data = await site.turns.run(request, lambda: _said(shelved.desk, "queries"))
+    return file_answer(data, "desk.jsonl", "application/x-ndjson")
+
+
+def _said(desk: Desk, what: str) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="citebed-desk-") as folder:
+        path = Path(folder) / "desk.txt"
+        desk.export(**{what: path})
+        return path.read_bytes()

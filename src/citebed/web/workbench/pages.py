@@ -20,12 +20,6 @@ async def collection(shelved: OnShelf) -> Response:
     return RedirectResponse(path("c", shelved.name, "recommend"), 303)
 
 
-@router.get("/c/{name}/recommend")
-async def recommend(site: Here, shelved: OnShelf, draft: str = "") -> Response:
-    """The page to recommend with: a new draft, or one that is on the desk."""
-    return site.page("recommend", "recommend", shelved, draft_id=draft)
-
-
 @router.get("/login")
 async def login_page(site: Here, next: str = "/") -> Response:
     """The form that asks for the password."""

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from citebed.collection.choices import choices
+from citebed.collection.filters import Filter
+from citebed.desk import DeskDraft
+from citebed.drafts.reading import parse_draft
+from citebed.drafts.records import Draft, Passage, Place, passage_of, sentence_at
+from citebed.retrieval.index.query_words import query_words
+from citebed.retrieval.recommending.recommendations import Recommendations
+from citebed.retrieval.recommending.silence import OF_THE_COMMAND, NothingToAsk
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.shelf import Shelved
 from citebed.web.workbench.site import Here, OnShelf
@@ -16,16 +25,35 @@ router = APIRouter(tags=["recommend"])
 Text = Annotated[str, Field(max_length=1_000_000)]
 Name = Annotated[str, Field(max_length=500)]
 Names = Annotated[list[Name], Field(max_length=1000)]
+Number = Annotated[int, Field(ge=1, le=10_000_000)]
 
 
-class Asked(BaseModel):
-    """What to recommend for, and how; as the options of ``citebed recommend``."""
+class Sent(BaseModel):
+    """What may be sent, and nothing else."""
 
     model_config = ConfigDict(extra="forbid")
-    text: Text
+
+
+class Asked(Sent):
+    """What to recommend for, and how; as the options of ``citebed recommend``.
+
+    A ``draft`` on the desk asks with its file or text unless a text is given, with its .bib files,
+    and with what was judged for it. Of a text, ``line`` and ``column`` choose the sentence that
+    stands there; of a draft's file, ``passage`` chooses one.
+    """
+
+    text: Text = ""
+    draft: Name = ""
     k: Annotated[int, Field(ge=1, le=100)] | None = None
     each: Literal["text", "paragraph", "sentence"] = "text"
+    line: Number | None = None
+    column: Number = 1
+    passage: Number | None = None
     before: Annotated[str, Field(max_length=10)] | None = None
+    years: Annotated[str, Field(max_length=30)] = ""
+    venues: Names = []
+    types: Names = []
+    in_bib: bool = False
     exclude: Names = []
     keep_cited: bool = False
     min_probability: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -63,22 +91,26 @@ class Row(BaseModel):
 
 
 class Asking(BaseModel):
-    """A passage that asked."""
+    """A passage that asked; ``wanted`` says that a citation is to come in it."""
 
     number: int
     text: str
     section: str
     line: int
+    place: str
+    wanted: bool
 
 
 class Recommended(BaseModel):
-    """What a text should cite, passage by passage, and what else there is to say."""
+    """What a text should cite, passage by passage, and what else there is to say; ``silent`` is
+    how many passages got no answer."""
 
     rows: list[Row]
     passages: list[Asking]
     notes: list[str]
     left_out: list[str]
     summary: str
+    silent: int
 
 
 @router.post(
@@ -91,15 +123,124 @@ async def recommend(site: Here, shelved: OnShelf, request: Request, asked: Asked
 
 def recommended(shelved: Shelved, asked: Asked) -> dict[str, Any]:
     """The answer of the one door, as JSON has it."""
-    found = shelved.recommender.recommend_for(
-        asked.text, asked.k, each=asked.each, before=asked.before, exclude=asked.exclude,
-        keep_cited=asked.keep_cited, min_probability=asked.min_probability,
-    )  # fmt: skip
-    passages = [
-        {"number": each.number, "text": each.text, "section": each.section, "line": each.line}
-        for each in found.passages
-    ]
+    on_desk = shelved.desk.draft(asked.draft) if asked.draft else None
+    draft = _draft_of(shelved, asked, on_desk)
+    is_one = asked.line is not None or asked.passage is not None
+    try:
+        found = shelved.recommender.recommend_for(
+            draft, asked.k, each="paragraph" if is_one else asked.each, before=asked.before,
+            keep_cited=asked.keep_cited, min_probability=asked.min_probability,
+            **_which(asked, on_desk),
+        )  # fmt: skip
+    except NothingToAsk as error:  # half a word that is being typed is no mistake
+        found = Recommendations((), notes=(str(error),), silent=1)
+    return _shown(found, draft)
+
+
+def _which(asked: Asked, on_desk: DeskDraft | None) -> dict[str, Any]:
+    """Which documents may be answers, and what was said of some for the draft."""
+    good, bad = (on_desk.judged_as(each) if on_desk else [] for each in (1, 0))
     return {
-        "rows": found.rows, "passages": passages, "notes": list(found.told),
-        "left_out": sorted(found.left_out), "summary": found.summary,
+        "among": Filter(asked.years, tuple(asked.venues), tuple(asked.types)),
+        "in_bib": asked.in_bib, "exclude": asked.exclude, "relevant": good, "nonrelevant": bad,
     }  # fmt: skip
+
+
+def _draft_of(shelved: Shelved, asked: Asked, on_desk: DeskDraft | None) -> Draft:
+    """What asks. A text is one, also where it looks like the name of a file."""
+    read = None
+    if on_desk is not None and not asked.text:
+        read = shelved.desk.read_draft(on_desk.draft_id)
+    draft = read or parse_draft(asked.text or (on_desk.text if on_desk else ""))
+    if on_desk is not None:
+        libraries = shelved.desk.libraries(on_desk.draft_id)
+        draft = replace(draft, library=tuple(dict.fromkeys((*draft.library, *libraries))))
+    if asked.line is not None:
+        return sentence_at(draft, asked.line, asked.column)
+    return draft if asked.passage is None else passage_of(draft, asked.passage)
+
+
+def _shown(found: Recommendations, draft: Draft) -> dict[str, Any]:
+    notes = [*draft.notes, *(note.removesuffix(OF_THE_COMMAND) for note in found.told)]
+    return {
+        "rows": found.rows, "passages": [passage_row(each) for each in found.passages],
+        "notes": notes, "left_out": sorted(found.left_out), "summary": found.summary,
+        "silent": found.silent,
+    }  # fmt: skip
+
+
+def passage_row(passage: Passage) -> dict[str, Any]:
+    """A passage as pages show it."""
+    return {
+        "number": passage.number, "text": passage.text, "section": passage.section,
+        "line": passage.line, "place": str(Place(passage.source, passage.line)),
+        "wanted": bool(passage.wanted),
+    }  # fmt: skip
+
+
+# --- What a page asks beside ------------------------------------------------------------------
+
+
+class AskedAbstract(Sent):
+    """Of which document, and the text whose words are to be marked in it."""
+
+    doc_id: Name
+    text: Text = ""
+
+
+class Piece(BaseModel):
+    """A piece of a text; whether it is a word of the one that asked."""
+
+    text: str
+    marked: bool
+
+
+class MarkedAbstract(BaseModel):
+    """An abstract in pieces, in order."""
+
+    doc_id: str
+    pieces: list[Piece]
+
+
+@router.post(
+    "/collections/{name}/abstract",
+    response_model=None,
+    responses=described(MarkedAbstract) | ERRORS,
+)
+async def abstract(
+    site: Here, shelved: OnShelf, request: Request, asked: AskedAbstract
+) -> JSONResponse:
+    """A document's abstract, in which the words are marked that it has in common with a text."""
+    return JSONResponse(await site.turns.run(request, lambda: _marked(shelved, asked)))
+
+
+def _marked(shelved: Shelved, asked: AskedAbstract) -> dict[str, Any]:
+    collection = shelved.workbench
+    whole = collection.document(asked.doc_id).abstract or ""
+    pieces = query_words(collection).marked(whole, asked.text)
+    rows = [{"text": text, "marked": is_word} for text, is_word in pieces]
+    return {"doc_id": asked.doc_id, "pieces": rows}
+
+
+class Choice(BaseModel):
+    """A value that documents have, and how many have it."""
+
+    name: str
+    documents: int
+
+
+class Choices(BaseModel):
+    """What documents can be chosen by; ``years`` are the first and the last."""
+
+    venues: list[Choice]
+    types: list[Choice]
+    years: list[int | None]
+
+
+@router.get(
+    "/collections/{name}/choices", response_model=None, responses=described(Choices) | ERRORS
+)
+async def choices_of(site: Here, shelved: OnShelf, request: Request) -> JSONResponse:
+    """The venues and types that most documents have, and the years there are."""
+    work = lambda: choices(shelved.workbench.scan_documents())  # noqa: E731
+    return JSONResponse(await site.turns.run(request, work))

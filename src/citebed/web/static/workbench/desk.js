@@ -7,25 +7,53 @@ const PLACE = `citebed-draft-${collection}`;
 /* The draft that the address names, or the last one worked on. */
 export const draftId = () => new URLSearchParams(location.search).get("draft") || localStorage.getItem(PLACE) || "";
 
-/* The draft, made if there is none. */
-export async function draft() {
-  const id = draftId();
-  if (id) {
-    try {
-      return remember(await ask(api("drafts", id)));
-    } catch (error) {
-      if (error.status !== 404) throw error; // gone from the desk
-    }
-  }
-  return remember(await ask(api("drafts"), { method: "POST", json: {} }));
-}
-
 const remember = (found) => {
   localStorage.setItem(PLACE, found.draft_id);
   return found;
 };
 
-export const write = (id, text) => ask(api("drafts", id), { method: "PUT", json: { text } });
+export const forget = () => localStorage.removeItem(PLACE);
+
+/* The draft at hand, or null where there is none. */
+export async function draftAtHand() {
+  const id = draftId();
+  if (!id) return null;
+  try {
+    return remember(await ask(api("drafts", id)));
+  } catch (error) {
+    if (error.status !== 404) throw error; // gone from the desk
+    forget();
+    return null;
+  }
+}
+
+/* The draft at hand, made if there is none: once, however many ask for it at the same time. */
+let making = null;
+export async function draft(text = "") {
+  const found = await draftAtHand();
+  if (found) return found;
+  making ??= ask(api("drafts"), { method: "POST", json: { text } }).then(remember).finally(() => {
+    making = null;
+  });
+  return making;
+}
+
+export const drafts = async () => (await ask(api("drafts"))).drafts;
+export const write = (id, said, signal) => ask(api("drafts", id), { method: "PUT", json: said, signal });
+export const removeDraft = (id) => ask(api("drafts", id), { method: "DELETE" });
+export const papers = (id) => ask(api("drafts", id, "papers"));
+export const files = (id) => ask(api("drafts", id, "files"));
+export const exportAddress = (id, form) => `${api("drafts", id, "export")}?${new URLSearchParams({ form })}`;
+
+/* Send files, each with its path in the folder it came from. */
+export function sendFiles(id, chosen) {
+  const form = new FormData();
+  for (const { file, path } of chosen) form.append("files", file, path);
+  return ask(api("drafts", id, "files"), { method: "POST", form });
+}
+
+export const removeFile = (id, name) =>
+  ask(`${api("drafts", id, "files")}?${new URLSearchParams({ file: name })}`, { method: "DELETE" });
 
 /* Put a document into the basket of the draft at hand, or take it out. */
 export async function cite(docId, taken = true) {

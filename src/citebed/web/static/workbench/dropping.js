@@ -37,6 +37,9 @@ export function formOf(files, more = {}) {
   return form;
 }
 
+/* Text that is dragged about on a page goes where it is dropped. */
+const hasFiles = (event) => [...event.dataTransfer?.types ?? []].includes("Files");
+
 /* A zone to drop files on; `take` gets them. Its inputs choose files, or a folder. */
 export function dropZone(zone, take) {
   const given = async (files) => {
@@ -45,11 +48,13 @@ export function dropZone(zone, take) {
     await take(files);
   };
   zone.addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
     event.preventDefault();
     zone.classList.add("over");
   });
   zone.addEventListener("dragleave", () => zone.classList.remove("over"));
   zone.addEventListener("drop", async (event) => {
+    if (!hasFiles(event)) return;
     event.preventDefault();
     zone.classList.remove("over");
     await given(await dropped(event.dataTransfer));
