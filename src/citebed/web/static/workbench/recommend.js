@@ -132,12 +132,19 @@ function keepingPlace(change) {
   (act ? place?.querySelector(`[data-act="${act}"]`) ?? place : place)?.focus({ preventScroll: true });
 }
 
+/* How many papers there are, and for how many of several passages. */
+function counted(found) {
+  const number = papers(new Set(found.rows.map((row) => row.doc_id)).size);
+  const asked = found.passages.length + found.silent;
+  const answered = new Set(found.rows.map((row) => row.passage)).size;
+  return asked > 1 ? `${number} for ${answered} of ${asked} passages` : number;
+}
+
 function showFound(found) {
   state.found = found;
   results.setAttribute("aria-busy", "false");
   keepingPlace(() => results.replaceChildren(...goneLine(), ...(found ? lists(found) : [])));
-  const number = new Set(found?.rows.map((row) => row.doc_id)).size;
-  at("status").textContent = found?.rows.length ? found.summary || papers(number) : "";
+  at("status").textContent = found?.rows.length ? counted(found) : "";
   at("best").hidden = !state.best || !found;
   at("notes").replaceChildren(...(found?.rows.length ? found.notes : []).map((note) => make("li", {}, note)));
   showState(found);
@@ -155,8 +162,9 @@ function welcome() {
     isFile ? null : make("p", { class: "quiet" }, "Paste a paragraph, or drop a draft anywhere on this page: LaTeX (with its folder, or a .zip), Word, OpenDocument, Markdown, Quarto, a notebook, Typst, reStructuredText, plain text or a PDF. Drop your .bib, too, and your own keys are used.")].filter(Boolean);
 }
 
+const SAID = /^no answer for 1 passage (without a good match|that nothing in the collection fits)/;
 function silence(found) {
-  const notes = found.notes.map((note) => make("li", {}, note));
+  const notes = found.notes.filter((note) => !SAID.test(note)).map((note) => make("li", {}, note));
   const why = notes.length ? make("ul", { class: "plain quiet notes" }, notes) : "";
   if (isFiltered()) {
     return [make("p", { class: "lead" }, "Nothing fits within these filters."), why,
