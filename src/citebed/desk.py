@@ -189,7 +189,8 @@ class Desk:
     def judge(self, draft_id: str, doc_id: str, relevance: int | None, text: str = "") -> DeskDraft:
         """Keep that a document is good (1) or not (0) for a draft, or forget it (``None``);
         ``text`` is the passage that asked for it, else the draft is."""
-        passage = text or self.draft(draft_id).text
+        written = self.draft(draft_id).text
+        passage = text or written
         query_id = f"{draft_id}-{hashlib.sha256(passage.encode()).hexdigest()[:8]}"
         with self._changing() as database:
             database.execute(

@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from pybtex.database import parse_string
 from selenium.webdriver.common.keys import Keys
 from tests.browser.workbench import InBrowser
 from tests.office import packed, paragraph, word_file
 
 import citebed
+
+pybtex_database = pytest.importorskip("pybtex.database")
 
 FIRST = (
     "When a query is short, pseudo-relevance feedback adds terms from the documents found first."
@@ -110,7 +111,7 @@ def test_a_paragraph_a_filter_three_papers_a_reload_and_a_bibliography(page: Pag
     assert page.browser.one("#text").get_attribute("value") == TEXT
     assert page.browser.one("[name=last]").get_attribute("value") == "1999"
     assert page.basket() == 3
-    entries = parse_string(page.fetched("a[data-form=bibtex]"), "bibtex").entries
+    entries = pybtex_database.parse_string(page.fetched("a[data-form=bibtex]"), "bibtex").entries
     assert len(entries) == 3
     mine = citebed.open(page.workbench.folder)
     years = sorted(str(mine.document(each).year) for each in chosen)

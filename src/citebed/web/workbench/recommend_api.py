@@ -125,6 +125,8 @@ def recommended(shelved: Shelved, asked: Asked) -> dict[str, Any]:
     """The answer of the one door, as JSON has it."""
     on_desk = shelved.desk.draft(asked.draft) if asked.draft else None
     draft = _draft_of(shelved, asked, on_desk)
+    if not draft.passages:  # of which its notes tell
+        return _shown(Recommendations((), silent=1), draft)
     is_one = asked.line is not None or asked.passage is not None
     try:
         found = shelved.recommender.recommend_for(

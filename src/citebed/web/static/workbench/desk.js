@@ -45,12 +45,8 @@ export const papers = (id) => ask(api("drafts", id, "papers"));
 export const files = (id) => ask(api("drafts", id, "files"));
 export const exportAddress = (id, form) => `${api("drafts", id, "export")}?${new URLSearchParams({ form })}`;
 
-/* Send files, each with its path in the folder it came from. */
-export function sendFiles(id, chosen) {
-  const form = new FormData();
-  for (const { file, path } of chosen) form.append("files", file, path);
-  return ask(api("drafts", id, "files"), { method: "POST", form });
-}
+/* Send files, as a form of them. */
+export const sendFiles = (id, form) => ask(api("drafts", id, "files"), { method: "POST", form });
 
 export const removeFile = (id, name) =>
   ask(`${api("drafts", id, "files")}?${new URLSearchParams({ file: name })}`, { method: "DELETE" });

@@ -4,7 +4,7 @@ import { api, ask, collection, make, onKey, tell } from "./frame.js";
 import * as desk from "./desk.js";
 import { copyKeys, showBasket } from "./basket.js";
 import { nameOf, showName, startMenu } from "./draft_menu.js";
-import { startDropping } from "./dropping.js";
+import { dropZone, formOf } from "./dropping.js";
 import { allowLibrary, clearFilters, filters, isFiltered, startFilters } from "./filters.js";
 import { documentAddress, resultCard, showAbstract } from "./result.js";
 
@@ -321,15 +321,23 @@ function choose(number) {
   recommend();
 }
 
-async function send(chosen) {
+const ENDINGS = /\.(tex|ltx|latex|zip|md|markdown|mdown|pandoc|qmd|rmd|txt|text|docx|docm|odt|ipynb|typ|rst|rest|pdf|bib|bibtex|bbl)$/i;
+const MOST = 900;
+
+/* Of a folder only what drafts are made of; a file that came by itself is sent whatever it is. */
+const needed = (given) => given.length > 1 ? given.filter(({ path }) => ENDINGS.test(path)).slice(0, MOST) : given;
+
+async function send(given) {
+  const chosen = needed(given);
   const problem = at("file-problem");
-  problem.hidden = true;
+  problem.hidden = chosen.length > 0;
+  problem.textContent = "There is no draft in this folder.";
   if (!chosen.length) return;
   at("kept").textContent = chosen.length === 1 ? `reading ${chosen[0].path} …` : `reading ${chosen.length} files …`;
   try {
     const { draft_id: id } = await kept();
     const had = state.file?.file;
-    state.file = await desk.sendFiles(id, chosen);
+    state.file = await desk.sendFiles(id, formOf(chosen));
     state.draft = await desk.draftAtHand();
     if (state.file.file && state.file.file !== had) {
       state.passage = null;
@@ -451,7 +459,7 @@ startMenu((draft) => {
   showName(draft);
   tell(`Now called “${nameOf(draft)}”.`);
 });
-startDropping(send);
+dropZone(document.body, send);
 try {
   await begin();
 } catch (error) {

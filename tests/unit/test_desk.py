@@ -1,0 +1,135 @@
+"""The desk: drafts, baskets, judgements and files, which outlive whoever wrote them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import citebed
+from citebed.desk import Desk, NoSuchDraft
+from citebed.drafts.reading import parse_draft
+from citebed.drafts.sending import read_sent
+from citebed.errors import CitebedError
+
+PROSE = "Short queries are expanded with terms from the documents that were found first."
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_draft_with_its_basket_and_judgements_is_there_for_the_next(desk: Desk) -> None:
+    draft_id = desk.new("a text").draft_id
+    for doc_id in ("b", "a", "b"):
+        desk.cite(draft_id, doc_id)
+    desk.judge(draft_id, "c", 0)
+    desk.judge(draft_id, "d", 1)
+    desk.judge(draft_id, "c", 1)
+    desk.judge(draft_id, "e", 0, "a passage")
+    desk.cite(draft_id, "a", taken=False)
+    desk.write(draft_id, name="a name")
+    desk.close()
+    found = Desk(desk.path.parent).draft(draft_id)
+    assert (found.name, found.text, found.basket) == ("a name", "a text", ("b",))
+    assert found.judged_as(1) == ["d", "c"]
+    assert found.judged_as(0) == ["e"]
+
+
+def test_the_list_of_drafts(desk: Desk) -> None:
+    first, second = desk.new("one " * 100), desk.new("two")
+    desk.cite(first.draft_id, "a")
+    desk.write(first.draft_id, name="first")
+    lines = desk.drafts()
+    assert [(each.draft_id, each.name, each.basket) for each in lines] == [
+        (first.draft_id, "first", 1),
+        (second.draft_id, "", 0),
+    ]
+    assert len(lines[0].excerpt) == 120
+    desk.remove(first.draft_id)
+    assert [each.draft_id for each in desk.drafts()] == [second.draft_id]
+    with pytest.raises(NoSuchDraft):
+        desk.draft(first.draft_id)
+    with pytest.raises(NoSuchDraft):
+        desk.cite(first.draft_id, "a")
+    with pytest.raises(NoSuchDraft):
+        desk.judge(first.draft_id, "a", 1, "a passage")
+
+
+def test_what_was_read_from_files_is_kept(desk: Desk) -> None:
+    draft_id = desk.new().draft_id
+    sent = read_sent(
+        [("my.md", f"# A title\n\n{PROSE}".encode()), ("my.bib", b"@misc{a, title={B}}")]
+    )
+    kept = desk.put_files(draft_id, sent.draft, sent.libraries)
+    assert (kept.file, kept.libraries) == ("my.md", ("my.bib",))
+    assert kept.name
+    assert desk.read_draft(draft_id) == sent.draft
+    assert desk.libraries(draft_id) == ("@misc{a, title={B}}",)
+    assert [each.file for each in desk.drafts()] == ["my.md"]
+    desk.put_files(draft_id, read_sent([("other.txt", PROSE.encode())]).draft, {})
+    assert desk.draft(draft_id).file == "other.txt"
+    desk.remove_file(draft_id, "my.bib")
+    desk.remove_file(draft_id, "other.txt")
+    assert desk.read_draft(draft_id) is None
+    assert desk.draft(draft_id).libraries == ()
+
+
+def test_judgements_and_queries_as_files(tmp_path: Path) -> None:
+    mine = citebed.demo(tmp_path / "demo")
+    draft_id = mine.desk.new(PROSE).draft_id
+    mine.desk.judge(draft_id, "a", 1)
+    mine.desk.judge(draft_id, "b", 0)
+    mine.desk.judge(draft_id, "c", 1, "another passage")
+    assert mine.desk.qrels().table["relevance"].to_list().count(1) == 2
+    written = mine.desk.export(tmp_path / "my.qrels", tmp_path / "my.jsonl")
+    assert written == [tmp_path / "my.qrels", tmp_path / "my.jsonl"]
+    queries = [json.loads(line) for line in (tmp_path / "my.jsonl").read_text().splitlines()]
+    assert {each["text"] for each in queries} == {PROSE, "another passage"}
+    lines = [line.split() for line in (tmp_path / "my.qrels").read_text().splitlines()]
+    assert {line[0] for line in lines} == {each["query_id"] for each in queries}
+
+
+def test_an_import_leaves_the_desk_as_it_is(tmp_path: Path) -> None:
+    mine = citebed.demo(tmp_path / "demo")
+    draft_id = mine.desk.new(PROSE).draft_id
+    (tmp_path / "more.bib").write_text("@misc{more, title={More of it}, year=2001}")
+    again = citebed.create(tmp_path / "demo", tmp_path / "more.bib")
+    assert again.desk.draft(draft_id).text == PROSE
+
+
+def test_many_at_once(desk: Desk) -> None:
+    draft_id = desk.new("a text").draft_id
+    other = Desk(desk.path.parent)
+    with ThreadPoolExecutor(8) as threads:
+        jobs = [
+            threads.submit(each.cite, draft_id, str(number))
+            for number in range(40)
+            for each in (desk, other)
+        ]
+        for job in jobs:
+            job.result()
+    assert len(desk.draft(draft_id).basket) == 40
+
+
+def test_a_desk_that_is_damaged_is_told(tmp_path: Path) -> None:
+    (tmp_path / "desk.sqlite").write_bytes(b"no database at all" * 100)
+    with pytest.raises(CitebedError, match=r"desk\.sqlite cannot be opened"):
+        Desk(tmp_path)
+
+
+def test_a_desk_of_before_files_gets_a_place_for_them(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "desk.sqlite") as old:
+        old.execute(
+            "CREATE TABLE drafts (draft_id TEXT PRIMARY KEY, name TEXT NOT NULL, "
+            "text TEXT NOT NULL, changed TEXT NOT NULL) STRICT"
+        )
+        old.execute("INSERT INTO drafts VALUES ('x', '', 'old', '2026')")
+    old.close()
+    desk = Desk(tmp_path)
+    desk.put_files("x", parse_draft(PROSE), {"a.bib": ""})
+    assert desk.draft("x").libraries == ("a.bib",)

@@ -1,0 +1,217 @@
+"""Recommending and drafts over HTTP: the one door's answers, and files that may be anybody's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from tests.office import packed, paragraph, word_file
+
+import citebed
+from citebed.collection.filters import Filter
+from citebed.web.workbench.access import LOCAL, Keys
+from citebed.web.workbench.app import create_workbench
+from citebed.web.workbench.shelf import Shelf
+
+KEY = "the key of this test"
+FIRST = (
+    "When a query is short, pseudo-relevance feedback adds terms from the documents found first."
+)
+SECOND = "Test collections are built by pooling the results of many systems."
+TEXT = f"{FIRST} {SECOND}"
+AT = "/api/collections/demo"
+OWN = "@misc{mykey, title={Relevance Based Language Models}, author={Lavrenko, V.}, year={2001}}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("workbench") / "demo"
+    citebed.demo(place).index(quiet=True)
+    return place
+
+
+@pytest.fixture(scope="module")
+def client(folder: Path) -> Iterator[TestClient]:
+    app = create_workbench(Shelf([folder]), Keys(KEY), hosts=frozenset(LOCAL))
+    with TestClient(app, base_url="http://127.0.0.1") as made:
+        made.headers["Authorization"] = f"Bearer {KEY}"
+        yield made
+
+
+@pytest.fixture
+def draft(client: TestClient) -> str:
+    """The address of a new draft."""
+    made = client.post(f"{AT}/drafts", json={}).json()
+    return f"{AT}/drafts/{made['draft_id']}"
+
+
+def asked(client: TestClient, **asking: Any) -> dict[str, Any]:
+    answer = client.post(f"{AT}/recommend", json=asking)
+    assert answer.is_success, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def ids(found: dict[str, Any]) -> list[str]:
+    return [row["doc_id"] for row in found["rows"]]
+
+
+def draft_id(address: str) -> str:
+    return address.rpartition("/")[2]
+
+
+def send(client: TestClient, address: str, **files: bytes) -> Any:
+    named = [("files", (name.replace("_", "."), data)) for name, data in files.items()]
+    return client.post(f"{address}/files", files=named)
+
+
+def test_filters_are_those_of_the_python_door(client: TestClient, folder: Path) -> None:
+    mine = citebed.open(folder)
+    found = asked(client, text=TEXT, years="-1999", types=["article"])
+    wanted = mine.recommend(TEXT, each="text", among=Filter("-1999", types=("article",)))
+    assert ids(found) == [each.doc_id for each in wanted]
+    assert found["rows"]
+    wrong = client.post(f"{AT}/recommend", json={"text": TEXT, "years": "soon"})
+    assert (wrong.status_code, "no years" in wrong.json()["message"]) == (400, True)
+
+
+def test_the_sentence_at_a_place_asks_alone(client: TestClient) -> None:
+    found = asked(client, text=TEXT, line=1, column=len(FIRST) + 5)
+    assert [each["text"] for each in found["passages"]] == [SECOND]
+    assert ids(found) == ids(asked(client, text=SECOND))
+
+
+def test_a_text_that_names_a_file_is_a_text(client: TestClient, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.tex"
+    secret.write_text(f"{FIRST} The password is swordfish.")
+    answer = client.post(f"{AT}/recommend", json={"text": str(secret)})
+    assert "swordfish" not in answer.text
+    assert answer.json()["rows"] == []
+    inside = client.post(f"{AT}/recommend", json={"text": f"\\input{{{secret}}} {FIRST}"})
+    assert "swordfish" not in inside.text
+
+
+def test_half_a_word_is_no_mistake(client: TestClient) -> None:
+    for text in ("the", "of a", "…", "qwxyz"):
+        found = asked(client, text=text)
+        assert found["rows"] == []
+        assert found["silent"] == 1
+        assert found["notes"]
+        assert not any("--" in note for note in found["notes"])
+
+
+def test_what_was_said_for_a_draft_is_asked_with(client: TestClient, draft: str) -> None:
+    before = ids(asked(client, text=TEXT, draft=draft_id(draft)))
+    client.post(f"{draft}/judgements", json={"doc_id": before[0], "relevance": 0})
+    client.post(f"{draft}/judgements", json={"doc_id": before[-1], "relevance": 1})
+    after = ids(asked(client, text=TEXT, draft=draft_id(draft)))
+    assert before[0] not in after
+    assert after.index(before[-1]) < len(before) - 1
+    assert ids(asked(client, text=TEXT)) == before
+    said = client.get(f"{AT}/desk/qrels")
+    assert said.headers["content-disposition"] == 'attachment; filename="desk.qrels"'
+    assert f" 0 {before[0]} 0\n" in said.text
+    assert client.get(f"{AT}/desk/queries").headers["content-type"] == "application/x-ndjson"
+
+
+def test_an_abstract_has_the_words_of_the_text_marked(client: TestClient) -> None:
+    doc_id = ids(asked(client, text=FIRST))[0]
+    found = client.post(f"{AT}/abstract", json={"doc_id": doc_id, "text": FIRST}).json()
+    assert any(piece["marked"] for piece in found["pieces"])
+    wrong = client.post(f"{AT}/abstract", json={"doc_id": "../x", "text": ""})
+    assert wrong.status_code == 400
+
+
+def test_choices_for_filters(client: TestClient) -> None:
+    found = client.get(f"{AT}/choices").json()
+    assert found["years"][0] < found["years"][1]
+    counts = [each["documents"] for each in found["venues"]]
+    assert counts == sorted(counts, reverse=True)
+    assert {"article", "inproceedings"} <= {each["name"] for each in found["types"]}
+
+
+@pytest.mark.parametrize(
+    ("form", "ending", "media_type", "begin"),
+    [
+        ("bibtex", "bib", "application/x-bibtex", "@"),
+        ("ris", "ris", "application/x-research-info-systems", "TY  - "),
+        ("csl-json", "json", "application/vnd.citationstyles.csl+json", "[{"),
+        ("keys", "txt", "text/plain; charset=utf-8", "\\cite{"),
+    ],
+)
+def test_the_basket_as_a_file(
+    client: TestClient, draft: str, form: str, ending: str, media_type: str, begin: str
+) -> None:
+    client.put(draft, json={"name": 'A "draft"\r\nSet-Cookie: x'})
+    for doc_id in ids(asked(client, text=TEXT))[:2]:
+        client.post(f"{draft}/basket", json={"doc_id": doc_id})
+    answer = client.get(f"{draft}/export", params={"form": form})
+    assert answer.headers["content-type"] == media_type
+    name = f"a-draft-set-cookie-x.{ending}"
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+    assert answer.text.startswith(begin)
+    assert client.get(f"{draft}/export", params={"form": "docx"}).status_code == 422
+
+
+def test_documents_that_are_gone_are_left_out(client: TestClient, draft: str) -> None:
+    client.post(f"{draft}/basket", json={"doc_id": "no longer there"})
+    assert client.get(f"{draft}/papers").json() == {"basket": [], "judged": []}
+    assert client.get(f"{draft}/export").text == ""
+
+
+def test_a_sent_draft_with_a_library_of_ones_own(client: TestClient, draft: str) -> None:
+    text = f"# One\n\n{FIRST} [?]\n\n# Two\n\n{SECOND}"
+    sent = send(client, draft, my_md=text.encode(), my_bib=OWN.encode()).json()
+    assert [each["text"] for each in sent["passages"]] == [FIRST, SECOND]
+    assert [each["wanted"] for each in sent["passages"]] == [True, False]
+    assert sent["libraries"] == ["my.bib"]
+    assert client.get(f"{draft}/files").json()["passages"] == sent["passages"]
+    found = asked(client, draft=draft_id(draft), each="paragraph", in_bib=True)
+    assert {row["key"] for row in found["rows"]} == {"mykey"}
+    second = asked(client, draft=draft_id(draft), passage=2)
+    assert [each["text"] for each in second["passages"]] == [SECOND]
+    client.delete(f"{draft}/files", params={"file": "my.md"})
+    assert client.get(draft).json()["libraries"] == ["my.bib"]
+    assert client.get(f"{draft}/files").json()["file"] == ""
+
+
+def test_word_and_zip(client: TestClient, draft: str) -> None:
+    assert send(client, draft, a_docx=word_file(paragraph(FIRST))).json()["file"] == "a.docx"
+    inside = {"../../up.tex": f"\\documentclass{{a}}\\begin{{document}}{FIRST}\\end{{document}}"}
+    assert send(client, draft, a_zip=packed(inside)).json()["file"] == "up.tex"
+
+
+def test_what_cannot_be_read_is_told_and_changes_nothing(client: TestClient, draft: str) -> None:
+    send(client, draft, a_txt=FIRST.encode())
+    answer = send(client, draft, b_png=b"\x89PNG")
+    assert answer.status_code == 400
+    assert "PNG image" in answer.json()["message"]
+    assert "/tmp" not in answer.text
+    assert client.get(draft).json()["file"] == "a.txt"
+    assert send(client, f"{draft}x", a_txt=FIRST.encode()).status_code == 400
+    assert client.post(f"{draft}/files").status_code == 422
+
+
+def test_drafts_are_listed_and_removed(client: TestClient, draft: str) -> None:
+    listed = client.get(f"{AT}/drafts").json()["drafts"]
+    assert draft_id(draft) in [each["draft_id"] for each in listed]
+    assert client.delete(draft).json() == {"removed": draft_id(draft)}
+    assert client.get(draft).status_code == 404
+
+
+def test_answers_have_the_fields_that_are_described(client: TestClient, draft: str) -> None:
+    described = client.get("/api/openapi.json").json()["components"]["schemas"]
+    found = asked(client, text=TEXT)
+    assert set(found) == set(described["Recommended"]["properties"])
+    assert set(found["rows"][0]) == set(described["Row"]["properties"])
+    assert set(found["passages"][0]) == set(described["Asking"]["properties"])
+    assert set(client.get(draft).json()) == set(described["OnDesk"]["properties"])
+    assert set(client.get(f"{draft}/files").json()) == set(described["Files"]["properties"])
+    client.post(f"{draft}/basket", json={"doc_id": ids(found)[0]})
+    (paper,) = client.get(f"{draft}/papers").json()["basket"]
+    assert set(paper) == set(described["Paper"]["properties"])
+    assert json.dumps(paper)
