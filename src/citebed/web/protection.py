@@ -81,7 +81,7 @@ class Protection:
         self._app, self._static, self._bodies, self._refused = app, static, bodies, refused
         self._refusal = refusal
         self._held, self._streamed = 0, 0
-        self._host = _host_of(address)
+        self._host = host_in(address)
         policy = POLICY.format(first=policy_hash(ready_script()))
         self._headers = HEADERS | {"Content-Security-Policy": policy}
         if secure:
@@ -165,7 +165,8 @@ class Protection:
         return sending
 
 
-def _host_of(address: str) -> str:
+def host_in(address: str) -> str:
+    """The host of an address, with its port; nothing if it has none."""
     return address.partition("://")[2].partition("/")[0]
 
 
@@ -181,7 +182,7 @@ def is_from_another_site(headers: Headers, ours: str = "") -> bool:
         return fetch_site not in ("same-origin", "none")
     origin = headers.get("origin", "null")
     hosts = {ours, headers.get("host", "")} - {""}
-    return origin != "null" and _host_of(origin) not in hosts
+    return origin != "null" and host_in(origin) not in hosts
 
 
 _SLOW = "this took too long."

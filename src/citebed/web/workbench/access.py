@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from citebed.files.places import state_folder
-from citebed.web.protection import SAFE, is_from_another_site
+from citebed.web.protection import SAFE, host_in, is_from_another_site
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 STATIC, LOGIN, API = "/static/", "/login", "/api/"
@@ -113,8 +113,11 @@ def _is_number(name: str) -> bool:
 class Access:
     """Sees from the head of a request whether it came to a name of ours, and who may come in."""
 
-    def __init__(self, keys: Keys, hosts: Container[str] | None, page: Page) -> None:
+    def __init__(
+        self, keys: Keys, hosts: Container[str] | None, page: Page, address: str = ""
+    ) -> None:
         self._keys, self._hosts, self._page = keys, hosts, page
+        self._host = host_in(address)
 
     def refusal(self, scope: Scope) -> Response | None:
         """The answer to whoever is not let in; nothing for who is."""
@@ -124,7 +127,7 @@ class Access:
         path: str = scope["path"]
         if path.startswith(STATIC) or path == LOGIN:
             return None
-        if path.startswith(API) and _is_from_elsewhere(headers):
+        if path.startswith(API) and _is_from_elsewhere(headers, self._host):
             return self._refused(request, 403, "this was sent by another site.")
         if (given := headers.get("authorization", "")).lower().startswith("bearer "):
             return None if self._keys.is_key(given[7:].strip()) else self._refused(request, 401)
@@ -170,9 +173,9 @@ def _reads_pages(request: Request) -> bool:
     return wanted and not (request.url.path.startswith(API) and request.method not in SAFE)
 
 
-def _is_from_elsewhere(headers: Headers) -> bool:
+def _is_from_elsewhere(headers: Headers, ours: str) -> bool:
     """Whether a page that is not ours calls the API; ours never tell no origin there."""
-    if is_from_another_site(headers):
+    if is_from_another_site(headers, ours):
         return True
     return headers.get("origin") == "null" and "sec-fetch-site" not in headers
 

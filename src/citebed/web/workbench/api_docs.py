@@ -213,4 +213,4 @@ async def api_page(site: Here, request: Request) -> Response:
     made = description(request.app)
     address = f"{request.url.scheme}://{request.url.netloc}"
     key = str(key_file())
-    return site.page("api", "api", subjects=ways(made, address), about=made["description"], key=key)
+    return site.page("api", "api", subjects=ways(made, address), about=_ABOUT, key=key)

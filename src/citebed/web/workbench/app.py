@@ -75,7 +75,7 @@ def create_workbench(
         app.include_router(room.router, include_in_schema=False)
     app.openapi = lambda: api_docs.description(app)  # type: ignore[method-assign]
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
-    access = Access(keys, hosts, partial(_message, site))
+    access = Access(keys, hosts, partial(_message, site), address)
     app.add_middleware(
         Protection, secure=keys.secure, address=address, static="/static", bodies=_bodies,
         refused=_unnoted, refusal=access.refusal,
