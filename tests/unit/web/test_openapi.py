@@ -21,9 +21,11 @@ from tests.sampling import FULL
 from tests.shared import Once
 
 import citebed
+from citebed.web.workbench import jobs
 from citebed.web.workbench.access import LOCAL, Keys
 from citebed.web.workbench.api_docs import METHODS, ways
 from citebed.web.workbench.app import create_workbench
+from citebed.web.workbench.jobs import Jobs, Order
 from citebed.web.workbench.shelf import Shelf
 
 KEY = "the key of this test"
@@ -55,16 +57,22 @@ def folder(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def client(folder: Path) -> Any:
     """The workbench in memory, and who is let in."""
-    app = create_workbench(Shelf([folder]), Keys(KEY), hosts=frozenset(LOCAL))
-    with TestClient(app, base_url="http://127.0.0.1", headers=LET_IN) as client:
-        yield client
+    shelf = Shelf([folder], home=folder.parent)
+    app = create_workbench(shelf, Keys(KEY), hosts=frozenset(LOCAL))
+    with pytest.MonkeyPatch.context() as patch:  # jobs are taken, and never begun
+        patch.setattr(Jobs, "_start_some", lambda _: None)
+        patch.setattr(jobs, "MOST_QUEUED", 1_000_000)
+        with TestClient(app, base_url="http://127.0.0.1", headers=LET_IN) as client:
+            yield client
 
 
 @pytest.fixture(scope="module")
-def known(client: TestClient) -> dict[str, str]:
+def known(client: TestClient, folder: Path) -> dict[str, str]:
     """Parts of addresses that are there."""
     made = client.post("/api/collections/demo/drafts", json={"text": "relevance feedback"}).json()
-    return {"name": "demo", "draft_id": made["draft_id"]}
+    order = Order(kind="lint", what="looked at", collection="demo", folder=folder)
+    job = client.app.state.site.jobs.begin(order)  # type: ignore[attr-defined]
+    return {"name": "demo", "draft_id": made["draft_id"], "job_id": job.job_id}
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +105,7 @@ def _ask(case: Any, client: TestClient) -> None:
     sent = Request(**case.as_transport_kwargs(base_url="http://127.0.0.1")).prepare()
     headers = {name: value for name, value in sent.headers.items() if name != "Content-Length"}
     body = sent.body.encode() if isinstance(sent.body, str) else sent.body
-    answer = client.request(sent.method, sent.url, headers=headers, content=body)
+    answer = client.request(sent.method, sent.url, headers=headers, content=body)  # type: ignore[arg-type]
     case.validate_response(answer, checks=IN_FORM)
 
 

@@ -192,7 +192,8 @@ def test_a_reader_is_sent_to_the_login_and_back(login: TestClient) -> None:
 @pytest.mark.parametrize(
     "elsewhere",
     ["https://elsewhere.example", "//elsewhere.example", "/\\elsewhere.example",
-     "javascript:alert(1)", "/\t/elsewhere.example", "\\\\elsewhere.example", "/\n//elsewhere.example", ""],
+     "javascript:alert(1)", "/\t/elsewhere.example", "\\\\elsewhere.example",
+     "/\n//elsewhere.example", ""],
 )  # fmt: skip
 def test_the_login_leads_nowhere_else(login: TestClient, elsewhere: str) -> None:
     page = login.get("/login", params={"next": elsewhere}).text
