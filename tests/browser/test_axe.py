@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from tests.browser.axe import violations
 from tests.browser.served import Served
-from tests.browser.test_review_page import PROGRAM, review_folder
+from tests.browser.test_review_page import PROGRAM
 from tests.browser.workbench import InBrowser, served_workbench
 from tests.campaigns import links
+from tests.paper_samples import review_folder
 
 from citebed.web.workbench.site import ROOMS
 

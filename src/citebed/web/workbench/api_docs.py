@@ -41,8 +41,21 @@ def description(app: FastAPI) -> dict[str, Any]:
             for method in METHODS:
                 if method in ways:
                     _complete(ways[method])
-        app.openapi_schema = made
+        app.openapi_schema = _plainer(made)
     return app.openapi_schema
+
+
+def _plainer(part: Any) -> Any:
+    """Pairs of one kind as arrays of two, which more programs read than arrays place by place."""
+    if isinstance(part, list):
+        return [_plainer(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    found = {name: _plainer(each) for name, each in part.items()}
+    places = found.get("prefixItems")
+    if isinstance(places, list) and places and all(each == places[0] for each in places):
+        found["items"] = found.pop("prefixItems")[0]
+    return found
 
 
 def _complete(way: dict[str, Any]) -> None:
