@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing fields languages libraries rerank evaluate clusters stream_intervals claims contrast timeline filter judging
 
-.PHONY: demo test test-full quick coverage lint style types contracts kernels packages pythons fuzz bench docs encoder-wheel lock clean
+.PHONY: demo test test-full quick coverage lint style types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
@@ -61,11 +61,11 @@ kernels: $(VENV)/.ready-dev
 	  from citebed.retrieval.index import compiled as w; w.words_of_all(polars.Series(['a'])); \
 	  from citebed.retrieval.dense import compiled; compiled.compile_all()"
 
-# The tests of pages need Chromium, those of judging also a PostgreSQL server; where they may not be
-# installed those tests say that they did not run.
+# The tests of pages need Chromium and axe-core (from the npm registry), those of judging also a
+# PostgreSQL server; where they may not be installed those tests say that they did not run.
 PACKAGES = command -v chromium > /dev/null && command -v chromedriver > /dev/null || echo chromium chromium-driver; \
   ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || echo postgresql
-packages:
+packages: axe
 	@WANTED=$$($(PACKAGES)); [ -z "$$WANTED" ] || { \
 	  if [ "$$(id -u)" = 0 ]; then AS=; \
 	  elif command -v sudo > /dev/null && sudo -n true 2> /dev/null; then AS="sudo -n"; \
@@ -77,6 +77,12 @@ packages:
 	    $$AS env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$WANTED > /dev/null \
 	      || echo "could not be installed:" $$WANTED "- the tests that need it will not run"; \
 	  fi; }
+
+AXE = axe-core@4.14.0
+axe:
+	@[ -f build/axe/package/axe.min.js ] || { mkdir -p build/axe && cd build/axe && \
+	  timeout 120 npm pack --silent $(AXE) > /dev/null 2>&1 && tar -xzf axe-core-*.tgz; } \
+	  || echo "could not be fetched: $(AXE) - the tests that need it will not run"
 
 # All readers and verbs on damaged files, for as long as one likes: make fuzz SECONDS=3600 WORKERS=2,
 # TARGET='read run' for some targets only, SEED=123 with its TARGET to see one case again.

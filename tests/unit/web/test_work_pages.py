@@ -60,8 +60,8 @@ def test_nobody_else_can_send_files_and_nobody_too_much(
     assert _send(desk, ("a.txt", b"x"), csrf="")[0] == 403
     monkeypatch.setattr(app, "UPLOAD", protection.UPLOAD._replace(largest=200_000))
     status, seen = _send(desk, ("a.txt", b"x" * 250_000))
-    assert status == 400
-    assert "send fewer files" in seen
+    assert status == 413
+    assert "or fewer files" in seen
     assert desk.post("/work/returns", other="field").status_code == 400
     desk.client.cookies.clear()
     assert _send(desk, ("a.txt", b"x" * 100_000))[0] == 403

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Container, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -19,10 +20,12 @@ from citebed.desk import NoSuchDraft
 from citebed.errors import CitebedError, UnknownName
 from citebed.web.protection import Bodies, Protection
 from citebed.web.workbench import (
+    api_docs,
     collection_api,
     collection_pages,
     desk_api,
     draft_files,
+    entrance,
     jobs_api,
     pages,
     recommend_api,
@@ -44,14 +47,16 @@ def create_workbench(
     shelf: Shelf,
     keys: Keys,
     *,
-    hosts: frozenset[str] | None = None,
+    hosts: Container[str] | None = None,
+    address: str = "",
     campaigns: Sequence[str] = (),
     allowed: Sequence[Path] = (),
 ) -> FastAPI:
     """The workbench over the collections of a shelf, for whoever has the keys.
 
-    ``hosts`` are the names it answers to; without them it answers to any. Files of this machine may
-    be imported from folders that are ``allowed``.
+    ``hosts`` are the names it answers to; without them it answers to any. ``address`` is the one
+    that browsers know, where a web server stands before it. Files of this machine may be imported
+    from folders that are ``allowed``.
     """
     site = WorkbenchSite(shelf, keys, tuple(campaigns), tuple(allowed))
 
@@ -68,13 +73,15 @@ def create_workbench(
     app.state.site = site
     for api in (recommend_api, desk_api, draft_files, jobs_api, collection_api):
         app.include_router(api.router, prefix="/api")
-    for each in (pages, recommend_pages, collection_pages):
-        app.include_router(each.router, include_in_schema=False)
+    for room in (entrance, api_docs, pages, recommend_pages, collection_pages):
+        app.include_router(room.router, include_in_schema=False)
+    app.openapi = lambda: api_docs.description(app)  # type: ignore[method-assign]
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
-    app.add_middleware(Access, keys=keys, hosts=hosts)
+    access = Access(keys, hosts, partial(_message, site), address)
     app.add_middleware(
-        Protection, secure=False, address="", static="/static", bodies=_bodies, refused=_unnoted
-    )
+        Protection, secure=keys.secure, address=address, static="/static", bodies=_bodies,
+        refused=_unnoted, refusal=access.refusal,
+    )  # fmt: skip
     app.add_exception_handler(CitebedError, _error)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _not_understood)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_such_page)  # type: ignore[arg-type]
@@ -124,4 +131,8 @@ def _answer(request: Request, status: int, heading: str, message: str) -> Respon
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         text = message.encode("utf-8", "replace").decode()
         return JSONResponse({"message": text}, status)
-    return site_of(request).page("message", status=status, heading=heading, message=message)
+    return _message(site_of(request), status, heading, message)
+
+
+def _message(site: WorkbenchSite, status: int, heading: str, message: str) -> Response:
+    return site.stranger_page("message", status, heading=heading, message=message)

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from citebed._version import __version__
 from citebed.pages import ready_script, templates
 from citebed.web.workbench.access import Keys
+from citebed.web.workbench.guesses import Guesses
 from citebed.web.workbench.jobs import Jobs
 from citebed.web.workbench.kept import Kept
 from citebed.web.workbench.shelf import Shelf, Shelved
@@ -41,7 +42,7 @@ class WorkbenchSite:
         allowed: tuple[Path, ...] = (),
     ) -> None:
         self.shelf, self.keys, self.campaigns, self.allowed = shelf, keys, campaigns, allowed
-        self.turns, self.jobs, self.kept = Turns(), Jobs(), Kept()
+        self.turns, self.jobs, self.kept, self.guesses = Turns(), Jobs(), Kept(), Guesses()
         self._templates = templates("citebed.web.templates", for_page)
         self._templates.filters |= {"number": lambda value: f"{value:,}"}
         self._templates.globals |= {
@@ -66,6 +67,10 @@ class WorkbenchSite:
         template = self._templates.get_template(f"workbench/{name}.html.j2")
         text = template.render(at=at, shelved=shelved, **more)
         return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+    def stranger_page(self, name: str, status: int = 200, **more: Any) -> HTMLResponse:
+        """A page for whoever has not come in: no secret of ours stands in it."""
+        return self.page(name, status=status, token="", **more)
 
 
 def path(*parts: str, **query: Any) -> str:

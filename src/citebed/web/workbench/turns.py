@@ -52,10 +52,13 @@ class Turns:
         return await self._in_thread(request, work, seconds)
 
     async def _in_thread(self, request: Request, work: Callable[[], _T], seconds: float) -> _T:
-        if await request.is_disconnected():
+        try:
+            if await request.is_disconnected():
+                raise Gone
+            done = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except BaseException:  # also where whoever asks is cancelled: a place is never lost
             self._free.release()
-            raise Gone
-        done = asyncio.get_running_loop().run_in_executor(self._threads, work)
+            raise
         # The thread's place is free when it has ended, not when nobody waits for it any more.
         done.add_done_callback(lambda _: self._free.release())
         try:

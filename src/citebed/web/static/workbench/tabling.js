@@ -13,7 +13,7 @@ function cell(of, column, isFirst) {
 }
 
 export function tableOf(table, { caption = true } = {}) {
-  const head = table.columns.map((column) => make("th", { scope: "col", class: kind(column), title: column.title || null }, column.head));
+  const head = table.columns.map((column) => make(column.head ? "th" : "td", { scope: column.head ? "col" : null, class: kind(column), title: column.title || null }, column.head));
   const rows = table.rows.map((row) => make("tr", {}, row.map((of, at) => cell(of, table.columns[at], at === 0))));
   return make("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": table.caption || "Table" },
     make("table", {},

@@ -1,0 +1,42 @@
+"""axe-core, which looks for what readers with a screen reader, keys or weak eyes stumble over.
+
+It comes from the npm registry when the test environment is made (``make packages``) and is no part
+of the project; where it is not here, the tests that need it are reported as not run.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WHERE = "CITEBED_AXE"
+FOLDER = Path(__file__).resolve().parents[2] / "build" / "axe" / "package"
+_RUN = """
+const done = arguments[arguments.length - 1];
+axe.run(document, { resultTypes: ["violations"] }).then(
+  found => done(found.violations.map(each => [each.id, each.help,
+    each.nodes.map(node => node.target.join(" ") + ": " + node.failureSummary)])),
+  error => done([["error", String(error), []]]));
+"""
+
+
+@cache
+def _script() -> str:
+    path = Path(os.environ.get(WHERE) or FOLDER / "axe.min.js")
+    if not path.is_file():
+        pytest.skip(f"axe-core is not here: run 'make packages', or name axe.min.js in {WHERE}")
+    return path.read_text("utf-8")
+
+
+def violations(browser: Any) -> list[str]:
+    """What axe-core finds wrong on the page that a browser shows: a line for each element."""
+    driver = browser.driver
+    driver.set_script_timeout(120)
+    # By the debugger, not as a script of the page's: that its policy would refuse.
+    driver.execute_cdp_cmd("Runtime.evaluate", {"expression": _script()})
+    found = driver.execute_async_script(_RUN)
+    return [f"{rule} ({told}): {node}" for rule, told, nodes in found for node in nodes or [""]]

@@ -1,0 +1,307 @@
+"""What strangers, other sites and guessers get from the workbench: nothing, and a clear word."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from tests.shared import Once
+
+import citebed
+from citebed.web import protection
+from citebed.web.workbench import entrance
+from citebed.web.workbench.access import LOCAL, TOKEN_HEADER, Keys, OwnNames
+from citebed.web.workbench.app import create_workbench
+from citebed.web.workbench.guesses import MOST_WRONG, Guesses
+from citebed.web.workbench.shelf import Shelf
+
+KEY, PASSWORD = "the key of this test", "correct horse battery"
+ASK = "/api/collections/demo/recommend"
+TEXT = {"text": "Relevance feedback adds terms to a query."}
+PAGE = {"Accept": "text/html,*/*"}
+
+
+@pytest.fixture(scope="module")
+def folder(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the demo collection, indexed."""
+    made = once("demo-indexed", lambda at: citebed.demo(at).index(quiet=True))
+    return Path(shutil.copytree(made, tmp_path_factory.mktemp("guarded") / "demo"))
+
+
+def _client(folder: Path, keys: Keys, base: str = "http://127.0.0.1", **more: Any) -> TestClient:
+    app = create_workbench(Shelf([folder]), keys, hosts=more.pop("hosts", frozenset(LOCAL)), **more)
+    return TestClient(app, base_url=base, follow_redirects=False)
+
+
+@pytest.fixture
+def stranger(folder: Path) -> Iterator[TestClient]:
+    """Somebody without key or cookie."""
+    with _client(folder, Keys(KEY)) as client:
+        yield client
+
+
+@pytest.fixture
+def reader(stranger: TestClient) -> TestClient:
+    """A browser that was let in by the address with the key."""
+    assert stranger.get(f"/?key={KEY}").status_code == 303
+    return stranger
+
+
+@pytest.fixture
+def login(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """A server that others can reach, without the second that a wrong password takes."""
+    monkeypatch.setattr(entrance, "WRONG_PASSWORD_SECONDS", 0.0)
+    with _client(folder, Keys(KEY, PASSWORD)) as client:
+        yield client
+
+
+# --- Other sites ---
+
+
+def test_another_origin_is_told_nothing_by_a_preflight(reader: TestClient) -> None:
+    asked = {
+        "Origin": "https://elsewhere.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": f"content-type,{TOKEN_HEADER}",
+    }
+    answer = reader.options(ASK, headers=asked)
+    assert answer.status_code == 403
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"Origin": "https://elsewhere.example"},
+        {"Origin": "http://127.0.0.1:9999"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": "http://127.0.0.1:9999"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": "null"},
+    ],
+)
+def test_another_origin_cannot_call_the_api_even_with_all_secrets(
+    reader: TestClient, said: dict[str, str]
+) -> None:
+    secrets = {TOKEN_HEADER: Keys(KEY).token, "Authorization": f"Bearer {KEY}"}
+    for answer in (
+        reader.post(ASK, json=TEXT, headers=said | secrets),
+        reader.get("/api/openapi.json", headers=said | secrets),
+    ):
+        assert answer.status_code == 403
+        assert "access-control-allow-origin" not in answer.headers
+
+
+def test_nothing_unsafe_is_done_without_the_token_of_our_pages(reader: TestClient) -> None:
+    """Every address that is not only read, also those that the description does not have."""
+    paths = reader.app.openapi()["paths"]  # type: ignore[attr-defined]
+    unsafe = [(path, method) for path, each in paths.items() for method in each if method != "get"]
+    for path, method in [*unsafe, ("/logout", "post"), ("/c/demo/files", "post")]:
+        at = path.replace("{name}", "demo")
+        for headers in ({}, {TOKEN_HEADER: "guessed"}):
+            answer = reader.request(method, at, headers=headers)
+            assert answer.status_code == 403, (method, path)
+    forms = {"Content-Type": "text/plain"}  # what a form elsewhere can send without a preflight
+    assert reader.post(ASK, content='{"text": "x"}', headers=forms).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "name", ["attacker.example", "127.0.0.1.attacker.example", "", "localhost."]
+)
+def test_a_name_that_was_bent_to_this_machine_gets_no_answer(reader: TestClient, name: str) -> None:
+    for path in ("/", "/login", "/static/pages.css", "/api/openapi.json"):
+        answer = reader.get(path, headers={"Host": name, "Authorization": f"Bearer {KEY}"})
+        assert answer.status_code == 421, path
+
+
+def test_names_of_a_server_that_others_reach() -> None:
+    names = OwnNames(["Papers.example"])
+    own = ("papers.example", "192.168.1.5", "[fe80::1]", "localhost", socket.gethostname().lower())
+    assert all(name in names for name in own)
+    assert "attacker.example" not in names
+
+
+def test_behind_a_web_server_cookies_and_headers_are_for_https(folder: Path) -> None:
+    keys = Keys(KEY, PASSWORD, secure=True)
+    address = "https://papers.example"
+    hosts = OwnNames(["papers.example"])
+    with _client(folder, keys, address, hosts=hosts, address=address) as client:
+        answer = client.post("/login", data={"password": PASSWORD}, headers={"Origin": address})
+        cookie = answer.headers["set-cookie"]
+        assert cookie.startswith("__Host-citebed=")
+        assert "; Secure" in cookie
+        assert "max-age" in answer.headers["strict-transport-security"]
+        own = {TOKEN_HEADER: keys.token, "Origin": address, "Host": "127.0.0.1"}
+        assert client.post(ASK, json=TEXT, headers=own).status_code == 200
+        assert client.get("/", headers={"Host": "other.example"}).status_code == 421
+
+
+# --- Strangers ---
+
+
+def test_a_stranger_reads_a_page_of_ours_without_secrets(stranger: TestClient) -> None:
+    for path in ("/", "/c/demo/recommend", "/?key=wrong", "/static/nothing.js", "/login"):
+        answer = stranger.get(path, headers=PAGE)
+        assert 'class="frame"' in answer.text, path
+        for secret in (KEY, Keys(KEY).token, Keys(KEY).cookie):
+            assert secret not in answer.text
+    assert stranger.get("/", headers=PAGE).status_code == 401
+    assert stranger.get("/api/openapi.json").headers["www-authenticate"] == "Bearer"
+    assert stranger.get("/api/openapi.json").headers["content-type"] == "application/json"
+
+
+def test_the_cookie_is_for_this_server_and_no_script(stranger: TestClient) -> None:
+    cookie = stranger.get(f"/?key={KEY}").headers["set-cookie"]
+    assert KEY not in cookie
+    for flag in ("HttpOnly", "SameSite=lax", "Path=/"):
+        assert flag in cookie
+    assert "Domain" not in cookie
+    assert stranger.get(f"/c/demo?key={KEY}&x=%2F%2Fa").headers["location"] == "/c/demo?x=%2F%2Fa"
+
+
+def test_a_stranger_sends_no_body_that_is_read(stranger: TestClient) -> None:
+    def endless() -> Iterator[bytes]:
+        yield b"x" * 1000
+        pytest.fail("somebody reads on")
+
+    answer = stranger.post(ASK, content=endless(), headers={"Content-Length": "2000000"})
+    assert answer.status_code == 401
+    assert answer.headers["connection"] == "close"
+
+
+# --- The login ---
+
+
+def test_a_reader_is_sent_to_the_login_and_back(login: TestClient) -> None:
+    answer = login.get("/c/demo/recommend?draft=x", headers=PAGE)
+    assert answer.headers["location"] == "/login?next=%2Fc%2Fdemo%2Frecommend%3Fdraft%3Dx"
+    asked = {"password": PASSWORD, "next": "/c/demo/recommend?draft=x"}
+    answer = login.post("/login", data=asked)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/c/demo/recommend?draft=x")
+    assert login.get("/c/demo/recommend").status_code == 200
+    own = {TOKEN_HEADER: Keys(KEY, PASSWORD).token}
+    assert login.post("/logout", headers=own).status_code == 204
+    assert login.get("/c/demo/recommend").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["https://elsewhere.example", "//elsewhere.example", "/\\elsewhere.example",
+     "javascript:alert(1)", "/\t/elsewhere.example", "\\\\elsewhere.example",
+     "/\n//elsewhere.example", ""],
+)  # fmt: skip
+def test_the_login_leads_nowhere_else(login: TestClient, elsewhere: str) -> None:
+    page = login.get("/login", params={"next": elsewhere}).text
+    assert 'name="next" value="/"' in page
+    asked = {"password": PASSWORD, "next": elsewhere}
+    assert login.post("/login", data=asked).headers["location"] == "/"
+
+
+def test_guessing_is_stopped_and_others_still_come_in(login: TestClient) -> None:
+    for _ in range(MOST_WRONG):
+        assert login.post("/login", data={"password": "guess"}).status_code == 403
+    answer = login.post("/login", data={"password": PASSWORD})  # even the right one
+    assert answer.status_code == 429
+    assert int(answer.headers["retry-after"]) > 0
+    other = TestClient(
+        login.app, "http://127.0.0.1", client=("192.0.2.7", 1), follow_redirects=False
+    )
+    assert other.post("/login", data={"password": PASSWORD}).status_code == 303
+
+
+def test_guesses_are_counted_by_network_and_forgotten_when_right() -> None:
+    guesses = Guesses()
+    for number in range(MOST_WRONG):
+        guesses.note(f"2001:db8::{number:x}")
+    assert guesses.too_many("2001:db8::ffff")
+    assert not guesses.too_many("2001:db8:0:1::1")
+    guesses.forget("2001:db8::1")
+    assert not guesses.too_many("2001:db8::ffff")
+
+
+def test_another_password_ends_all_sessions(folder: Path, login: TestClient) -> None:
+    login.post("/login", data={"password": PASSWORD})
+    with _client(folder, Keys(KEY, "another password")) as after:
+        after.cookies = login.cookies
+        assert after.get("/c/demo/recommend").status_code == 401
+        own = {TOKEN_HEADER: Keys(KEY, PASSWORD).token, "Authorization": "Bearer guess"}
+        assert after.post(ASK, json=TEXT, headers=own).status_code == 401
+
+
+@pytest.mark.parametrize("body", [b"\xff" * 100, b"--x\r\n\r\n", b"password=%ff&next=/"])
+def test_what_is_no_form_is_answered(login: TestClient, body: bytes) -> None:
+    for kind in (
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain",
+    ):
+        answer = login.post("/login", content=body, headers={"Content-Type": kind})
+        assert answer.status_code in (400, 403)
+
+
+# --- What is sent ---
+
+
+def test_what_is_answered_is_never_taken_for_a_page(reader: TestClient) -> None:
+    own = {TOKEN_HEADER: Keys(KEY).token, "Accept": "text/html"}
+    evil = "<script>alert(1)</script>"
+    for answer in (
+        reader.post("/api/collections/demo/drafts", json={"text": evil, "name": evil}, headers=own),
+        reader.post(ASK, json={"text": evil, "exclude": [evil]}, headers=own),
+        reader.post(ASK, json={evil: evil}, headers=own),
+        reader.get(f"/api/collections/{evil}/drafts/x", headers=own),
+    ):
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+    page = reader.get(f"/c/{evil}/recommend", headers=own)
+    assert page.status_code == 404
+    assert evil not in page.text
+
+
+def test_bodies_are_bounded_one_by_one_and_together(
+    reader: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = {TOKEN_HEADER: Keys(KEY).token}
+    assert reader.post(ASK, content=b"x" * (3 << 20), headers=own).status_code == 413
+    chunks = iter([b"x" * (1 << 20)] * 3)  # without a length
+    assert reader.post(ASK, content=chunks, headers=own).status_code == 413
+    monkeypatch.setattr(protection, "MOST_HELD", 10)
+    answer = reader.post(ASK, json=TEXT, headers=own)
+    assert answer.status_code == 503
+    monkeypatch.setattr(protection, "MOST_HELD", 10_000)
+    for _ in range(200):  # what was held is given back each time
+        assert reader.post(ASK, content=b"x" * 100, headers=own).status_code == 422
+
+
+def test_nothing_is_sent_anywhere(reader: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(*_: Any) -> None:
+        pytest.fail("somebody is called")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr(socket, "getaddrinfo", connect)
+    own = {TOKEN_HEADER: Keys(KEY).token}
+    assert reader.post(ASK, json=TEXT, headers=own).json()["rows"]
+    made = reader.post("/api/collections/demo/drafts", json=TEXT, headers=own).json()
+    reader.get(f"/c/demo/recommend?draft={made['draft_id']}")
+    for path in _pages(reader):
+        assert reader.get(path.replace("{name}", "demo"), headers=PAGE).status_code < 500
+
+
+def _pages(client: TestClient) -> list[str]:
+    """All addresses of pages that need no more than a collection's name."""
+    found: list[str] = []
+    for route in client.app.routes:  # type: ignore[attr-defined]
+        for each in getattr(getattr(route, "original_router", route), "routes", [route]):
+            path = getattr(each, "path", "")
+            if "GET" in (getattr(each, "methods", None) or ()) and "{" not in path.replace(
+                "{name}", ""
+            ):
+                found.append(path)
+    assert "/c/{name}/recommend" in found
+    return found
