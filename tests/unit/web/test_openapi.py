@@ -139,5 +139,5 @@ def test_the_page_has_all_of_it_and_loads_nothing_from_elsewhere(client: TestCli
         for way in ways(made, "")["recommend"]
         if way.path == "/api/collections/{name}/recommend"
     )
-    assert [field.name for field in asked.sent][:3] == ["text", "k", "each"]
+    assert {"text", "k", "each"} <= {field.name for field in asked.sent}
     assert "rows[].doc_id" in [field.name for field in asked.answered]
