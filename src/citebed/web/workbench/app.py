@@ -24,6 +24,8 @@ from citebed.web.workbench import (
     desk_api,
     draft_files,
     jobs_api,
+    library_api,
+    library_pages,
     pages,
     recommend_api,
     recommend_pages,
@@ -66,9 +68,9 @@ def create_workbench(
         redoc_url=None, redirect_slashes=False, lifespan=lifespan,
     )  # fmt: skip
     app.state.site = site
-    for api in (recommend_api, desk_api, draft_files, jobs_api, collection_api):
+    for api in (recommend_api, desk_api, draft_files, jobs_api, collection_api, library_api):
         app.include_router(api.router, prefix="/api")
-    for each in (pages, recommend_pages, collection_pages):
+    for each in (pages, recommend_pages, collection_pages, library_pages):
         app.include_router(each.router, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.add_middleware(Access, keys=keys, hosts=hosts)
