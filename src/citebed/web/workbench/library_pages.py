@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
@@ -32,6 +33,7 @@ from citebed.wording import count
 
 router = APIRouter()
 SHOWN, LIKE_THESE, ON_MAP = 25, 25, 60
+_MOST_TIES = 2
 _PARTS = {"year": "years", "venue": "venue", "author": "author", "type": "type"}
 """What a facet is called in an address."""
 _FACET_NAMES = {"year": "Year", "venue": "Venue", "author": "Author", "type": "Type"}
@@ -173,7 +175,7 @@ async def document(
 
 
 def _papers(about: About) -> list[dict[str, Any]]:
-    """The papers that cite it, each with its sentences."""
+    """The papers that cite it, each with its sentences, of some of which there are none."""
     found: dict[str, dict[str, Any]] = {}
     for row in about.cited_by:
         paper = found.setdefault(row["paper_id"], {**row, "sentences": []})
@@ -208,10 +210,11 @@ async def draw(
         asked = AskedMap.model_construct(draft=draft, doc=doc, text="", k=ON_MAP)
         drawn, told, title = await site.turns.run(request, known(lambda: _drawn(shelved, asked)))
     shown = [] if drawn is None else _nodes(drawn)
+    edges = [] if drawn is None else _edges(drawn)
     return site.page(
         "map", "map", shelved, drawn=drawn, nodes=shown, told=told, title=title, draft_id=draft,
         docs=doc, roles=_roles_of(shown), role_names=_ROLES, count=count, authors_of=authors_of,
-        edges=[] if drawn is None else _edges(drawn),
+        edges=edges, kinds={edge["kind"] for edge in edges},
     )  # fmt: skip
 
 
@@ -241,11 +244,19 @@ def _short(node: dict[str, Any]) -> str:
 
 
 def _edges(drawn: Map) -> list[dict[str, Any]]:
-    """The ties of a map, by the places of their documents."""
+    """The ties of a map, by the places of their documents; of what is cited together with much
+    else, the most frequent ones only."""
     place = {node["doc_id"]: at for at, node in enumerate(drawn.nodes)}
-    return [
-        {**edge, "from": place[edge["source"]], "to": place[edge["target"]]} for edge in drawn.edges
-    ]
+    tied: Counter[int] = Counter()
+    found = []
+    for edge in sorted(drawn.edges, key=lambda edge: -edge["weight"]):
+        ends = place[edge["source"]], place[edge["target"]]
+        if edge["kind"] == "cited together":
+            if min(tied[end] for end in ends) >= _MOST_TIES:
+                continue
+            tied.update(ends)
+        found.append({**edge, "from": ends[0], "to": ends[1]})
+    return found
 
 
 def _roles_of(nodes: Iterable[dict[str, Any]]) -> list[str]:

@@ -34,19 +34,21 @@ function draw() {
 
 /* Words that would lie on others are left out: groups first, then papers in the order of their roles. */
 function label() {
-  const taken = nodes.map(({ at }) => box(at.x, at.y, 16, 16));
+  const taken = nodes.map(({ at }) => ({ ...box(at.x, at.y, 16, 16), weight: 1 }));
   for (const text of map.querySelectorAll(".group-label")) {
     const at = place({ x: +text.dataset.x, y: +text.dataset.y });
-    const width = text.textContent.length * 8.2 + 12;
-    const spots = [0, -22, 22, -44, 44, -66, 66].map((by) => ({
-      x: Math.min(Math.max(at.x, width / 2 + 4), size.width - width / 2 - 4),
-      y: Math.min(Math.max(at.y + by, 20), size.height - 10),
+    const width = text.getComputedTextLength() + 12;
+    const spots = aside.map(([right, below]) => ({
+      x: Math.min(Math.max(at.x + right, width / 2 + 4), size.width - width / 2 - 4),
+      y: Math.min(Math.max(at.y + below, 20), size.height - 10),
     }));
-    const free = (spot) => taken.filter((each) => meets(each, box(spot.x, spot.y - 5, width, 22))).length;
-    const spot = spots.reduce((best, each) => free(each) < free(best) ? each : best);
+    const own = (spot) => box(spot.x, spot.y - 5, width, 22);
+    const cost = (spot) => taken.reduce((sum, each) => sum + (meets(each, own(spot)) ? each.weight : 0),
+      Math.hypot(spot.x - at.x, spot.y - at.y) / 80);
+    const spot = spots.reduce((best, each) => cost(each) < cost(best) ? each : best);
     text.setAttribute("x", spot.x);
     text.setAttribute("y", spot.y);
-    taken.push(box(spot.x, spot.y - 5, width, 22));
+    taken.push({ ...own(spot), weight: 10 });
   }
   const order = ["centre", "cited", "recommended", "citing", "cited-with", "similar"];
   const rank = (node) => node === atHand ? -1 : order.findIndex((role) => node.element.classList.contains(role));
@@ -60,6 +62,7 @@ function label() {
   }
 }
 
+const aside = [0, -20, 20, -40, 40, -60, 60, -80, 80].flatMap((below) => [0, -40, 40].map((right) => [right, below]));
 const box = (x, y, width, height) =>
   ({ left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 });
 const meets = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
@@ -94,6 +97,7 @@ function measure() {
   const { width, height } = map.getBoundingClientRect();
   if (!width || !height) return;
   size = { width, height };
+  map.classList.toggle("narrow", width < 600);
   view = bounded(view);
   draw();
 }
@@ -101,6 +105,15 @@ function measure() {
 /* --- The paper at hand --- */
 
 function see(node) {
+  look(node);
+  const margin = 40;
+  const { x, y } = place(node);
+  pan(x < margin ? margin - x : Math.min(0, size.width - margin - x),
+    y < margin ? margin - y : Math.min(0, size.height - margin - y));
+}
+
+/* Tell of a paper, and show what it is tied to. */
+function look(node) {
   atHand = node;
   for (const each of nodes) {
     each.element.setAttribute("tabindex", each === node ? "0" : "-1");
@@ -111,10 +124,6 @@ function see(node) {
     line.classList.toggle("near", +line.dataset.from === mine || +line.dataset.to === mine);
   }
   tellOf(node);
-  const margin = 40;
-  const { x, y } = place(node);
-  pan(x < margin ? margin - x : Math.min(0, size.width - margin - x),
-    y < margin ? margin - y : Math.min(0, size.height - margin - y));
 }
 
 function tellOf(node) {
@@ -241,6 +250,7 @@ function begin() {
   for (const button of document.querySelectorAll("[data-gap]")) {
     button.addEventListener("click", () => gap(button.dataset.gap));
   }
+  look(nodes[0]);
   for (const key of ["+", "="]) onKey(key, zooms.in);
   onKey("-", zooms.out);
   onKey("0", whole);
