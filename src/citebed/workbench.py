@@ -232,12 +232,18 @@ class Workbench(Collection):
         return self.library.similar(doc_ids, k)
 
     def map(
-        self, around: DraftLike | Sequence[str], k: int = 60, *, cited: Iterable[str] = ()
+        self,
+        around: DraftLike | Sequence[str],
+        k: int = 60,
+        *,
+        cited: Iterable[str] = (),
+        exclude: Iterable[str] = (),
     ) -> Map:
         """Up to ``k`` documents around a text, a draft, or documents by their names, in two
         dimensions and in groups; ``gaps`` are the groups of which the draft cites nothing, also
-        not among the documents that it will cite (``cited``)."""
-        return self.library.map(around, k, cited=cited)
+        not among the documents that it will cite (``cited``); what is to ``exclude`` is not on it.
+        """
+        return self.library.map(around, k, cited=cited, exclude=exclude)
 
     def search(
         self,

@@ -120,18 +120,26 @@ class Library:
         return Found(tuple(rows), len(rows))
 
     def map(
-        self, around: DraftLike | Sequence[str], k: int = 60, *, cited: Iterable[str] = ()
+        self,
+        around: DraftLike | Sequence[str],
+        k: int = 60,
+        *,
+        cited: Iterable[str] = (),
+        exclude: Iterable[str] = (),
     ) -> Map:
         """Up to ``k`` documents around a draft, a text, or documents by their names, in two
         dimensions: what is cited, recommended, cited together and similar, in groups; and of which
-        groups a draft cites nothing. ``cited`` are documents that the draft will cite too."""
+        groups a draft cites nothing. ``cited`` are documents that the draft will cite too, and
+        ``exclude`` those that are not on the map."""
         names = self._documents_in(around)
         mapper = Mapper(self.catalogue, self.citations, self.nearness)
+        never = frozenset(self.catalogue.numbers_of(exclude).tolist())
         if names is not None:
-            return mapper.map(self._around_documents(names), k, of_draft=False)
+            wanted = self._around_documents(names)._replace(never=never.difference(names))
+            return mapper.map(wanted, k, of_draft=False)
         draft, _ = draft_in(around)  # type: ignore[arg-type]
         wanted, notes = self._around_draft(draft, cited)
-        return mapper.map(wanted, k, of_draft=True, notes=notes)
+        return mapper.map(wanted._replace(never=never), k, of_draft=True, notes=notes)
 
     # --- Parts of a document's page ---
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from citebed.collection.filters import Filter
+from citebed.drafts.reading import parse_draft
 from citebed.errors import CitebedError, CollectionError
 from citebed.retrieval.library.about import About
 from citebed.retrieval.library.found import Found
@@ -250,12 +251,22 @@ def drawn_around(shelved: Shelved, asked: AskedMap) -> Map:
         return shelved.library.map(asked.doc, asked.k)
     if asked.text:
         return shelved.library.map(asked.text, asked.k)
+    return _around_draft(shelved, asked)
+
+
+def _around_draft(shelved: Shelved, asked: AskedMap) -> Map:
+    """The map around a draft on the desk: what is in its basket counts as cited, and what was said
+    to be none of it is not there."""
     draft = shelved.desk.draft(asked.draft)
-    if not draft.text.strip():
-        if not draft.basket:
-            raise CitebedError("the draft has no text yet: there is nothing to draw around.")
-        return shelved.library.map(draft.basket, asked.k)
-    return shelved.library.map(draft.text, asked.k, cited=draft.basket)
+    read = shelved.desk.read_draft(asked.draft) or (
+        parse_draft(draft.text) if draft.text.strip() else None
+    )
+    never = draft.judged_as(0)
+    if read is not None and read.passages:
+        return shelved.library.map(read, asked.k, cited=draft.basket, exclude=never)
+    if not draft.basket:
+        raise CitebedError("the draft has no text yet: there is nothing to draw around.")
+    return shelved.library.map(draft.basket, asked.k, exclude=never)
 
 
 def known(work: Callable[[], _T]) -> Callable[[], _T]:

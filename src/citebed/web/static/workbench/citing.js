@@ -1,7 +1,7 @@
 // Buttons that take a paper into the basket of the draft at hand, wherever a page has them.
 
-import { api, ask, tell } from "./frame.js";
-import { cite, draftId } from "./desk.js";
+import { tell } from "./frame.js";
+import { cite, draftAtHand } from "./desk.js";
 
 let basket = new Set();
 
@@ -30,11 +30,8 @@ export async function turn(docId) {
 
 /* What the basket has; a page that is only looked at makes no draft. */
 export async function ready() {
-  const id = draftId();
-  if (id) {
-    const draft = await ask(api("drafts", id)).catch(() => null);
-    basket = new Set(draft?.basket ?? []);
-  }
+  const draft = await draftAtHand().catch(() => null);
+  basket = new Set(draft?.basket ?? []);
   showAll();
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-cite]");
