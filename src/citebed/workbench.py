@@ -231,10 +231,19 @@ class Workbench(Collection):
         """The ``k`` documents that are most like one, or like several at once."""
         return self.library.similar(doc_ids, k)
 
-    def map(self, around: DraftLike | Sequence[str], k: int = 60) -> Map:
+    def map(
+        self,
+        around: DraftLike | Sequence[str],
+        k: int = 60,
+        *,
+        cited: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+    ) -> Map:
         """Up to ``k`` documents around a text, a draft, or documents by their names, in two
-        dimensions and in groups; ``gaps`` are the groups of which the draft cites nothing."""
-        return self.library.map(around, k)
+        dimensions and in groups; ``gaps`` are the groups of which the draft cites nothing, also
+        not among the documents that it will cite (``cited``); what is to ``exclude`` is not on it.
+        """
+        return self.library.map(around, k, cited=cited, exclude=exclude)
 
     def search(
         self,

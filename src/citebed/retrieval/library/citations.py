@@ -135,16 +135,16 @@ class Citations:
 
     def of(self, number: int) -> pl.DataFrame:
         """The mentions of a document: one for each sentence, and one without for each paper of
-        which no sentence is known; newest papers first."""
+        which no sentence is known; newest papers first, of a year those that say something."""
         mine = self.mentions[self._by_document.of(number)]
         said = mine.filter(pl.col("text").is_not_null()).unique(
             ["citer", "text"], keep="first", maintain_order=True
         )
         bare = mine.filter(pl.col("text").is_null()).unique("citer", maintain_order=True)
         bare = bare.join(said.select("citer"), on="citer", how="anti")
-        order = ("year", "citer")
+        order = ("year", pl.col("text").is_null(), "citer")
         return pl.concat([said, bare]).sort(
-            order, descending=[True, False], nulls_last=True, maintain_order=True
+            order, descending=[True, False, False], nulls_last=True, maintain_order=True
         )
 
     def cited_by(self, number: int) -> list[tuple[int, str]]:

@@ -13,7 +13,7 @@ from citebed.text.words import function_words
 
 Reals = NDArray[np.float64]
 _FEWEST, _MOST = 2, 8
-_LABEL_WORDS = 3
+_FEWEST_WORDS, _LABEL_WORDS = 2, 3
 _SHORTEST = 3
 
 
@@ -51,14 +51,15 @@ def labelled(index: Index, titles: Sequence[str], groups: Sequence[int]) -> list
         mine = Counter(
             term for terms, own in zip(found, groups, strict=True) if own == group for term in terms
         )
-        # A word of one title tells of that document, not of what several have in common.
-        least = min(2, max(mine.values(), default=1))
         worth = {
             term: times * times / every[term] * _rarity(index, spelled[term].most_common(1)[0][0])
             for term, times in mine.items()
-            if term not in used and times >= least
+            if term not in used
         }
-        best = sorted(worth, key=lambda term: (-worth[term], term))[:_LABEL_WORDS]
+        # A word of one title tells of that document, not of what several have in common.
+        order = sorted(worth, key=lambda term: (mine[term] < 2, -worth[term], term))
+        shared = sum(mine[term] > 1 for term in order)
+        best = order[: max(_FEWEST_WORDS, min(shared, _LABEL_WORDS))]
         used.update(best)
         labels.append(", ".join(spelled[term].most_common(1)[0][0] for term in best) or "others")
     return labels

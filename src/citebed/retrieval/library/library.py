@@ -119,17 +119,27 @@ class Library:
         rows = self._finder.rows(hits.docs, hits.scores)
         return Found(tuple(rows), len(rows))
 
-    def map(self, around: DraftLike | Sequence[str], k: int = 60) -> Map:
+    def map(
+        self,
+        around: DraftLike | Sequence[str],
+        k: int = 60,
+        *,
+        cited: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+    ) -> Map:
         """Up to ``k`` documents around a draft, a text, or documents by their names, in two
         dimensions: what is cited, recommended, cited together and similar, in groups; and of which
-        groups a draft cites nothing."""
+        groups a draft cites nothing. ``cited`` are documents that the draft will cite too, and
+        ``exclude`` those that are not on the map."""
         names = self._documents_in(around)
         mapper = Mapper(self.catalogue, self.citations, self.nearness)
+        never = frozenset(self.catalogue.numbers_of(exclude).tolist())
         if names is not None:
-            return mapper.map(self._around_documents(names), k, of_draft=False)
+            wanted = self._around_documents(names)._replace(never=never.difference(names))
+            return mapper.map(wanted, k, of_draft=False)
         draft, _ = draft_in(around)  # type: ignore[arg-type]
-        wanted, notes = self._around_draft(draft)
-        return mapper.map(wanted, k, of_draft=True, notes=notes)
+        wanted, notes = self._around_draft(draft, cited)
+        return mapper.map(wanted._replace(never=never), k, of_draft=True, notes=notes)
 
     # --- Parts of a document's page ---
 
@@ -180,7 +190,7 @@ class Library:
         )
         return Wanted(centre, tuple(cited), tuple(doc for doc in citers if doc >= 0))
 
-    def _around_draft(self, draft: Draft) -> tuple[Wanted, tuple[str, ...]]:
+    def _around_draft(self, draft: Draft, more: Iterable[str]) -> tuple[Wanted, tuple[str, ...]]:
         several = len(draft.passages) > 1
         unit, k = ("paragraph", _A_PASSAGE) if several else ("text", _A_TEXT)
         found = self.recommender.recommend_for(draft, k, each=unit)
@@ -191,7 +201,8 @@ class Library:
             worth = (each.probability or 0.0, -each.rank)
             best[each.doc_id] = max(best.get(each.doc_id, worth), worth)
         ordered = sorted(best, key=lambda name: (-best[name][0], -best[name][1], name))
-        cited = [name for name in sorted(found.left_out) if not self._is_itself(name, draft)]
+        left_out = [name for name in sorted(found.left_out) if not self._is_itself(name, draft)]
+        cited = list(dict.fromkeys((*more, *left_out)))
         wanted = Wanted(
             cited=tuple(self.catalogue.numbers_of(cited).tolist()),
             recommended=tuple(self.catalogue.numbers_of(ordered).tolist()),

@@ -33,6 +33,8 @@ class Wanted(NamedTuple):
     cited: tuple[int, ...] = ()
     citing: tuple[int, ...] = ()
     recommended: tuple[int, ...] = ()
+    never: frozenset[int] = frozenset()
+    """What nobody wants to see beside them."""
 
 
 class Mapper:
@@ -62,7 +64,8 @@ class Mapper:
         roles: dict[int, str] = {}
 
         def take(numbers: Iterable[int], role: str, most: float) -> None:
-            new = [number for number in dict.fromkeys(numbers) if number not in roles]
+            found = (number for number in dict.fromkeys(numbers) if number not in roles)
+            new = [number for number in found if number not in wanted.never]
             left = max(0, k - len(roles))
             roles.update(dict.fromkeys(new[: min(left, int(most))], role))
 

@@ -53,20 +53,24 @@ class Nearness:
 
     def records(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """The whole rows of some documents; the last ones are remembered."""
-        missing = [number for number in dict.fromkeys(numbers) if number not in self._rows]
+        known = self._rows  # another thread may begin anew with none
+        missing = [number for number in dict.fromkeys(numbers) if number not in known]
         if missing:
-            if len(self._rows) + len(missing) > _KEPT:
-                self._rows.clear()
+            if len(known) + len(missing) > _KEPT:
+                known, missing = {}, list(dict.fromkeys(numbers))
+            known = dict(known)
             cards = self._catalogue.cards(missing)
             read = self._collection.documents_at([card["row"] for card in cards], _READ)
             for number, card, row in zip(missing, cards, read.to_dicts(), strict=True):
-                self._rows[number] = {**card, **row}
-        return [self._rows[number] for number in numbers]
+                known[number] = {**card, **row}
+            self._rows = known
+        return [known[number] for number in numbers]
 
     def _texts(self, numbers: Sequence[int]) -> list[str]:
         """What documents say: title, abstract, keywords."""
-        if all(number in self._rows for number in numbers):
-            return [_text(row) for row in self.records(numbers)]
+        known = self._rows
+        if all(number in known for number in numbers):
+            return [_text(known[number]) for number in numbers]
         cards = self._catalogue.cards(numbers)
         rows = [card["row"] for card in cards[:_READ_WHOLE]]
         read = self._collection.documents_at(rows, ("abstract", "keywords")).to_dicts()

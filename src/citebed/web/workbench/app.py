@@ -27,6 +27,8 @@ from citebed.web.workbench import (
     draft_files,
     entrance,
     jobs_api,
+    library_api,
+    library_pages,
     pages,
     recommend_api,
     recommend_pages,
@@ -71,9 +73,9 @@ def create_workbench(
         redoc_url=None, redirect_slashes=False, lifespan=lifespan,
     )  # fmt: skip
     app.state.site = site
-    for api in (recommend_api, desk_api, draft_files, jobs_api, collection_api):
+    for api in (recommend_api, desk_api, draft_files, jobs_api, collection_api, library_api):
         app.include_router(api.router, prefix="/api")
-    for room in (entrance, api_docs, pages, recommend_pages, collection_pages):
+    for room in (entrance, api_docs, pages, recommend_pages, collection_pages, library_pages):
         app.include_router(room.router, include_in_schema=False)
     app.openapi = lambda: api_docs.description(app)  # type: ignore[method-assign]
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")

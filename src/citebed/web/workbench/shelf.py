@@ -10,6 +10,7 @@ from citebed.collection.storing.store import state_of
 from citebed.desk import Desk
 from citebed.errors import UnknownName
 from citebed.retrieval.index.layout import written
+from citebed.retrieval.library.library import Library
 from citebed.retrieval.recommending.recommender import Recommender
 from citebed.workbench import Workbench
 
@@ -23,6 +24,7 @@ class Shelved:
         self._state: object = None
         self._workbench = Workbench(folder)
         self._recommender: Recommender | None = None
+        self._library: Library | None = None
         self._desk: Desk | None = None
 
     def _refresh(self) -> None:
@@ -47,6 +49,15 @@ class Shelved:
             if self._recommender is None:
                 self._recommender = Recommender(self._workbench, warm=True)
             return self._recommender
+
+    @property
+    def library(self) -> Library:
+        """What finds documents in it, and knows what is around them."""
+        recommender = self.recommender
+        with self._turn:
+            if self._library is None or self._library.recommender is not recommender:
+                self._library = Library(recommender)
+            return self._library
 
     @property
     def desk(self) -> Desk:

@@ -112,3 +112,13 @@ def test_titles_do_nothing_in_a_picture(tmp_path: Path) -> None:
     svg = library.map(["<b>0"]).svg()
     assert "<script" not in svg
     ElementTree.fromstring(svg)
+
+
+def test_what_is_excluded_is_on_no_map(drawn: Library) -> None:
+    text = "Salt water makes waves in the ocean and the sea."
+    whole = {node["doc_id"] for node in drawn.map(text, k=18).nodes}
+    fewer = {node["doc_id"] for node in drawn.map(text, k=18, exclude=["sea1", "car2"]).nodes}
+    assert fewer == whole - {"sea1", "car2"}
+    roles = {node["doc_id"]: node["role"] for node in drawn.map(text, k=18, cited=["car1"]).nodes}
+    assert roles["car1"] == "cited"
+    assert "oak0" in {node["doc_id"] for node in drawn.map(["oak0"], exclude=["oak0"]).nodes}

@@ -1,0 +1,52 @@
+// The library: citing from it, selecting papers to find others like them, keys.
+
+import { onKey, tell } from "./frame.js";
+import { ready, turn } from "./citing.js";
+
+const cards = [...document.querySelectorAll(".paper-card")];
+const current = () => cards.findIndex((card) => card.contains(document.activeElement));
+
+function step(by) {
+  const at = current();
+  const next = cards[at < 0 ? (by > 0 ? 0 : cards.length - 1) : at + by];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+function chosen() {
+  const boxes = document.querySelectorAll("[name=like]:checked");
+  const words = document.querySelector("[data-selected]");
+  const button = document.querySelector("[data-like]");
+  if (!button) return;
+  button.disabled = boxes.length === 0;
+  words.textContent = boxes.length ? `${boxes.length} selected` : "Select papers to find others like them.";
+  document.querySelector("[data-selecting]").classList.toggle("some", boxes.length > 0);
+}
+
+const atHand = () => cards[current()] ?? document.querySelector("article.document");
+
+async function copy(button) {
+  const text = document.querySelector(button.dataset.copy).textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    tell("Copied");
+  } catch {
+    getSelection().selectAllChildren(document.querySelector(button.dataset.copy));
+    tell("Press Ctrl+C to copy what is selected");
+  }
+}
+
+onKey("j", () => step(1));
+onKey("k", () => step(-1));
+onKey("c", () => atHand() && turn(atHand().dataset.doc));
+onKey("x", () => cards[current()]?.querySelector("[name=like]").click());
+onKey("b", () => document.querySelector("[data-copy]")?.click());
+document.addEventListener("change", chosen);
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => copy(button));
+}
+if (matchMedia("(max-width: 56rem)").matches) document.querySelector(".facet-box")?.removeAttribute("open");
+chosen();
+await ready();
+citebedReady();
