@@ -40,6 +40,7 @@ POLICY = (
     "frame-ancestors 'none'; object-src 'none'"
 )
 """Of what stands in a page itself only the ``first`` script runs, known by its hash."""
+_POLICY = "Content-Security-Policy"
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -67,7 +68,7 @@ class Protection:
         self._app, self._static, self._bodies, self._refused = app, static, bodies, refused
         self._host = _host_of(address)
         policy = POLICY.format(first=policy_hash(ready_script()))
-        self._headers = HEADERS | {"Content-Security-Policy": policy}
+        self._headers = HEADERS | {_POLICY: policy}
         if secure:
             self._headers["Strict-Transport-Security"] = "max-age=31536000"
 
@@ -103,7 +104,8 @@ class Protection:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(self._headers)
+                own = headers.get(_POLICY)  # a page with a style of its own says which it is
+                headers.update(self._headers | ({_POLICY: own} if own else {}))
                 headers["Cache-Control"] = fresh
             await send(message)
 

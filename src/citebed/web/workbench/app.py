@@ -23,6 +23,8 @@ from citebed.web.workbench import (
     collection_pages,
     desk_api,
     draft_files,
+    experiments_api,
+    experiments_pages,
     jobs_api,
     pages,
     recommend_api,
@@ -66,9 +68,11 @@ def create_workbench(
         redoc_url=None, redirect_slashes=False, lifespan=lifespan,
     )  # fmt: skip
     app.state.site = site
-    for api in (recommend_api, desk_api, draft_files, jobs_api, collection_api):
+    for api in (
+        recommend_api, desk_api, draft_files, jobs_api, collection_api, experiments_api,
+    ):  # fmt: skip
         app.include_router(api.router, prefix="/api")
-    for each in (pages, recommend_pages, collection_pages):
+    for each in (pages, recommend_pages, collection_pages, experiments_pages):
         app.include_router(each.router, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.add_middleware(Access, keys=keys, hosts=hosts)
