@@ -86,8 +86,8 @@ def test_the_rows_are_those_of_the_commands(
     assert contrasted["rows"] == printed(run, folder, "contrast")
     asked = CHOSEN | {"slices": "equal:20", "measures": ["AP"], "per_slice": True}
     followed = client.post(f"{AT}/timeline", json=asked).json()
-    options = ("--slice", "equal:20", "-m", "AP", "--per-slice", "--times", str(folder))
-    assert followed["rows"] == printed(run, folder, "timeline", *options)
+    sliced = ("--slice", "equal:20", "-m", "AP", "--per-slice", "--times", str(folder))
+    assert followed["rows"] == printed(run, folder, "timeline", *sliced)
 
 
 def test_scores_for_a_page(client: TestClient) -> None:
