@@ -59,6 +59,11 @@ class Parts(Shown):
         """One of the ``PARTS`` as flat rows."""
         raise NotImplementedError
 
+    def all_rows(self) -> list[dict[str, Any]]:
+        """All parts as flat rows, each with the name of its part; every query's own apart."""
+        several = [part for part in self.PARTS if part != "queries"]
+        return [{"part": part, **row} for part in several for row in self.rows(part)]
+
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
         """All parts as tables."""

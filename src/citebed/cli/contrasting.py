@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from citebed.cli import scoring_options as options
-from citebed.cli.output import AsCsv, AsJson, print_rows, say_all, style_of
+from citebed.cli.output import (
+    AsCsv,
+    AsJson,
+    check_page,
+    print_rows,
+    say_all,
+    style_of,
+    typed,
+)
 from citebed.cli.pairs import check_pair
 from citebed.wording import count, printable
 
@@ -28,6 +37,7 @@ Full = Annotated[
 
 
 def contrast(
+    context: typer.Context,
     before: Annotated[
         Path, typer.Argument(help="The first judgements, e.g. of cited papers.", metavar="J1")
     ],
@@ -46,6 +56,10 @@ def contrast(
             help="A folder for a plot of the systems' means and scatter plots by query, of the "
             "best run and of the one that moves most."
         ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="A page to write: tables and pictures, in one HTML file."),
     ] = None,
     drawn_runs: Annotated[
         list[str] | None,
@@ -91,14 +105,17 @@ def contrast(
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.contrast.table import contrast_lines, contrast_tables
+    from citebed.runs.reading import run_named
 
     style = style_of(format, as_json, as_csv)
+    if report:
+        check_page(report, {os.path.realpath(path) for path in (before, after, *runs)})
     if pair and plots is None:
         raise typer.BadParameter("--pair is drawn with --plots FOLDER.")
     if drawn_runs and plots is None:
         raise typer.BadParameter("--draw needs --plots FOLDER.")
     two, drawn_runs = (
-        names and [options.run_named(run, runs, "run to picture") for run in names]
+        names and [run_named(run, runs, "run to picture") for run in names]
         for names in (pair, drawn_runs)
     )
     check_pair(two)
@@ -112,6 +129,7 @@ def contrast(
     chosen = measures or contrasting.CONTRASTED
     contrasted = contrasting.contrast(before, after, runs, chosen, how)
     drawn = _draw(contrasted, plots, two, drawn_runs, full)
+    drawn += _write_page(contrasted, report, typed(context)) if report else []
     _print(contrasted, part, style, contrast_tables(contrasted, part, full=full))
     say_all(contrast_lines(contrasted, part, full=full), style)
     judged = count(len(contrasted.sets.query_ids), "query")
@@ -136,6 +154,16 @@ def _draw(
     return [f"{count(len(drawn), 'figure file')} in {printable(folder)}"]
 
 
+def _write_page(contrasted: Contrast, page: Path, command: str) -> list[str]:
+    """Write it as a page; gives what to say of that."""
+    from citebed.files.writing import write_whole
+    from citebed.report.contrast.page import contrast_page
+
+    whole = printable(contrast_page(contrasted, command)).encode()
+    write_whole(page, whole)
+    return [f"{printable(page)}: {len(whole) / 1e6:.1f} MB"]
+
+
 def _say_more(part: str | None, full: bool, style: str, what: str) -> None:
     """Where the rest is, under a summary."""
     if part is None and not full and style == "table":
@@ -145,11 +173,7 @@ def _say_more(part: str | None, full: bool, style: str, what: str) -> None:
 def _print(parts: Parts, wanted: str | None, style: str, tables: Iterable[Table]) -> None:
     """One part, or all: rows with the name of their part (every query's own apart), or tables."""
     if style in ("json", "csv"):
-        if wanted is not None:
-            print_rows(parts.rows(wanted), style)
-            return
-        several = [part for part in parts.PARTS if part != "queries"]
-        print_rows([{"part": part, **row} for part in several for row in parts.rows(part)], style)
+        print_rows(parts.all_rows() if wanted is None else parts.rows(wanted), style)
         return
     marks = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
     for at, table in enumerate(tables):

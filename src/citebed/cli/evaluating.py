@@ -116,12 +116,7 @@ def _measures(
 def _print_rows(
     evaluation: Evaluation, resampling: Resampling | None, style: str, per_query: bool
 ) -> None:
-    rows: list[dict[str, Any]] = []
-    for scores, summaries in zip(evaluation.runs, evaluation.summaries(resampling), strict=True):
-        if per_query:
-            rows += options.check_queries(scores.table().to_dicts())
-        rows += [summary.row(scores.run) for summary in summaries]
-    print_rows(rows, style)
+    print_rows(evaluation.rows(resampling, per_query=per_query), style)
 
 
 def _print_table(
@@ -184,9 +179,10 @@ def compare(
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.evaluation.table import comparison_notes, comparison_table
+    from citebed.runs.reading import run_named
 
     style = style_of(format, as_json, as_csv)
-    named = None if baseline is None else options.run_named(baseline, runs)
+    named = None if baseline is None else run_named(baseline, runs)
     design = Design(baseline=named, test=test, correction=correct, alpha=alpha)
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
     chosen = _measures(measures, style)

@@ -104,9 +104,11 @@ def report(
 
 def _baseline(baseline: str | None, runs: Sequence[Path], correct: str) -> str | None:
     """The baseline's name, the first run's unless given; none for tests of all pairs."""
+    from citebed.runs.reading import run_named
+
     if baseline is None and correct == "tukey":
         return None
-    return options.run_named(baseline or str(runs[0]), runs)
+    return run_named(baseline or str(runs[0]), runs)
 
 
 def _draw(study: Study, folder: Path) -> int:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from os.path import abspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from citebed.cli.output import a_number
-from citebed.errors import CitebedError, UnknownName
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.run_scores import Settings
@@ -85,27 +82,3 @@ def settings_of(complete: bool, scores: ScoreType) -> Settings:
     from citebed.evaluation.scoring.run_scores import Settings
 
     return Settings(complete=complete, score_type=scores)
-
-
-def check_queries(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of single queries, none of which may be called as the mean is."""
-    if any(row["query_id"] == "all" for row in rows):
-        raise CitebedError(
-            "a query is called 'all', and in rows so is the mean. Rename it, or leave out "
-            "--per-query."
-        )
-    return rows
-
-
-def run_named(wanted: str, runs: Sequence[Path], kind: str = "baseline") -> str:
-    """A run's name among all; it may be given as its path or its file name too."""
-    from citebed.runs.reading import distinct_names
-
-    names = distinct_names(runs)
-    if wanted in names:
-        return wanted
-    for ways in ([abspath(path) for path in runs], [path.name for path in runs]):
-        for way in (abspath(wanted), wanted):
-            if ways.count(way) == 1:
-                return names[ways.index(way)]
-    raise UnknownName(kind, wanted, names)

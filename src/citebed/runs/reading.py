@@ -23,7 +23,7 @@ from typing import Any
 
 import polars as pl
 
-from citebed.errors import CitebedError, FormatError
+from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.line_blocks import numbered_lines
 from citebed.files.reading import at_hand, is_at_hand, read_parquet
 from citebed.runs.tables import Qrels, Run, checked_columns, is_parquet
@@ -228,6 +228,18 @@ def _name_among(place: Path, alike: Sequence[Path]) -> str:
 
 def _last(number: int, parts: tuple[str, ...]) -> tuple[str, ...]:
     return parts[max(len(parts) - number, 0) :]
+
+
+def run_named(wanted: str, runs: Sequence[Path], kind: str = "baseline") -> str:
+    """A run's name among all; it may be given as its path or its file name too."""
+    names = distinct_names(runs)
+    if wanted in names:
+        return wanted
+    for ways in ([abspath(path) for path in runs], [path.name for path in runs]):
+        for way in (abspath(wanted), wanted):
+            if ways.count(way) == 1:
+                return names[ways.index(way)]
+    raise UnknownName(kind, wanted, names)
 
 
 def check_names(names: Sequence[str]) -> None:

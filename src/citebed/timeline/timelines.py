@@ -14,6 +14,7 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.evaluating import check_queries
 from citebed.evaluation.scoring.run_scores import Resampling
 from citebed.frames import Shown
 from citebed.runs.assessors import OFFICIAL
@@ -99,6 +100,19 @@ class Timeline(Shown):
         design = Design(baseline=baseline, test=test, correction=correction, alpha=self.alpha)
         over = units or self.units or "queries"
         return compare_streams(self.runs, self.weights, design, over, self._resampling)
+
+    def rows(self, *, per_query: bool = False, per_slice: bool = False) -> list[dict[str, Any]]:
+        """Flat rows, as ``--json`` prints them; queries and slices if asked for."""
+        rows: list[dict[str, Any]] = []
+        for scores in self.runs:
+            if per_query and per_slice:
+                rows += scores.slice_queries().to_dicts()
+            if per_query:
+                rows += check_queries(scores.queries(self.weights).to_dicts())
+            if per_slice:
+                rows += scores.slices().to_dicts()
+            rows += self.table.filter(run=scores.run).to_dicts()
+        return rows
 
     @cached_property
     def queries(self) -> pl.DataFrame:

@@ -47,6 +47,7 @@ POLICY = (
     "frame-ancestors 'none'; object-src 'none'"
 )
 """Of what stands in a page itself only the ``first`` script runs, known by its hash."""
+_POLICY = "Content-Security-Policy"
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -83,7 +84,7 @@ class Protection:
         self._held, self._streamed = 0, 0
         self._host = host_in(address)
         policy = POLICY.format(first=policy_hash(ready_script()))
-        self._headers = HEADERS | {"Content-Security-Policy": policy}
+        self._headers = HEADERS | {_POLICY: policy}
         if secure:
             self._headers["Strict-Transport-Security"] = "max-age=31536000"
 
@@ -158,7 +159,8 @@ class Protection:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(self._headers)
+                own = headers.get(_POLICY)  # a page with a style of its own says which it is
+                headers.update(self._headers | ({_POLICY: own} if own else {}))
                 headers["Cache-Control"] = fresh
             await send(message)
 

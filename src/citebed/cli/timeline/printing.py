@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from citebed.cli.output import print_rows, say_all
-from citebed.cli.scoring_options import check_queries
 from citebed.wording import count
 
 if TYPE_CHECKING:
@@ -70,20 +69,9 @@ def _rows(
 def _machine_rows(timeline: Timeline, shown: Shown) -> list[dict[str, Any]]:
     if shown.by_kind:
         return timeline.by_kind.to_dicts()
-    return timeline.trends.to_dicts() if shown.trends else _score_rows(timeline, shown)
-
-
-def _score_rows(timeline: Timeline, shown: Shown) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for scores in timeline.runs:
-        if shown.per_query and shown.per_slice:
-            rows += scores.slice_queries().to_dicts()
-        if shown.per_query:
-            rows += check_queries(scores.queries(timeline.weights).to_dicts())
-        if shown.per_slice:
-            rows += scores.slices().to_dicts()
-        rows += timeline.table.filter(run=scores.run).to_dicts()
-    return rows
+    if shown.trends:
+        return timeline.trends.to_dicts()
+    return timeline.rows(per_query=shown.per_query, per_slice=shown.per_slice)
 
 
 def _print_details(timeline: Timeline, shown: Shown) -> None:

@@ -12,7 +12,6 @@ import typer
 
 from citebed.cli.output import check_page, is_given, typed
 from citebed.cli.pairs import check_pair
-from citebed.cli.scoring_options import run_named
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
@@ -104,6 +103,8 @@ def look_of(
 
 
 def _pair(pair: tuple[str, str], runs: Sequence[Path]) -> tuple[str, str]:
+    from citebed.runs.reading import run_named
+
     first, second = (run_named(name, runs, "run to picture") for name in pair)
     check_pair((first, second))
     return first, second

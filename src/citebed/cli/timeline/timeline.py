@@ -21,7 +21,6 @@ from citebed.cli.scoring_options import (
     RunFiles,
     Seed,
     Test,
-    run_named,
 )
 from citebed.cli.timeline.official import (
     Assessors,
@@ -277,6 +276,7 @@ def _design_of(
         others = "--per-query, --per-slice, --trend and --by-kind"
         raise CitebedError(f"paired tests are rows of their own: leave out {others}.")
     from citebed.evaluation.scoring.comparing import Design
+    from citebed.runs.reading import run_named
 
     named = None if baseline is None else run_named(baseline, runs)
     return Design(baseline=named, test=how[0], correction=how[1], alpha=alpha)

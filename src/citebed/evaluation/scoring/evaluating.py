@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.scoring.run_scores import (
@@ -65,6 +66,17 @@ class Evaluation(Shown):
     def summaries(self, resampling: Resampling | None) -> tuple[list[Summary], ...]:
         """Each run's summaries, a measure each; without intervals if there is no resampling."""
         return tuple(summarise(scores, resampling) for scores in self.runs)
+
+    def rows(
+        self, resampling: Resampling | None = None, *, per_query: bool = False
+    ) -> list[dict[str, Any]]:
+        """Flat rows, as ``--json`` prints them: means, and every query's scores if asked for."""
+        rows: list[dict[str, Any]] = []
+        for scores, summaries in zip(self.runs, self.summaries(resampling), strict=True):
+            if per_query:
+                rows += check_queries(scores.table().to_dicts())
+            rows += [summary.row(scores.run) for summary in summaries]
+        return rows
 
     def summary(
         self,
@@ -127,6 +139,16 @@ class Evaluation(Shown):
             for scores, summaries in zip(self.runs, self.summaries(Resampling()), strict=True)
         ]
         return pl.DataFrame(rows)
+
+
+def check_queries(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of single queries, none of which may be called as the mean is."""
+    if any(row["query_id"] == "all" for row in rows):
+        raise CitebedError(
+            "a query is called 'all', and in rows so is the mean. Rename it, or leave out "
+            "--per-query."
+        )
+    return rows
 
 
 def evaluate(

@@ -67,6 +67,13 @@ def draw_contrast(
     return write_files(Path(folder), files)
 
 
+def contrast_pictures(contrast: Contrast) -> list[tuple[str, bytes]]:
+    """The figures for a page, by name, as SVG: the queries of runs that say most, the systems."""
+    how = {"transparent": True, **_HOW}
+    made = _figures(contrast, None, None, full=False)
+    return [(name, drawn(make, "svg", **how)[0]) for name, make in made]
+
+
 def telling_runs(contrast: Contrast) -> list[str]:
     """The runs whose queries say most: the best under the second set, and the one that moves most.
 

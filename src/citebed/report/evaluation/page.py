@@ -38,7 +38,8 @@ from citebed.wording import count
 class Front:
     """What a page says of itself, and the texts it shows beside ids.
 
-    ``command`` is how the page was made; ``budget`` limits the characters of data by query.
+    ``command`` is how the page was made; ``budget`` limits the characters of data by query. Where
+    the page is served, ``back`` is an address to go back to, with words for it.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Front:
     texts: Mapping[str, str] = field(default_factory=dict)
     titles: Titles = no_titles
     budget: int = BUDGET
+    back: tuple[str, str] | None = None
 
 
 def evaluation_page(study: Study, front: Front) -> str:
@@ -67,8 +69,9 @@ def evaluation_page(study: Study, front: Front) -> str:
     ledgers = [scores.ledger for scores in study.evaluation.runs]
     return render(
         "evaluation.html.j2", sections, ("tables.js", "queries.js"),
-        title=front.title, command=front.command, libraries=("numpy", "polars", "scipy"),
-        facts=_facts(study), notes=_notes(ledgers), ledger=_ledger(ledgers), **values,
+        title=front.title, command=front.command, back=front.back,
+        libraries=("numpy", "polars", "scipy"), facts=_facts(study),
+        notes=_notes(ledgers), ledger=_ledger(ledgers), **values,
     )  # fmt: skip
 
 

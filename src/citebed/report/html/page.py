@@ -34,8 +34,10 @@ def render(
 
     ``sections`` are the headings of its parts by their ids, which the template has a block each
     for; ``scripts`` are the files of this folder that the page needs. ``libraries``, a title, the
-    ``command`` and all else that the template shows are ``values``; ``more_style`` is its own.
+    ``command`` and all else that the template shows are ``values``; ``more_style`` is its own,
+    and ``back`` an address with words, where the page is served and leads back.
     """
+    values.setdefault("back", None)
     style = asset(_HERE, "page.css") + values.pop("more_style", "")
     script = "\n".join([*(asset(_HERE, name) for name in scripts), "citebedReady();\n"])
     versions = {name: metadata.version(name) for name in values.pop("libraries")}

@@ -39,14 +39,16 @@ MOST_SENTENCES = 12
 class Extras(NamedTuple):
     """What stands in a page when it was asked for.
 
-    ``official`` are tables of official scores, ``compared`` the
-    paired tests by ``design``; slices in pictures of two systems are as wide as ``over`` says.
+    ``official`` are tables of official scores, ``compared`` the paired tests by ``design``; slices
+    in pictures of two systems are as wide as ``over`` says. Where the page is served, ``back`` is
+    an address to go back to, with words for it.
     """
 
     official: Sequence[Table] = ()
     compared: Sequence[StreamComparison] = ()
     design: Design = Design()
     over: Over = "time"
+    back: tuple[str, str] | None = None
 
 
 def timeline_page(
@@ -63,7 +65,7 @@ def timeline_page(
     shown = {name: heading for name, heading in sections.items() if not missing.get(name)}
     return render(
         "timeline.html.j2", shown, ("tables.js",), title=title, command=command,
-        libraries=("numpy", "polars"), facts=_facts(of), pictures=pictures,
+        back=extras.back, libraries=("numpy", "polars"), facts=_facts(of), pictures=pictures,
         measure=str(of.runs[0].measures[0]), over=extras.over, **_scores(of, extras),
         **_trends(of), **_slices(of.runs), official=extras.official, **_ledger(of),
     )  # fmt: skip

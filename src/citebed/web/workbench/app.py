@@ -26,6 +26,8 @@ from citebed.web.workbench import (
     desk_api,
     draft_files,
     entrance,
+    experiments_api,
+    experiments_pages,
     jobs_api,
     library_api,
     library_pages,
@@ -43,6 +45,26 @@ logger = logging.getLogger("citebed.web")
 HERE = Path(__file__).parent.parent
 API_BODY, FILES_BODY = Bodies(2 << 20), Bodies(256 << 20, 600.0, is_streamed=True)
 """The largest text that is asked with, and all files of an import or a draft together."""
+
+
+APIS = (
+    recommend_api,
+    desk_api,
+    draft_files,
+    library_api,
+    experiments_api,
+    collection_api,
+    jobs_api,
+)
+ROOMS = (
+    entrance,
+    api_docs,
+    pages,
+    recommend_pages,
+    library_pages,
+    experiments_pages,
+    collection_pages,
+)
 
 
 def create_workbench(
@@ -73,9 +95,9 @@ def create_workbench(
         redoc_url=None, redirect_slashes=False, lifespan=lifespan,
     )  # fmt: skip
     app.state.site = site
-    for api in (recommend_api, desk_api, draft_files, jobs_api, collection_api, library_api):
+    for api in APIS:
         app.include_router(api.router, prefix="/api")
-    for room in (entrance, api_docs, pages, recommend_pages, collection_pages, library_pages):
+    for room in ROOMS:
         app.include_router(room.router, include_in_schema=False)
     app.openapi = lambda: api_docs.description(app)  # type: ignore[method-assign]
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")

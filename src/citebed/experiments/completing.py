@@ -1,0 +1,81 @@
+"""What can be chosen, with what it is: measures, models, tests, for those who type."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from citebed.errors import CitebedError
+from citebed.evaluation.measures import MEASURES
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.statistics import CORRECTIONS, TESTS
+from citebed.report.measure_help import as_written, in_full
+from citebed.retrieval.feedback import FEEDBACK
+from citebed.retrieval.models import MODELS
+from citebed.retrieval.pipeline import RANKINGS, pipeline_of
+
+_USUAL_CUTOFFS = {"rank": ("10", "5", "20", "100"), "rank or R": ("10", "R"), "recall": ("0.1",)}
+_FIRST = (
+    "nDCG@10",
+    "R@10",
+    "AP",
+    "RR",
+    "P@5",
+    "R@100",
+    "Rprec",
+    "Bpref",
+    "Success@10",
+    "Judged@10",
+)
+_CORRECTED_PAIRS = ("tukey",)
+
+
+def measures_known() -> list[dict[str, str]]:
+    """Measures as they can be written, those that are asked for most first."""
+    rows = {}
+    for kind in MEASURES.values():
+        for name in _written(kind):
+            rows[name] = {"name": name, "about": in_full(kind)[0], "form": as_written(kind)}
+    first = [rows.pop(name) for name in _FIRST if name in rows]
+    return [*first, *rows.values()]
+
+
+def _written(kind: type[Measure]) -> list[str]:
+    cutoffs = _USUAL_CUTOFFS.get(kind.CUTOFF, ())
+    with_cutoff = [f"{kind.NAME}@{cutoff}" for cutoff in cutoffs]
+    return with_cutoff if kind.NEEDS_CUTOFF else [kind.NAME, *with_cutoff[:1]]
+
+
+def models_known() -> list[dict[str, str]]:
+    """Models, alone and with what can come behind them, each with what it is."""
+    plain = [{"name": kind.name, "about": kind.summary} for kind in MODELS.values()]
+    fed = [
+        {"name": f"{_base(name)}+{name}", "about": f"With feedback. {_first(kind)}"}
+        for name, kind in FEEDBACK.items()
+    ]
+    ranked = [{"name": f"bm25+{kind.name}", "about": _first(kind)} for kind in RANKINGS.values()]
+    return [*plain, *reversed(ranked), *fed]
+
+
+def _base(feedback: str) -> str:
+    """The first model that a feedback goes with."""
+    for base in MODELS:
+        with contextlib.suppress(CitebedError):
+            pipeline_of(f"{base}+{feedback}")
+            return base
+    return next(iter(MODELS))
+
+
+def _first(kind: type[Any]) -> str:
+    told = getattr(kind, "summary", "") or (kind.__doc__ or "")
+    return str(told).strip().split("\n")[0]
+
+
+def tests_known() -> tuple[str, ...]:
+    """The paired tests by name."""
+    return tuple(TESTS)
+
+
+def corrections_known() -> tuple[str, ...]:
+    """The corrections for many comparisons by name."""
+    return tuple(dict.fromkeys((*CORRECTIONS, *_CORRECTED_PAIRS)))

@@ -1,0 +1,203 @@
+"""What a collection holds for experiments: runs with what is known of them, and judgements.
+
+Names and facts come from files that anybody may have put there. They are shown, never believed,
+and no link is followed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from citebed.collection import Collection
+from citebed.errors import CitebedError, UnknownName
+from citebed.files.dropped import Dropped, clean_path
+from citebed.files.places import free_place
+from citebed.files.reading import read_small
+from citebed.files.writing import own_folder, workshop
+from citebed.retrieval.running.run_files import RUNS
+from citebed.runs.reading import name_of, read_qrels, read_run
+from citebed.wording import printable
+
+QRELS = "qrels"
+_RUN_ENDINGS = (".run", ".run.gz", ".txt", ".txt.gz", ".parquet", ".tsv")
+_QRELS_ENDINGS = (".qrels", ".qrels.gz", ".txt", ".parquet")
+_MOST_FACTS = 1 << 20
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A run of a collection: ``run`` is its file's name, ``name`` what tables call it; of the
+    rest what its own file of facts says."""
+
+    run: str
+    name: str
+    path: Path
+    bytes: int
+    model: str = ""
+    queries: str = ""
+    depth: int | None = None
+    time: str = ""
+    command: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """As a flat row, without where it is."""
+        return {name: value for name, value in vars(self).items() if name != "path"}
+
+
+@dataclass(frozen=True)
+class JudgementFile:
+    """Judgements of a collection: ``qrels`` is what they are called, ``origin`` whose they are."""
+
+    qrels: str
+    origin: str
+    path: Path
+
+    def row(self) -> dict[str, Any]:
+        """As a flat row, without where they are."""
+        return {"qrels": self.qrels, "origin": self.origin}
+
+
+def runs_of(folder: Path) -> list[RunFile]:
+    """The runs of a collection, the latest first."""
+    found = [_run(path) for path in _files(folder / RUNS, _RUN_ENDINGS)]
+    return sorted(found, key=lambda each: (each.time, each.run), reverse=True)
+
+
+def judgements_of(collection: Collection) -> list[JudgementFile]:
+    """The judgements of a collection: of its query sets, others beside them, and of campaigns."""
+    own = {name_of(path): path for path in _files(collection.folder / QRELS, _QRELS_ENDINGS)}
+    sets = [name for name in collection.query_sets if name in own]
+    found = [JudgementFile(name, "query set", own.pop(name)) for name in sets]
+    found += [JudgementFile(name, "judgements", path) for name, path in sorted(own.items())]
+    for folder in _folders(collection.folder):
+        for path in _files(folder / QRELS, _QRELS_ENDINGS):
+            name = printable(folder.name)
+            found.append(JudgementFile(f"{name}/{name_of(path)}", f"campaign {name}", path))
+    return found
+
+
+def queries_judged(path: Path) -> frozenset[str]:
+    """The queries that a file of judgements judges; none where it cannot be read."""
+    try:
+        return frozenset(read_qrels(path).table["query_id"].unique())
+    except CitebedError:
+        return frozenset()
+
+
+def run_paths(folder: Path, wanted: Iterable[str]) -> list[Path]:
+    """The files of runs that are named; `UnknownName` for one that there is not."""
+    known = {each.run: each.path for each in runs_of(folder)}
+    return [_found("run", name, known) for name in dict.fromkeys(wanted)]
+
+
+def judgements_path(collection: Collection, wanted: str) -> Path:
+    """The file of judgements that are named."""
+    known = {each.qrels: each.path for each in judgements_of(collection)}
+    return _found("judgement set", wanted, known)
+
+
+def take_in(folder: Path, dropped: Sequence[Dropped]) -> list[str]:
+    """Put runs and judgements that somebody has among the collection's: all of them or none.
+
+    Each is read first, as a run, else as judgements; none replaces another. Gives their places.
+    """
+    if not dropped:
+        raise CitebedError("no files came along: choose or drop at least one.")
+    with workshop(own_folder(folder / RUNS)) as draft:
+        own_folder(folder / QRELS)
+        places = []
+        for name, file in dropped:
+            path = free_place(draft / clean_path(name).name)
+            with path.open("xb") as made:
+                shutil.copyfileobj(file, made)
+            places.append((path, _place(folder, path)))
+        return [_put(path, place) for path, place in places]
+
+
+def _put(path: Path, place: Path) -> str:
+    place.parent.mkdir(exist_ok=True)
+    free = free_place(place)
+    os.rename(path, free)
+    return f"{free.parent.name}/{free.name}"
+
+
+def _place(folder: Path, path: Path) -> Path:
+    """Where a file belongs, by what can be read in it."""
+    try:
+        results = read_run(path).table.height
+        if results:
+            ending = "" if path.name.endswith(_RUN_ENDINGS) else ".run"
+            return folder / RUNS / f"{path.name}{ending}"
+        why = "it is empty"
+    except CitebedError as error:
+        why = str(error).replace(str(path), path.name)
+    try:
+        judged = read_qrels(path).table
+    except CitebedError:
+        raise CitebedError(f"'{path.name}' is neither a run nor judgements: {why}") from None
+    if not judged.height:
+        raise CitebedError(f"'{path.name}' is empty.")
+    ending = "" if path.name.endswith(_QRELS_ENDINGS) else ".qrels"
+    return folder / QRELS / f"{path.name}{ending}"
+
+
+def _run(path: Path) -> RunFile:
+    facts = _facts(path.with_name(f"{path.name}.json"))
+    queries = facts.get("queries")
+    depth, command = facts.get("depth"), facts.get("command")
+    return RunFile(
+        printable(path.name),
+        name_of(path),
+        path,
+        path.stat().st_size,
+        _text(facts.get("model")),
+        _text(queries.get("set")) if isinstance(queries, dict) else "",
+        depth if isinstance(depth, int) and depth > 0 else None,
+        _text(facts.get("time")),
+        " ".join(map(_text, command))[:500] if isinstance(command, list) else "",
+    )
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """What a run's own file says; one that cannot be read says nothing."""
+    try:
+        if path.is_symlink() or path.stat().st_size > _MOST_FACTS:
+            return {}
+        facts = json.loads(read_small(path, _MOST_FACTS))
+    except (CitebedError, OSError, ValueError, RecursionError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def _text(value: object) -> str:
+    return printable(value)[:300] if isinstance(value, str) else ""
+
+
+def _files(folder: Path, endings: tuple[str, ...]) -> list[Path]:
+    """The plain files of a folder with one of these endings; none through a link."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    paths = (path for path in folder.iterdir() if path.name.lower().endswith(endings))
+    return sorted(
+        path
+        for path in paths
+        if not path.name.startswith(".") and path.is_file() and not path.is_symlink()
+    )
+
+
+def _folders(folder: Path) -> list[Path]:
+    """The folders in which campaigns keep what they exported."""
+    found = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    return sorted(path for path in found if not path.name.startswith("."))
+
+
+def _found(kind: str, wanted: str, known: dict[str, Path]) -> Path:
+    if wanted not in known:
+        raise UnknownName(kind, wanted, known)
+    return known[wanted]

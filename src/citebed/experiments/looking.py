@@ -1,0 +1,222 @@
+"""What is to be seen of runs under judgements: rows, tables and pages, as the commands have them.
+
+``evaluate``, ``compare``, ``report``, ``contrast`` and ``timeline`` are what these call too; a
+choice says of what, and how.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import threading
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from citebed.collection import Collection
+from citebed.errors import CitebedError
+from citebed.evaluation.contrasts.contrasting import (
+    CONTRASTED,
+    Contrast,
+    ContrastOptions,
+    contrast,
+)
+from citebed.evaluation.scoring.comparing import Comparison, Comparisons, Design, compare
+from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation, evaluate
+from citebed.evaluation.scoring.run_scores import Resampling, Settings, resampling_of
+from citebed.evaluation.scoring.study import Plan, study
+from citebed.runs.reading import name_of, run_named
+from citebed.timeline.timelines import Timeline, timeline
+from citebed.wording import count
+
+Back = tuple[str, str]
+"""An address that a page leads back to, and words for it."""
+_SLICING = re.compile(r"\d{1,4}(?:h|d|w|mo|y)|all|burst|(?:equal|random):\d{1,5}", re.ASCII)
+_DRAWING = threading.Lock()
+"""Pictures are drawn one at a time: matplotlib's style is one for all threads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Judgements and runs of a collection, and how they are looked at.
+
+    Without a baseline all pairs of runs are compared. With ``cluster`` intervals and tests draw
+    the papers whose the queries are. ``slices`` is a length or a number, never a file.
+    """
+
+    collection: Collection = field(compare=False)
+    qrels: Path
+    runs: tuple[Path, ...]
+    measures: tuple[str, ...] = ()
+    baseline: str | None = None
+    test: str = "t"
+    correction: str = "none"
+    cluster: bool = False
+    complete: bool = False
+    other: Path | None = None
+    slices: str | None = None
+    weights: tuple[str, ...] = ("uniform",)
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise CitebedError("choose at least one run.")
+        if self.slices is not None and not _SLICING.fullmatch(self.slices):
+            raise CitebedError(
+                f"'{self.slices}' is no slicing: 12h, 1d, 7d, 1mo, 1y, all, equal:20, random:30 or "
+                "burst."
+            )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files that what is to be seen is made of."""
+        more = (self.other,) if self.other is not None else ()
+        return (self.qrels, *more, *self.runs)
+
+    @cached_property
+    def design(self) -> Design:
+        """How runs are compared."""
+        named = None if not self.baseline else run_named(self.baseline, self.runs)
+        return Design(baseline=named, test=self.test, correction=self.correction)
+
+    @cached_property
+    def resampling(self) -> Resampling:
+        """What intervals and tests draw."""
+        return resampling_of("paper" if self.cluster else None, self.qrels)
+
+    @property
+    def settings(self) -> Settings:
+        """How runs are scored."""
+        return Settings(complete=self.complete)
+
+
+# --- rows and tables ----------------------------------------------------------------------------
+
+
+def evaluated(choice: Choice) -> Evaluation:
+    """The runs scored, as ``citebed evaluate`` does."""
+    measures = choice.measures or DEFAULT_MEASURES
+    return evaluate(choice.qrels, list(choice.runs), measures, choice.settings)
+
+
+def compared(choice: Choice, evaluation: Evaluation) -> Comparisons[Comparison]:
+    """The runs compared, as ``citebed compare`` does."""
+    return compare(evaluation, choice.design, choice.resampling)
+
+
+def contrasted(choice: Choice) -> Contrast:
+    """The runs under two judgement sets, as ``citebed contrast`` does."""
+    if choice.other is None:
+        raise CitebedError("choose a second judgement set to contrast with.")
+    options = ContrastOptions(
+        settings=choice.settings,
+        design=Design(test=choice.test, correction=choice.correction),
+        resampling=resampling_of("paper" if choice.cluster else None, choice.other),
+    )
+    measures = choice.measures or CONTRASTED
+    return contrast(choice.qrels, choice.other, list(choice.runs), measures, options)
+
+
+def over_time(choice: Choice) -> Timeline:
+    """The runs slice by slice, as ``citebed timeline --times COLLECTION`` does."""
+    return timeline(
+        choice.qrels, list(choice.runs), slices=choice.slices, weight=choice.weights,
+        measures=choice.measures, times=choice.collection,
+    )  # fmt: skip
+
+
+def scores_shown(choice: Choice) -> dict[str, Any]:
+    """Scores and comparisons: tables for a page, the rows of both commands, and notes."""
+    from citebed.report.evaluation.table import comparison_notes, comparison_table, scores_table
+
+    evaluation = evaluated(choice)
+    drawn = choice.resampling
+    tables, notes = [scores_table(evaluation, evaluation.summaries(drawn))], []
+    comparisons: Comparisons[Comparison] | tuple[()] = ()
+    several = any(m.SUMMARY != "sum" for m in evaluation.measures)
+    if len(choice.runs) > 1 and several:
+        comparisons = compared(choice, evaluation)
+        tables.append(comparison_table(comparisons, choice.design))
+        notes = comparison_notes(comparisons, choice.design.alpha)
+    return {
+        "tables": [table.plain() for table in tables],
+        "rows": evaluation.rows(drawn),
+        "comparisons": [each.row() for each in comparisons],
+        "notes": [*notes, *evaluation.notes()],
+    }
+
+
+# --- pages --------------------------------------------------------------------------------------
+
+
+def report_page(choice: Choice, back: Back) -> str:
+    """The page that ``citebed report`` writes."""
+    from citebed.report.evaluation.page import Front, evaluation_page
+    from citebed.report.evaluation.queries import texts_beside, titles_around
+
+    baseline = choice.baseline or None
+    if baseline is None and choice.correction != "tukey":
+        baseline = str(choice.runs[0])
+    named = None if baseline is None else run_named(baseline, choice.runs)
+    plan = Plan(
+        measures=choice.measures or DEFAULT_MEASURES,
+        settings=choice.settings,
+        design=Design(baseline=named, test=choice.test, correction=choice.correction),
+        resampling=choice.resampling,
+    )
+    texts = texts_beside(choice.qrels)
+    titles = titles_around(choice.qrels, choice.collection.folder)
+    made = study(choice.qrels, list(choice.runs), plan)
+    front = Front(
+        title=f"{made.qrels.name}: {count(len(choice.runs), 'run')}",
+        command=command_of("report", choice), texts=texts, titles=titles, back=back,
+    )  # fmt: skip
+    with _DRAWING:
+        return evaluation_page(made, front)
+
+
+def contrast_page(choice: Choice, back: Back) -> str:
+    """The page that ``citebed contrast --report`` writes."""
+    from citebed.report.contrast import page
+
+    found = contrasted(choice)
+    with _DRAWING:
+        return page.contrast_page(found, command_of("contrast", choice), back=back)
+
+
+def timeline_page(choice: Choice, back: Back) -> str:
+    """The page that ``citebed timeline --report`` writes."""
+    from citebed.report.timeline.figures import timeline_pictures
+    from citebed.report.timeline.page import Extras
+    from citebed.report.timeline.page import timeline_page as page
+
+    found = over_time(choice)
+    both = tuple(dict.fromkeys(("uniform", "burst", *found.weights)))
+    title = f"{found.pairs.qrels.name}: {count(len(found.runs), 'run')} over time"
+    with _DRAWING:
+        drawn = timeline_pictures(found.runs, both, found.focus, [], "time")
+        return page(found, drawn, Extras(back=back), title, command_of("timeline", choice))
+
+
+def command_of(verb: str, choice: Choice) -> str:
+    """What would be typed for the same."""
+    words = ["citebed", verb, f"qrels/{choice.qrels.name}"]
+    words += [f"qrels/{choice.other.name}"] if choice.other is not None else []
+    words += [f"runs/{path.name}" for path in choice.runs]
+    options: dict[str, str | None] = {
+        "--baseline": choice.baseline if verb != "contrast" else None,
+        "--test": choice.test if choice.test != "t" else None,
+        "--correct": choice.correction if choice.correction != "none" else None,
+        "--cluster": "paper" if choice.cluster else None,
+    }
+    if verb == "timeline":
+        options = {"--times": choice.collection.name, "--slice": choice.slices}
+        words += [word for weight in choice.weights for word in ("-w", weight)]
+    words += [word for measure in choice.measures for word in ("-m", measure)]
+    words += [word for name, value in options.items() if value for word in (name, value)]
+    return shlex.join([*words, *(["--complete"] if choice.complete else [])])
+
+
+def names_of(choice: Choice) -> list[str]:
+    """What the runs of a choice are called in tables."""
+    return [name_of(path) for path in choice.runs]

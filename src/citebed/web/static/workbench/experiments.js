@@ -1,0 +1,256 @@
+// Experiments: what is chosen stands in the address; scores follow a moment after the last change.
+
+import { api, ask, collection, make, onKey } from "./frame.js";
+import { dropZone, formOf } from "./dropping.js";
+import { JobList } from "./jobs.js";
+import { tableOf } from "./tabling.js";
+
+const $ = (id) => document.getElementById(id);
+const WAIT = 150;
+const USUAL = ["nDCG@10", "R@10", "AP"];
+let held = null;
+let chosen = null;
+let waiting = 0;
+let asking = null;
+
+// --- the choice, and the address
+
+function fromAddress() {
+  const asked = new URLSearchParams(location.search);
+  const several = (name, otherwise) => asked.has(name) ? asked.getAll(name).filter(Boolean) : otherwise;
+  const qrels = asked.get("qrels") ?? firstJudged();
+  return {
+    qrels, runs: several("run", usualRuns(qrels)), measures: several("m", USUAL), baseline: asked.get("baseline") ?? "",
+    test: asked.get("test") ?? "t", correct: asked.get("correct") ?? "none", cluster: asked.get("cluster") ?? "",
+    other: asked.get("other") ?? "", slices: asked.get("slices") ?? "",
+  };
+}
+
+/* The judgements of the queries that were searched with last, else the first. */
+function firstJudged() {
+  const known = held.judgements.map((each) => each.qrels);
+  return held.runs.map((run) => run.queries).find((name) => known.includes(name)) ?? known[0] ?? "";
+}
+
+const ofSet = (run, qrels) => !run.queries || run.queries === qrels.split("/").pop() || !(run.queries in held.query_sets);
+const usualRuns = (qrels) => held.runs.filter((run) => run.queries === qrels).slice(0, 5).map((run) => run.run).reverse();
+
+function address(...more) {
+  const asked = new URLSearchParams({ qrels: chosen.qrels });
+  for (const run of chosen.runs) asked.append("run", run);
+  for (const measure of chosen.measures) asked.append("m", measure);
+  for (const name of ["baseline", "test", "correct", "cluster", ...more]) {
+    const usual = { test: "t", correct: "none" }[name] ?? "";
+    if (chosen[name] && chosen[name] !== usual) asked.append(name, chosen[name]);
+  }
+  if (!chosen.runs.length) asked.append("run", "");
+  return `?${asked}`;
+}
+
+// --- what is shown of it
+
+const option = (value, text, isChosen) => make("option", { value, selected: isChosen }, text ?? value);
+
+function choose(change) {
+  Object.assign(chosen, change);
+  if (!chosen.runs.includes(chosen.baseline)) chosen.baseline = "";
+  history.replaceState(null, "", address("other", "slices"));
+  draw();
+  clearTimeout(waiting);
+  waiting = setTimeout(score, WAIT);
+}
+
+function draw() {
+  $("qrels").replaceChildren(...held.judgements.map((each) =>
+    option(each.qrels, `${each.qrels}${each.origin === "query set" ? "" : ` · ${each.origin}`} (${each.queries.toLocaleString("en")})`, each.qrels === chosen.qrels)));
+  drawRuns();
+  drawMeasures();
+  const picked = held.runs.filter((run) => chosen.runs.includes(run.run));
+  $("baseline").replaceChildren(option("", "none: all pairs", !chosen.baseline), ...picked.map((run) => option(run.run, run.name, run.run === chosen.baseline)));
+  for (const [id, names] of [["test", held.tests], ["correct", held.corrections]]) {
+    $(id).replaceChildren(...names.map((name) => option(name, name, name === chosen[id])));
+  }
+  $("cluster").checked = Boolean(chosen.cluster);
+  drawCloser();
+}
+
+function runChoice(run) {
+  const about = [run.model, run.depth && `depth ${run.depth}`, run.time.slice(0, 16).replace("T", " ")].filter(Boolean).join(" · ");
+  return make("label", { class: "run" },
+    make("input", { type: "checkbox", value: run.run, checked: chosen.runs.includes(run.run) }),
+    make("span", {}, make("strong", {}, run.name), make("small", {}, about || `${(run.bytes / 1e6).toFixed(1)} MB`)));
+}
+
+function drawRuns() {
+  const focused = document.activeElement?.value;
+  const here = held.runs.filter((run) => ofSet(run, chosen.qrels) || chosen.runs.includes(run.run));
+  const others = held.runs.filter((run) => !here.includes(run));
+  $("runs").replaceChildren(...here.map(runChoice));
+  $("other-runs").hidden = !others.length;
+  $("other-runs").querySelector(".runs").replaceChildren(...others.map(runChoice));
+  $("no-runs").hidden = held.runs.length > 0;
+  if (focused) $("choices").querySelector(`.run input[value="${CSS.escape(focused)}"]`)?.focus();
+}
+
+function drawMeasures() {
+  $("measures").replaceChildren(...chosen.measures.map((name) => make("button", {
+    type: "button", class: "chip", "aria-label": `Leave out ${name}`, title: aboutMeasure(name),
+    onclick: () => choose({ measures: chosen.measures.filter((each) => each !== name) }),
+  }, name, make("span", { "aria-hidden": "true" }, " ×"))));
+}
+
+const aboutMeasure = (name) => {
+  const base = name.split(/[@(]/)[0].toLowerCase();
+  return held.measures.find((each) => each.name.split(/[@(]/)[0].toLowerCase() === base)?.about ?? "";
+};
+
+function drawCloser() {
+  $("closer").hidden = !chosen.runs.length || !chosen.qrels;
+  const others = held.judgements.find((each) => each.qrels === chosen.qrels)?.shares ?? [];
+  if (!others.includes(chosen.other)) chosen.other = others[0] ?? "";
+  $("other").replaceChildren(...others.map((name) => option(name, name, name === chosen.other)));
+  $("contrast").parentElement.hidden = !others.length;
+  $("slices").value = chosen.slices;
+  const at = `/c/${encodeURIComponent(collection)}/experiments`;
+  $("report").href = `${at}/report${address()}`;
+  $("contrast").href = `${at}/contrast${address("other")}`;
+  $("timeline").href = `${at}/timeline${address("slices")}`;
+}
+
+// --- scores
+
+async function score() {
+  asking?.abort();
+  asking = new AbortController();
+  $("problem").hidden = true;
+  if (!chosen.runs.length || !chosen.qrels) {
+    $("scores").replaceChildren(make("p", { class: "quiet" }, held.judgements.length
+      ? "Choose runs to see their scores." : "This collection has no judgements: drop qrels below, or import citing papers."));
+    return;
+  }
+  $("scores").setAttribute("aria-busy", "true");
+  const json = {
+    qrels: chosen.qrels, runs: chosen.runs, measures: chosen.measures, baseline: chosen.baseline || null,
+    test: chosen.test, correct: chosen.correct, cluster: chosen.cluster ? "paper" : null,
+  };
+  try {
+    const found = await ask(api("scores"), { method: "POST", json, signal: asking.signal });
+    $("scores").replaceChildren(...found.tables.map((table, at) => tableOf({ ...table, caption: table.caption || (at ? "Differences" : "Means, with 95 % intervals") })),
+      make("ul", { class: "quiet notes" }, found.notes.map((note) => make("li", {}, note))));
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    $("problem").textContent = error.message;
+    $("problem").hidden = false;
+    $("scores").replaceChildren();
+  }
+  $("scores").removeAttribute("aria-busy");
+}
+
+async function reload() {
+  held = await ask(api("experiments"));
+  $("measures-known").replaceChildren(...held.measures.map((each) => option(each.name, each.about)));
+  $("models-known").replaceChildren(...held.models.map((each) => option(each.name, each.about)));
+  const sets = Object.entries(held.query_sets);
+  const before = $("queries").value || chosen?.qrels;
+  $("queries").replaceChildren(...sets.map(([name, number]) => option(name, `${name} (${number.toLocaleString("en")})`, name === before)));
+}
+
+// --- searches
+
+const jobs = new JobList($("jobs"), {
+  kinds: ["search"],
+  more: async (job, wasSeen, body) => {
+    if (job.state !== "done") return;
+    const { run, queries } = job.rows[0];
+    const look = async () => {
+      await reload();
+      const same = held.judgements.some((each) => each.qrels === queries) && queries !== chosen.qrels;
+      choose(same ? { qrels: queries, runs: [run] } : { runs: [...new Set([...chosen.runs, run])] });
+    };
+    body.prepend(make("p", {}, make("button", { type: "button", class: "small", onclick: look }, `Look at ${run}`)));
+    if (wasSeen) {
+      await reload();
+      if (queries === chosen.qrels || !chosen.runs.length) await look();
+      else draw();
+    }
+  },
+});
+
+async function begin(event) {
+  event.preventDefault();
+  $("search-problem").hidden = true;
+  const json = { queries: $("queries").value, model: $("model").value.trim(), depth: Number($("depth").value) };
+  try {
+    await jobs.begin(api("jobs", "search"), { json });
+  } catch (error) {
+    $("search-problem").textContent = error.message;
+    $("search-problem").hidden = false;
+  }
+}
+
+function tellModel() {
+  const typed = $("model").value.trim().toLowerCase();
+  const bare = typed.replaceAll(/\([^)]*\)/g, "");
+  const known = held.models.find((each) => each.name === typed) ?? held.models.find((each) => each.name === bare);
+  $("model-about").textContent = known?.about ?? "A model, perhaps with parameters, and what follows it: bm25(k1=1.2,b=0.75)+rm3.";
+}
+
+async function takeIn(files) {
+  try {
+    const taken = await ask(api("runs", "files"), { method: "POST", form: formOf(files) });
+    $("dropped").textContent = `Now in the collection: ${taken.files.join(", ")}`;
+    await reload();
+    const runs = taken.files.filter((name) => name.startsWith("runs/")).map((name) => name.slice(5));
+    choose({ runs: [...new Set([...chosen.runs, ...runs])] });
+  } catch (error) {
+    $("dropped").replaceChildren(make("span", { class: "problem" }, error.message));
+  }
+}
+
+function addMeasure() {
+  const name = $("measure").value.trim();
+  if (!name) return;
+  $("measure").value = "";
+  $("measure-about").textContent = "";
+  if (!chosen.measures.includes(name)) choose({ measures: [...chosen.measures, name] });
+}
+
+$("qrels").addEventListener("change", (event) => {
+  const qrels = event.target.value;
+  const fitting = held.runs.filter((run) => chosen.runs.includes(run.run) && ofSet(run, qrels)).map((run) => run.run);
+  choose({ qrels, runs: fitting.length ? fitting : usualRuns(qrels) });
+});
+$("choices").addEventListener("change", (event) => {
+  if (!event.target.matches(".run input")) return;
+  const { value, checked } = event.target;
+  choose({ runs: checked ? [...chosen.runs, value] : chosen.runs.filter((each) => each !== value) });
+});
+for (const id of ["baseline", "test", "correct", "other", "slices"]) $(id).addEventListener("change", (event) => choose({ [id]: event.target.value }));
+$("cluster").addEventListener("change", (event) => choose({ cluster: event.target.checked ? "paper" : "" }));
+$("choices").addEventListener("submit", (event) => event.preventDefault());
+$("measure").addEventListener("keydown", (event) => {
+  if (event.key === "Enter") addMeasure();
+});
+$("measure").addEventListener("input", (event) => {
+  $("measure-about").textContent = aboutMeasure(event.target.value);
+  if (event.inputType === undefined || event.inputType === "insertReplacementText") addMeasure();  // one of the list
+});
+$("model").addEventListener("input", tellModel);
+$("search").addEventListener("submit", begin);
+dropZone($("drop"), takeIn);
+onKey("n", () => $("model").focus());
+onKey("q", () => $("report").click());
+addEventListener("popstate", () => {
+  chosen = fromAddress();
+  draw();
+  score();
+});
+
+await reload();
+chosen = fromAddress();
+if (chosen.qrels in held.query_sets) $("queries").value = chosen.qrels;
+draw();
+tellModel();
+await jobs.look();
+citebedReady();
+await score();
