@@ -57,7 +57,7 @@ def as_json(value: Any) -> Any:
 
 
 def test_find_answers_as_the_python_door(client: TestClient, mine: citebed.Workbench) -> None:
-    asked = {"words": "relevance feedback", "years": "1990-2005", "sort": "newest", "k": 5}
+    asked: Any = {"words": "relevance feedback", "years": "1990-2005", "sort": "newest", "k": 5}
     answer = client.get(f"{API}/find", params=asked).json()
     among = citebed.Filter("1990-2005")
     found = mine.find("relevance feedback", among=among, sort="newest", k=5)

@@ -265,5 +265,5 @@ async def queries(site: Here, shelved: OnShelf, request: Request) -> Response:
 def _said(desk: Desk, what: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="citebed-desk-") as folder:
         path = Path(folder) / "desk.txt"
-        desk.export(**{what: path})
+        desk.export(path if what == "qrels" else None, path if what == "queries" else None)
         return path.read_bytes()
