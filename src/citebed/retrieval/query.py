@@ -63,6 +63,19 @@ class Query:
         return language_of(None, None, self.text[:ENOUGH])
 
     @property
+    def unwanted(self) -> Docs:
+        """The documents that are never found."""
+        if not len(self.judged.nonrelevant):
+            return self.excluded
+        return np.concatenate([self.excluded, self.judged.nonrelevant])
+
+    def lets_through(self, docs: Docs) -> NDArray[np.bool_]:
+        """Which of the documents that may be found for such texts are asked for here: those that
+        it asks ``among``, but for what is not right."""
+        asked = np.ones(len(docs), bool) if self.among is None else self.among[docs]
+        return asked & ~np.isin(docs, self.judged.nonrelevant)
+
+    @property
     def texts(self) -> list[str]:
         """The text, and its sentences where there are several."""
         return [self.text, *(self.sentences if len(self.sentences) > 1 else ())]

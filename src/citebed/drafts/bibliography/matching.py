@@ -121,7 +121,7 @@ def _by_arxiv(ids: Iterable[str], documents: pl.DataFrame) -> set[str]:
 
 
 def _by_title(entries: Iterable[Entry], documents: pl.DataFrame) -> set[str]:
-    owners = _candidates(list(entries))
+    owners = titles_of(list(entries))
     if not owners:
         return set()
     columns = ["doc_id", "title", *(["authors"] if "authors" in documents.columns else [])]
@@ -136,7 +136,7 @@ def _by_title(entries: Iterable[Entry], documents: pl.DataFrame) -> set[str]:
     }
 
 
-def _candidates(entries: list[Entry]) -> dict[str, list[Entry]]:
+def titles_of(entries: list[Entry]) -> dict[str, list[Entry]]:
     """What the titles of the entries may be, in letters and digits only, and whose."""
     texts, whose = [], []
     for entry in entries:

@@ -89,7 +89,7 @@ class Strings(Sequence[str]):
     def __init__(self, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self._blob = blob
         self._bytes = blob.data
-        self._offsets = offsets
+        self._offsets = np.asarray(offsets)  # no mapped array: its items are read a third as fast
 
     @staticmethod
     def packed(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,9 @@ from citebed.retrieval.index.counting import Keys
 from citebed.retrieval.index.layout import FIELDS, FOLDER, Description
 from citebed.retrieval.index.records import Records
 from citebed.wording import printable
+
+_TURNED_FROM = 50
+"""From so many questions for a document's terms on, it pays to order the postings by document."""
 
 
 class Share(NamedTuple):
@@ -70,6 +74,7 @@ class Index:
         except KeyError as error:
             raise layout.DamagedIndex(folder, f"is damaged: it names no {error}") from None
         self._numbers: dict[str, int] = {}
+        self._asked = 0
 
     @cached_property
     def analyser(self) -> Analyser:
@@ -84,6 +89,16 @@ class Index:
             check(self._arrays, self.description)
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise layout.DamagedIndex(self.folder, f"is damaged: {error}") from None
+
+    def release(self) -> None:
+        """Let go of what was read of the files: what is asked for again is read again.
+
+        Whoever has read all of it keeps what counts elsewhere, and the rest would count as memory.
+        """
+        for array in self._arrays.values():
+            mapped = getattr(array, "_mmap", None)
+            if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                mapped.madvise(mmap.MADV_DONTNEED)
 
     def is_current(self) -> bool:
         """Whether the collection's files are still those that were indexed."""
@@ -157,10 +172,25 @@ class Index:
         np.cumsum(np.bincount(self.docs, minlength=len(self.ids)), out=starts[1:])
         return order, starts
 
-    def places_of_document(self, number: int) -> NDArray[np.int64]:
-        """Where a document's postings are, by term; the first question reads the whole index."""
+    def places_of_document(
+        self, number: int, terms: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Where a document's postings are, by term; found at once where its terms are known.
+
+        Else a question reads the whole index, and after a few it is turned round once for all.
+        """
+        if terms is not None:
+            return np.array([self._place(term, number) for term in terms.tolist()], np.int64)
+        self._asked += 1
+        if self._asked <= _TURNED_FROM:
+            return np.flatnonzero(self.docs == self.docs.dtype.type(number))
         order, starts = self._by_document
         return order[starts[number] : starts[number + 1]]
+
+    def _place(self, term: int, number: int) -> int:
+        first, last = self.offsets[term : term + 2].tolist()
+        wanted = self.docs.dtype.type(number)
+        return int(first) + int(np.searchsorted(self.docs[first:last], wanted))
 
     def terms_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The terms of the postings at some places."""

@@ -32,7 +32,7 @@ from citebed.retrieval.learned.expecting import with_expected
 from citebed.retrieval.query import Features, Query
 from citebed.retrieval.remembering import Few
 from citebed.retrieval.search.exhaustive import Hits
-from citebed.retrieval.search.judged import MOVING, moved_vectors
+from citebed.retrieval.search.judged import moved_vectors
 from citebed.retrieval.search.searcher import Searcher, usable
 from citebed.wording import printable
 
@@ -147,9 +147,7 @@ class Signals:
     def _asked(self, query: Query, kind: str, rows: Vectors) -> tuple[DocumentVectors, Vectors]:
         """The documents' vectors of a kind, and those that ask for them."""
         documents = self._vectors[kind]
-        return documents, moved_vectors(
-            rows, documents, query.judged, MOVING
-        ) if query.judged else rows
+        return documents, moved_vectors(rows, documents, query.judged) if query.judged else rows
 
     def _features(
         self, query: Query, hits: Hits, found: Candidates, known: NDArray[np.bool_] | None

@@ -20,16 +20,21 @@ from citebed.retrieval.learned.fit import KNOWN, Fit, fit_of, fitted_level, lang
 from citebed.retrieval.learned.ranker import Level, Ranker, mixed, read_ranker, shipped_ranker
 from citebed.retrieval.pipeline import SEEN, Dense, Learned, Ranking
 from citebed.retrieval.query import Features, Query, Result
+from citebed.retrieval.remembering import Few
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher
 
 _LOG = logging.getLogger("citebed")
 _AT_ONCE = 64
 """Queries whose texts are given to the models at a time."""
+_ABSTRACTS = 300
+"""So many documents' sentences are remembered with their vectors: a text that is being written
+finds the same again and again."""
 
 
 class Ranks:
-    """A ranking of an index's documents, its models open."""
+    """A ranking of an index's documents, its models open; ``abstracts`` are the sentences of those
+    that were explained lately, with their vectors."""
 
     def __init__(self, searcher: Searcher, ranking: Ranking) -> None:
         self.ranking = ranking
@@ -47,6 +52,7 @@ class Ranks:
         self._fit: Fit | None = None
         self._speaks_all = True
         self._levels: dict[str | None, Level] = {}
+        self.abstracts: Few[str, tuple[list[str], Vectors]] = Few(_ABSTRACTS)
         if isinstance(ranking, Learned):
             self._fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
             if self._fit is not None:
@@ -114,8 +120,7 @@ class Ranks:
         # Of equal documents the later id first, as everywhere; numbers are in the order of ids.
         order = np.lexsort((-features.docs, -scores))
         of_all = features.only(order[:SEEN])
-        if query.among is not None:
-            order = order[query.among[features.docs[order]]]
+        order = order[query.lets_through(features.docs[order])]
         best, scores = features.only(order[:depth]), scores[order[:depth]]
         told = self.has_probabilities and language in KNOWN
         likely = _falling(level.probabilities(best, scores)) if told else None

@@ -220,26 +220,29 @@ def evidence(ranks: Ranks, result: Result, cards: Sequence[Card]) -> list[Eviden
     asked = asked[1:] if len(asked) > 1 else asked
     vectors = ranks.signals.index.vectors_of(model, "static").of(docs)
     asked_by = (asked @ vectors.T).argmax(axis=0).tolist()
-    abstracts = _likest(ranks, asked, [card["abstract"] for card in cards])
+    abstracts = [_likest(ranks, asked, card) for card in cards]
     citing = _said(ranks, result, asked)
     return [Evidence(*each) for each in zip(asked_by, abstracts, citing, strict=True)]
 
 
-def _likest(ranks: Ranks, asked: Vectors, abstracts: Sequence[str]) -> list[str]:
-    """Of each abstract the sentence that is most like one of the text's, if it is like enough."""
-    fewest, enough = ranks.constants.shown_words, ranks.constants.shown_alike
-    parts = [
-        [each for each in split_sentences(abstract) if len(each.split()) >= fewest]
-        for abstract in abstracts
-    ]
-    flat = [sentence for part in parts for sentence in part]
-    likeness = (asked @ ranks.words.documents(flat).T).max(axis=0)
-    found, start = [], 0
-    for part in parts:
-        own, start = likeness[start : start + len(part)], start + len(part)
-        best = int(own.argmax()) if part else -1
-        found.append(part[best] if part and own[best] >= enough else "")
-    return found
+def _likest(ranks: Ranks, asked: Vectors, card: Card) -> str:
+    """Of a document's abstract the sentence that is most like one of the text's, if it is like
+    enough."""
+    sentences, vectors = ranks.abstracts.get(
+        card["doc_id"], lambda: _sentences(ranks, card["abstract"])
+    )
+    if not sentences:
+        return ""
+    likeness = (asked @ vectors.T).max(axis=0)
+    best = int(likeness.argmax())
+    return sentences[best] if likeness[best] >= ranks.constants.shown_alike else ""
+
+
+def _sentences(ranks: Ranks, abstract: str) -> tuple[list[str], Vectors]:
+    """The sentences of an abstract that are long enough to be shown, and their vectors."""
+    fewest = ranks.constants.shown_words
+    found = [each for each in split_sentences(abstract) if len(each.split()) >= fewest]
+    return found, ranks.words.documents(found)
 
 
 def _said(ranks: Ranks, result: Result, asked: Vectors) -> list[tuple[Said, ...]]:

@@ -66,7 +66,7 @@ def judged_of(
     unknown = [name for name, number in (*right.items(), *wrong.items()) if number < 0]
     numbers = {number for number in wrong.values() if number >= 0}
     others = {number for number in right.values() if number >= 0} - numbers
-    judged = Judged(*(np.array(sorted(each), np.int64) for each in (others, numbers)))
+    judged = Judged(np.array(sorted(others), np.int64), np.array(sorted(numbers), np.int64))
     what = f"there is no document {', '.join(map(repr, unknown))}: what was said of it is passed by"
     return judged, (what,) if unknown else ()
 
@@ -84,7 +84,7 @@ def divided(runner: Runner, passages: Sequence[Passage], judged: Judged) -> list
     it is most like by words, and where it is wrong it is no answer for any."""
     if len(passages) == 1 or not judged:
         return [judged] * len(passages)
-    both = np.concatenate(judged)
+    both = np.concatenate([judged.relevant, judged.nonrelevant])
     queries = [runner.query(passage.text) for passage in passages]
     likest = np.argmax([runner.likeness(query, both) for query in queries], axis=0)
     at_right, at_wrong = np.split(likest, [len(judged.relevant)])

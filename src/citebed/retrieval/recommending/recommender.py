@@ -7,6 +7,7 @@ is likely enough, one document a work, explained (``explaining``) and with a key
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -36,6 +37,7 @@ from citebed.retrieval.recommending.keying import keys_for
 from citebed.retrieval.recommending.recommendation import Recommendation
 from citebed.retrieval.recommending.recommendations import Recommendations
 from citebed.retrieval.recommending.silence import NothingToAsk, Silence, silence_notes
+from citebed.retrieval.remembering import give_back
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
 from citebed.retrieval.search.searcher import Searcher
@@ -97,8 +99,10 @@ class Recommender:
             )
         options = RunOptions(fields=fields_of(fields) if isinstance(fields, str) else fields)
         self._runner = Runner(self.collection, self.index, self.pipeline, options, progress)
-        self._cards = Cards(self.collection, keywords=self.pipeline.feedback is not None)
-        self._known = Known(self.collection)
+        has_feedback = self.pipeline.feedback is not None
+        self._cards = Cards(self.collection, self.index, keywords=has_feedback)
+        self._known = Known(self._cards)
+        self._lock, self._is_prepared = threading.Lock(), False
         if warm:
             self.prepare()
 
@@ -108,9 +112,14 @@ class Recommender:
         return self._runner.searcher
 
     def prepare(self) -> None:
-        """Make ready for many texts."""
-        self._runner.prepare()
-        self._cards.prepare()
+        """Make ready for many texts; from then on several threads may ask at once."""
+        with self._lock:
+            if not self._is_prepared:
+                self._runner.prepare()
+                self._cards.prepare()
+                self.index.release()
+                give_back()
+                self._is_prepared = True
 
     def recommend(  # noqa: PLR0913 - likewise
         self,
@@ -186,7 +195,7 @@ class Recommender:
         asking = [self._asking(one, each, keep_cited=keep_cited) for one in given]
         libraries += [text for one in asking for text in one.draft.library]
         if self._runner.prepare_for(sum(len(one.passages) for one in asking)):
-            self._cards.prepare()
+            self.prepare()
         notes = [
             note
             for one, source in zip(asking, given, strict=True)

@@ -28,7 +28,7 @@ from citebed.retrieval.query import Features, Query, Result
 from citebed.retrieval.running.masks import Dates, Filters, Mask, both
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
-from citebed.retrieval.search.judged import MOVING, NOT_JUDGED, Judged, moved_terms
+from citebed.retrieval.search.judged import NOT_JUDGED, Judged, moved_terms
 from citebed.retrieval.search.queries import query_text, read_queries
 from citebed.retrieval.search.searcher import Searcher, usable
 
@@ -94,7 +94,7 @@ class Runner:
         judged: Judged = NOT_JUDGED,
     ) -> Query:
         """A text as a query; ``exclude`` are documents by id, ``paper`` the one that asks. Only
-        what is ``among`` those is found. What is ``judged`` not to be right is excluded too, and
+        what is ``among`` those is found. What is ``judged`` not to be right is never found, and
         what is right counts as cited."""
         raw, text = text, text if self.options.as_is else query_text(text)
         view = self.searcher.without(paper)
@@ -104,8 +104,7 @@ class Runner:
         cites = np.concatenate([excluded, judged.relevant])
         year = self._years_of_papers.get(paper) if paper and before is None else None
         return Query(
-            text, terms, query_id, raw, sentences,
-            np.concatenate([excluded, judged.nonrelevant]), cites=cites, before=before,
+            text, terms, query_id, raw, sentences, excluded, cites=cites, before=before,
             paper=paper, year=int(before[:4]) if before else year,
             hidden=None if view.is_whole else paper,
             among=self._filters.allowed(among), judged=judged,
@@ -139,7 +138,8 @@ class Runner:
         """The best by words for each query, also of all documents where it asks among some; and
         which documents are not too late for it."""
         deep = max(depth, self.ranks.constants.by_words)
-        first = self._search([replace(query, among=None) for query in queries], deep)
+        everything = [replace(query, among=None, judged=NOT_JUDGED) for query in queries]
+        first = self._search(everything, deep)
         some = [at for at, query in enumerate(queries) if query.among is not None]
         for at, hits in zip(some, self._search([queries[at] for at in some], deep), strict=True):
             first[at] = merged(first[at], hits)
@@ -199,7 +199,7 @@ class Runner:
             hits = self.searcher.search_all(
                 [queries[place].terms for place in places],
                 depth,
-                excluded=[queries[place].excluded for place in places],
+                excluded=[queries[place].unwanted for place in places],
                 allowed=self._allowed(queries[places[0]]),
                 threads=self.options.threads,
                 paper=paper,
@@ -222,8 +222,8 @@ class Runner:
 
     def _moved(self, query: Query) -> Query:
         view = self.searcher.without(query.hidden)
-        feedback = self.pipeline.feedback
-        return replace(query, terms=moved_terms(view, query.terms, query.judged, feedback, MOVING))
+        terms = moved_terms(view, query.terms, query.judged, self.pipeline.feedback)
+        return replace(query, terms=terms)
 
     def _fed(self, queries: Sequence[Query], feedback: Feedback) -> list[Query]:
         from citebed.retrieval.search.feeding import better_query  # with the readers of judgements

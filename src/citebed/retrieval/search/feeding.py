@@ -25,13 +25,14 @@ def feedback_documents(view: View, hits: Hits) -> FeedbackDocuments:
     vectors = view.documents(hits.docs)
     ids = np.concatenate([np.zeros(0, np.int64), *(terms for terms, _ in vectors)])
     tf = np.concatenate([np.zeros(0), *(times for _, times in vectors)])
-    df, cf = view.all_frequencies
+    unique, place = np.unique(ids, return_inverse=True)
+    df, cf = view.frequencies(unique)
     return FeedbackDocuments(
         starts=np.cumsum([0, *(len(terms) for terms, _ in vectors)]),
         ids=ids,
         tf=tf,
-        df=df[ids],
-        cf=cf[ids],
+        df=df[place],
+        cf=cf[place],
         lengths=view.stats.lengths[hits.docs],
         scores=hits.scores,
         x=view.per_document[hits.docs],

@@ -20,11 +20,28 @@ from citebed.retrieval.search.view import View
 _NONE: Docs = np.zeros(0, np.int64)
 
 
+class Moving(NamedTuple):
+    """How far a question moves: by so many terms at most, weighed by Rocchio's β and γ; and the
+    vectors of the text, of length 1, by so much of the mean vector of either documents."""
+
+    terms: int = 20
+    beta: float = 0.5
+    gamma: float = 0.1
+    towards: float = 0.5
+    away: float = 0.1
+    which: int = 0
+
+
+MOVING = Moving()
+
+
 class Judged(NamedTuple):
-    """Documents by number: those that are right for a text, and those that are not."""
+    """Documents by number: those that are right for a text, and those that are not; and how far
+    they move it."""
 
     relevant: Docs = _NONE
     nonrelevant: Docs = _NONE
+    moving: Moving = MOVING
 
     def __bool__(self) -> bool:
         return bool(len(self.relevant) or len(self.nonrelevant))
@@ -33,36 +50,29 @@ class Judged(NamedTuple):
 NOT_JUDGED = Judged()
 
 
-class Moving(NamedTuple):
-    """How far a question moves: so many terms at most, weighed by Rocchio's β and γ; and the
-    vectors of the text, of length 1, by so much of the mean vector of either documents."""
-
-    terms: int = 20
-    beta: float = 0.5
-    gamma: float = 0.1
-    towards: float = 0.5
-    away: float = 0.1
-
-
-MOVING = Moving()
-
-
 def moved_terms(
-    view: View, terms: TermWeights, judged: Judged, feedback: Feedback | None, moving: Moving
+    view: View, terms: TermWeights, judged: Judged, feedback: Feedback | None = None
 ) -> TermWeights:
     """The terms that feedback makes of a query's, by default Rocchio's."""
     from citebed.retrieval.search.feeding import better_query  # with the readers of judgements
 
+    moving = judged.moving
     how = feedback or Rocchio(terms=moving.terms, beta=moving.beta, gamma=moving.gamma)
-    return better_query(view, how, terms, *map(_hits, judged))
+    return better_query(view, how, terms, _hits(judged.relevant), _hits(judged.nonrelevant))
 
 
-def moved_vectors(
-    rows: Vectors, documents: DocumentVectors, judged: Judged, moving: Moving
-) -> Vectors:
+def moved_vectors(rows: Vectors, documents: DocumentVectors, judged: Judged) -> Vectors:
     """The vectors of a text and its sentences, moved."""
-    towards, away = (_mean(documents, numbers) for numbers in judged)
-    return unit_rows(rows + moving.towards * towards - moving.away * away)
+    towards = judged.moving.towards * _mean(documents, judged.relevant)
+    away = judged.moving.away * _mean(documents, judged.nonrelevant)
+    moved = unit_rows(rows + towards - away)
+    if len(rows) > 1 and judged.moving.which == 1:
+        moved[1:] = rows[1:]
+    if len(rows) > 1 and judged.moving.which == 2:
+        likest = 1 + int((rows[1:] @ towards).argmax())
+        kept = np.arange(1, len(rows)) != likest
+        moved[1:][kept] = rows[1:][kept]
+    return moved
 
 
 def _mean(documents: DocumentVectors, numbers: Docs) -> NDArray[np.float32]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,19 @@ class Prepared:
         """How many documents there are."""
         return len(self.by_rare[0]) - 1
 
+    def terms_of(self, document: int) -> NDArray[np.int64]:
+        """The terms of a document, rising."""
+        own = []
+        for starts, numbers, _ in (self.by_frequent, self.by_rare):
+            span = slice(int(starts[document]), int(starts[document + 1]))
+            own.append(numbers[span].astype(np.int64))
+        return np.sort(np.concatenate([self._frequent[own[0]], own[1]]))
+
+    @cached_property
+    def _frequent(self) -> NDArray[np.int64]:
+        """The frequent terms by row."""
+        return np.flatnonzero(self.row_of_term >= 0)
+
     def block_for(self, k: int) -> int:
         """The size of blocks that suits the wanted number of results."""
         return 1 if k * 3000 > self.documents else 2
@@ -70,7 +84,7 @@ class Prepared:
         )
 
     def _rows(self, block: int) -> tuple[float, NDArray[np.uint8], NDArray[np.uint8]]:
-        frequent = np.flatnonzero(self.row_of_term >= 0)
+        frequent = self._frequent
         unit = float(self.maxima[frequent].max(initial=0.0)) / 255 or 1.0
         rows = np.zeros((len(frequent), -(-self.documents // block)), np.uint8)
         for row, term in zip(rows, frequent, strict=True):

@@ -52,6 +52,8 @@ class Searcher:
             from citebed.retrieval.search.prepared import prepare
 
             self._prepared = prepare(self.view)
+            if self._prepared is not None:
+                self.view.know_documents(self._prepared.terms_of)
 
     def query(
         self, text: str, view: View | None = None, *, keep: Callable[[str], bool] = is_telling

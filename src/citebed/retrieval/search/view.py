@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -48,6 +48,7 @@ class View:
         self._terms: dict[int, TermPostings] = {}
         self._impacts: dict[int, NDArray[np.float32]] = {}
         self._remembered = 0
+        self._terms_of: Callable[[int], NDArray[np.int64]] | None = None
 
     def _own_share(self, paper: str | None) -> Share | None:
         if not paper or "citing" not in self.fields.weights:
@@ -151,11 +152,16 @@ class View:
         """Take the frequencies of all terms from someone who had to count them anyway."""
         self.__dict__["all_frequencies"] = (df, cf)
 
+    def know_documents(self, terms_of: Callable[[int], NDArray[np.int64]]) -> None:
+        """Take the terms of a document from someone who has them."""
+        self._terms_of = terms_of
+
     def documents(self, docs: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], Numbers]]:
         """The terms of some documents with their tf, ids ascending."""
         found = []
         for doc in docs.tolist():
-            places = self.index.places_of_document(doc)
+            terms = None if self._terms_of is None else self._terms_of(doc)
+            places = self.index.places_of_document(doc, terms)
             tf = self._tf(places)
             there = tf > 0
             found.append((self.index.terms_at(places[there]), tf[there]))
@@ -187,11 +193,13 @@ class View:
 
     def impacts(self, number: int) -> NDArray[np.float32]:
         """What a term adds to the scores of its documents."""
-        docs, tf, df, cf = self.term(number)
-        if number not in self._impacts:
+        found = self._impacts.get(number)
+        if found is None:
+            docs, tf, df, cf = self.term(number)
             every = Occurrences(tf, df, cf, self.per_document[docs])
-            self._impacts[number] = self.model.impacts(every, self.stats).astype(np.float32)
-        return self._impacts[number]
+            found = self.model.impacts(every, self.stats).astype(np.float32)
+            self._impacts[number] = found
+        return found
 
     def _tf(self, where: Where) -> Numbers:
         docs = self.index.docs[where]

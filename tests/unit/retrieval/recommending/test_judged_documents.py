@@ -160,7 +160,8 @@ def test_how_vectors_move() -> None:
     rows = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
     stored = np.array([[0, 0, 1], [0, 1, 0], [0, 0, 0]], np.float32)
     documents = DocumentVectors(*quantised(stored), fingerprint="", name="")
-    judged = Judged(np.array([0, 2]), np.array([1]))  # of the last nothing is known
-    moved = moved_vectors(rows, documents, judged, Moving(towards=1.0, away=0.5))
+    moving = Moving(towards=1.0, away=0.5)
+    judged = Judged(np.array([0, 2]), np.array([1]), moving)  # of the last nothing is known
+    moved = moved_vectors(rows, documents, judged)
     expected = np.array([[1, -0.5, 1], [0, 0.5, 1]])
     assert moved == pytest.approx(expected / np.linalg.norm(expected, axis=1, keepdims=True))

@@ -1,0 +1,265 @@
+"""What a reader's judgements are worth: ``python bench/feedback.py [WORK]``.
+
+A reader sees ten documents for a text and says of the first right one that it is good, of the first
+two wrong ones that they are not. Then the rest is ranked anew. Compared is the rest with what it was
+without feedback: documents that were judged count in neither (the residual collection, as in Salton
+and Buckley 1990). Texts have at least two right documents, and one of them is seen; of what is only
+not cited it is not known that it is wrong.
+
+Life sciences (``elife``, sentences of 2022 that cite several), computer science (papers of the fold
+that nothing was learned from), ACM-CR, and queries of people for CACM and Cranfield. ``--tune``
+takes the sentences of 2021 and the next fold instead, and tries other constants. Collections are
+made in the folder WORK, or one that is removed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+import citebed
+from citebed.collection import open_collection
+from citebed.collection.rules import load_profile
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.query import Query
+from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.retrieval.search.judged import MOVING, Judged, Moving
+from common import machine, shared_data
+from fields import Asked, computer_science, interval, life_sciences, of_people
+
+DEPTH, SEEN, ROUNDS = 10, 10, 2000
+SCENARIOS = ("one good", "one good, two not", "two not")
+
+
+class Text(NamedTuple):
+    """What is asked, as a query; its right documents by number; who asks; what is seen first."""
+
+    query: Query
+    relevant: frozenset[int]
+    paper: str
+    first: np.ndarray
+
+
+class Field(NamedTuple):
+    """A field's name, and its texts asked of a runner."""
+
+    name: str
+    runner: Runner
+    texts: Sequence[Text]
+
+
+def field_of(name: str, folder: Path, asked: Sequence[Asked], model: str) -> Field:
+    """A field's texts, and what is seen for each."""
+    collection = open_collection(folder)
+    runner = Runner(collection, open_index(collection), pipeline_of(model), RunOptions())
+    runner.prepare()
+    find = runner.index.ids.find
+    found = []
+    for one in asked:
+        relevant = frozenset(number for each in one.relevant if (number := find(each)) >= 0)
+        query = runner.query(one.text, paper=one.paper, exclude=[one.paper])
+        query = replace(query, year=one.year or query.year)
+        if relevant and len(query.terms.ids):
+            found.append(Text(query, relevant, one.paper, ranked(runner, query)))
+    return Field(name, runner, found)
+
+
+def several(asked: Iterable[Asked]) -> list[Asked]:
+    """The texts with all that they cite, of those that cite several."""
+    found: dict[tuple[str, str], Asked] = {}
+    for one in asked:
+        known = found.get((one.paper, one.text), one)
+        found[one.paper, one.text] = one._replace(relevant=known.relevant | one.relevant)
+    return [one for one in found.values() if len(one.relevant) > 1]
+
+
+def joined(asked: Iterable[Asked], count: int = 3) -> list[Asked]:
+    """Texts of several sentences: those of a paper that follow each other and cite."""
+    found = []
+    for _, group in itertools.groupby(asked, key=lambda one: one.paper):
+        of_paper = list(group)
+        for at in range(0, len(of_paper) - 1, count):
+            some = of_paper[at : at + count]
+            text = " ".join(one.text.strip() for one in some)
+            relevant = frozenset().union(*(one.relevant for one in some))
+            found.append(some[0]._replace(text=text, relevant=relevant))
+    return found
+
+
+def of_set(folder: Path, name: str) -> list[Asked]:
+    """The queries of a set of citing papers."""
+    collection = open_collection(folder)
+    judged = collection.qrels(name).table.filter(pl.col("relevance") > 0)
+    relevant = dict(judged.group_by("query_id").agg("doc_id").iter_rows())
+    return [
+        Asked(row["text"], frozenset(relevant[row["query_id"]]), row["paper_id"])
+        for row in collection.queries(name).iter_rows(named=True)
+        if row["query_id"] in relevant
+    ]
+
+
+def ranked(runner: Runner, query: Query) -> np.ndarray:
+    """The documents for a query, more than are looked at."""
+    (result,) = runner.results([query], 2 * DEPTH + SEEN)
+    return result.hits.docs
+
+
+def judged_in(text: Text, scenario: str) -> tuple[list[int], list[int]] | None:
+    """What the reader says; ``None`` where nothing right is seen, or no other is left."""
+    seen = text.first[:SEEN].tolist()
+    right = [each for each in seen if each in text.relevant][:1]
+    wrong = [each for each in seen if each not in text.relevant][:2]
+    right = right if "good" in scenario else []
+    wrong = wrong if "not" in scenario else []
+    is_there = ("good" not in scenario or right) and ("not" not in scenario or wrong)
+    return (right, wrong) if is_there and len(text.relevant) > len(right) else None
+
+
+def scores(docs: np.ndarray, text: Text, judged: Sequence[int]) -> tuple[float, float]:
+    """nDCG@10 and R@10 of what was not judged."""
+    rest = docs[~np.isin(docs, judged)][:DEPTH]
+    wanted = text.relevant.difference(judged)
+    right = np.isin(rest, list(wanted))
+    discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
+    ideal = discounts[: min(len(wanted), DEPTH)].sum()
+    return float(discounts[: len(right)] @ right / ideal), right.sum() / len(wanted)
+
+
+def measured(field: Field, scenario: str, moving: Moving) -> tuple[np.ndarray, list[str]]:
+    """For each text nDCG@10 and R@10 without and with feedback, and who asks."""
+    found, papers = [], []
+    for text in field.texts:
+        if (said := judged_in(text, scenario)) is None:
+            continue
+        right, wrong = (np.array(each, np.int64) for each in said)
+        query = asked_again(text.query, Judged(right, wrong, moving))
+        judged = [*said[0], *said[1]]
+        again = ranked(field.runner, query)
+        found.append([*scores(text.first, text, judged), *scores(again, text, judged)])
+        papers.append(text.paper)
+    return np.array(found).reshape(-1, 4), papers
+
+
+def asked_again(query: Query, judged: Judged) -> Query:
+    """The query with what was said of documents, as a runner makes it."""
+    return replace(query, judged=judged, cites=np.concatenate([query.cites, judged.relevant]))
+
+
+def gain(values: np.ndarray, papers: Sequence[str]) -> str:
+    """The mean difference with an interval by citing paper, and how many gain and lose."""
+    difference = values[:, 2] - values[:, 0]
+    low, high = interval(difference, papers)
+    up, down = (difference > 1e-9).sum(), (difference < -1e-9).sum()
+    p = sign_flips(difference, papers)
+    return f"{difference.mean():+.4f} [{low:+.4f}, {high:+.4f}] p {p:.3f}  {up} up, {down} down"
+
+
+def sign_flips(values: np.ndarray, papers: Sequence[str]) -> float:
+    """The p-value of a permutation test: papers' differences with random signs."""
+    names, of = np.unique(np.array(papers), return_inverse=True)
+    sums = np.bincount(of, values)
+    draw = np.random.default_rng(1)
+    drawn = draw.choice((-1.0, 1.0), (ROUNDS, len(names))) @ sums
+    return float((1 + (np.abs(drawn) >= abs(sums.sum()) - 1e-12).sum()) / (ROUNDS + 1))
+
+
+def report(field: Field, moving: Moving) -> None:
+    """Print a line a scenario."""
+    for scenario in SCENARIOS:
+        values, papers = measured(field, scenario, moving)
+        if not len(values):
+            continue
+        one, other = values[:, :2].mean(axis=0), values[:, 2:].mean(axis=0)
+        print(
+            f"{field.name:22} {scenario:18} {len(values):5} texts  nDCG@10 {one[0]:.3f} -> "
+            f"{other[0]:.3f} {gain(values, papers)}  R@10 {one[1]:.3f} -> {other[1]:.3f}",
+            flush=True,
+        )
+
+
+SOURCES = {
+    "elife": "elife/documents.jsonl.xz",
+    "cs": "citation-contexts/cited-documents.jsonl.xz",
+    "cacm": "cacm",
+    "cran": "cranfield",
+    "acm-cr": "acm-cr",
+}
+
+
+def collection_in(work: Path, name: str) -> Path:
+    """The folder of a field's collection, made and indexed where it is not there."""
+    folder = work / name
+    if not folder.exists():
+        rules = load_profile("cranfield") if name == "cran" else None
+        source = shared_data("elife").parent / SOURCES[name]
+        citebed.create(folder, source, rules=rules).index(quiet=True)
+    return folder
+
+
+def texts_of(work: Path, name: str, before: int) -> dict[str, list[Asked]]:
+    """The texts of a field, by what they are called."""
+    data = shared_data("elife").parent
+    if name == "elife":
+        return {"life sciences": several(life_sciences(data, before))}
+    if name == "cs":
+        return {"computer science": several(computer_science(data, before))}
+    if name == "acm-cr":
+        sets = ("paragraphs", "sentences")
+        return {f"ACM-CR {each}": of_set(collection_in(work, name), each) for each in sets}
+    return {name: of_people(collection_in(work, name))}
+
+
+GRID = {
+    "beta": (0.0, 0.25, 0.5, 0.75, 1.0),
+    "towards": (0.0, 0.25, 0.5, 0.75, 1.0),
+    "terms": (10, 20, 40),
+    "gamma": (0.0, 0.1, 0.25),
+    "away": (0.0, 0.1, 0.25),
+}
+
+
+def tune(fields: Sequence[Field]) -> None:
+    """Try one constant after another around the present ones, and print what each gives."""
+    for name, values in GRID.items():
+        scenarios = SCENARIOS[1:] if name in ("gamma", "away") else SCENARIOS[:1]
+        for value, scenario in itertools.product(values, scenarios):
+            moving = MOVING._replace(**{name: value})
+            lines = [gain(*measured(field, scenario, moving)) for field in fields]
+            print(f"{name}={value} {scenario}: {' | '.join(lines)}", flush=True)
+
+
+def main() -> None:
+    """Make the collections, ask, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("work", nargs="?", type=Path, help="Where to make the collections.")
+    parser.add_argument("--model", default="bm25+learned")
+    parser.add_argument("--only", nargs="+", default=list(SOURCES))
+    parser.add_argument("--tune", action="store_true")
+    arguments = parser.parse_args()
+    print(machine(), MOVING)
+    with tempfile.TemporaryDirectory() as temporary:
+        work = arguments.work or Path(temporary)
+        names = ("elife", "cs") if arguments.tune else arguments.only
+        fields = (
+            field_of(text, collection_in(work, name), asked, arguments.model)
+            for name in names
+            for text, asked in texts_of(work, name, int(arguments.tune)).items()
+        )
+        if arguments.tune:
+            tune(list(fields))
+        else:
+            for field in fields:
+                report(field, MOVING)
+
+
+if __name__ == "__main__":
+    main()
