@@ -1,15 +1,15 @@
 """What a reader's judgements are worth: ``python bench/feedback.py [WORK]``.
 
 A reader sees ten documents for a text and says of the first right one that it is good, of the first
-two wrong ones that they are not. Then the rest is ranked anew. Compared is the rest with what it was
+two wrong ones that they are not. Then the rest is ranked anew. It is compared with what it was
 without feedback: documents that were judged count in neither (the residual collection, as in Salton
 and Buckley 1990). Texts have at least two right documents, and one of them is seen; of what is only
 not cited it is not known that it is wrong.
 
 Life sciences (``elife``, sentences of 2022 that cite several), computer science (papers of the fold
 that nothing was learned from), ACM-CR, and queries of people for CACM and Cranfield. ``--tune``
-takes the sentences of 2021 and the next fold instead, and tries other constants. Collections are
-made in the folder WORK, or one that is removed.
+takes the sentences of 2021 and the next fold instead, alone and three together as a paragraph, and
+tries other constants. Collections are made in the folder WORK, or one that is removed.
 """
 
 from __future__ import annotations
@@ -186,6 +186,7 @@ def report(field: Field, moving: Moving) -> None:
         )
 
 
+_TOGETHER = 300
 SOURCES = {
     "elife": "elife/documents.jsonl.xz",
     "cs": "citation-contexts/cited-documents.jsonl.xz",
@@ -208,10 +209,16 @@ def collection_in(work: Path, name: str) -> Path:
 def texts_of(work: Path, name: str, before: int) -> dict[str, list[Asked]]:
     """The texts of a field, by what they are called."""
     data = shared_data("elife").parent
-    if name == "elife":
-        return {"life sciences": several(life_sciences(data, before))}
-    if name == "cs":
-        return {"computer science": several(computer_science(data, before))}
+    citing = {
+        "elife": ("life sciences", life_sciences),
+        "cs": ("computer science", computer_science),
+    }
+    if name in citing:
+        title, read = citing[name]
+        asked = read(data, before)
+        together = [one for one in joined(asked) if len(one.relevant) > 1][:_TOGETHER]
+        more = {f"{title}, three": together} if before else {}
+        return {title: several(asked), **more}
     if name == "acm-cr":
         sets = ("paragraphs", "sentences")
         return {f"ACM-CR {each}": of_set(collection_in(work, name), each) for each in sets}
@@ -222,15 +229,14 @@ GRID = {
     "beta": (0.0, 0.25, 0.5, 0.75, 1.0),
     "towards": (0.0, 0.25, 0.5, 0.75, 1.0),
     "terms": (10, 20, 40),
-    "gamma": (0.0, 0.1, 0.25),
-    "away": (0.0, 0.1, 0.25),
+    "away": (0.0, 0.05, 0.1, 0.2),
 }
 
 
 def tune(fields: Sequence[Field]) -> None:
     """Try one constant after another around the present ones, and print what each gives."""
     for name, values in GRID.items():
-        scenarios = SCENARIOS[1:] if name in ("gamma", "away") else SCENARIOS[:1]
+        scenarios = SCENARIOS[1:2] if name == "away" else SCENARIOS[:1]
         for value, scenario in itertools.product(values, scenarios):
             moving = MOVING._replace(**{name: value})
             lines = [gain(*measured(field, scenario, moving)) for field in fields]

@@ -35,7 +35,7 @@ class Query:
     text cites elsewhere. Nothing later than ``before`` is found, and nothing but what is ``among``
     those (a mask over all documents). ``paper`` is the one that asks, in its ``year``; its citing
     text is taken out of the index where it is ``hidden``. ``judged`` is what a person said of
-    documents for this text.
+    documents for this text, and ``own_terms`` are those that it had before.
     """
 
     text: str
@@ -51,6 +51,7 @@ class Query:
     hidden: str | None = None
     among: NDArray[np.bool_] | None = None
     judged: Judged = NOT_JUDGED
+    own_terms: TermWeights | None = None
 
     @cached_property
     def sentences(self) -> Sequence[str]:

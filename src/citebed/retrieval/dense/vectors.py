@@ -159,6 +159,11 @@ class DocumentVectors:
             lambda numbers: _text_and_best(self.scores(queries, numbers)),
         )
 
+    def likeness(self, queries: Vectors, numbers: Docs) -> Vectors:
+        """How like some documents are to a text, the first of the queries, and to the one of its
+        sentences that each is most like (in a second row, where there are sentences)."""
+        return _text_and_best(self.scores(queries, numbers))
+
     def of(self, numbers: Docs) -> Vectors:
         """The vectors of some documents."""
         return self.rows[numbers].astype(np.float32) * self.scales[numbers, None]

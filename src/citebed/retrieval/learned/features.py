@@ -142,12 +142,27 @@ class Signals:
         if query.among is not None:
             allowed.append(query.among if allowed[0] is None else query.among & allowed[0])
         found = candidates(hits, pairs, said, allowed, depth, self.constants)
-        return self._features(query, hits, found, known)
+        features = self._features(query, hits, found, known)
+        return self._as_asked(query, vectors, features) if query.judged.moves else features
+
+    def _as_asked(self, query: Query, vectors: dict[str, Vectors], found: Features) -> Features:
+        """Features of a text that a person's feedback moved, with the raw signals of the text as it
+        is: probabilities were learned from these, and would be far too high."""
+        raw = found.raw.copy()
+        own = usable(query.own_terms or query.terms, self._searcher.view)
+        raw[:, RAW.index("bm25")] = self._searcher.contributions(own.ids, found.docs) @ own.weights
+        for kind, rows in vectors.items():
+            values = self._vectors[kind].likeness(rows, found.docs)
+            known = self._vectors[kind].scales[found.docs] > 0
+            for name, row in ((kind, 0), (f"{kind}_sentence", -1)):
+                at = RAW.index(name)
+                raw[:, at] = np.where(known, values[row], raw[:, at])
+        return found._replace(raw=raw)
 
     def _asked(self, query: Query, kind: str, rows: Vectors) -> tuple[DocumentVectors, Vectors]:
         """The documents' vectors of a kind, and those that ask for them."""
-        documents = self._vectors[kind]
-        return documents, moved_vectors(rows, documents, query.judged) if query.judged else rows
+        documents, judged = self._vectors[kind], query.judged
+        return documents, moved_vectors(rows, documents, judged) if judged.moves else rows
 
     def _features(
         self, query: Query, hits: Hits, found: Candidates, known: NDArray[np.bool_] | None

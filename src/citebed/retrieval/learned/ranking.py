@@ -52,7 +52,7 @@ class Ranks:
         self._fit: Fit | None = None
         self._speaks_all = True
         self._levels: dict[str | None, Level] = {}
-        self.abstracts: Few[str, tuple[list[str], Vectors]] = Few(_ABSTRACTS)
+        self.abstracts: Few[int, tuple[list[str], Vectors]] = Few(_ABSTRACTS)
         if isinstance(ranking, Learned):
             self._fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
             if self._fit is not None:

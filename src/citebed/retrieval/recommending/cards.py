@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
+import weakref
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import polars as pl
@@ -115,22 +119,52 @@ _TOGETHER, _THREADS = 16, 2
 
 
 class Packed(Sequence[str]):
-    """Texts that are read now and then, packed: they take less than half the memory."""
+    """Texts that are read now and then, packed, in a temporary file that has no name: they take no
+    memory; where there is no room for the file, less than half of theirs."""
 
     def __init__(self, texts: pl.Series) -> None:
         self._count = len(texts)
         starts = range(0, self._count, _TOGETHER)
         with ThreadPoolExecutor(_THREADS) as pool:
-            self._parts = list(pool.map(lambda at: _packed(texts[at : at + _TOGETHER]), starts))
+            parts = list(pool.map(lambda at: _packed(texts[at : at + _TOGETHER]), starts))
+        self._ends = np.cumsum([0, *map(len, parts)])
+        whole = b"".join(parts)
+        self._file = _written(whole)
+        self._whole = b"" if self._file else whole
+        if self._file is not None:
+            weakref.finalize(self, self._file.close)
 
     def __len__(self) -> int:
         return self._count
 
     def __getitem__(self, number: Any) -> Any:
         """One of the texts; empty where there is none."""
-        part = json.loads(zlib.decompress(self._parts[number // _TOGETHER]))
+        part = json.loads(zlib.decompress(self._part(number // _TOGETHER)))
         return part[number % _TOGETHER] or ""
+
+    def _part(self, number: int) -> bytes:
+        start, end = self._ends[number : number + 2].tolist()
+        if self._file is None:
+            return self._whole[start:end]
+        return os.pread(self._file.fileno(), end - start, start)  # whoever else reads meanwhile
 
 
 def _packed(texts: pl.Series) -> bytes:
     return zlib.compress(json.dumps(texts.to_list(), ensure_ascii=False).encode(), 1)
+
+
+def _written(data: bytes) -> IO[bytes] | None:
+    """A temporary file with the data; ``None`` where none can be written, or read at any place."""
+    if not hasattr(os, "pread"):
+        return None
+    file = None
+    try:
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the texts
+        file.write(data)
+        file.flush()
+    except OSError:
+        if file is not None:
+            with suppress(OSError):  # of what it could not write
+                file.close()
+        return None
+    return file

@@ -111,7 +111,7 @@ def _reasons(runner: Runner, result: Result, cards: Sequence[Card]) -> list[Reas
         shares = searcher.contributions(final.ids, result.hits.docs) * final.weights
     passed = function_words(" ".join(sentences[:_ENOUGH_SENTENCES]))
     reasons = Reasons(runner.index, final.ids, sentences, passed)
-    if len(result.query.judged.relevant):
+    if result.query.judged.moves:
         reasons.keep_own()  # whoever called a document good knows its words
     elif reasons.unspelled(shares):
         for part in ("title", "abstract", "keywords"):
@@ -220,17 +220,17 @@ def evidence(ranks: Ranks, result: Result, cards: Sequence[Card]) -> list[Eviden
     asked = asked[1:] if len(asked) > 1 else asked
     vectors = ranks.signals.index.vectors_of(model, "static").of(docs)
     asked_by = (asked @ vectors.T).argmax(axis=0).tolist()
-    abstracts = [_likest(ranks, asked, card) for card in cards]
+    pairs = zip(docs.tolist(), cards, strict=True)
+    abstracts = [_likest(ranks, asked, number, card) for number, card in pairs]
     citing = _said(ranks, result, asked)
     return [Evidence(*each) for each in zip(asked_by, abstracts, citing, strict=True)]
 
 
-def _likest(ranks: Ranks, asked: Vectors, card: Card) -> str:
+def _likest(ranks: Ranks, asked: Vectors, number: int, card: Card) -> str:
     """Of a document's abstract the sentence that is most like one of the text's, if it is like
     enough."""
-    sentences, vectors = ranks.abstracts.get(
-        card["doc_id"], lambda: _sentences(ranks, card["abstract"])
-    )
+    said = ranks.abstracts.get(number, lambda: _sentences(ranks, card["abstract"]))
+    sentences, vectors = said
     if not sentences:
         return ""
     likeness = (asked @ vectors.T).max(axis=0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +48,8 @@ DEFAULT_MODEL = "bm25+learned"
 """What recommends unless another way of retrieval is named."""
 DEFAULT_NUMBER, DEFAULT_OF_SEVERAL = 10, 3
 """So many documents a text gets, and each of several passages, unless a number is asked for."""
+
+_ANY = "A text is asked, so that the first one that somebody has finds all ready."
 
 
 class _Asking(NamedTuple):
@@ -117,6 +120,8 @@ class Recommender:
             if not self._is_prepared:
                 self._runner.prepare()
                 self._cards.prepare()
+                with suppress(CitebedError):  # what is made once is made now
+                    self.recommend(_ANY, min_probability=0)
                 self.index.release()
                 give_back()
                 self._is_prepared = True

@@ -155,7 +155,7 @@ class Silence:
         text = result.query.text
         known = self._is_learned and result.probabilities is not None and "static" in result.vectors
         is_search = self._is_short(text) and not _is_sentence(text)
-        is_answered = bool(len(result.query.judged.relevant))
+        is_answered = result.query.judged.moves
         if not known or self._background is None or is_search or is_answered:
             return Asks(1.0)
         if not len(result.hits.docs) or result.features is None:

@@ -213,17 +213,18 @@ class Runner:
         """The queries with the terms of feedback: of what a person said, where that is known, else
         of what the pipeline takes for relevant."""
         feedback, found = self.pipeline.feedback, list(queries)
-        others = [at for at, query in enumerate(found) if not len(query.judged.relevant)]
+        others = [at for at, query in enumerate(found) if not query.judged.moves]
         if feedback is not None and others:
             fed = self._fed([found[at] for at in others], feedback)
             for at, query in zip(others, fed, strict=True):
                 found[at] = query
-        return [self._moved(query) if len(query.judged.relevant) else query for query in found]
+        return [self._moved(query) if query.judged.moves else query for query in found]
 
     def _moved(self, query: Query) -> Query:
-        view = self.searcher.without(query.hidden)
-        terms = moved_terms(view, query.terms, query.judged, self.pipeline.feedback)
-        return replace(query, terms=terms)
+        view, judged = self.searcher.without(query.hidden), query.judged
+        judged = judged._replace(moving=judged.moving.less(len(query.sentences)))
+        terms = moved_terms(view, query.terms, judged, self.pipeline.feedback)
+        return replace(query, terms=terms, own_terms=query.terms, judged=judged)
 
     def _fed(self, queries: Sequence[Query], feedback: Feedback) -> list[Query]:
         from citebed.retrieval.search.feeding import better_query  # with the readers of judgements

@@ -163,5 +163,8 @@ def test_how_vectors_move() -> None:
     moving = Moving(towards=1.0, away=0.5)
     judged = Judged(np.array([0, 2]), np.array([1]), moving)  # of the last nothing is known
     moved = moved_vectors(rows, documents, judged)
-    expected = np.array([[1, -0.5, 1], [0, 0.5, 1]])
-    assert moved == pytest.approx(expected / np.linalg.norm(expected, axis=1, keepdims=True))
+    expected = np.array([1, -0.5, 1]) / np.linalg.norm([1, -0.5, 1])
+    assert moved[0] == pytest.approx(expected)
+    assert moved[1] == pytest.approx(rows[1])  # a sentence is as it was
+    assert moving.less(1) == moving
+    assert (moving.less(2).towards, moving.less(2).away) == (0.25, 0.125)
