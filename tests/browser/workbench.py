@@ -28,10 +28,13 @@ serve_workbench(folders, port=int(sys.argv[1]), browser=False, started=tell)
 
 
 class WorkbenchServer:
-    """The server: ``address`` has the key in it; it can be stopped and started again."""
+    """The server: ``address`` has the key in it; it can be stopped and started again.
 
-    def __init__(self, folders: Sequence[Path], state: Path) -> None:
-        self.folders, self._state = list(folders), state
+    New collections are made in ``home``, else where the tests run.
+    """
+
+    def __init__(self, folders: Sequence[Path], state: Path, home: Path | None = None) -> None:
+        self.folders, self._state, self._home = list(folders), state, home
         self.port = 0
         self.address = ""
         self._process: subprocess.Popen[str] | None = None
@@ -46,7 +49,7 @@ class WorkbenchServer:
         command = [sys.executable, "-c", _SERVER, str(self.port), *map(str, self.folders)]
         surroundings = os.environ | {"XDG_STATE_HOME": str(self._state)}
         self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env=surroundings
+            command, stdout=subprocess.PIPE, text=True, env=surroundings, cwd=self._home
         )
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().strip()

@@ -1,0 +1,149 @@
+"""The room of experiments, as somebody meets it who compares models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.browser.workbench import InBrowser
+
+MANY = 40_000
+"""So many queries take some seconds to search with."""
+
+
+class Page:
+    """What one does in the room."""
+
+    def __init__(self, workbench: InBrowser) -> None:
+        self.workbench, self.browser, self.until = workbench, workbench.browser, workbench.until
+
+    def open(self, width: int = 1280, scheme: str = "light", **query: Any) -> None:
+        self.workbench.room("experiments", width, scheme, **query)
+
+    def search(self, queries: str, model: str) -> str:
+        """Begin a search; gives its job's id."""
+        before = len(self.browser.all(".job"))
+        fill = (
+            "const set = (id, value) => { const field = document.getElementById(id); "
+            "field.value = value; field.dispatchEvent(new Event('input')); };"
+            "set('queries', arguments[0]); set('model', arguments[1]); set('depth', 200);"
+            "document.querySelector('#search button').click();"
+        )
+        self.browser.run(fill, queries, model)
+        self.until(lambda: len(self.browser.all(".job")) > before, "no job began")
+        return str(self.browser.one(".job").get_attribute("data-job"))
+
+    def state(self, job: str) -> str:
+        return str(self.job(job).get_attribute("data-state"))
+
+    def job(self, job: str) -> Any:
+        return self.browser.one(f'.job[data-job="{job}"]')
+
+    def ends(self, job: str, state: str) -> None:
+        over = ("done", "failed", "cancelled")
+        self.until(lambda: self.state(job) in over, "the job does not end")
+        assert self.state(job) == state, self.job(job).text
+        self.until(lambda: self.browser.all(f'.job[data-job="{job}"][data-told]'))
+
+    def scored(self) -> list[str]:
+        """The runs in the table of scores, once it is there."""
+        rows = "#scores .table-box:first-child tbody th"
+        idle = "#scores:not([aria-busy]) .table-box"
+        self.until(lambda: self.browser.all(idle), "no scores")
+        return self.browser.texts(rows)
+
+    def pick(self, run: str, *, is_chosen: bool = True) -> None:
+        box = self.browser.one(f'.run input[value="{run}"]')
+        if box.is_selected() != is_chosen:
+            self.browser.run("arguments[0].click()", box)
+
+
+@pytest.fixture
+def page(workbench: InBrowser) -> Iterator[Page]:
+    runs = workbench.folder / "runs"
+    for path in runs.iterdir() if runs.is_dir() else ():
+        path.unlink()
+    yield Page(workbench)
+    assert not workbench.complaints()
+
+
+def ask_much(folder: Path) -> None:
+    """Let the sentences be very many."""
+    path = folder / "queries" / "sentences.jsonl"
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    more = ({**lines[at % 71], "query_id": f"more{at}"} for at in range(MANY - len(lines)))
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in (*lines, *more)), "utf-8")
+
+
+def test_a_run_is_started_watched_reloaded_cancelled_and_another_is_evaluated(page: Page) -> None:
+    ask_much(page.workbench.folder)
+    page.open()
+    job = page.search("sentences", "bm25+rm3")
+    page.until(lambda: "of 40,000" in page.job(job).text, "how far it is is not told")
+    page.workbench.reload()
+    assert page.state(job) == "running"
+    page.browser.run("arguments[0].querySelector('button').click()", page.job(job))
+    page.ends(job, "cancelled")
+    assert not list((page.workbench.folder / "runs").glob("*.run"))
+    second = page.search("paragraphs", "bm25")
+    page.ends(second, "done")
+    page.until(lambda: page.scored() == ["bm25.paragraphs"], "its scores are not shown")
+    assert "run=bm25.paragraphs.run" in page.browser.driver.current_url
+
+
+def test_two_runs_are_compared_and_looked_at_query_by_query(page: Page) -> None:
+    page.open()
+    for model in ("bm25", "kl"):
+        page.ends(page.search("paragraphs", model), "done")
+    page.until(lambda: len(page.scored()) == 2)
+    both = ["bm25.paragraphs", "kl.paragraphs"]
+    assert page.scored() == both
+    differences = "#scores .table-box:nth-child(2)"
+    page.until(lambda: page.browser.all(differences), "no comparison")
+    assert "†" in page.browser.one(differences).text
+    page.pick("kl.paragraphs.run", is_chosen=False)
+    page.until(lambda: page.scored() == both[:1])
+    page.pick("kl.paragraphs.run")
+    page.browser.one("#measure").send_keys("P@5\n")
+    page.until(lambda: "P@5" in page.browser.one("#scores").text)
+    address = page.browser.driver.current_url
+    page.browser.visit(address)  # what is chosen is in the address
+    page.until(lambda: "P@5" in page.browser.one("#scores").text)
+    assert page.scored() == both
+    with page.browser.arriving():
+        page.browser.one("#report").click()
+    assert page.browser.one("#queries table, #queries svg")
+    assert page.browser.texts("h1") == ["paragraphs: 2 runs"]
+    with page.browser.arriving():
+        page.browser.one(".back a").click()
+    assert page.browser.driver.current_url == address
+    with page.browser.arriving():
+        page.browser.one("#timeline").click()
+    assert "over time" in page.browser.one("h1").text
+
+
+def test_a_measure_or_model_that_is_wrong_is_told_and_files_of_ones_own_are_taken(
+    page: Page, tmp_path: Path
+) -> None:
+    run = tmp_path / "mine.run"
+    judged = (page.workbench.folder / "qrels" / "paragraphs.qrels").read_text().splitlines()
+    lines = (line.split() for line in judged)
+    run.write_text("".join(f"{q} Q0 {d} 1 {at}.5 x\n" for at, (q, _, d, _) in enumerate(lines)))
+    page.open(390)
+    page.browser.one("#drop input").send_keys(str(run))
+    page.until(lambda: "runs/mine.run" in page.browser.one("#dropped").text)
+    page.until(lambda: page.scored() == ["mine"])
+    page.browser.one("#measure").send_keys("nonsense\n")
+    page.until(lambda: "nonsense" in page.browser.one("#problem").text)
+    page.browser.run("document.querySelector('.chip:last-child').click()")
+    page.until(lambda: page.scored() == ["mine"])
+    page.browser.run(
+        "document.getElementById('model').value = 'nonsense';"
+        "document.querySelector('#search button').click()"
+    )
+    page.until(lambda: "nonsense" in page.browser.one("#search-problem").text)
+    assert page.browser.run("return document.documentElement.scrollWidth") <= 390
+    page.browser.complaints()  # the refusals
