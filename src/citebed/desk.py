@@ -8,6 +8,7 @@ What is said is on the disk before it is answered, and is never overwritten by a
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import sqlite3
 import threading
@@ -269,9 +270,14 @@ class Desk:
         rows = self._rows("SELECT DISTINCT query_id, text FROM judgements ORDER BY 1")
         return pl.DataFrame(rows, schema={"query_id": pl.String, "text": pl.String}, orient="row")
 
-    def export(self, qrels: Path | None = None, queries: Path | None = None) -> list[Path]:
+    def export(
+        self, qrels: Path | None = None, queries: Path | None = None, *, overwrite: bool = False
+    ) -> list[Path]:
         """Write what was said to files that `evaluate` and `search` read: judgements, and the
-        queries as JSON Lines; gives the files written."""
+        queries as JSON Lines; gives the files written. What exists is replaced if ``overwrite``."""
+        for path in filter(None, (qrels, queries)):
+            if os.path.lexists(path) and not overwrite:
+                raise CitebedError(f"'{printable(path)}' exists; add --overwrite to replace it.")
         written = [] if qrels is None else write_qrels(qrels, self.qrels())
         if queries is not None:
             with whole_files(queries) as (draft,), draft.open("wb") as file:

@@ -124,6 +124,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--mirror": ("file://{here}/mirror", "!file://{here}/nowhere"),
     "tune --queries": ("topics", "sentences", "@queries-jsonl", "!no"),
     "--qrels": _QRELS,
+    "desk --qrels": (">desk.qrels", ">desk.parquet", "!>c", "!>new/x"),
+    "desk --queries": (">desk.jsonl", "!>c", "!>new/x"),
     "search --queries": ("topics", "sentences", "@queries-jsonl", "@queries-tsv", "!no"),
     "export --queries": ("topics", "paragraphs", "!no"),
     "qrels expand --queries": ("topics", "sentences", "!no"),
