@@ -23,7 +23,8 @@ import polars as pl
 from citebed.drafts.keeping import draft_from_json, draft_to_json
 from citebed.drafts.records import Draft
 from citebed.errors import CitebedError
-from citebed.files.writing import whole_files
+from citebed.files.databases import check_journal
+from citebed.files.writing import is_own, whole_files
 from citebed.runs.tables import Qrels
 from citebed.runs.writing import write_qrels
 from citebed.wording import printable
@@ -97,11 +98,24 @@ class Desk:
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder) / FILE
         self._turn = threading.RLock()
+        _check_files(self.path)
         try:
             self._database = sqlite3.connect(self.path, timeout=20, check_same_thread=False)
-            self._database.executescript(_SCHEMA)
+            self._prepare()
         except sqlite3.Error as error:
             raise CitebedError(f"{printable(self.path)} cannot be opened: {error}.") from error
+
+    def _prepare(self) -> None:
+        """Make what is not there. A collection may be a stranger's: of what stands in its schema
+        nothing is run."""
+        self._database.execute("PRAGMA trusted_schema=OFF")
+        query = "SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+        if self._database.execute(query).fetchone() is not None:
+            raise CitebedError(
+                f"{printable(self.path)} is no desk that citebed made: it has triggers or views. "
+                "Move it away, and a new one is made."
+            )
+        self._database.executescript(_SCHEMA)
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
@@ -288,6 +302,18 @@ class Desk:
     def _rows(self, query: str, *values: str) -> list[tuple[object, ...]]:
         with self._changing() as database:
             return database.execute(query, values).fetchall()
+
+
+def _check_files(path: Path) -> None:
+    """Refuse a link in the place of the database or of what SQLite puts beside it, and a journal
+    that would have it touch another file."""
+    for ending in ("", "-wal", "-shm"):
+        if not is_own(path.with_name(path.name + ending)):
+            raise CitebedError(
+                f"'{printable(path)}{ending}' is no plain file; inside a collection nothing is "
+                "written through links. Delete it."
+            )
+    check_journal(path)
 
 
 def _now() -> str:

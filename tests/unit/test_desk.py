@@ -8,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.hot_journals import forge_journal, make_database
 
 import citebed
+from citebed.cli.app import main
 from citebed.desk import Desk, NoSuchDraft
 from citebed.drafts.reading import parse_draft
 from citebed.drafts.sending import read_sent
@@ -133,3 +135,43 @@ def test_a_desk_of_before_files_gets_a_place_for_them(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.put_files("x", parse_draft(PROSE), {"a.bib": ""})
     assert desk.draft("x").libraries == ("a.bib",)
+
+
+def test_a_strangers_desk_touches_no_other_file(tmp_path: Path) -> None:
+    victim = tmp_path / "victim.txt"
+    victim.write_text("precious")
+    linked, forged, tricked = (tmp_path / name for name in ("linked", "forged", "tricked"))
+    for folder in (linked, forged, tricked):
+        folder.mkdir()
+    (linked / "desk.sqlite").symlink_to(victim)
+    with pytest.raises(CitebedError, match="no plain file"):
+        Desk(linked)
+    make_database(forged / "desk.sqlite")
+    forge_journal(forged / "desk.sqlite", victim)
+    with pytest.raises(CitebedError, match="names another file"):
+        Desk(forged)
+    trigger = "CREATE TRIGGER t AFTER INSERT ON drafts BEGIN DELETE FROM drafts; END"
+    make_database(tricked / "desk.sqlite", "CREATE TABLE drafts (draft_id)", trigger)
+    with pytest.raises(CitebedError, match="triggers or views"):
+        Desk(tricked)
+    assert victim.read_text() == "precious"
+
+
+def test_the_verb_of_the_desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "demo"
+    mine = citebed.demo(folder)
+    draft_id = mine.desk.new(PROSE, "My \x1b[31mdraft").draft_id
+    mine.desk.judge(draft_id, "a", 1)
+    assert main(["desk", str(folder)]) == 0
+    said = capsys.readouterr().out
+    assert "1 draft on the desk" in said
+    assert "\x1b" not in said
+    assert main(["desk", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["draft_id"] == draft_id
+    out = ["--qrels", str(tmp_path / "a.qrels"), "--queries", str(tmp_path / "a.jsonl")]
+    assert main(["desk", str(folder), *out]) == 0
+    assert "1 judgement for 1 query" in capsys.readouterr().err
+    assert main(["desk", str(folder), *out]) == 1
+    assert main(["desk", str(folder), *out, "--overwrite"]) == 0
+    assert main(["desk", str(tmp_path)]) == 1
+    assert not (tmp_path / "desk.sqlite").exists()
