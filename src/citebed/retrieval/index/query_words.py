@@ -9,6 +9,7 @@ from citebed.errors import CollectionError, UnknownName
 from citebed.retrieval.analysis import ANALYSERS, Analyser, analyser_of, is_telling
 from citebed.retrieval.analysis.words import word_spans
 from citebed.retrieval.index.layout import FOLDER, read_description
+from citebed.text.words import FUNCTION_WORDS
 
 _MOST_WORDS = 100_000
 
@@ -16,7 +17,8 @@ _MOST_WORDS = 100_000
 class QueryWords:
     """The words of a query in a text, for readers to see at a glance.
 
-    They are found by their terms, so that "ranked" is found for "ranking".
+    They are found by their terms, so that "ranked" is found for "ranking". Words that stand in
+    every text ("from", "when") say nothing of two texts that have them.
     """
 
     def __init__(self, analyser: Analyser) -> None:
@@ -24,7 +26,8 @@ class QueryWords:
         self._terms = lru_cache(1000)(self._terms_of)
 
     def _terms_of(self, query: str) -> frozenset[str]:
-        terms = (self._term(word) for word, _, _ in word_spans(query))
+        words = (word for word, _, _ in word_spans(query) if word.lower() not in FUNCTION_WORDS)
+        terms = (self._term(word) for word in words)
         return frozenset(term for term in terms if term is not None and is_telling(term))
 
     def marked(self, text: str, query: str) -> list[tuple[str, bool]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from citebed.desk import Desk, DeskDraft
+from citebed.desk import DeskDraft
 from citebed.retrieval.recommending.citing import CITING_FORMS, ToCite, cited_as, to_cite
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.recommend_api import Name, Sent, Text
@@ -251,19 +252,21 @@ _LINES: dict[int | str, dict[str, Any]] = {
 @router.get("/collections/{name}/desk/qrels", response_model=None, responses=_TEXT | ERRORS)
 async def qrels(site: Here, shelved: OnShelf, request: Request) -> Response:
     """What was said of papers for all drafts, as judgements in TREC's form."""
-    data = await site.turns.run(request, lambda: _said(shelved.desk, "qrels"))
+    work = lambda: _said(lambda path: shelved.desk.export(qrels=path))  # noqa: E731
+    data = await site.turns.run(request, work)
     return file_answer(data, "desk.qrels", "text/plain")
 
 
 @router.get("/collections/{name}/desk/queries", response_model=None, responses=_LINES | ERRORS)
 async def queries(site: Here, shelved: OnShelf, request: Request) -> Response:
     """The passages that these were said for, as queries, a JSON object a line."""
-    data = await site.turns.run(request, lambda: _said(shelved.desk, "queries"))
+    work = lambda: _said(lambda path: shelved.desk.export(queries=path))  # noqa: E731
+    data = await site.turns.run(request, work)
     return file_answer(data, "desk.jsonl", "application/x-ndjson")
 
 
-def _said(desk: Desk, what: str) -> bytes:
+def _said(write: Callable[[Path], object]) -> bytes:
     with tempfile.TemporaryDirectory(prefix="citebed-desk-") as folder:
         path = Path(folder) / "desk.txt"
-        desk.export(path if what == "qrels" else None, path if what == "queries" else None)
+        write(path)
         return path.read_bytes()

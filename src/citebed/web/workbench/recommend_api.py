@@ -43,9 +43,9 @@ class Asked(Sent):
     """
 
     text: Text = ""
-    draft: Name = ""
     k: Annotated[int, Field(ge=1, le=100)] | None = None
     each: Literal["text", "paragraph", "sentence"] = "text"
+    draft: Name = ""
     line: Number | None = None
     column: Number = 1
     passage: Number | None = None

@@ -27,6 +27,7 @@ def shown(text: str, query: str, words: QueryWords = ENGLISH) -> str:
     [
         ("ranking of documents", "Documents were RANKED.", "[Documents] were [RANKED]."),
         ("the of a", "the end of a road", "the end of a road"),
+        ("When Many terms", "many a term from when", "many a [term] from when"),
         ("cat", "concatenate a cat-like cat", "concatenate a [cat]-like [cat]"),
         ("naïve İstanbul", "<b>NAÏVE</b> İSTANBUL", "<b>[NAÏVE]</b> [İSTANBUL]"),
         ("ΟΔΟΣ", "η οδοσ", "η [οδοσ]"),

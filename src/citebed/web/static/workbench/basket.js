@@ -40,7 +40,6 @@ export function showBasket(id, papers, remove) {
   keys = papers.map((paper) => paper.key);
   at("basket-list").replaceChildren(...papers.map((paper) => line(paper, remove)));
   at("basket-count").textContent = papers.length;
-  at("basket-count").setAttribute("aria-label", papers.length === 1 ? "1 paper" : `${papers.length} papers`);
   at("basket-empty").hidden = papers.length > 0;
   at("basket-out").hidden = !papers.length;
   basket.classList.toggle("has-papers", papers.length > 0);

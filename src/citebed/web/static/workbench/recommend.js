@@ -117,7 +117,7 @@ function lists(found) {
   }
   return found.passages.map((passage) => {
     const own = found.rows.filter((row) => row.passage === passage.number);
-    return make("section", { class: "group", "aria-label": passage.section || `Passage ${passage.number}` }, passageHead(passage),
+    return make("div", { class: "group" }, passageHead(passage),
       own.length ? make("ol", { class: "plain" }, own.map(card)) : make("p", { class: "quiet" }, "Nothing fits."));
   });
 }
@@ -307,7 +307,7 @@ function showFile() {
 }
 
 function passageLine(passage, index, all) {
-  const heading = passage.section && passage.section !== all[index - 1]?.section ? make("h3", {}, passage.section) : null;
+  const heading = passage.section && passage.section !== all[index - 1]?.section ? make("h2", {}, passage.section) : null;
   return make("li", { class: passage.silent ? "is-silent" : null }, heading,
     make("button", { type: "button", "aria-pressed": String(state.passage === index + 1), onclick: () => choose(index + 1) },
       make("span", { class: "place" }, passage.place, passage.wanted ? make("span", { class: "tag" }, "a citation is to come") : null),

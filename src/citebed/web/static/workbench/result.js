@@ -60,17 +60,16 @@ function citers(row) {
       row.cited_by[at] ? make("footer", {}, row.cited_by[at]) : null)));
 }
 
-function button(act, words, key, pressed, label) {
-  return make("button", { type: "button", "data-act": act, "aria-pressed": pressed, "aria-label": label, title: key ? `${words} (${key})` : null }, words);
-}
+const button = (act, words, key, pressed, title) =>
+  make("button", { type: "button", "data-act": act, "aria-pressed": pressed, "aria-label": `${words}: ${title}`, title: `${words} (${key})` }, words);
 
 function actions(row, is) {
   const title = row.title || row.doc_id;
   return make("div", { class: "acts" },
-    button("cite", is.cited ? "Cited" : "Cite", "c", String(is.cited), `Cite: ${title}`),
-    button("good", "Good", "+", String(is.good), `Good: ${title}`),
-    button("bad", "Not this", "-", null, `Not this: ${title}`),
-    button("abstract", "Abstract", "a", String(is.open), `Abstract: ${title}`));
+    button("cite", is.cited ? "Cited" : "Cite", "c", String(is.cited), title),
+    button("good", "Good", "+", String(is.good), title),
+    button("bad", "Not this", "-", null, title),
+    button("abstract", "Abstract", "a", String(is.open), title));
 }
 
 /* A paper in the list; `is` says whether it is cited, good, and its abstract open. */
