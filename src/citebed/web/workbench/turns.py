@@ -85,6 +85,13 @@ class Turns:
         """
         if self._waiting >= MOST_WAITING:
             raise Busy("too many requests at once. Try again in a moment.")
+        try:
+            await self._begin(seconds)
+            return await self._in_thread(request, work, seconds)
+        except asyncio.CancelledError:  # nobody does that but a server that has to end
+            raise Busy("the server is stopping.") from None
+
+    async def _begin(self, seconds: float) -> None:
         self._waiting += 1
         try:
             async with asyncio.timeout(seconds):
@@ -93,7 +100,6 @@ class Turns:
             raise Busy("too many requests at once. Try again in a moment.") from None
         finally:
             self._waiting -= 1
-        return await self._in_thread(request, work, seconds)
 
     async def _in_thread(self, request: Request, work: Callable[[], _T], seconds: float) -> _T:
         try:
