@@ -31,23 +31,36 @@ def demo(
             "--full", help="The whole loop: compare models, filter a stream, judge, look."
         ),
     ] = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Open the workbench on the demo collection.")
+    ] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="With --serve: open it in a browser.")
+    ] = True,
 ) -> None:
     """Make the demo collection, and recommend from it what a text should cite.
 
     Its documents are landmark papers of information retrieval, cited by papers of ours. With
     --full models are compared, and as a stream by their dates the papers are filtered for those
-    that each paper of ours cites.
+    that each paper of ours cites. With --serve the workbench is opened on it instead, and a
+    collection that was made before is not made again.
 
     Example: citebed demo demo-collection/
     """
     from citebed.collection.demo import import_demo
 
     folder = str(collection)
+    if serve and (collection / "index" / "index.json").is_file():
+        _serve(collection, browser)
+        return
     with progress_bar(quiet=False) as progress:
         report = import_demo(collection, progress)
     _say(f"citebed import {folder} landmarks.bib papers/", is_first=True)
     print_report(report)
     _run("index", folder)
+    if serve:
+        _serve(collection, browser)
+        return
     said = f'citebed recommend {folder} -k 2 \\\n    "{QUESTION}"'
     _run("recommend", folder, QUESTION, "-k", "2", said=said)
     if full:
@@ -58,9 +71,16 @@ def demo(
         _next(folder)
 
 
+def _serve(collection: Path, browser: bool) -> None:
+    """The workbench on the demo collection, until it is stopped."""
+    words = ["serve", str(collection), *([] if browser else ["--no-browser"])]
+    _run(*words)
+
+
 def _next(folder: str) -> None:
     """Where to look after the first answer."""
     verbs = {
+        f"serve {folder}": "the workbench in the browser: recommend, look up, compare, import",
         "import mine/ library.bib": "a collection of your own papers; then citebed index mine/",
         "recommend mine/ draft.tex": "what each paragraph of a draft should cite",
         f"demo {folder} --full": "compare models, filter a stream, judge, look",

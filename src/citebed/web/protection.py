@@ -23,7 +23,7 @@ UPLOAD_PATIENCE = 300.0
 """The same for the pages that organisers send files to; who they are is seen before a byte is."""
 MOST_HELD = 64 << 20
 """Bytes of bodies that are held in memory at once, of all requests together."""
-LET_PASS = 5.0
+LET_PASS = 10.0
 """Seconds in which the rest of a body that is refused is read, and thrown away."""
 MOST_STREAMED = 4
 """Requests with files that are taken at once: what has come of them lies on the disk."""

@@ -153,7 +153,7 @@ def test_the_demo_fits_one_screen(width: str, run: Run, monkeypatch: pytest.Monk
     assert "demo-collection: 153 documents" in out
     assert QUESTION in out
     assert " 1. Relevance Based Language Models" in out
-    assert lines[lines.index("Next:") + 1].startswith("  citebed import")
+    assert lines[lines.index("Next:") + 1].startswith("  citebed serve")
     assert run("lint", "demo-collection")[0] == 0
     assert len(run("demo")[1].splitlines()) <= 40
 

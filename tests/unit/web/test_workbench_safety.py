@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.routes import all_routes
 from tests.shared import Once
 
 import citebed
@@ -295,13 +296,10 @@ def test_nothing_is_sent_anywhere(reader: TestClient, monkeypatch: pytest.Monkey
 
 def _pages(client: TestClient) -> list[str]:
     """All addresses of pages that need no more than a collection's name."""
-    found: list[str] = []
-    for route in client.app.routes:  # type: ignore[attr-defined]
-        for each in getattr(getattr(route, "original_router", route), "routes", [route]):
-            path = getattr(each, "path", "")
-            if "GET" in (getattr(each, "methods", None) or ()) and "{" not in path.replace(
-                "{name}", ""
-            ):
-                found.append(path)
+    found = [
+        path
+        for path, methods in all_routes(client.app)
+        if "GET" in methods and "{" not in path.replace("{name}", "")
+    ]
     assert "/c/{name}/recommend" in found
     return found

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Container, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -21,6 +22,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.web.protection import Bodies, Protection
 from citebed.web.workbench import (
     api_docs,
+    campaign_pages,
     collection_api,
     collection_pages,
     desk_api,
@@ -41,6 +43,9 @@ from citebed.web.workbench.shelf import Shelf
 from citebed.web.workbench.site import WorkbenchSite, site_of
 from citebed.web.workbench.turns import Busy, Gone
 
+if TYPE_CHECKING:
+    from citebed.judging.campaign import Campaign
+
 logger = logging.getLogger("citebed.web")
 HERE = Path(__file__).parent.parent
 API_BODY, FILES_BODY = Bodies(2 << 20), Bodies(256 << 20, 600.0, is_streamed=True)
@@ -59,6 +64,7 @@ APIS = (
 ROOMS = (
     entrance,
     api_docs,
+    campaign_pages,
     pages,
     recommend_pages,
     library_pages,
@@ -73,7 +79,7 @@ def create_workbench(
     *,
     hosts: Container[str] | None = None,
     address: str = "",
-    campaigns: Sequence[str] = (),
+    campaigns: Sequence[Campaign] = (),
     allowed: Sequence[Path] = (),
 ) -> FastAPI:
     """The workbench over the collections of a shelf, for whoever has the keys.

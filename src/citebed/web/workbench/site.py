@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Request
@@ -20,6 +20,9 @@ from citebed.web.workbench.shelf import Shelf, Shelved
 from citebed.web.workbench.turns import Turns
 from citebed.wording import for_page
 
+if TYPE_CHECKING:
+    from citebed.judging.campaign import Campaign
+
 ROOMS = (
     ("recommend", "Recommend", "r"),
     ("library", "Library", "l"),
@@ -31,14 +34,14 @@ ROOMS = (
 
 
 class WorkbenchSite:
-    """The workbench as it is served; ``campaigns`` are the names of those served beside it, and
+    """The workbench as it is served; ``campaigns`` are those served beside it, and
     files may be imported from the folders that are ``allowed``."""
 
     def __init__(
         self,
         shelf: Shelf,
         keys: Keys,
-        campaigns: tuple[str, ...] = (),
+        campaigns: tuple[Campaign, ...] = (),
         allowed: tuple[Path, ...] = (),
     ) -> None:
         self.shelf, self.keys, self.campaigns, self.allowed = shelf, keys, campaigns, allowed
@@ -52,7 +55,7 @@ class WorkbenchSite:
             "token": keys.token,
             "rooms": ROOMS,
             "shelf": shelf,
-            "campaigns": campaigns,
+            "campaigns": [each.name for each in campaigns],
         }
 
     def page(

@@ -1,0 +1,270 @@
+"""The workbench as a process: how it begins, how it stops, and what does not take it down."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from tests.shared import Once
+
+import citebed
+from citebed.desk import Desk
+
+PROGRAM = """
+import sys, time
+from pathlib import Path
+from citebed.web import listening, protection
+from citebed.web.workbench import recommend_api, serving
+
+if "--computes" in sys.argv:
+    def recommended(*_, **__):
+        print("computing", flush=True)
+        time.sleep(90)
+    recommend_api.recommended = recommended
+    serving._warm = lambda shelf: None
+listening.HEAD_SECONDS, protection.PATIENCE = 60.0, 30.0
+tell = lambda address: print(address, flush=True)
+serving.serve_workbench([Path(sys.argv[1])], port=0, browser=False, started=tell)
+print("stopped", flush=True)
+"""
+TEXT = json.dumps({"text": "Relevance feedback adds terms to a query."})
+ASK, DRAFTS = "/api/collections/demo/recommend", "/api/collections/demo/drafts"
+FILES = "/api/collections/demo/import/files"
+
+
+@pytest.fixture
+def folder(once: Once, tmp_path: Path) -> Path:
+    """A copy of the demo collection, indexed."""
+    made = once("demo-indexed", lambda at: citebed.demo(at).index(quiet=True))
+    return Path(shutil.copytree(made, tmp_path / "demo"))
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        address = urlsplit(self.said())
+        self.port, self.key = address.port or 0, address.query.partition("=")[2]
+
+    def said(self) -> str:
+        """The next line that it prints."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def ask(
+        self, path: str, body: Any = None, *, seconds: float = 60, **headers: str
+    ) -> tuple[int, bytes]:
+        """The status and the body of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        own = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        own |= {name.replace("_", "-"): value for name, value in headers.items()}
+        try:
+            connection.request("GET" if body is None else "POST", path, body, own)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def connect(self) -> socket.socket:
+        """A connection over which nothing is said."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+
+    def memory(self) -> int:
+        """Bytes in memory at most so far."""
+        told = Path(f"/proc/{self.process.pid}/status").read_text().partition("VmHWM:")[2]
+        return int(told.split()[0]) << 10
+
+
+@contextmanager
+def server(folder: Path, *words: str, **surroundings: str) -> Iterator[Server]:
+    """A server over a collection, killed at the end if it has not stopped."""
+    command = [sys.executable, "-c", PROGRAM, str(folder), *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    around = os.environ | surroundings
+    with subprocess.Popen(command, env=around, **pipes) as process:  # type: ignore[call-overload]
+        try:
+            yield Server(process)
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_within_ten_seconds_though_a_request_computes(
+    folder: Path, how: signal.Signals
+) -> None:
+    with server(folder, "--computes") as running, ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(running.connect())
+        kept = http.client.HTTPConnection("127.0.0.1", running.port, timeout=60)
+        kept.request("GET", "/static/pages.css")
+        kept.getresponse().read()
+        asking = threading.Thread(target=_ask_in_vain, args=(running,))
+        asking.start()
+        assert running.said() == "computing"
+        running.process.send_signal(how)
+        begun = time.monotonic()
+        said, complained = running.process.communicate(timeout=30)
+        assert time.monotonic() - begun < 10
+        assert (said, running.process.returncode) == ("stopped\n", 0)
+        assert "Traceback" not in complained
+        asking.join()
+        kept.close()
+
+
+def _ask_in_vain(running: Server) -> None:
+    with suppress(OSError, http.client.HTTPException):
+        running.ask(ASK, TEXT)
+
+
+def test_a_kill_leaves_the_desk_whole(folder: Path) -> None:
+    kept: list[str] = []
+    with server(folder) as running:
+
+        def write() -> None:
+            with suppress(OSError, http.client.HTTPException, ValueError):
+                while True:
+                    made = json.loads(running.ask(DRAFTS, TEXT)[1])
+                    kept.append(made["draft_id"])
+
+        threads = [threading.Thread(target=write) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        end = time.monotonic() + 60
+        while len(kept) < 20 and time.monotonic() < end:
+            time.sleep(0.01)
+        running.process.kill()
+        for thread in threads:
+            thread.join()
+    assert len(kept) >= 20
+    with sqlite3.connect(folder / "desk.sqlite") as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    desk = Desk(folder)
+    assert set(kept) <= {each.draft_id for each in desk.drafts()}
+    desk.close()
+
+
+@pytest.fixture
+def _many_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 < hard < 3000:
+        pytest.skip(f"this system lets a process open {hard} files only")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("_many_files")
+@pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\nHost: ", b"POST /login HTTP/1.1\r\n"])
+def test_hanging_connections_keep_nobody_out(folder: Path, first: bytes) -> None:
+    with server(folder) as running, ExitStack() as stack:
+        running.ask("/static/pages.css")
+        before = running.memory()
+        for _ in range(1200):
+            hanging = stack.enter_context(running.connect())
+            with suppress(OSError):
+                hanging.sendall(first)
+        for _ in range(5):
+            assert running.ask("/static/pages.css", seconds=10)[0] == 200
+        assert running.ask(ASK, TEXT)[0] == 200
+        assert running.memory() - before < 400 << 20  # the models are loaded meanwhile
+
+
+def test_slow_bodies_and_strangers_hold_no_place(folder: Path) -> None:
+    head = f"POST {ASK} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n"
+    with server(folder) as running, ExitStack() as stack:
+        stranger = stack.enter_context(running.connect())
+        stranger.sendall(f"{head}\r\n{{".encode())
+        assert stranger.recv(65536).startswith(b"HTTP/1.1 401")  # and not a byte was waited for
+        assert _is_closed(stranger)
+        for _ in range(50):  # they wait for bodies, and take no turn
+            slow = stack.enter_context(running.connect())
+            slow.sendall(f"{head}Authorization: Bearer {running.key}\r\n\r\n{{".encode())
+        assert running.ask(ASK, TEXT)[0] == 200
+        large = stack.enter_context(running.connect())
+        large.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 200_000)
+        assert large.recv(65536).startswith(b"HTTP/1.1 400")
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    with suppress(ConnectionResetError):
+        while said := connection.recv(65536):
+            assert said
+    return True
+
+
+def test_many_posts_at_once_are_answered_or_sent_away(folder: Path) -> None:
+    with server(folder, "--computes") as running:
+        statuses: list[int] = []
+
+        def ask() -> None:
+            with suppress(OSError, http.client.HTTPException):
+                statuses.append(running.ask(ASK, TEXT, seconds=8)[0])
+
+        threads = [threading.Thread(target=ask) for _ in range(260)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert statuses.count(503) >= 50  # three compute, two hundred wait, the others are told
+        assert set(statuses) == {503}
+        assert running.ask("/static/pages.css", seconds=10)[0] == 200
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_a_large_upload_takes_no_memory_and_leaves_nothing(
+    folder: Path, tmp_path: Path, length: bool
+) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    size = (500 if length else 300) << 20
+    part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.bib"\r\n\r\n'
+
+    def body() -> Iterator[bytes]:
+        yield part
+        for _ in range(size >> 20):
+            yield b"x" * (1 << 20)
+
+    headers = {"Content_Type": "multipart/form-data; boundary=x"}
+    if length:
+        headers["Content_Length"] = str(size + len(part))
+    with server(folder, TMPDIR=str(spool)) as running:
+        assert running.ask(ASK, TEXT)[0] == 200  # the models are loaded
+        before = running.memory()
+        status, said = running.ask(FILES, body(), seconds=60, **headers)
+        assert status == 413
+        assert b"256 MB" in said
+        assert running.memory() - before < 64 << 20
+        assert list(spool.iterdir()) == []
+        assert not [each for each in folder.rglob("*") if each.stat().st_size > 100 << 20]
+        assert running.ask(ASK, TEXT)[0] == 200
+
+
+def test_a_taken_port_is_told_and_else_another_is_found(folder: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        command = [sys.executable, "-m", "citebed", "serve", str(folder), "--no-browser"]
+        done = subprocess.run(
+            [*command, "--port", str(port)], capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert "in use. Another server may run there: stop it, or choose another --port." in done.stderr
+    assert done.stderr.count("\n") == 1
