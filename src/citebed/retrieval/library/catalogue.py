@@ -83,9 +83,13 @@ class Catalogue:
 
     def __init__(self, collection: Collection, index: Index) -> None:
         self.index, self._collection = index, collection
-        read = collection.scan_documents().select(KNOWN_COLUMNS).collect().with_row_index("row")
+        # An address is only shown where there is no DOI, and most venues are those of many others.
+        url = pl.when(pl.col("doi").is_null()).then("url")
+        shared = pl.col("venue", "type").fill_null("").cast(pl.Categorical)
+        lean = collection.scan_documents().select(KNOWN_COLUMNS).with_columns(url.alias("url"))
+        read = lean.with_columns(shared).collect().with_row_index("row")
         ids = pl.DataFrame({"doc_id": index.ids.series()}, schema={"doc_id": pl.String})
-        texts = pl.col("title", "venue", "type", "doi", "arxiv", "url", "cite_key").fill_null("")
+        texts = pl.col("title", "doi", "arxiv", "url", "cite_key").fill_null("")
         joined = ids.join(read, on="doc_id", how="left", maintain_order="left")
         self.table = joined.with_columns(texts)
         self.years: NDArray[np.int32] = (
@@ -100,12 +104,12 @@ class Catalogue:
     @cached_property
     def venues(self) -> Coded:
         """The venues."""
-        return Coded(self.table["venue"], len(self))
+        return Coded(self.table["venue"].cast(pl.String), len(self))
 
     @cached_property
     def types(self) -> Coded:
         """The types: article, inproceedings …"""
-        return Coded(self.table["type"], len(self))
+        return Coded(self.table["type"].cast(pl.String), len(self))
 
     @cached_property
     def authors(self) -> Coded:

@@ -176,7 +176,8 @@ def test_a_filter_lets_through_what_its_expression_does(
     _, among, _ = _asked(random.Random(seed))
     masks = list(library.catalogue.masks(among).values())
     mask = np.logical_and.reduce([np.ones(len(library.catalogue), bool), *masks])
-    table = library.catalogue.table.with_columns(pl.col("venue").replace("", None))
+    texts = pl.col("venue", "type").cast(pl.String).replace("", None)
+    table = library.catalogue.table.with_columns(texts)
     assert (
         table.filter(mask)["doc_id"].to_list() == table.filter(among.expression)["doc_id"].to_list()
     )
