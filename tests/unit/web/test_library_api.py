@@ -105,7 +105,7 @@ def test_a_map_around_a_text_a_draft_and_documents(
     ("address", "status"),
     [
         ("find?sort=worst", 422),
-        ("find?years=abc", 400),
+        ("find?years=abc", 422),
         ("find?k=0", 422),
         ("find?start=-1", 422),
         ("find?nothing=1", 422),

@@ -24,6 +24,7 @@ from citebed.web.workbench.site import Here, OnShelf
 router = APIRouter(tags=["library"])
 _T = TypeVar("_T")
 MOST_SHOWN, MOST_LIKE = 100, 50
+_YEARS = r"^([0-9]{1,4}|[0-9]{0,4}[-–][0-9]{1,4}|[0-9]{1,4}[-–])?$"
 
 
 class Asked(BaseModel):
@@ -31,7 +32,7 @@ class Asked(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     words: Annotated[str, Field(max_length=2000)] = ""
-    years: Annotated[str, Field(max_length=20)] = ""
+    years: Annotated[str, Field(pattern=_YEARS)] = ""
     venue: Names = []
     type: Names = []
     author: Names = []
