@@ -9,6 +9,8 @@ function show(button) {
   const taken = basket.has(button.dataset.cite);
   button.setAttribute("aria-pressed", String(taken));
   button.textContent = taken ? "Cited" : "Cite";
+  const title = button.getAttribute("aria-label")?.replace(/^Cited? /, "");
+  if (title) button.setAttribute("aria-label", `${button.textContent} ${title}`);
   button.hidden = false;
 }
 

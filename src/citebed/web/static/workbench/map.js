@@ -37,6 +37,9 @@ function label() {
   const taken = nodes.map(({ at }) => ({ ...box(at.x, at.y, 16, 16), weight: 1 }));
   for (const text of map.querySelectorAll(".group-label")) {
     const at = place({ x: +text.dataset.x, y: +text.dataset.y });
+    const away = at.x < -60 || at.x > size.width + 60 || at.y < -60 || at.y > size.height + 60;
+    text.classList.toggle("off", away);
+    if (away) continue;
     const width = text.getComputedTextLength() + 12;
     const spots = aside.map(([right, below]) => ({
       x: Math.min(Math.max(at.x + right, width / 2 + 4), size.width - width / 2 - 4),
