@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.output import AsCsv, AsJson, CollectionFolder, print_rows, say, style_of
+from citebed.cli.retrieve import open_both
 
 if TYPE_CHECKING:
     from citebed.retrieval.library.found import Found
@@ -54,7 +55,7 @@ def find(
 
     style = style_of(None, as_json, as_csv)
     among = Filter(years, tuple(venue or ()), tuple(kind or ()), tuple(author or ()))
-    library = Library(Recommender(collection))
+    library = Library(Recommender(*open_both(collection, quiet=False)))
     found = library.find(" ".join(words or ()), among=among, sort=sort, start=start, k=k)
     for note in found.notes:
         say(f"note: {note}")

@@ -92,6 +92,8 @@ class Catalogue:
         texts = pl.col("title", "doi", "arxiv", "url", "cite_key").fill_null("")
         joined = ids.join(read, on="doc_id", how="left", maintain_order="left")
         self.table = joined.with_columns(texts)
+        # An index may be older than its collection, of which documents have gone since.
+        self.there: Mask = np.asarray(self.table["row"].is_not_null(), bool)
         self.years: NDArray[np.int32] = (
             self.table["year"].fill_null(UNKNOWN).to_numpy().astype(np.int32)
         )

@@ -35,8 +35,8 @@ class Citations:
 
     @cached_property
     def _numbers(self) -> pl.DataFrame:
-        ids = self._catalogue.table["doc_id"]
-        return pl.DataFrame({"doc_id": ids}).with_row_index("doc")
+        numbered = self._catalogue.table.select("doc_id").with_row_index("doc")
+        return numbered.filter(self._catalogue.there)
 
     @cached_property
     def papers(self) -> pl.DataFrame:

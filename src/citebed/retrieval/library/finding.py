@@ -63,14 +63,20 @@ class Finder:
 
     def __init__(self, catalogue: Catalogue, searcher: Searcher, citations: Citations) -> None:
         self.catalogue, self.searcher, self.citations = catalogue, searcher, citations
+        self._orders: dict[str, Docs] = {}
 
     def find(self, words: str, among: Filter, order: Order) -> Found:
         """The documents that have these words, of those that a filter lets through."""
         order.checked()
         matches = self.matches(words[:_MOST_CHARACTERS])
+        matches = matches._replace(mask=matches.mask & self.catalogue.there)
         masks = self.catalogue.masks(among)
         mask = np.logical_and.reduce([matches.mask, *masks.values()])
-        docs = self._ordered(np.flatnonzero(mask), matches.scores, order, bool(words.strip()))
+        if words.strip():
+            docs = self._ordered(np.flatnonzero(mask), matches.scores, order.sort)
+        else:
+            whole = self._whole("cited" if order.sort == "best" else order.sort)
+            docs = whole[mask[whole]]
         page = docs[order.start : order.start + order.k]
         facets = facet_rows(self.catalogue, matches.mask, masks, among)
         rows = self.rows(page, matches.scores[page], order.start)
@@ -153,9 +159,15 @@ class Finder:
 
     # --- Order ---
 
-    def _ordered(self, docs: Docs, scores: Scores, order: Order, asked: bool) -> Docs:
+    def _whole(self, sort: str) -> Docs:
+        """All documents in an order, which is remembered."""
+        if sort not in self._orders:
+            every = np.arange(len(self.catalogue))
+            self._orders[sort] = self._ordered(every, self._no_scores(), sort)
+        return self._orders[sort]
+
+    def _ordered(self, docs: Docs, scores: Scores, sort: str) -> Docs:
         """Documents in an order; of equal ones the better first, then the later id."""
-        sort = "cited" if order.sort == "best" and not asked else order.sort
         keys: dict[str, tuple[NDArray[Any], ...]] = {
             "best": (),
             "newest": (-self.catalogue.years[docs],),

@@ -93,7 +93,7 @@ class Library:
         number = self.index.ids.find(name)
         if number < 0:
             number = next(iter(self.catalogue.named(name).tolist()), -1)
-        if number < 0:
+        if number < 0 or not self.catalogue.there[number]:
             raise CollectionError(
                 f"no document '{printable(name)}' in {printable(self.collection.folder)}"
             )

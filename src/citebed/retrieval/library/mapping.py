@@ -65,7 +65,8 @@ class Mapper:
 
         def take(numbers: Iterable[int], role: str, most: float) -> None:
             found = (number for number in dict.fromkeys(numbers) if number not in roles)
-            new = [number for number in found if number not in wanted.never]
+            there = self._catalogue.there
+            new = [number for number in found if number not in wanted.never and there[number]]
             left = max(0, k - len(roles))
             roles.update(dict.fromkeys(new[: min(left, int(most))], role))
 

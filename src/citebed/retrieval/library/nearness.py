@@ -85,9 +85,9 @@ class Nearness:
         words = self._by_words(given, k)
         near = self._by_vectors(given, k)
         docs = np.union1d(words.docs, near)
-        docs = docs[~np.isin(docs, given)]
-        scores = np.zeros(len(docs))
-        scores[np.searchsorted(docs, words.docs)] = _shares(words.scores)
+        docs = docs[~np.isin(docs, given) & self._catalogue.there[docs]]
+        scores, own = np.zeros(len(docs)), np.isin(words.docs, docs)
+        scores[np.searchsorted(docs, words.docs[own])] = _shares(words.scores)[own]
         if self.vectors is not None:
             mean = unit_rows(self.vectors.of(given).mean(axis=0, keepdims=True))
             cosines = np.clip(self.vectors.of(docs) @ mean[0], 0, 1)

@@ -136,3 +136,19 @@ def test_the_python_door(library: Library) -> None:
     kept = mine.library
     assert mine.library is kept
     assert len(CONTEXTS) == 4
+
+
+def test_an_index_that_is_older_than_its_collection(tmp_path: Path) -> None:
+    write_library(tmp_path / "c", DOCUMENTS, contexts=CONTEXTS)
+    index = (tmp_path / "c" / "index").rename(tmp_path / "index")
+    fewer = [row for row in DOCUMENTS if row["doc_id"] != "ash"]
+    write_collection(tmp_path / "c", fewer, contexts=CONTEXTS)
+    index.rename(tmp_path / "c" / "index")
+    library = Library(Recommender(tmp_path / "c"))
+    assert {row["doc_id"] for row in library.find()} == {"oak", "elm", "sea", "bare"}
+    assert library.find("forests").of_facet("type") == {"article": 2}
+    about = library.about("oak")
+    for rows in (about.cited_with, about.similar, library.map("oak").nodes):
+        assert "ash" not in {row["doc_id"] for row in rows}
+    with pytest.raises(CollectionError, match="no document 'ash'"):
+        library.about("ash")
