@@ -19,8 +19,7 @@ from tests.unit.web.workbench import PATIENCE, entry, files, finished, workbench
 import citebed
 from citebed.errors import CitebedError
 from citebed.web.workbench import jobs as keeping
-from citebed.web.workbench.jobs import Jobs, Order
-from citebed.web.workbench.turns import Busy
+from citebed.web.workbench.jobs import Jobs, Order, TooManyJobs
 
 MANY = "".join(entry(number) for number in range(20_000))
 """What takes a second or two to read."""
@@ -138,11 +137,13 @@ def test_one_at_a_time_and_those_that_wait_can_be_cancelled(client: TestClient) 
 def test_not_more_than_so_many_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "MOST_QUEUED", 1)
     jobs = Jobs()
-    order = Order(kind="lint", what="Check", collection="demo", folder=folder)
+    asked: dict[str, Any] = {"paths": []}
+    order = Order(kind="import", what="A", collection="demo", folder=folder, asked=asked)
+    check = Order(kind="lint", what="Check", collection="demo", folder=folder)
     try:
         jobs.begin(order)
-        jobs.begin(order)
-        with pytest.raises(Busy):
+        assert jobs.begin(check) is jobs.begin(check)  # what is not over need not be done twice
+        with pytest.raises(TooManyJobs):
             jobs.begin(order)
     finally:
         jobs.close()

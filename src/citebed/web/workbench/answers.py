@@ -22,6 +22,7 @@ _TOLD = {
     413: "the request is too large",
     421: "this server does not answer to that name",
     422: "a field is missing or wrong",
+    429: "so many jobs wait already that no more are taken",
     503: "too much at once; try again in a moment",
 }
 ERRORS: dict[int | str, dict[str, Any]] = {

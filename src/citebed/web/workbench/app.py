@@ -38,7 +38,7 @@ from citebed.web.workbench import (
     recommend_pages,
 )
 from citebed.web.workbench.access import Access, Keys
-from citebed.web.workbench.jobs import NoSuchJob
+from citebed.web.workbench.jobs import NoSuchJob, TooManyJobs
 from citebed.web.workbench.shelf import Shelf
 from citebed.web.workbench.site import WorkbenchSite, site_of
 from citebed.web.workbench.turns import Busy, Gone
@@ -128,10 +128,11 @@ async def _unnoted(_request: Request, _why: str) -> None:
 
 
 async def _error(request: Request, error: CitebedError) -> Response:
-    missing = isinstance(error, NoSuchDraft | NoSuchJob | UnknownName) and request.method == "GET"
-    status = 503 if isinstance(error, Busy) else 404 if missing else 400
+    missing = isinstance(error, NoSuchDraft | UnknownName) and request.method == "GET"
+    told = {Busy: 503, TooManyJobs: 429, NoSuchJob: 404}
+    status = told.get(type(error), 404 if missing else 400)
     response = _answer(request, status, "That did not work", str(error))
-    if status == 503:
+    if status in (429, 503):
         response.headers["Retry-After"] = "2"
     return response
 

@@ -21,7 +21,6 @@ from typing import Any, Literal
 
 from citebed.errors import CitebedError
 from citebed.tasks import Outcome, command
-from citebed.web.workbench.turns import Busy
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 AT_ONCE = 2
@@ -31,6 +30,10 @@ PATIENCE = 5.0
 """Seconds that a job has to end by itself when it is cancelled."""
 _OVER = ("done", "failed", "cancelled")
 _DIED = "its process ended without a word ({}). The collection is as it was."
+
+
+class TooManyJobs(CitebedError):
+    """No more jobs are taken for now."""
 
 
 class NoSuchJob(CitebedError):
@@ -107,11 +110,19 @@ class Jobs:
         self._closed = False
 
     def begin(self, order: Order) -> Job:
-        """Begin a job, or queue it; `Busy` where too many wait."""
+        """Begin a job, or queue it; `TooManyJobs` where too many wait.
+
+        What is asked for without more words, such as an index, is not done twice: a job of that
+        kind that is not over is given.
+        """
         with self._turn:
+            for each in self._works.values():
+                same = (each.order.kind, each.order.folder) == (order.kind, order.folder)
+                if same and not order.asked and not each.job.is_over:
+                    return each.job
             waiting = sum(each.job.state == "queued" for each in self._works.values())
             if waiting >= MOST_QUEUED or self._closed:
-                raise Busy("too many jobs wait already. Try again when some are done.")
+                raise TooManyJobs("too many jobs wait already. Try again when some are done.")
             name = secrets.token_hex(8)
             job = Job(name, order.kind, order.what, order.collection, asked=_now())
             self._works[name] = _Work(job, order)
