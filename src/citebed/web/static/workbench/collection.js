@@ -40,17 +40,17 @@ const begin = (list, ...address) => async () => {
 
 // --- what lint found
 
-function showFindings(job, _wasSeen, body) {
+function showFindings(job) {
   if (job.state !== "done" || job.ended < lastLint) return;
   lastLint = job.ended;
   const byCheck = Map.groupBy ? Map.groupBy(job.rows, (row) => row.check) : grouped(job.rows);
   const groups = [...byCheck.values()];
   const hits = groups.filter(([first]) => first.count).sort(([a], [b]) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
   const passed = groups.filter(([first]) => !first.count).map(([first]) => first.title);
+  $("findings-section").hidden = false;
   $("findings").replaceChildren(...hits.map(finding),
     make("details", {}, make("summary", {}, `${passed.length} checks found nothing`),
       make("ul", { class: "quiet" }, passed.map((title) => make("li", {}, title)))));
-  body.replaceChildren();
 }
 
 function grouped(rows) {
@@ -81,9 +81,9 @@ async function refresh() {
     showStanding(stands);
     $("statistics").replaceChildren(...stats.tables.map((table) => tableOf(table)),
       ...stats.notes.map((note) => make("p", { class: "problem" }, note)));
-    $("sources").replaceChildren(plainTable("Sources", ["source", "#files"], sources.rows.map((row) => [row.path, row.files.toLocaleString("en")])));
+    $("sources").replaceChildren(plainTable("What was imported", ["source", "#files"], sources.rows.map((row) => [row.path, row.files.toLocaleString("en")])));
     $("problems").replaceChildren(problems.total
-      ? plainTable(`Problems (${problems.total > problems.rows.length ? `the first ${problems.rows.length} of ` : ""}${problems.total.toLocaleString("en")})`,
+      ? plainTable(`What could not be read as it was (${problems.total > problems.rows.length ? `the first ${problems.rows.length} of ` : ""}${problems.total.toLocaleString("en")})`,
         ["what became of it", "where", "what"], problems.rows.map((row) => [row.kind, `${row.source}:${row.line}`, row.what]))
       : make("p", { class: "quiet" }, "Everything could be read."));
   } catch (error) {

@@ -129,6 +129,7 @@ async function score() {
     return;
   }
   $("scores").setAttribute("aria-busy", "true");
+  if (!$("scores").querySelector("table")) $("scores").replaceChildren(make("p", { class: "quiet" }, "Scoring …"));
   const json = {
     qrels: chosen.qrels, runs: chosen.runs, measures: chosen.measures, baseline: chosen.baseline || null,
     test: chosen.test, correct: chosen.correct, cluster: chosen.cluster ? "paper" : null,
@@ -159,7 +160,7 @@ async function reload() {
 
 const jobs = new JobList($("jobs"), {
   kinds: ["search"],
-  more: async (job, wasSeen, body) => {
+  more: async (job, wasSeen, card) => {
     if (job.state !== "done") return;
     const { run, queries } = job.rows[0];
     const look = async () => {
@@ -167,7 +168,7 @@ const jobs = new JobList($("jobs"), {
       const same = held.judgements.some((each) => each.qrels === queries) && queries !== chosen.qrels;
       choose(same ? { qrels: queries, runs: [run] } : { runs: [...new Set([...chosen.runs, run])] });
     };
-    body.prepend(make("p", {}, make("button", { type: "button", class: "small", onclick: look }, `Look at ${run}`)));
+    card.offer(make("button", { type: "button", class: "small", "aria-label": `Look at it: ${run}`, onclick: look }, "Look at it"));
     if (wasSeen) {
       await reload();
       if (queries === chosen.qrels || !chosen.runs.length) await look();

@@ -10,10 +10,10 @@ let files = [];
 
 const jobs = new JobList($("jobs"), {
   kinds: ["demo", "import"], of: "",
-  more: (job, wasSeen, body) => {
+  more: (job, wasSeen, card) => {
     if (job.state !== "done") return;
     const address = `/c/${encodeURIComponent(job.collection)}/recommend`;
-    body.prepend(make("p", {}, make("a", { href: address, class: "button strong" }, `Open ${job.collection}`)));
+    card.offer(make("a", { href: address, class: "button small" }, `Open ${job.collection}`));
     if (wasSeen) location.href = address;
   },
 });

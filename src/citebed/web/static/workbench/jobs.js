@@ -3,7 +3,7 @@
 import { ask, collection, make, tell } from "./frame.js";
 
 const EVERY = 1000;
-const SHOWN = 6;
+const SHOWN = 3;
 const SAID = { queued: "waits", running: "at work", done: "done", failed: "failed", cancelled: "cancelled" };
 const isOver = (job) => ["done", "failed", "cancelled"].includes(job.state);
 const counts = new Intl.NumberFormat("en");
@@ -54,7 +54,8 @@ class Card {
     this.element.dataset.state = job.state;
     this.state.textContent = SAID[job.state];
     this.state.dataset.state = job.state;
-    this.bar.hidden = this.cancel.hidden = isOver(job);
+    this.bar.hidden = job.state !== "running";
+    this.cancel.hidden = isOver(job);
     if (job.total && job.done <= job.total && job.state === "running") {
       this.bar.max = job.total;
       this.bar.value = job.done;
@@ -65,6 +66,11 @@ class Card {
     if (isOver(job) && before !== job.state) this.finish(job, before);
   }
 
+  /* What can be done with it now that it is over. */
+  offer(...links) {
+    this.element.querySelector(".job-head").append(...links);
+  }
+
   async finish(job, before) {
     const whole = await ask(`/api/jobs/${job.job_id}`);
     this.body.replaceChildren(...[
@@ -73,11 +79,11 @@ class Card {
       ...whole.notes.map((note) => make("p", { class: "quiet" }, `Note: ${note}`)),
     ].filter(Boolean));
     this.element.dataset.told = "";
-    this.more?.(whole, before !== undefined, this.body);
+    this.more?.(whole, before !== undefined, this);
   }
 }
 
-/* The jobs of some kinds in a list; `more` is told of each that is over, and whether it was seen at work. */
+/* The jobs of some kinds in a list; `more` is told of each that is over, whether it was seen at work, and its card. */
 export class JobList {
   constructor(list, { kinds, of = collection, more } = {}) {
     Object.assign(this, { list, kinds, of, more, cards: new Map(), waiting: 0 });
