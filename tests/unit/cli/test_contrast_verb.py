@@ -318,3 +318,18 @@ def test_no_difference_has_no_sign_of_a_loss(invoke: Invoke) -> None:
     )
     assert "P@5" in out
     assert "-0.0000" not in out
+
+
+def test_a_page_has_all_of_it_and_replaces_no_data(invoke: Invoke) -> None:
+    code, out, _ = invoke(*CONTRAST, "-m", "AP", "--report", "page.html")
+    assert code == 0
+    assert "page.html: 0." in out
+    page = Path("page.html").read_text("utf-8")
+    for heading in ("The two sets", "What changes", "Is the order the same?", "What to know of it"):
+        assert f"<h2>{heading}</h2>" in page
+    assert "citebed contrast j1.qrels j12.qrels one.run two.run" in page
+    assert page.count("<svg") >= 2
+    assert "<script src" not in page
+    code, _, err = invoke(*CONTRAST, "--report", "one.run")
+    assert code == 1
+    assert "one of the files that are read" in err

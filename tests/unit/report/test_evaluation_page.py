@@ -305,7 +305,7 @@ def test_a_figure_is_saved_as_it_was_drawn() -> None:
     made = html.fragment_fromstring(str(template.figures([drawn])).strip())  # type: ignore[attr-defined]
     (link,) = made.iter("a")
     assert base64.b64decode(link.get("href").partition(",")[2]) == b"<svg><b/></svg>"
-    assert (link.get("download"), link.get("aria-label")) == ("x<b>.svg", "Save x<b>.svg")
+    assert (link.get("download"), link.get("aria-label")) == ("x<b>.svg", "Save as SVG: x<b>.svg")
 
 
 def test_a_value_that_nobody_gave_is_an_error() -> None:

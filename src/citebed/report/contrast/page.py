@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.report.contrast.figures import contrast_pictures
@@ -61,7 +62,8 @@ def _tables(contrast: Contrast, parts: Sequence[str]) -> list[Table]:
 
 def _movers(contrast: Contrast) -> list[Table]:
     moved = largest_moves(contrast.movers, _MOST_MOVES)
-    return [table_of(MOVERS, moved, "The largest moves under each measure")] if moved else []
+    columns = (*MOVERS[:-1], replace(MOVERS[-1], head="how"))
+    return [table_of(columns, moved, "The largest moves under each measure")] if moved else []
 
 
 def _pictures(contrast: Contrast) -> list[Figure]:
