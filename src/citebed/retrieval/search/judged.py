@@ -74,7 +74,8 @@ def moved_terms(
     from citebed.retrieval.search.feeding import better_query  # with the readers of judgements
 
     how = feedback or Rocchio(terms=judged.moving.terms, beta=judged.moving.beta)
-    return better_query(view, how, terms, _hits(judged.relevant), _hits(judged.nonrelevant))
+    wrong = _NONE if feedback is None else judged.nonrelevant  # Rocchio's γ is 0
+    return better_query(view, how, terms, _hits(judged.relevant), _hits(wrong))
 
 
 def moved_vectors(rows: Vectors, documents: DocumentVectors, judged: Judged) -> Vectors:
