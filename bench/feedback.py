@@ -172,8 +172,26 @@ def sign_flips(values: np.ndarray, papers: Sequence[str]) -> float:
     return float((1 + (np.abs(drawn) >= abs(sums.sum()) - 1e-12).sum()) / (ROUNDS + 1))
 
 
+def calibrated(field: Field, moving: Moving) -> str:
+    """The mean probability of ten documents that were not judged, and how many were right: without
+    feedback, and with one document that is good."""
+    found: tuple[list[tuple[float, bool]], list[tuple[float, bool]]] = ([], [])
+    for text in field.texts:
+        if (said := judged_in(text, SCENARIOS[0])) is None:
+            continue
+        again = asked_again(text.query, Judged(np.array(said[0], np.int64), moving=moving))
+        for rows, query in zip(found, (text.query, again), strict=True):
+            (result,) = field.runner.results([query], DEPTH + 1)
+            if result.probabilities is None:
+                return ""
+            pairs = zip(result.hits.docs.tolist(), result.probabilities.tolist(), strict=True)
+            rows += [(p, doc in text.relevant) for doc, p in pairs if doc not in said[0]]
+    means = [np.mean(np.array(rows, float), axis=0) for rows in found if rows]
+    return ", then ".join(f"told {told:.3f}, right {right:.3f}" for told, right in means)
+
+
 def report(field: Field, moving: Moving) -> None:
-    """Print a line a scenario."""
+    """Print a line a scenario, and one of the probabilities."""
     for scenario in SCENARIOS:
         values, papers = measured(field, scenario, moving)
         if not len(values):
@@ -184,6 +202,7 @@ def report(field: Field, moving: Moving) -> None:
             f"{other[0]:.3f} {gain(values, papers)}  R@10 {one[1]:.3f} -> {other[1]:.3f}",
             flush=True,
         )
+    print(f"{field.name:22} probabilities: {calibrated(field, moving)}", flush=True)
 
 
 _TOGETHER = 300

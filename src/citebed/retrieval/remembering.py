@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -26,16 +26,23 @@ class Few(Generic[K, V]):
 
         Two threads that ask for the same at once may both make it: nobody waits for another's.
         """
+        (found,) = self.get_all([key], lambda _: [make()])
+        return found
+
+    def get_all(self, keys: Sequence[K], make: Callable[[list[K]], Iterable[V]]) -> list[V]:
+        """The values of keys; those that are not there are made at once."""
         with self._lock:
-            if key in self._kept:
-                self._kept[key] = self._kept.pop(key)  # which is the last now
-                return self._kept[key]
-        made = make()
+            known = {key: self._kept[key] for key in keys if key in self._kept}
+        missing = [key for key in dict.fromkeys(keys) if key not in known]
+        if missing:
+            known.update(zip(missing, make(missing), strict=True))
         with self._lock:
-            self._kept[key] = made
+            for key in keys:  # which are the last now
+                self._kept.pop(key, None)
+                self._kept[key] = known[key]
             while len(self._kept) > self._size:
                 del self._kept[next(iter(self._kept))]
-        return made
+        return [known[key] for key in keys]
 
 
 def give_back() -> None:

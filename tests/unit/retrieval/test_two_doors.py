@@ -139,7 +139,7 @@ def test_texts_that_cannot_be_asked_with() -> None:
 def test_recommendations_are_a_table_that_prints_and_renders() -> None:
     found = citebed.recommend("mine", Path("draft.tex"), 2)
     assert isinstance(found.table, pl.DataFrame)
-    assert set(found.table.columns) == {*vars(found[0]), "chance"}
+    assert set(found.table.columns) == {*vars(found[0]), "chance", "sure"}
     assert found.table["doc_id"].to_list() == [each.doc_id for each in found]
     assert "because of" in repr(found)
     assert found[0].title[:20] in repr(found)

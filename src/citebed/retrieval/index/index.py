@@ -180,17 +180,14 @@ class Index:
         Else a question reads the whole index, and after a few it is turned round once for all.
         """
         if terms is not None:
-            return np.array([self._place(term, number) for term in terms.tolist()], np.int64)
+            docs, wanted = np.asarray(self.docs), self.docs.dtype.type(number)
+            spans = zip(self.offsets[terms].tolist(), self.offsets[terms + 1].tolist(), strict=True)
+            return np.array([at + docs[at:end].searchsorted(wanted) for at, end in spans], np.int64)
         self._asked += 1
         if self._asked <= _TURNED_FROM:
             return np.flatnonzero(self.docs == self.docs.dtype.type(number))
         order, starts = self._by_document
         return order[starts[number] : starts[number + 1]]
-
-    def _place(self, term: int, number: int) -> int:
-        first, last = self.offsets[term : term + 2].tolist()
-        wanted = self.docs.dtype.type(number)
-        return int(first) + int(np.searchsorted(self.docs[first:last], wanted))
 
     def terms_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The terms of the postings at some places."""

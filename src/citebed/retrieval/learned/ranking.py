@@ -27,7 +27,7 @@ from citebed.retrieval.search.searcher import Searcher
 _LOG = logging.getLogger("citebed")
 _AT_ONCE = 64
 """Queries whose texts are given to the models at a time."""
-_ABSTRACTS = 300
+_ABSTRACTS = 500
 """So many documents' sentences are remembered with their vectors: a text that is being written
 finds the same again and again."""
 
@@ -52,7 +52,7 @@ class Ranks:
         self._fit: Fit | None = None
         self._speaks_all = True
         self._levels: dict[str | None, Level] = {}
-        self.abstracts: Few[int, tuple[list[str], Vectors]] = Few(_ABSTRACTS)
+        self.abstracts: Few[int, tuple[Sequence[str], Vectors]] = Few(_ABSTRACTS)
         if isinstance(ranking, Learned):
             self._fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
             if self._fit is not None:

@@ -16,9 +16,9 @@ from citebed.retrieval.recommending.cards import Cards, card_of
 from citebed.retrieval.recommending.keying import work_of
 from citebed.retrieval.remembering import Few
 
-_LIBRARIES, _CITES = 4, 1000
-"""So many .bib files, and citations by names and year, are remembered: a draft that is being
-written asks again and again."""
+_LIBRARIES, _DRAFTS, _CITES = 4, 16, 1000
+"""So many .bib files, lists of what drafts cite, and citations by names and year are remembered: a
+draft that is being written asks again and again."""
 _ON_ARXIV = ("", "arxiv:", "arXiv:", "arxiv.", "arXiv.")
 """How the ids of arXiv begin where they are a document's id or key."""
 
@@ -36,6 +36,7 @@ class Known:
         self._cards = cards
         self._libraries: Few[tuple[str, ...], frozenset[str]] = Few(_LIBRARIES)
         self._authored: Few[str, frozenset[str]] = Few(_CITES)
+        self._drafts: Few[tuple[Cited, str], frozenset[str]] = Few(_DRAFTS)
 
     def cited(self, draft: Draft) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
         """The documents that a draft cites already or is itself, and what it cites perhaps: of a
@@ -45,13 +46,17 @@ class Known:
             draft.title or any((cited.keys, cited.dois, cited.arxiv, cited.entries, cited.authored))
         ):
             return frozenset(), {}
-        from citebed.drafts import already_cited, is_the_paper
-
-        documents = self._likely(cited, draft.title)
-        found = already_cited(cited, documents) | is_the_paper(draft.title, None, documents)
+        key = (cited, draft.title)
+        found = self._drafts.get(key, lambda: self._named_in(*key))
         named = {cite: self._by_authors(cite) for cite in cited.authored}
         found = found.union(*(names for names in named.values() if len(names) == 1))
-        return frozenset(found), {cite: names for cite, names in named.items() if len(names) > 1}
+        return found, {cite: names for cite, names in named.items() if len(names) > 1}
+
+    def _named_in(self, cited: Cited, title: str) -> frozenset[str]:
+        from citebed.drafts import already_cited, is_the_paper
+
+        documents = self._likely(cited, title)
+        return frozenset(already_cited(cited, documents) | is_the_paper(title, None, documents))
 
     def in_libraries(self, libraries: Sequence[str]) -> frozenset[str]:
         """The documents that stand in .bib files, given as their texts."""

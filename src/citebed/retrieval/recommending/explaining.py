@@ -220,17 +220,18 @@ def evidence(ranks: Ranks, result: Result, cards: Sequence[Card]) -> list[Eviden
     asked = asked[1:] if len(asked) > 1 else asked
     vectors = ranks.signals.index.vectors_of(model, "static").of(docs)
     asked_by = (asked @ vectors.T).argmax(axis=0).tolist()
-    pairs = zip(docs.tolist(), cards, strict=True)
-    abstracts = [_likest(ranks, asked, number, card) for number, card in pairs]
+    known = dict(zip(docs.tolist(), cards, strict=True))
+    said = ranks.abstracts.get_all(
+        list(known), lambda some: _sentences(ranks, [known[number]["abstract"] for number in some])
+    )
+    abstracts = [_likest(ranks, asked, *each) for each in said]
     citing = _said(ranks, result, asked)
     return [Evidence(*each) for each in zip(asked_by, abstracts, citing, strict=True)]
 
 
-def _likest(ranks: Ranks, asked: Vectors, number: int, card: Card) -> str:
-    """Of a document's abstract the sentence that is most like one of the text's, if it is like
+def _likest(ranks: Ranks, asked: Vectors, sentences: Sequence[str], vectors: Vectors) -> str:
+    """Of an abstract's sentences the one that is most like one of the text's, if it is like
     enough."""
-    said = ranks.abstracts.get(number, lambda: _sentences(ranks, card["abstract"]))
-    sentences, vectors = said
     if not sentences:
         return ""
     likeness = (asked @ vectors.T).max(axis=0)
@@ -238,11 +239,17 @@ def _likest(ranks: Ranks, asked: Vectors, number: int, card: Card) -> str:
     return sentences[best] if likeness[best] >= ranks.constants.shown_alike else ""
 
 
-def _sentences(ranks: Ranks, abstract: str) -> tuple[list[str], Vectors]:
-    """The sentences of an abstract that are long enough to be shown, and their vectors."""
+def _sentences(ranks: Ranks, abstracts: Sequence[str]) -> Iterator[tuple[Sequence[str], Vectors]]:
+    """The sentences of abstracts that are long enough to be shown, and their vectors."""
     fewest = ranks.constants.shown_words
-    found = [each for each in split_sentences(abstract) if len(each.split()) >= fewest]
-    return found, ranks.words.documents(found)
+    parts = [
+        [each for each in split_sentences(abstract) if len(each.split()) >= fewest]
+        for abstract in abstracts
+    ]
+    vectors = ranks.words.documents([sentence for part in parts for sentence in part])
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    # Copies, or what is remembered of one would hold all.
+    return zip(parts, (own.copy() for own in np.split(vectors, ends)), strict=True)
 
 
 def _said(ranks: Ranks, result: Result, asked: Vectors) -> list[tuple[Said, ...]]:

@@ -26,7 +26,7 @@ class Moving(NamedTuple):
 
     Found on sentences that cite several papers (eLife of 2021, and computer science, of the fold of
     development), as ``bench/feedback.py --tune`` tries them. Away from what is wrong alone nothing
-    moves: that made the rest worse everywhere. A text of several sentences asks for several things,
+    moves: that made the rest worse. A text of several sentences asks for several things,
     and a document is right for one of them: it moves by the square of their number less, or what
     is right for the others would fall behind.
     """
@@ -74,7 +74,8 @@ def moved_terms(
     from citebed.retrieval.search.feeding import better_query  # with the readers of judgements
 
     how = feedback or Rocchio(terms=judged.moving.terms, beta=judged.moving.beta)
-    return better_query(view, how, terms, _hits(judged.relevant), _hits(judged.nonrelevant))
+    wrong = _NONE if feedback is None else judged.nonrelevant  # Rocchio's γ is 0
+    return better_query(view, how, terms, _hits(judged.relevant), _hits(wrong))
 
 
 def moved_vectors(rows: Vectors, documents: DocumentVectors, judged: Judged) -> Vectors:
