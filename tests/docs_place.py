@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
+from tests.office import paragraph, word_file
 from tests.pdfs import SMALL_PAPER
 
 import citebed
@@ -106,6 +107,7 @@ def _sources(folder: Path) -> None:
     (folder / "paper.tex").write_text(TEX)
     (folder / "thesis.tex").write_text(TEX)
     (folder / "paper.pdf").write_bytes(SMALL_PAPER)
+    (folder / "paper.docx").write_bytes(word_file(paragraph("Smoothing helps language models.")))
     (folder / "paper.md").write_text(MARKDOWN)
     (folder / "notes.txt").write_text("Smoothing matters for language models.\n")
     (folder / "topics.xml").write_text(TOPICS)
