@@ -25,7 +25,7 @@ class Page:
 
     def search(self, queries: str, model: str) -> str:
         """Begin a search; gives its job's id."""
-        before = len(self.browser.all(".job"))
+        before = self.jobs()
         fill = (
             "const set = (id, value) => { const field = document.getElementById(id); "
             "field.value = value; field.dispatchEvent(new Event('input')); };"
@@ -33,8 +33,13 @@ class Page:
             "document.querySelector('#search button').click();"
         )
         self.browser.run(fill, queries, model)
-        self.until(lambda: len(self.browser.all(".job")) > before, "no job began")
-        return str(self.browser.one(".job").get_attribute("data-job"))
+        self.until(lambda: self.jobs()[:1] != before[:1], "no job began")
+        return self.jobs()[0]
+
+    def jobs(self) -> list[str]:
+        """The ids of the jobs that are shown, the latest first."""
+        shown = "return [...document.querySelectorAll('.job')].map((each) => each.dataset.job)"
+        return list(self.browser.run(shown))
 
     def state(self, job: str) -> str:
         return str(self.job(job).get_attribute("data-state"))
