@@ -179,6 +179,17 @@ def test_a_sent_draft_with_a_library_of_ones_own(client: TestClient, draft: str)
     assert client.get(f"{draft}/files").json()["file"] == ""
 
 
+def test_keys_of_ones_own_library_are_cited_already(client: TestClient, draft: str) -> None:
+    text = f"{FIRST} \\cite{{mykey}}"
+    before = ids(asked(client, text=text, draft=draft_id(draft)))
+    send(client, draft, my_bib=OWN.encode())
+    found = asked(client, text=text, draft=draft_id(draft))
+    (own,) = set(before) - set(ids(found))
+    assert found["left_out"] == [own]
+    kept = asked(client, text=text, draft=draft_id(draft), keep_cited=True)
+    assert [row["key"] for row in kept["rows"] if row["in_bib"]] == ["mykey"]
+
+
 def test_word_and_zip(client: TestClient, draft: str) -> None:
     assert send(client, draft, a_docx=word_file(paragraph(FIRST))).json()["file"] == "a.docx"
     inside = {"../../up.tex": f"\\documentclass{{a}}\\begin{{document}}{FIRST}\\end{{document}}"}

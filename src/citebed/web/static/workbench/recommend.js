@@ -82,7 +82,9 @@ function failed(error) {
   const words = error.status ? error.message : "The server does not answer. Is citebed still running?";
   at("status").textContent = "";
   at("state").replaceChildren(make("p", { class: "problem", role: "alert" }, words),
-    make("button", { type: "button", onclick: () => recommend({ again: true }) }, "Try again"));
+    make("p", { class: "row" },
+      make("button", { type: "button", onclick: () => recommend({ again: true }) }, "Try again"),
+      /citebed index/.test(words) ? make("a", { href: `/c/${encodeURIComponent(collection)}/collection` }, "To the collection, where it is indexed") : null));
   if (error.status === 503) waiting = setTimeout(() => recommend({ again: true }), 2000);
 }
 
@@ -242,7 +244,9 @@ async function keepText() {
     at("kept").textContent = "kept";
     showName(state.draft);
   } catch (error) {
-    at("kept").textContent = `not kept: ${error.status ? error.message : "the server does not answer"}`;
+    at("kept").textContent = "not kept";
+    tell(`The text is not kept: ${error.status ? error.message : "the server does not answer."}`);
+    keeping = setTimeout(keepText, 5000);
   } finally {
     writing = null;
   }
@@ -303,7 +307,7 @@ function showFile() {
   at("libraries").replaceChildren(...(file?.libraries ?? []).map((name) => make("li", {}, name,
     make("button", { type: "button", "aria-label": `Without ${name}`, onclick: () => takeAway(name) }, "×"))));
   at("file-notes").replaceChildren(...(file?.notes ?? []).map((note) => make("li", {}, note)));
-  allowLibrary(Boolean(file?.libraries.length || isRead));
+  allowLibrary(Boolean(file?.libraries.length));
 }
 
 function passageLine(passage, index, all) {
@@ -413,6 +417,7 @@ for (const [key, name] of Object.entries({ c: "cite", "+": "good", "=": "good", 
 onKey("y", copyKeys);
 
 text.addEventListener("input", () => {
+  state.gone = null;
   soon();
   if (state.draft) keepSoon();
   else keepText(); // there is a place for it before anything else is done
