@@ -264,7 +264,7 @@ async function change(act) {
   try {
     await kept();
     state.draft = await act();
-    await showPapers();
+    showPapers().catch((error) => tell(error.message)); // beside what comes next
     return true;
   } catch (error) {
     tell(error.status ? error.message : "That was not kept: the server does not answer.");
