@@ -262,10 +262,8 @@ class Desk:
         return draft_from_json(contents[0]) if contents else None
 
     def libraries(self, draft_id: str) -> tuple[str, ...]:
-        """The texts of the author's .bib files: those that were given, and those of the draft."""
-        given = self._contents(draft_id, _LIBRARY)
-        read = self.read_draft(draft_id)
-        return tuple(dict.fromkeys([*given, *(read.library if read is not None else ())]))
+        """The texts of the author's .bib files that were given; the draft may have others."""
+        return tuple(self._contents(draft_id, _LIBRARY))
 
     def _contents(self, draft_id: str, kind: str) -> list[str]:
         query = "SELECT content FROM files WHERE draft_id = ? AND kind = ? ORDER BY at, name"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,9 +14,10 @@ from citebed.collection.formats.bibtex_entry import RawEntry
 from citebed.collection.formats.bibtex_scan import scan
 from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import Findings, is_key, without_places
-from citebed.drafts.records import Entry
+from citebed.drafts.records import Draft, Entry
 from citebed.drafts.references import entry_of_document
 from citebed.drafts.tex.document import TexReader
+from citebed.text.normalise import unique
 from citebed.wording import first_few
 
 
@@ -64,6 +65,24 @@ def _tell_of_unknown(findings: Findings) -> None:
     unknown = [name for name in findings.cited_names() if is_key(name) and name not in known]
     if unknown:
         findings.note(f"cited but not in the bibliography: {first_few(unknown)}")
+
+
+def with_libraries(draft: Draft, texts: Sequence[str]) -> Draft:
+    """The draft with .bib files of the author's, given as their texts, beside those it has: what
+    its keys stand for in them, it cites."""
+    new = [text for text in texts if text not in draft.library]
+    cited = draft.cited
+    unknown = frozenset(cited.keys) - {entry.key for entry in cited.entries}
+    macros: dict[str, str] = {}
+    found = [entry for text in new for entry in _cited(text, unknown, macros)] if unknown else []
+    added = replace(
+        cited,
+        entries=(*cited.entries, *found),
+        dois=unique([*cited.dois, *(entry.doi for entry in found if entry.doi)]),
+        arxiv=unique([*cited.arxiv, *(entry.arxiv for entry in found if entry.arxiv)]),
+        titles=unique([*cited.titles, *(entry.title for entry in found)]),
+    )
+    return replace(draft, cited=added, library=(*draft.library, *new))
 
 
 # --- Entries ------------------------------------------------------------------------------------

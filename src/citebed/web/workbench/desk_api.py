@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from citebed.desk import DeskDraft
+from citebed.drafts.records import Draft
 from citebed.retrieval.recommending.citing import CITING_FORMS, ToCite, cited_as, to_cite
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.recommend_api import Name, Sent, Text
@@ -194,9 +195,9 @@ def _papers(shelved: Shelved, draft_id: str) -> dict[str, Any]:
 
 def _cites(shelved: Shelved, draft: DeskDraft, doc_ids: list[str]) -> list[ToCite]:
     desk = shelved.desk
-    read = desk.read_draft(draft.draft_id)
-    libraries = desk.libraries(draft.draft_id)
-    return to_cite(shelved.workbench, doc_ids, libraries, [read] if read else [])
+    read = desk.read_draft(draft.draft_id) or Draft(())
+    libraries = dict.fromkeys((*desk.libraries(draft.draft_id), *read.library))
+    return to_cite(shelved.workbench, doc_ids, list(libraries), [read])
 
 
 Form = Literal["bibtex", "ris", "csl-json", "keys"]

@@ -250,8 +250,8 @@ def drawn_around(shelved: Shelved, asked: AskedMap) -> Map:
         raise CitebedError("a map is around a text, a draft or documents: give one of these.")
     if asked.doc:
         return shelved.library.map(asked.doc, asked.k)
-    if asked.text:
-        return shelved.library.map(asked.text, asked.k)
+    if asked.text:  # which is a text, also where it looks like the name of a file
+        return shelved.library.map(parse_draft(asked.text), asked.k)
     return _around_draft(shelved, asked)
 
 

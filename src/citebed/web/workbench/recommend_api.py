@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from citebed.collection.choices import choices
 from citebed.collection.filters import Filter
 from citebed.desk import DeskDraft
+from citebed.drafts.bibliography.bibfiles import with_libraries
 from citebed.drafts.reading import parse_draft
 from citebed.drafts.records import Draft, Passage, Place, passage_of, sentence_at
 from citebed.retrieval.index.query_words import query_words
@@ -155,8 +155,7 @@ def _draft_of(shelved: Shelved, asked: Asked, on_desk: DeskDraft | None) -> Draf
         read = shelved.desk.read_draft(on_desk.draft_id)
     draft = read or parse_draft(asked.text or (on_desk.text if on_desk else ""))
     if on_desk is not None:
-        libraries = shelved.desk.libraries(on_desk.draft_id)
-        draft = replace(draft, library=tuple(dict.fromkeys((*draft.library, *libraries))))
+        draft = with_libraries(draft, shelved.desk.libraries(on_desk.draft_id))
     if asked.line is not None:
         return sentence_at(draft, asked.line, asked.column)
     return draft if asked.passage is None else passage_of(draft, asked.passage)

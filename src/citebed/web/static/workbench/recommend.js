@@ -5,8 +5,10 @@ import * as desk from "./desk.js";
 import { copyKeys, showBasket } from "./basket.js";
 import { nameOf, showName, startMenu } from "./draft_menu.js";
 import { dropZone, formOf } from "./dropping.js";
-import { allowLibrary, clearFilters, filters, isFiltered, startFilters } from "./filters.js";
+import { filters, startFilters } from "./filters.js";
+import { markChosen, needed, showRead } from "./reading.js";
 import { documentAddress, resultCard, showAbstract } from "./result.js";
+import { silence, welcome } from "./silence.js";
 
 const WAIT = 250;
 const at = (id) => document.getElementById(id);
@@ -82,7 +84,9 @@ function failed(error) {
   const words = error.status ? error.message : "The server does not answer. Is citebed still running?";
   at("status").textContent = "";
   at("state").replaceChildren(make("p", { class: "problem", role: "alert" }, words),
-    make("button", { type: "button", onclick: () => recommend({ again: true }) }, "Try again"));
+    make("p", { class: "row" },
+      make("button", { type: "button", onclick: () => recommend({ again: true }) }, "Try again"),
+      /citebed index/.test(words) ? make("a", { href: `/c/${encodeURIComponent(collection)}/collection` }, "To the collection, where it is indexed") : null));
   if (error.status === 503) waiting = setTimeout(() => recommend({ again: true }), 2000);
 }
 
@@ -153,28 +157,9 @@ function showFound(found) {
 
 /* What is said where there is no paper to show. */
 function showState(found) {
-  at("state").replaceChildren(...(found?.rows.length ? [] : found ? silence(found) : welcome()));
+  const words = found ? () => silence(found, state.best, () => showBest(true)) : () => welcome(Boolean(state.file?.file));
+  at("state").replaceChildren(...(found?.rows.length ? [] : words()));
 }
-
-function welcome() {
-  const isFile = Boolean(state.file?.file);
-  return [make("p", { class: "lead" }, isFile ? "Choose a passage of your draft." : "Papers appear here while you write."),
-    isFile ? null : make("p", { class: "quiet" }, "Paste a paragraph, or drop a draft anywhere on this page: LaTeX (with its folder, or a .zip), Word, OpenDocument, Markdown, Quarto, a notebook, Typst, reStructuredText, plain text or a PDF. Drop your .bib, too, and your own keys are used.")].filter(Boolean);
-}
-
-const SAID = /^no answer for 1 passage (without a good match|that nothing in the collection fits)/;
-function silence(found) {
-  const notes = found.notes.filter((note) => !SAID.test(note)).map((note) => make("li", {}, note));
-  const why = notes.length ? make("ul", { class: "plain quiet notes" }, notes) : "";
-  if (isFiltered()) {
-    return [make("p", { class: "lead" }, "Nothing fits within these filters."), why,
-      make("p", { class: "row" }, make("button", { type: "button", onclick: clearFilters }, "Clear the filters"), bestButton())];
-  }
-  const words = state.best ? "Nothing in this collection has anything in common with this text." : "Nothing in this collection fits this text well enough to recommend it.";
-  return [make("p", { class: "lead" }, words), why, make("p", { class: "row" }, bestButton())];
-}
-
-const bestButton = () => state.best ? "" : make("button", { type: "button", id: "show-best", onclick: () => showBest(true) }, "Show the best there is");
 
 function showBest(is) {
   state.best = is;
@@ -242,7 +227,9 @@ async function keepText() {
     at("kept").textContent = "kept";
     showName(state.draft);
   } catch (error) {
-    at("kept").textContent = `not kept: ${error.status ? error.message : "the server does not answer"}`;
+    at("kept").textContent = "not kept";
+    tell(`The text is not kept: ${error.status ? error.message : "the server does not answer."}`);
+    keeping = setTimeout(keepText, 5000);
   } finally {
     writing = null;
   }
@@ -260,7 +247,7 @@ async function change(act) {
   try {
     await kept();
     state.draft = await act();
-    await showPapers();
+    showPapers().catch((error) => tell(error.message)); // beside what comes next
     return true;
   } catch (error) {
     tell(error.status ? error.message : "That was not kept: the server does not answer.");
@@ -286,46 +273,14 @@ async function say(id, relevance, row = null) {
 
 // --- Files ------------------------------------------------------------------------------------
 
-function showFile() {
-  const { file } = state;
-  const isRead = Boolean(file?.file);
-  at("typed").hidden = isRead;
-  at("read").hidden = !isRead;
-  for (const label of document.querySelectorAll("[data-file]")) {
-    label.dataset.typed ??= label.textContent;
-    label.textContent = isRead ? label.dataset.file : label.dataset.typed;
-  }
-  at("read-name").textContent = file?.file ?? "";
-  const cites = file?.cites ? ` · cites ${file.cites === 1 ? "1 work" : `${file.cites} works`}` : "";
-  const number = file?.passages.length ?? 0;
-  at("read-facts").textContent = `${number === 1 ? "1 passage" : `${number} passages`}${cites}`;
-  at("passages").replaceChildren(...(file?.passages ?? []).map(passageLine));
-  at("libraries").replaceChildren(...(file?.libraries ?? []).map((name) => make("li", {}, name,
-    make("button", { type: "button", "aria-label": `Without ${name}`, onclick: () => takeAway(name) }, "×"))));
-  at("file-notes").replaceChildren(...(file?.notes ?? []).map((note) => make("li", {}, note)));
-  allowLibrary(Boolean(file?.libraries.length || isRead));
-}
-
-function passageLine(passage, index, all) {
-  const heading = passage.section && passage.section !== all[index - 1]?.section ? make("h2", {}, passage.section) : null;
-  return make("li", { class: passage.silent ? "is-silent" : null }, heading,
-    make("button", { type: "button", "aria-pressed": String(state.passage === index + 1), onclick: () => choose(index + 1) },
-      make("span", { class: "place" }, passage.place, passage.wanted ? make("span", { class: "tag" }, "a citation is to come") : null),
-      make("span", { class: "passage-text" }, passage.text)));
-}
+const showFile = () => showRead(state.file, state.passage, { choose, takeAway });
 
 function choose(number) {
   state.passage = number;
   document.querySelector("[name=scope][value=sentence]").checked = true;
-  [...at("passages").querySelectorAll("button")].forEach((button, index) => button.setAttribute("aria-pressed", String(index + 1 === number)));
+  markChosen(number);
   recommend();
 }
-
-const ENDINGS = /\.(tex|ltx|latex|zip|md|markdown|mdown|pandoc|qmd|rmd|txt|text|docx|docm|odt|ipynb|typ|rst|rest|pdf|bib|bibtex|bbl)$/i;
-const MOST = 900;
-
-/* Of a folder only what drafts are made of; a file that came by itself is sent whatever it is. */
-const needed = (given) => given.length > 1 ? given.filter(({ path }) => ENDINGS.test(path)).slice(0, MOST) : given;
 
 async function send(given) {
   const chosen = needed(given);
@@ -413,6 +368,7 @@ for (const [key, name] of Object.entries({ c: "cite", "+": "good", "=": "good", 
 onKey("y", copyKeys);
 
 text.addEventListener("input", () => {
+  state.gone = null;
   soon();
   if (state.draft) keepSoon();
   else keepText(); // there is a place for it before anything else is done

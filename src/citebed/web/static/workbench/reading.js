@@ -1,0 +1,46 @@
+// A draft that was read from files: its passages and their places, its notes, the author's .bib files.
+
+import { make } from "./frame.js";
+import { allowLibrary } from "./filters.js";
+
+const at = (id) => document.getElementById(id);
+
+function line(passage, index, all, chosen, choose) {
+  const heading = passage.section && passage.section !== all[index - 1]?.section ? make("h2", {}, passage.section) : null;
+  return make("li", { class: passage.silent ? "is-silent" : null }, heading,
+    make("button", { type: "button", "aria-pressed": String(chosen === index + 1), onclick: () => choose(index + 1) },
+      make("span", { class: "place" }, passage.place, passage.wanted ? make("span", { class: "tag" }, "a citation is to come") : null),
+      make("span", { class: "passage-text" }, passage.text)));
+}
+
+/* Show what was read: its passages, of which one may be chosen, and the .bib files beside it. */
+export function showRead(file, chosen, { choose, takeAway }) {
+  const isRead = Boolean(file?.file);
+  at("typed").hidden = isRead;
+  at("read").hidden = !isRead;
+  for (const label of document.querySelectorAll("[data-file]")) {
+    label.dataset.typed ??= label.textContent;
+    label.textContent = isRead ? label.dataset.file : label.dataset.typed;
+  }
+  at("read-name").textContent = file?.file ?? "";
+  const cites = file?.cites ? ` · cites ${file.cites === 1 ? "1 work" : `${file.cites} works`}` : "";
+  const number = file?.passages.length ?? 0;
+  at("read-facts").textContent = `${number === 1 ? "1 passage" : `${number} passages`}${cites}`;
+  at("passages").replaceChildren(...(file?.passages ?? []).map((passage, index, all) => line(passage, index, all, chosen, choose)));
+  at("libraries").replaceChildren(...(file?.libraries ?? []).map((name) => make("li", {}, name,
+    make("button", { type: "button", "aria-label": `Without ${name}`, onclick: () => takeAway(name) }, "×"))));
+  at("file-notes").replaceChildren(...(file?.notes ?? []).map((note) => make("li", {}, note)));
+  allowLibrary(Boolean(file?.libraries.length));
+}
+
+/* Which passage asks now. */
+export function markChosen(number) {
+  const buttons = [...at("passages").querySelectorAll("button")];
+  buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(index + 1 === number)));
+}
+
+const ENDINGS = /\.(tex|ltx|latex|zip|md|markdown|mdown|pandoc|qmd|rmd|txt|text|docx|docm|odt|ipynb|typ|rst|rest|pdf|bib|bibtex|bbl)$/i;
+const MOST = 900;
+
+/* Of a folder only what drafts are made of; a file that came by itself is sent whatever it is. */
+export const needed = (given) => given.length > 1 ? given.filter(({ path }) => ENDINGS.test(path)).slice(0, MOST) : given;

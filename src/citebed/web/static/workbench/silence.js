@@ -1,0 +1,27 @@
+// What is said where there is no paper to show.
+
+import { make } from "./frame.js";
+import { clearFilters, isFiltered } from "./filters.js";
+
+const bestButton = (isBest, showBest) =>
+  isBest ? "" : make("button", { type: "button", id: "show-best", onclick: showBest }, "Show the best there is");
+
+/* Before anything is asked. */
+export function welcome(isFile) {
+  return [make("p", { class: "lead" }, isFile ? "Choose a passage of your draft." : "Papers appear here while you write."),
+    isFile ? null : make("p", { class: "quiet" }, "Paste a paragraph, or drop a draft anywhere on this page: LaTeX (with its folder, or a .zip), Word, OpenDocument, Markdown, Quarto, a notebook, Typst, reStructuredText, plain text or a PDF. Drop your .bib, too, and your own keys are used.")].filter(Boolean);
+}
+
+const SAID = /^no answer for 1 passage (without a good match|that nothing in the collection fits)/;
+
+/* Where nothing fits: why, and what can be done about it. */
+export function silence(found, isBest, showBest) {
+  const notes = found.notes.filter((note) => !SAID.test(note)).map((note) => make("li", {}, note));
+  const why = notes.length ? make("ul", { class: "plain quiet notes" }, notes) : "";
+  if (isFiltered()) {
+    return [make("p", { class: "lead" }, "Nothing fits within these filters."), why,
+      make("p", { class: "row" }, make("button", { type: "button", onclick: clearFilters }, "Clear the filters"), bestButton(isBest, showBest))];
+  }
+  const words = isBest ? "Nothing in this collection has anything in common with this text." : "Nothing in this collection fits this text well enough to recommend it.";
+  return [make("p", { class: "lead" }, words), why, make("p", { class: "row" }, bestButton(isBest, showBest))];
+}
