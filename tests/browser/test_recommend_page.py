@@ -211,9 +211,11 @@ def test_silence_and_the_best_there_is(page: Page) -> None:
     page.write(WEATHER)
     page.until(lambda: "Nothing in this collection" in page.browser.one("#state").text, "no words")
     assert "--" not in page.browser.one("#state").text
-    if page.browser.all("#show-best"):
-        page.answered(lambda: page.click("#show-best"))
-        assert page.browser.one("#best").is_displayed() or not page.found()
+    page.answered(lambda: page.click("#show-best"))
+    assert page.found()
+    assert page.browser.one("#best").is_displayed()
+    page.answered(lambda: page.click("#only-fitting"))
+    assert page.found() == []
 
 
 def drop(page: Page, **files: bytes) -> None:
