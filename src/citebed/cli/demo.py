@@ -80,9 +80,8 @@ def _serve(collection: Path, browser: bool) -> None:
 def _next(folder: str) -> None:
     """Where to look after the first answer."""
     verbs = {
-        f"serve {folder}": "the workbench in the browser: recommend, look up, compare, import",
+        f"serve {folder}": "the workbench in the browser, with drafts of yours",
         "import mine/ library.bib": "a collection of your own papers; then citebed index mine/",
-        "recommend mine/ draft.tex": "what each paragraph of a draft should cite",
         f"demo {folder} --full": "compare models, filter a stream, judge, look",
     }
     width = max(map(len, verbs)) + 2

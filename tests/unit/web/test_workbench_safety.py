@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.routes import all_routes
 from tests.shared import Once
+from tests.unit.drafts.test_drafts_packages import BOMBS
 
 import citebed
 from citebed.web import protection
@@ -278,6 +280,28 @@ def test_bodies_are_bounded_one_by_one_and_together(
     monkeypatch.setattr(protection, "MOST_HELD", 10_000)
     for _ in range(200):  # what was held is given back each time
         assert reader.post(ASK, content=b"x" * 100, headers=own).status_code == 422
+
+
+@pytest.mark.parametrize("name", ["ratio", "members", "laughs", "outside", "password", "cut"])
+def test_a_bomb_that_is_sent_gets_a_clear_answer(reader: TestClient, name: str) -> None:
+    make, says = BOMBS[name]
+    own = {TOKEN_HEADER: Keys(KEY).token}
+    draft = reader.post("/api/collections/demo/drafts", json={"text": ""}, headers=own).json()
+    at = f"/api/collections/demo/drafts/{draft['draft_id']}/files"
+    answer = reader.post(at, files=[("files", ("draft.docx", make()))], headers=own)
+    assert answer.status_code == 400
+    assert re.search(says, answer.json()["message"])
+    assert "root:" not in answer.text
+    assert not any(reader.get(at).json().values())
+
+
+def test_a_path_that_is_asked_for_leads_nowhere_else(reader: TestClient, tmp_path: Path) -> None:
+    own = {TOKEN_HEADER: Keys(KEY).token}
+    (tmp_path / "a.bib").write_text("@misc{a, title = {T}}", "utf-8")
+    for path in ("/etc/passwd", str(tmp_path / "a.bib"), "../../etc/passwd", "a.bib", "~", "\0"):
+        answer = reader.post("/api/collections/demo/import", json={"paths": [path]}, headers=own)
+        assert answer.status_code in (400, 422), path
+        assert not any(reader.get("/api/jobs").json().values())
 
 
 def test_nothing_is_sent_anywhere(reader: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

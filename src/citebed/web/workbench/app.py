@@ -49,7 +49,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("citebed.web")
 HERE = Path(__file__).parent.parent
 API_BODY, FILES_BODY = Bodies(2 << 20), Bodies(256 << 20, 600.0, is_streamed=True)
-"""The largest text that is asked with, and all files of an import or a draft together."""
+DRAFT_BODY = Bodies(64 << 20, 300.0, is_streamed=True)
+"""The largest text that is asked with, and all files of an import, and of a draft, together: the
+latter are held in memory while they are read."""
 
 
 APIS = (
@@ -120,7 +122,9 @@ def create_workbench(
 
 
 def _bodies(path: str) -> Bodies:
-    return FILES_BODY if path.endswith("/files") else API_BODY
+    if not path.endswith("/files"):
+        return API_BODY
+    return DRAFT_BODY if "/drafts/" in path else FILES_BODY
 
 
 async def _unnoted(_request: Request, _why: str) -> None:

@@ -129,11 +129,12 @@ def recommended(shelved: Shelved, asked: Asked) -> dict[str, Any]:
         return _shown(Recommendations((), silent=1), draft)
     is_one = asked.line is not None or asked.passage is not None
     try:
-        found = shelved.recommender.recommend_for(
-            draft, asked.k, each="paragraph" if is_one else asked.each, before=asked.before,
-            keep_cited=asked.keep_cited, min_probability=asked.min_probability,
-            **_which(asked, on_desk),
-        )  # fmt: skip
+        with shelved.recommending() as recommender:
+            found = recommender.recommend_for(
+                draft, asked.k, each="paragraph" if is_one else asked.each, before=asked.before,
+                keep_cited=asked.keep_cited, min_probability=asked.min_probability,
+                **_which(asked, on_desk),
+            )  # fmt: skip
     except NothingToAsk as error:  # half a word that is being typed is no mistake
         found = Recommendations((), notes=(str(error),), silent=1)
     return _shown(found, draft)

@@ -6,6 +6,7 @@ import gc
 import threading
 import webbrowser
 from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -109,11 +110,11 @@ def campaign_apps(campaigns: Sequence[Campaign]) -> dict[str, Any]:
 
 
 def _warm(shelf: Shelf) -> None:
-    """Have the models loaded before the first text is asked with."""
+    """Have the models loaded before the first text is asked with: what answers soonest first."""
     for each in shelf:
-        try:
-            each.recommender.recommend("warm up", 1, min_probability=0.0)
-        except CitebedError:
-            continue  # whoever asks is told
+        with suppress(CitebedError), each.recommending() as recommender:
+            recommender.recommend("warm up", 1, min_probability=0.0)
+    for each in shelf:
+        each.warm()
     gc.collect()
     gc.freeze()  # what is loaded stays: the collector need not look through it while somebody types

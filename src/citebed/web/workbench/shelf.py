@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from citebed.collection.storing.store import state_of
@@ -20,10 +21,11 @@ class Shelved:
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder = name, folder
-        self._turn = threading.Lock()
+        self._turn, self._warming, self._one_at_a_time = (threading.Lock() for _ in range(3))
         self._state: object = None
         self._workbench = Workbench(folder)
         self._recommender: Recommender | None = None
+        self._first: Recommender | None = None
         self._library: Library | None = None
         self._desk: Desk | None = None
 
@@ -31,7 +33,7 @@ class Shelved:
         """Open it anew where it, or its index, is no longer what was opened."""
         state = (state_of(self.folder), written(self.folder / "index"))
         if state != self._state:
-            self._workbench, self._recommender = Workbench(self.folder), None
+            self._workbench, self._recommender, self._first = Workbench(self.folder), None, None
             self._state = state
 
     @property
@@ -44,11 +46,48 @@ class Shelved:
     @property
     def recommender(self) -> Recommender:
         """What recommends from it, warm: who comes first waits for the models."""
+        with self._warming:
+            with self._turn:
+                self._refresh()
+                workbench, made = self._workbench, self._recommender
+            if made is None:
+                made = Recommender(workbench, warm=True)
+                with self._turn:
+                    if self._workbench is workbench:  # else it was changed meanwhile
+                        self._recommender, self._first = made, None
+            return made
+
+    @contextmanager
+    def recommending(self) -> Iterator[Recommender]:
+        """What recommends from it now: until it is warm, one that answers soonest, to one at a
+        time. Once somebody was answered it is made warm."""
+        made = self._at_hand()
+        if made is not None:
+            yield made
+            return
+        with self._one_at_a_time:
+            made = self._at_hand()  # others were answered meanwhile
+            yield made or self._quick()
+        if made is None:
+            threading.Thread(target=self.warm, daemon=True).start()
+
+    def _at_hand(self) -> Recommender | None:
         with self._turn:
             self._refresh()
-            if self._recommender is None:
-                self._recommender = Recommender(self._workbench, warm=True)
             return self._recommender
+
+    def _quick(self) -> Recommender:
+        with self._turn:
+            if self._first is None:
+                self._first = Recommender(self._workbench)
+            return self._first
+
+    def warm(self) -> None:
+        """Have all in memory that recommending needs."""
+        if self._warming.locked():
+            return  # somebody does
+        with suppress(Exception):  # whoever asks is told
+            _ = self.recommender
 
     @property
     def library(self) -> Library:
