@@ -258,7 +258,7 @@ FIELDS = (
     *("rank", "doc_id", "score", "title", "authors", "year", "venue", "doi", "terms", "sentence"),
     *("passage", "line", "section", "file", "column", "key", "in_bib"),
     *("chance", "abstract_sentence", "citing_sentences", "cited_by", "reprints", "link"),
-    *("strength", "probability"),
+    *("strength", "probability", "sure"),
 )
 
 
