@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -23,7 +24,7 @@ EvaluationFormat = Literal[options.TableFormat, "trec_eval"]
 
 def evaluate(
     qrels: options.QrelsFile,
-    runs: options.RunFiles,
+    runs: options.RunSources,
     measures: options.Measures = None,
     per_query: options.PerQuery = False,
     complete: options.Complete = False,
@@ -49,6 +50,8 @@ def evaluate(
     ledger: Annotated[
         bool, typer.Option("--ledger", help="Print what the scores rest on, as rows.")
     ] = False,
+    on: options.On = None,
+    spark_conf: options.SparkConf = None,
     format: Annotated[
         EvaluationFormat | None, typer.Option("--format", help="How to print it (else as a table).")
     ] = None,
@@ -66,7 +69,8 @@ def evaluate(
     from citebed.runs.reading import read_runs
 
     style = style_of(format, as_json, as_csv)
-    begun = read_runs(runs)  # while the rest of the program loads
+    if on is None:
+        begun = read_runs(list(map(Path, runs)))  # while the rest of the program loads
 
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
     from citebed.evaluation.scoring.run_scores import resampling_of
@@ -76,7 +80,14 @@ def evaluate(
     switches = _switches(relevance_level, judged_only)
     chosen = _measures(measures, style, switches)
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
-    evaluation = evaluate_runs(qrels, begun, chosen, options.settings_of(complete, scores))
+    settings = options.settings_of(complete, scores)
+    if on is None:
+        evaluation = evaluate_runs(qrels, begun, chosen, settings)
+    else:
+        from citebed.distributed.door import engine
+
+        with engine(on, spark_conf or ()) as there:
+            evaluation = there.evaluate(qrels, runs, chosen, settings)
     if style == "trec_eval":
         from citebed.report.evaluation.table import trec_eval_text
 

@@ -22,6 +22,25 @@ RunFiles = Annotated[
     list[Path],
     typer.Argument(help="Runs: TREC's or KBA's, gzip or not, or Parquet.", metavar="RUN…"),
 ]
+RunSources = Annotated[
+    list[str],
+    typer.Argument(
+        help="Runs: TREC's or KBA's, gzip or not, or Parquet; with --on whatever the engine reads.",
+        metavar="RUN…",
+    ),
+]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        help="Work on an engine: local, sc://host:15002 (Spark Connect), or a master of Spark's.",
+        show_default=False,
+    ),
+]
+SparkConf = Annotated[
+    list[str] | None,
+    typer.Option(help="A setting of Spark's for --on, key=value; may be repeated."),
+]
 Measures = Annotated[
     list[str] | None,
     typer.Option("--measure", "-m", help="A measure, e.g. nDCG@10; may be repeated."),

@@ -5,7 +5,7 @@ Both are values: made once, checked once, never changed. Ids are strings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -126,17 +126,24 @@ def checked_columns(table: pl.DataFrame, layout: Layout) -> pl.DataFrame:
 
     PyTerrier's names (``qid``, ``docno``, ``label``) are understood too.
     """
-    columns = {}
-    for name in layout.columns:
-        known = [x for x in _SYNONYMS[name] if x in table.columns]
-        if not known:
-            raise CitebedError(
-                f"the table has no column '{name}'. Found: {', '.join(table.columns) or 'none'}; "
-                f"expected {', '.join(layout.columns)}."
-            )
-        columns[name] = table[known[0]].rename(name)
+    names = columns_of(table.columns, layout)
+    columns = {name: table[names[name]].rename(name) for name in layout.columns}
     value = number_column(columns[layout.columns[2]], layout.number)
     return pl.DataFrame([id_column(columns["query_id"]), id_column(columns["doc_id"]), value])
+
+
+def columns_of(names: Sequence[str], layout: Layout) -> dict[str, str]:
+    """What a table that has columns of these names calls ours; one that is missing is told."""
+    found = {}
+    for name in layout.columns:
+        known = [x for x in _SYNONYMS[name] if x in names]
+        if not known:
+            raise CitebedError(
+                f"the table has no column '{name}'. Found: {', '.join(names) or 'none'}; "
+                f"expected {', '.join(layout.columns)}."
+            )
+        found[name] = known[0]
+    return found
 
 
 def id_column(column: pl.Series) -> pl.Series:

@@ -109,6 +109,19 @@ def read_own(data: bytes, layout: Layout) -> pl.DataFrame:
     return table.select(layout.columns)
 
 
+def parsed_lines(data: bytes, layout: Layout, path: Path) -> pl.DataFrame:
+    """The kept columns of some lines of a file; errors name the file, and quote the line."""
+    table = _of_block(data, layout)
+    if table is None:
+        rows = [_parsed(path, None, fields, layout) for line in data.splitlines()
+                if (fields := _fields(path, None, line, layout))]  # fmt: skip
+        schema = {name: layout.schema[name] for name in layout.columns}
+        table = pl.DataFrame(rows, schema=schema, orient="row")
+    if not table.height:
+        return pl.DataFrame(schema={name: layout.schema[name] for name in layout.columns})
+    return table.select(layout.columns).cast({"query_id": pl.String})
+
+
 def _in_blocks(path: Path, layout: Layout) -> pl.DataFrame | None:
     """The file in blocks of lines, few of them in memory at a time; ``None`` if that fails."""
     parts = []
@@ -232,13 +245,20 @@ def trec_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, floa
     White space is what C takes for it: no other character of Unicode parts fields.
     """
     for number, line in numbered_lines(path):
-        fields = line.split()
-        if b"\0" in line:
-            raise FormatError(path, number, f"this is not text. {_expected(layout)}")
-        if fields and not fields[0].startswith(b"#"):
+        if fields := _fields(path, number, line, layout):
             yield (number, *_parsed(path, number, fields, layout))
-        elif fields and _is_doubtful(line, layout):
-            raise FormatError(path, number, _doubt(fields[0].decode("utf-8", "replace")))
+
+
+def _fields(path: Path, number: int | None, line: bytes, layout: Layout) -> list[bytes]:
+    """The fields of a line, of a remark none."""
+    fields = line.split()
+    if b"\0" in line:
+        raise FormatError(path, number, f"this is not text. {_expected(layout)}")
+    if not fields or not fields[0].startswith(b"#"):
+        return fields
+    if _is_doubtful(line, layout):
+        raise FormatError(path, number, _doubt(fields[0].decode("utf-8", "replace")))
+    return []
 
 
 def _is_doubtful(remark: bytes, layout: Layout) -> bool:
@@ -261,7 +281,7 @@ def _doubt(name: str) -> str:
 
 
 def _parsed(
-    path: Path, number: int, fields: list[bytes], layout: Layout
+    path: Path, number: int | None, fields: list[bytes], layout: Layout
 ) -> tuple[str, str, float | int]:
     if layout.more:
         fields = fields[: len(layout.fields)]
@@ -279,7 +299,7 @@ def _parsed(
     return query, document, _score(path, number, value)
 
 
-def _relevance(path: Path, number: int, value: str) -> int:
+def _relevance(path: Path, number: int | None, value: str) -> int:
     grade = whole_number_in(value)
     if grade is None:
         raise FormatError(path, number, f"the relevance '{short(value)}' is not a whole number.")
@@ -288,7 +308,7 @@ def _relevance(path: Path, number: int, value: str) -> int:
     return grade
 
 
-def _score(path: Path, number: int, value: str) -> float:
+def _score(path: Path, number: int | None, value: str) -> float:
     score = number_in(value)
     if score is None:
         raise FormatError(

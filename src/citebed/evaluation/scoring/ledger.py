@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
-from citebed.runs.ranking import Ranked
 from citebed.runs.tables import Flags, Floats
 from citebed.wording import count
 
@@ -109,20 +109,22 @@ def _examples(ids: tuple[str, ...], number: int) -> str:
 
 
 def ledger_of(
-    ranked: Ranked,
+    run: str,
+    query_ids: pl.Series,
     rankings: Rankings,
     measures: Sequence[Measure],
     values: Floats,
     counted: Flags,
 ) -> Ledger:
-    """Count what the scores of a run rest on; ``values`` are a row a measure over all queries."""
+    """Count what the scores of a run that has these queries rest on; ``values`` are a row a measure
+    over all judged queries."""
     missing = rankings.query_ids.to_numpy()[~rankings.in_run]
-    unknown = ranked.query_ids.filter(~ranked.query_ids.is_in(rankings.query_ids.implode()))
+    unknown = query_ids.filter(~query_ids.is_in(rankings.query_ids.implode())).sort()
     ties, tied = _boundary_ties(rankings)
     return Ledger(
-        run=ranked.name,
+        run=run,
         judged=rankings.queries,
-        in_run=len(ranked.query_ids),
+        in_run=len(query_ids),
         measured=int(counted.sum()),
         missing=len(missing),
         unjudged=len(unknown),

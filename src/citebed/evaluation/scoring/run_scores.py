@@ -144,14 +144,33 @@ def score_run(
 ) -> RunScores:
     """Score one run under judgements that are ready."""
     ranked = rank(run, settings.score_type)
-    rankings = _matched(qrels, ranked)
+    matched = Matched(run.name, run.tag, ranked.query_ids, _matched(qrels, ranked))
+    return score_matched(qrels.name, matched, measures, settings)
+
+
+class Matched(NamedTuple):
+    """A run laid beside judgements: its name, what it calls itself, the queries that it has, and
+    the places of judged documents."""
+
+    run: str
+    tag: str | None
+    query_ids: pl.Series
+    rankings: Rankings
+
+
+def score_matched(
+    qrels: str, matched: Matched, measures: Sequence[Measure], settings: Settings = TREC_EVAL
+) -> RunScores:
+    """Score a run that was laid beside judgements, wherever that was done."""
+    rankings = matched.rankings
     if not rankings.in_run.any():
-        raise CitebedError(_nothing_shared(qrels, run.name, ranked.query_ids))
+        raise CitebedError(_nothing_shared(qrels, matched))
     counted: Flags = np.ones_like(rankings.in_run) if settings.complete else rankings.in_run
     values = np.stack([measure.values(rankings) for measure in measures])
-    ledger = ledger_of(ranked, rankings, measures, values, counted)
-    query_ids = qrels.query_ids.filter(pl.Series(counted))
-    return RunScores(run.name, tuple(measures), query_ids, values[:, counted], ledger, run.tag)
+    ledger = ledger_of(matched.run, matched.query_ids, rankings, measures, values, counted)
+    query_ids = rankings.query_ids.filter(pl.Series(counted))
+    scored = values[:, counted]
+    return RunScores(matched.run, tuple(measures), query_ids, scored, ledger, matched.tag)
 
 
 def _matched(qrels: SortedQrels, ranked: Ranked) -> Rankings:
@@ -168,14 +187,13 @@ def _matched(qrels: SortedQrels, ranked: Ranked) -> Rankings:
     return rankings
 
 
-def _nothing_shared(qrels: SortedQrels, run: str, query_ids: pl.Series) -> str:
-    if not len(query_ids) or not len(qrels.query_ids):
+def _nothing_shared(qrels: str, matched: Matched) -> str:
+    run, query_ids, judged = matched.run, matched.query_ids, matched.rankings.query_ids
+    if not len(query_ids) or not len(judged):
         return "the judgements are empty." if len(query_ids) else f"the run '{run}' is empty."
-    ours, theirs = (
-        ", ".join(f"'{x}'" for x in ids.head(3)) for ids in (qrels.query_ids, query_ids)
-    )
+    ours, theirs = (", ".join(f"'{x}'" for x in ids.head(3)) for ids in (judged, query_ids))
     return (
-        f"the run '{run}' and the judgements '{qrels.name}' have no query in common: "
+        f"the run '{run}' and the judgements '{qrels}' have no query in common: "
         f"{ours} … are judged, {theirs} … are in the run. Do they belong together?"
     )
 

@@ -1,0 +1,37 @@
+"""The door to engines: ``with citebed.engine("sc://host:15002") as spark: spark.evaluate(…)``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from citebed.distributed import sessions
+from citebed.distributed.evaluating import evaluate_on
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation
+from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
+
+
+class Engine(sessions.Engine):
+    """An engine with the verbs of the command line."""
+
+    def evaluate(
+        self,
+        qrels: Any,
+        runs: str | Path | Sequence[str | Path],
+        measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+        settings: Settings = TREC_EVAL,
+    ) -> Evaluation:
+        """Score runs that the engine reads, files or folders: what `citebed.evaluate` gives."""
+        several = [runs] if isinstance(runs, str | Path) else runs
+        return evaluate_on(self, qrels, several, measures, settings)
+
+
+@contextmanager
+def engine(on: str = sessions.LOCAL, conf: Iterable[str] = ()) -> Iterator[Engine]:
+    """The engine at an address, until it is done with: ``local``, ``sc://host:15002`` (Spark
+    Connect), or a master of Spark's; ``conf`` are settings of Spark's as ``key=value``."""
+    with sessions.session(on, conf) as opened:
+        yield Engine(opened, on)

@@ -1,0 +1,112 @@
+"""Runs scored on an engine: the very figures of one machine, and errors in our own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import citebed
+from citebed.distributed.door import Engine
+from citebed.errors import CitebedError
+from citebed.evaluation.scoring.evaluating import Evaluation
+from citebed.evaluation.scoring.run_scores import Settings
+
+pytest.importorskip("pysail", reason="the extra 'spark' is not installed")
+MEASURES = ("nDCG@10", "AP", "R@5", "RR", "Bpref", "Judged@10", "infAP", "GMAP", "P@3", "NumRet")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with citebed.engine("local") as opened:
+        yield opened
+
+
+def same(one: Evaluation, other: Evaluation) -> bool:
+    """Whether two evaluations are the same to the last bit, with what they rest on."""
+    return all(
+        (a.run, a.tag, a.ledger, a.query_ids.to_list())
+        == (b.run, b.tag, b.ledger, b.query_ids.to_list())
+        and np.array_equal(a.values, b.values, equal_nan=True)
+        for a, b in zip(one.runs, other.runs, strict=True)
+    )
+
+
+queries = st.sampled_from(["q1", "q2", "q10", "ä", "#q", "q3"])
+documents = st.sampled_from([f"d{n}" for n in range(30)] + ["dé", "D1"])
+scores = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e9, 1e9))
+run_rows = st.dictionaries(st.tuples(queries, documents), scores, min_size=1, max_size=80)
+qrels_rows = st.dictionaries(st.tuples(queries, documents), st.integers(-1, 3), min_size=1)
+
+
+@given(run_rows, qrels_rows, st.booleans(), st.sampled_from(["double", "float"]), st.booleans())
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_scores_are_those_of_one_machine(  # noqa: PLR0913, PLR0917
+    engine: Engine, tmp_path: Path, run: Any, qrels: Any, complete: bool, kind: Any, parquet: bool
+) -> None:
+    how = Settings(complete=complete, score_type=kind)
+    judged = tmp_path / "some.qrels"
+    judged.write_text("".join(f"{q} 0 {d} {rel}\n" for (q, d), rel in qrels.items()))
+    path = tmp_path / ("one.parquet" if parquet else "one.run")
+    table = pl.DataFrame(
+        [(q, d, score) for (q, d), score in run.items()],
+        schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}, orient="row",
+    )  # fmt: skip
+    if parquet:
+        table.write_parquet(path)
+    else:
+        path.write_text("".join(f"{q} Q0 {d} 1 {s!r} me\n" for q, d, s in table.iter_rows()))
+    try:
+        here = citebed.evaluate(judged, path, MEASURES, how)
+    except CitebedError:
+        with pytest.raises(CitebedError):
+            engine.evaluate(judged, path, MEASURES, how)
+        return
+    assert same(here, engine.evaluate(judged, path, MEASURES, how))
+
+
+def test_a_folder_of_parts_is_one_run(engine: Engine, tmp_path: Path) -> None:
+    qrels, whole, parts = tmp_path / "a.qrels", tmp_path / "run", tmp_path / "parts" / "run"
+    parts.mkdir(parents=True)
+    lines = [f"q{n % 7} Q0 d{n} 1 {n * 37 % 11} me\n" for n in range(500)]
+    qrels.write_text("".join(f"q{n % 7} 0 d{n} {n % 3}\n" for n in range(0, 500, 3)))
+    whole.write_text("".join(lines))
+    for part in range(3):
+        (parts / f"part-{part}.txt").write_text("".join(lines[part::3]))
+    assert same(citebed.evaluate(qrels, whole, MEASURES), engine.evaluate(qrels, parts, MEASURES))
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("q1 Q0 d1 1 high me", "the score 'high' is not a finite number"),
+        ("q1 Q0 d1 1 nan me", "is not a finite number"),
+        ("q1 0 d1 1", "looks like judgements"),
+        ("q1 Q0 d0 1 0.5 me", "retrieved twice for query 'q1'"),
+    ],
+)
+def test_what_is_wrong_is_told_in_our_words(
+    engine: Engine, tmp_path: Path, line: str, told: str
+) -> None:
+    (tmp_path / "a.qrels").write_text("q1 0 d0 1\n")
+    (tmp_path / "a.run").write_text(f"q1 Q0 d0 1 2 me\n{line}\n")
+    with pytest.raises(CitebedError, match=told) as error:
+        engine.evaluate(tmp_path / "a.qrels", tmp_path / "a.run")
+    assert "Traceback" not in str(error.value)
+
+
+def test_what_is_no_engine_is_told() -> None:
+    with pytest.raises(CitebedError, match="is no engine"), citebed.engine("here"):
+        pass
+    with pytest.raises(CitebedError, match="nobody answers"), citebed.engine("sc://127.0.0.1:9"):
+        pass
+    with pytest.raises(CitebedError, match="expected key=value"), citebed.engine("local", ["a"]):
+        pass
