@@ -9,9 +9,11 @@ from typing import Any
 
 from citebed.distributed import sessions
 from citebed.distributed.evaluating import evaluate_on
+from citebed.distributed.timelines import runs_on
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation
 from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
+from citebed.timeline.timelines import Timeline, timeline
 
 
 class Engine(sessions.Engine):
@@ -27,6 +29,14 @@ class Engine(sessions.Engine):
         """Score runs that the engine reads, files or folders: what `citebed.evaluate` gives."""
         several = [runs] if isinstance(runs, str | Path) else runs
         return evaluate_on(self, qrels, several, measures, settings)
+
+    def timeline(
+        self, judgements: Any, runs: str | Path | Sequence[str | Path], **options: Any
+    ) -> Timeline:
+        """Score runs that the engine reads slice by slice: what `citebed.timeline` gives, whose
+        options these are."""
+        several = [runs] if isinstance(runs, str | Path) else runs
+        return timeline(judgements, runs_on(self, several), **options)
 
 
 @contextmanager

@@ -150,7 +150,7 @@ def reason(error: BaseException) -> str:
     return printable((causes[-1] if causes else said.splitlines()[0])[:500])
 
 
-def run(frame: Any) -> Any:
+def collected(frame: DataFrame) -> Any:
     """The rows of a frame as an Arrow table; what the engine says when it fails is told shortly."""
     try:
         with _quiet():

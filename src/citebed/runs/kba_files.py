@@ -257,6 +257,17 @@ def _read(
     return pl.concat(parts), tuple(problems)
 
 
+def parsed_filter_lines(data: bytes, path: Path) -> pl.DataFrame:
+    """Some lines of a filter run, columns as in ``SCHEMA``; an error names the file."""
+    table = read_at_once(data, RUN_FORM, False)
+    if table is not None:
+        return table
+    table, problems = read_one_by_one(Block(data, 1, data.count(b"\n") + 1), RUN_FORM, False)
+    if problems:
+        raise FormatError(path, None, problems[0].what)
+    return table
+
+
 def shape(form: Fields) -> str:
     """A form in words."""
     if form is SHORT_FORM:

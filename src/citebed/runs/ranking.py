@@ -7,7 +7,7 @@ are put in order.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -293,6 +293,11 @@ class SortedQrels:
     def query(self) -> Ints:
         """The number of each row's query."""
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
+
+
+def hashed_here(qrels: SortedQrels) -> SortedQrels:
+    """Judgements that were made ready on another machine, whose hashes may be others."""
+    return replace(qrels, keys=qrels.doc_ids.hash().to_numpy() ^ spread(qrels.query))
 
 
 def prepare(qrels: Qrels) -> SortedQrels:

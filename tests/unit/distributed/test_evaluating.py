@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.scoring.evaluating import Evaluation
 from citebed.evaluation.scoring.run_scores import Settings
 
-pytest.importorskip("pysail", reason="the extra 'spark' is not installed")
 MEASURES = ("nDCG@10", "AP", "R@5", "RR", "Bpref", "Judged@10", "infAP", "GMAP", "P@3", "NumRet")
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    with citebed.engine("local") as opened:
-        yield opened
 
 
 def same(one: Evaluation, other: Evaluation) -> bool:

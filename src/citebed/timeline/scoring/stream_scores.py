@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -173,8 +173,27 @@ class StreamScores:
         return self._table(rows).with_columns(partial=pl.col("slice").is_in(cut))
 
 
+class Laid(NamedTuple):
+    """A run laid beside the pairs of topic and slice: all that it returned, what of it is above the
+    threshold, and what that rests on."""
+
+    everything: Rankings
+    accepted: Rankings
+    ledger: RunLedger
+
+
+class RunElsewhere(Protocol):
+    """A run that is not read here: whoever has it lays it beside the pairs, and brings that."""
+
+    name: str
+    team: str | None
+
+    def laid(self, pairs: TopicSlices, times: pl.DataFrame | None, threshold: float | None) -> Laid:
+        """The run beside the pairs."""
+
+
 def score_stream(
-    run: Run,
+    run: Run | RunElsewhere,
     pairs: TopicSlices,
     measures: Sequence[Measure],
     times: pl.DataFrame | None = None,
@@ -186,17 +205,28 @@ def score_stream(
     ``times`` are as for the judgements. Measures of sets look at documents with a score above
     ``threshold``; without one, at all. ``graded`` says whether grades count (`uses_grades`).
     """
+    above = threshold if any(isinstance(each, SET_BASED) for each in measures) else None
+    if isinstance(run, Run):
+        everything, accepted, ledger = lay(run, pairs, times, above)
+    else:
+        everything, accepted, ledger = run.laid(pairs, times, above)
+    values = slice_values(measures, everything, accepted, graded)
+    return StreamScores(run.name, tuple(measures), pairs, values, ledger, run.team or "")
+
+
+def lay(
+    run: Run, pairs: TopicSlices, times: pl.DataFrame | None = None, threshold: float | None = None
+) -> Laid:
+    """Lay a run beside the pairs; without a ``threshold`` all of it is accepted."""
     topics, time = timed(topic_run(run, pairs.qrels), times)
     pair = pairs.of(topics.query, time)
     _refuse_twice(topics)
     everything = accepted = match_unordered(pairs.pair_qrels, topics.run, np.maximum(pair, -1))
-    if threshold is not None and any(isinstance(each, SET_BASED) for each in measures):
+    if threshold is not None:
         above = topics.run.rows["score"] > threshold
         chosen = np.maximum(pair, -1)[above.to_numpy()]
         accepted = match_unordered(pairs.pair_qrels, topics.run.only(above), chosen)
-    values = slice_values(measures, everything, accepted, graded)
-    ledger = _ledger(topics, pair, everything, pairs)
-    return StreamScores(run.name, tuple(measures), pairs, values, ledger, run.team or "")
+    return Laid(everything, accepted, _ledger(topics, pair, everything, pairs))
 
 
 def _refuse_twice(topics: TopicRun) -> None:
@@ -229,7 +259,7 @@ class RunLedger(NamedTuple):
 
     ``outside`` documents are in no slice, ``elsewhere`` in one without relevant documents for
     their query; those of ``skipped`` no score can use. ``silent`` of all ``pairs`` got no document
-    and score 0. ``alike`` shows an id of the run and one of a judgement.
+    and score 0. ``alike`` shows an id of the run, where none is judged, and one of a judgement.
     """
 
     run: str
@@ -276,8 +306,12 @@ def _ledger(topics: TopicRun, pair: Ints, rankings: Rankings, pairs: TopicSlices
         outside=outside,
         pairs=len(pairs),
         silent=int((rankings.retrieved == 0).sum()),
-        alike=("".join(topics.run.rows["doc_id"].head(1)), str(pairs.qrels.doc_ids[0])),
+        alike=("" if len(rankings.rank) else _least_id(topics), str(pairs.qrels.doc_ids[0])),
     )
+
+
+def _least_id(topics: TopicRun) -> str:
+    return str(topics.run.rows["doc_id"].min() or "")
 
 
 def run_notes(runs: Sequence[StreamScores]) -> list[str]:

@@ -1,0 +1,59 @@
+"""Tables on their way to workers and back: Arrow batches, polars here and there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from citebed.distributed.sessions import collected
+from citebed.errors import CitebedError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+Schema = Mapping[str, type[pl.DataType]]
+Batches = Iterable["pa.RecordBatch"]
+ERROR = "error"
+"""The column of what is wrong: an exception would come to the user wrapped in the engine's own."""
+SPARK = {pl.String: "string", pl.Int64: "bigint", pl.Float64: "double"}
+
+
+def spelled(schema: Schema) -> str:
+    """A schema as Spark writes it."""
+    return ", ".join(f"{name} {SPARK[kind]}" for name, kind in schema.items())
+
+
+def sent(table: pl.DataFrame, schema: Schema) -> pa.Table:
+    """Rows as an engine takes them; columns that the table does not have are empty."""
+    import pyarrow as pa
+
+    whole = table.select(
+        pl.col(name) if name in table.columns else pl.lit(None, kind).alias(name)
+        for name, kind in schema.items()
+    )
+    # Spark's strings are those of 32 bits; polars' are of 64.
+    kinds = {pl.String: pa.string(), pl.Int64: pa.int64(), pl.Float64: pa.float64()}
+    wanted = pa.schema([(name, kinds[kind]) for name, kind in schema.items()])
+    return whole.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(wanted)
+
+
+def wrong(error: CitebedError) -> pl.DataFrame:
+    """An error as a row."""
+    return pl.DataFrame({ERROR: [str(error)]})
+
+
+def refuse_errors(table: pl.DataFrame) -> None:
+    """Tell what was wrong, if anything was: of several things always the same."""
+    told: Any = table[ERROR].drop_nulls().sort()
+    if len(told):
+        raise CitebedError(told[0])
+
+
+def brought(frame: DataFrame) -> pl.DataFrame:
+    """The rows of a frame, here; what a worker found wrong is told."""
+    table = pl.DataFrame(collected(frame))
+    refuse_errors(table)
+    return table.drop(ERROR)
