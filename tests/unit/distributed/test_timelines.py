@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import citebed
+from citebed.cli.app import main
 from citebed.distributed.door import Engine
 from citebed.errors import CitebedError
 from citebed.timeline.timelines import Timeline
@@ -81,3 +82,19 @@ def test_times_may_come_from_elsewhere(engine: Engine, tmp_path: Path) -> None:
     here, there = citebed.timeline(*files, **how), engine.timeline(*files, **how)
     assert here.runs[0].ledger.skipped.untimed == 10
     assert same(here, there)
+
+
+def test_the_commands_print_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [(n % 3, 1_323_400_000 + n * 5000, n * 7 % 5) for n in range(300)]
+    judged = "".join(f"t{t} 0 {at}-{at:08x} {s % 2}\n" for t, at, s in lines[::4])
+    (tmp_path / "a.qrels").write_text(judged)
+    for run in ("one", "two"):
+        text = "".join(f"t{t} Q0 {at}-{at:08x} 1 {s * len(run)} me\n" for t, at, s in lines)
+        (tmp_path / f"{run}.run").write_text(text)
+    files = [str(tmp_path / name) for name in ("a.qrels", "one.run", "two.run")]
+    for verb in ("evaluate", "timeline"):
+        printed = []
+        for more in ([], ["--on", "local"]):
+            assert main([verb, *files, "--json", *more]) == 0
+            printed.append(capsys.readouterr())
+        assert printed[0] == printed[1]

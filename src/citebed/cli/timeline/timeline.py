@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,10 +17,12 @@ from citebed.cli.scoring_options import (
     Intervals,
     Level,
     Measures,
+    On,
     PerQuery,
     QrelsFile,
-    RunFiles,
+    RunSources,
     Seed,
+    SparkConf,
     Test,
 )
 from citebed.cli.timeline.official import (
@@ -37,7 +40,7 @@ from citebed.cli.timeline.report import Areas, Focus, Pair, Plots, Report, look_
 from citebed.errors import CitebedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from citebed.evaluation.scoring.comparing import Comparisons, Design
     from citebed.timeline.scoring.comparing import StreamComparison
@@ -77,7 +80,7 @@ def _a_score(value: float | None) -> float | None:
 def timeline(
     context: typer.Context,
     qrels: QrelsFile,
-    runs: RunFiles,
+    sources: RunSources,
     slicing: Annotated[
         list[str] | None,
         typer.Option(
@@ -176,6 +179,8 @@ def timeline(
     ] = 0.05,
     level: Level = 0.95,
     seed: Seed = 0,
+    on: On = None,
+    spark_conf: SparkConf = None,
     format: Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -191,6 +196,9 @@ def timeline(
     """
     style = style_of(format, as_json, as_csv)
     _check_options(context, official, drawn=bool(report or plots))
+    if official and on is not None:
+        raise CitebedError("the official scoring is done on this machine: leave out --on.")
+    runs = list(map(Path, sources))
     if official and not (report or plots):
         say("note: timeline --official is now timeline official")
         timeline_official(
@@ -199,14 +207,13 @@ def timeline(
         )  # fmt: skip
         return
     shown = _shown_of(style, (per_query, per_slice), trends, by_kind)
-    from citebed.timeline.streams.run_sources import opened_runs
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
     judged = read_once(qrels)
     slicings, files = _slicings(slicing, drawn=bool(report or plots))
     look = look_of(context, (report, plots), runs, (pair, areas), [qrels, *runs, times, *files])
     design = _design_of(context, runs, baseline, (test, correct), alpha, shown)
-    with opened_runs(runs) as opened:
+    with _opened(sources, on, spark_conf or ()) as opened:
         # The first run is being read while this is loaded.
         from citebed.timeline.timelines import timeline as scored_timeline
 
@@ -231,6 +238,22 @@ def timeline(
     if look:
         best = best_once(scored) if official else []
         write_look(look, timelines[0], best, tests[0] if tests else None)
+
+
+@contextmanager
+def _opened(sources: Sequence[str], on: str | None, conf: Sequence[str]) -> Iterator[Any]:
+    """The runs to score: files here, or what an engine reads."""
+    if on is None:
+        from citebed.timeline.streams.run_sources import opened_runs
+
+        with opened_runs(list(map(Path, sources))) as opened:
+            yield opened
+        return
+    from citebed.distributed.door import engine
+    from citebed.distributed.timelines import runs_on
+
+    with engine(on, conf) as there:
+        yield runs_on(there, sources)
 
 
 def _slicings(
