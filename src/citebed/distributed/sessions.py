@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -124,6 +125,8 @@ def _mastered(master: str, settings: Mapping[str, str]) -> SparkSession:
         import_extra("spark-full", "pyspark.core.context")
         from pyspark.sql import SparkSession
 
+        if master.startswith("local"):  # the workers are on this machine, and so is their Python
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         try:
             builder = SparkSession.builder.master(master).appName("citebed")
             for name, value in settings.items():
