@@ -76,6 +76,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "measures name": ("nDCG", "AP", "SU", "!no"),
     "fetch name": ("acm-cr", "cranfield", "cacm", "acl-anthology", "!no"),
     "folder": (">fetched",),
+    "--on": ("!here", "!sc://127.0.0.1:9", "!local[]"),
+    "--spark-conf": ("a=1", "!a"),
     # files
     "--exclude": ("@exclude",),
     "--against": ("@c", "@papers-bib", "!nowhere.bib"),
