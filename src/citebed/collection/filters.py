@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
 
@@ -21,7 +21,8 @@ class Filter:
     venues, of one of these types, by one of these authors; and of these only.
 
     What is left empty lets all through. A document of an unknown year is of no years. Venues,
-    types and authors are compared as they are written, whatever the case.
+    types and authors are compared whatever the case; a venue or an author that nobody writes so
+    is every one with these words in its name: ``SIGIR``, ``croft`` (`meant`).
     """
 
     years: str = ""
@@ -49,6 +50,14 @@ class Filter:
         first, last = (found[each] or found["only"] for each in ("first", "last"))
         return (int(first) if first else None), (int(last) if last else None)
 
+    def meant(self, venues: pl.Series, authors: pl.Series) -> Filter:
+        """The filter with venues and authors as documents write them, of whom these are all."""
+        return replace(
+            self,
+            venues=tuple(names_meant(self.venues, venues)) if self.venues else (),
+            authors=tuple(names_meant(self.authors, authors)) if self.authors else (),
+        )
+
     @property
     def expression(self) -> pl.Expr:
         """Whether a row of the table of documents is one of these."""
@@ -62,6 +71,21 @@ class Filter:
             *([pl.col("doc_id").is_in(sorted(self.doc_ids))] if self.doc_ids is not None else []),
         ]
         return reduce(and_, parts, pl.lit(True)).fill_null(False)
+
+
+def names_meant(wanted: Iterable[str], known: pl.Series) -> list[str]:
+    """The names, in lower case, that are meant: what is known as it is written, else all names that
+    have its words."""
+    folded = known.drop_nulls().str.strip_chars().str.to_lowercase().unique().sort()
+    meant: dict[str, None] = {}
+    for name in _lower(wanted):
+        if name in folded or not name:
+            meant[name] = None
+            continue
+        words = (rf"(^|[^\pL\pN]){re.escape(word)}($|[^\pL\pN])" for word in name.split())
+        has_all = reduce(and_, (folded.str.contains(word) for word in words))
+        meant.update(dict.fromkeys(folded.filter(has_all)) or {name: None})
+    return list(meant)
 
 
 def _by_one_of(authors: Iterable[str]) -> pl.Expr:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.collection.filters import Filter
+from citebed.collection.filters import Filter, names_meant
 from citebed.errors import CitebedError
 
 ROWS = [
@@ -64,3 +64,21 @@ def test_spans_are_read_as_they_are_written(first: int | None, last: int | None)
 def test_only_an_empty_filter_is_none() -> None:
     assert not Filter()
     assert Filter(doc_ids=frozenset())
+
+
+KNOWN = pl.Series(["Proc. 31st ACM SIGIR Conf.", "SIGIR Forum", "ECIR", "Li, Hang", "Oliver, Li"])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "meant"),
+    [
+        ("ecir", ["ecir"]),
+        ("SIGIR", ["proc. 31st acm sigir conf.", "sigir forum"]),
+        ("acm sigir", ["proc. 31st acm sigir conf."]),
+        ("li", ["li, hang", "oliver, li"]),
+        ("IR", ["ir"]),  # no word of any name
+        ("c++ (x", ["c++ (x"]),
+    ],
+)
+def test_a_name_that_nobody_writes_so_is_all_with_its_words(wanted: str, meant: list[str]) -> None:
+    assert names_meant([wanted], KNOWN) == meant

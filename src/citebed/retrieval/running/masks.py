@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.collection.filters import Filter
+from citebed.collection.filters import Filter, names_meant
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.remembering import Few
@@ -59,8 +59,8 @@ class Filters:
         return self._kept.get(among, lambda: self._of(among)) if among else None
 
     def _of(self, among: Filter) -> Mask:
-        check_names(self._collection, among)
-        found = self._collection.scan_documents().filter(among.expression)
+        meant = checked_names(self._collection, among)
+        found = self._collection.scan_documents().filter(meant.expression)
         numbers = numbers_of(self._index, found.select("doc_id").collect()["doc_id"])
         mask = np.zeros(len(self._index.ids), bool)
         mask[numbers] = True
@@ -71,21 +71,31 @@ _SHOWN, _MOST = 3, 5000
 """So many names are suggested, of so many that are looked at."""
 
 
-def check_names(collection: Collection, among: Filter) -> None:
-    """Raise if a filter names a venue, a type or an author that no document has; the message says
-    which it has that are like it."""
+def checked_names(collection: Collection, among: Filter) -> Filter:
+    """The filter with the names that are meant; raises if it names a venue, a type or an author
+    that no document has, and the message says which it has that are like it."""
     documents = collection.scan_documents()
-    for kind, wanted in (
-        ("venue", among.venues), ("type", among.types), ("author", among.authors)
-    ):  # fmt: skip
-        if not wanted:
-            continue
-        name = pl.col("authors").explode() if kind == "author" else pl.col(kind)
-        known = documents.select(name=name).drop_nulls().collect().to_series()
-        same = known.str.strip_chars().str.to_lowercase()
+    known = {"venue": _NONE, "type": _NONE, "author": _NONE}
+    for kind, wanted in _named(among):
+        if wanted:
+            name = pl.col("authors").explode() if kind == "author" else pl.col(kind)
+            known[kind] = documents.select(name=name).drop_nulls().collect().to_series()
+    meant = among.meant(known["venue"], known["author"])
+    for kind, wanted in _named(among):
+        same = known[kind].str.strip_chars().str.to_lowercase()
         for each in wanted:
-            if each.strip().lower() not in same:
-                raise CitebedError(_unknown(kind, each, known.value_counts(sort=True)["name"]))
+            names = [each.lower()] if kind == "type" else names_meant([each], known[kind])
+            if not any(name.strip() in same for name in names):
+                likely = known[kind].value_counts(sort=True)[known[kind].name]
+                raise CitebedError(_unknown(kind, each, likely))
+    return meant
+
+
+_NONE = pl.Series("name", [], pl.String)
+
+
+def _named(among: Filter) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return (("venue", among.venues), ("type", among.types), ("author", among.authors))
 
 
 def _unknown(kind: str, name: str, known: pl.Series) -> str:

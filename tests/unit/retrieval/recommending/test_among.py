@@ -81,16 +81,26 @@ def test_where_nothing_is_let_through(demo: Path) -> None:
 @pytest.mark.parametrize(
     ("among", "what"),
     [
-        (Filter(venues=("sigir",)), "no document has the venue 'sigir'. Did you mean 'Proceedings"),
+        (Filter(venues=("sigi",)), "no document has the venue 'sigi'. Did you mean 'Proceedings"),
         (Filter(venues=("Journal of the AMC",)), "Did you mean 'Journal of the ACM'"),
         (Filter(types=("artcle",)), "no document has the type 'artcle'. Did you mean 'article'?"),
-        (Filter(authors=("Croft, Bruce",)), "Did you mean 'Croft, W. Bruce'?"),
+        (Filter(authors=("Croft, Bruc",)), "Did you mean 'Croft, W. Bruce'?"),
         (Filter(authors=("\x1b[2J",)), r"no document has the author '\\x1b\[2J'"),
     ],
 )
 def test_a_name_that_no_document_has(demo: Path, among: Filter, what: str) -> None:
     with pytest.raises(CitebedError, match=what.replace("?", r"\?").replace(".", r"\.")):
         Recommender(demo).recommend_for(TEXT, among=among)
+
+
+def test_words_of_a_venue_or_an_author_are_enough(demo: Path) -> None:
+    one = Recommender(demo)
+    venues = {row.venue for row in one.recommend_for(TEXT, 20, among=Filter(venues=("sigir",)))}
+    assert venues
+    assert all("SIGIR" in venue for venue in venues)
+    found = one.recommend_for(TEXT, 20, among=Filter(authors=("croft",)))
+    assert found
+    assert all(any("Croft" in name for name in row.authors) for row in found)
 
 
 def test_masks_are_made_once(demo: Path) -> None:
