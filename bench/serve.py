@@ -174,6 +174,14 @@ async def users(
     return taken, sum(hung_up)
 
 
+def wait_until_warm(server: Server) -> None:
+    """Until the server has loaded all and computes nothing any more."""
+    before = -1.0
+    while server.processor_seconds() - before > 0.05:
+        before = server.processor_seconds()
+        time.sleep(2)
+
+
 def quantile(taken: list[float], share: float) -> float:
     """The value that so large a share is not above."""
     return sorted(taken)[min(len(taken) - 1, int(share * len(taken)))]
@@ -211,6 +219,7 @@ def main() -> None:
     shown("first answer, s", min(answer for _, answer in starts), f"  best of {given.starts}")
     with serving(given.collection) as server:
         asked(server, server.path, {"text": texts[0]})
+        wait_until_warm(server)
         shown("processor to warm, s", server.processor_seconds())
         alone(server, texts, 20)
         taken, each = alone(server, texts, given.asked)

@@ -13,6 +13,7 @@ from citebed.errors import UnknownName
 from citebed.retrieval.index.layout import written
 from citebed.retrieval.library.library import Library
 from citebed.retrieval.recommending.recommender import Recommender
+from citebed.retrieval.remembering import give_back
 from citebed.workbench import Workbench
 
 
@@ -55,6 +56,7 @@ class Shelved:
                 with self._turn:
                     if self._workbench is workbench:  # else it was changed meanwhile
                         self._recommender, self._first = made, None
+                give_back()  # what the first one had
             return made
 
     @contextmanager
