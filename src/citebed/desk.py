@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from citebed.collection import Collection
 from citebed.drafts.keeping import draft_from_json, draft_to_json
 from citebed.drafts.records import Draft
 from citebed.errors import CitebedError
@@ -297,9 +298,36 @@ class Desk:
             written.append(queries)
         return written
 
+    def follow(self, collection: Collection) -> int:
+        """Call documents as the collection calls them now, which may have merged some since; gives
+        how many got another id. What it has no document for stays as it is."""
+        both = "SELECT doc_id FROM basket UNION SELECT doc_id FROM judgements"
+        kept = [str(doc_id) for (doc_id,) in self._rows(both)]
+        if not kept:
+            return 0
+        renamed = _renamed(collection, kept)
+        with self._changing() as database:
+            for before, now in renamed.items():
+                for table in ("basket", "judgements"):
+                    change = f"UPDATE OR IGNORE {table} SET doc_id = ? WHERE doc_id = ?"
+                    database.execute(change, (now, before))
+                    database.execute(f"DELETE FROM {table} WHERE doc_id = ?", (before,))
+        return len(renamed)
+
     def _rows(self, query: str, *values: str) -> list[tuple[object, ...]]:
         with self._changing() as database:
             return database.execute(query, values).fetchall()
+
+
+def _renamed(collection: Collection, kept: list[str]) -> dict[str, str]:
+    """Of ids that no document has any more, those that one goes by: what its id is now."""
+    named = collection.scan_documents().select("doc_id", "aliases")
+    there = named.filter(pl.col("doc_id").is_in(kept)).select("doc_id").collect()["doc_id"]
+    gone = sorted({*kept} - {*there})
+    if not gone:
+        return {}
+    aliases = named.explode("aliases").filter(pl.col("aliases").is_in(gone)).collect()
+    return dict(zip(aliases["aliases"], aliases["doc_id"], strict=True))
 
 
 def _check_files(path: Path) -> None:

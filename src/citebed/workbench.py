@@ -130,7 +130,9 @@ class Workbench(Collection):
         papers for them: ``desk.qrels()`` and ``desk.queries()`` are these as a test collection."""
         from citebed.desk import Desk
 
-        return Desk(self.folder)
+        desk = Desk(self.folder)
+        desk.follow(self)
+        return desk
 
     def stats(self) -> CollectionStats:
         """What is in the collection and its index, in numbers."""

@@ -104,6 +104,21 @@ def test_an_import_leaves_the_desk_as_it_is(tmp_path: Path) -> None:
     assert again.desk.draft(draft_id).text == PROSE
 
 
+def test_documents_that_an_import_merges_stay_in_the_basket(tmp_path: Path) -> None:
+    (tmp_path / "one.bib").write_text("@misc{zebra, title={Stripes of it}, doi={10.5072/z}}")
+    mine = citebed.create(tmp_path / "c", tmp_path / "one.bib")
+    draft_id = mine.desk.new(PROSE).draft_id
+    mine.desk.cite(draft_id, "zebra")
+    mine.desk.cite(draft_id, "gone")
+    mine.desk.judge(draft_id, "zebra", 1)
+    (tmp_path / "two.bib").write_text("@misc{ant, title={Stripes of it}, doi={10.5072/z}}")
+    again = citebed.create(tmp_path / "c", tmp_path / "two.bib")
+    now = again.documents["doc_id"][0]
+    found = again.desk.draft(draft_id)
+    assert set(found.basket) == {now, "gone"}
+    assert found.judged == {now: 1}
+
+
 def test_many_at_once(desk: Desk) -> None:
     draft_id = desk.new("a text").draft_id
     other = Desk(desk.path.parent)

@@ -125,6 +125,8 @@ def test_an_entry_of_a_record_that_came_from_elsewhere() -> None:
     assert short.startswith("@article{chen2005elms,\n  author = {Chen, Chi},\n  title = {Über 50")
     assert "url = {https://example.org/elm}" in short
     assert not any(name in short for name in ("abstract", "keywords", "month", "citebed-id"))
+    ranged = document._replace(bibtex="@misc{a, title={A}, pages={422–446}}")
+    assert "pages = {422--446}" in entry_to_cite(ranged, "a")
     full = entry_to_cite(document, "chen2005elms", full=True)
     assert "abstract = {Long.}" in full
     assert "keywords = {elms}" in full

@@ -60,6 +60,7 @@ def _entry(document: Document, key: str, full: bool) -> str:
 
 
 _ADDRESSES = frozenset(("doi", "eprint", "url"))
+_DASH = re.compile(r"\s*[\u2010-\u2015]\s*")
 _BARE = re.compile(rf"(?<!\\)(?:{ENTITY_PATTERN}|[&#%])")
 
 
@@ -69,6 +70,8 @@ def _typeset(name: str, raw: str) -> str:
     Addresses are printed as they stand.
     """
     value = " ".join(raw.split())
+    if name == "pages":
+        value = _DASH.sub("--", value)
     if name in _ADDRESSES or "\\url" in value or "\\href" in value:
         return value
     return _BARE.sub(lambda match: text_to_latex(entity_to_text(match[0])), value)

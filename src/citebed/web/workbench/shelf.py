@@ -24,6 +24,7 @@ class Shelved:
         self.name, self.folder = name, folder
         self._turn, self._warming, self._one_at_a_time = (threading.Lock() for _ in range(3))
         self._state: object = None
+        self._followed: object = None
         self._workbench = Workbench(folder)
         self._recommender: Recommender | None = None
         self._first: Recommender | None = None
@@ -104,8 +105,12 @@ class Shelved:
     def desk(self) -> Desk:
         """The drafts that are worked on with it."""
         with self._turn:
+            self._refresh()
             if self._desk is None:
                 self._desk = Desk(self.folder)
+            if self._followed != self._state:  # an import may have merged documents
+                self._desk.follow(self._workbench)
+                self._followed = self._state
             return self._desk
 
 
