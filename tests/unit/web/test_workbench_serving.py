@@ -269,3 +269,24 @@ def test_a_taken_port_is_told_and_else_another_is_found(folder: Path) -> None:
     assert done.returncode == 1
     assert "in use. Another server may run there: stop it, or choose another --port." in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_the_demo_is_served_where_a_port_is_free(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "citebed", "demo", "d", "--serve", "--no-browser"]
+    own = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    with ExitStack() as stack:
+        taken = stack.enter_context(socket.socket())
+        with suppress(OSError):  # somebody else may have the usual port: as good
+            taken.bind(("127.0.0.1", 8000))
+            taken.listen()
+        pipes: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        process = stack.enter_context(subprocess.Popen(command, cwd=tmp_path, env=own, **pipes))
+        line = next(line for line in iter(process.stderr.readline, "") if "is open at" in line)
+        address = urlsplit(line.split()[-1])
+        assert address.port != 8000
+        connection = http.client.HTTPConnection("127.0.0.1", address.port or 0, timeout=60)
+        connection.request("GET", f"/?{address.query}")
+        assert connection.getresponse().status == 303
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
