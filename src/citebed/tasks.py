@@ -58,6 +58,9 @@ def _import(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
     options = ImportOptions(name=asked.get("name"))
     report = import_sources(folder, asked["paths"], options, progress)
     summary = f"{count(report.documents, 'document')} in the collection"
+    skipped = report.new_problems.filter(kind="skipped").height if report.new_problems.height else 0
+    if skipped:
+        summary += f"; {count(skipped, 'entry or file', 'entries or files')} could not be read"
     made = Outcome(report.rows(), report.lines(), summary=summary)
     return _indexed(folder, made, progress) if asked.get("index", True) else made
 

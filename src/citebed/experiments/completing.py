@@ -49,6 +49,7 @@ def _written(kind: type[Measure]) -> list[str]:
 def models_known() -> list[dict[str, str]]:
     """Models, alone and with what can come behind them, each with what it is."""
     plain = [{"name": kind.name, "about": kind.summary} for kind in MODELS.values()]
+    plain.append({"name": "tfidf", "about": "The same as cosine, under its usual name."})
     fed = [
         {"name": f"{_base(name)}+{name}", "about": f"With feedback. {_first(kind)}"}
         for name, kind in FEEDBACK.items()

@@ -6,15 +6,20 @@ and no link is followed.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from citebed.collection import Collection
+from citebed.collection.storing.store import MANIFEST
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.dropped import Dropped, clean_path
 from citebed.files.places import free_place
@@ -22,12 +27,15 @@ from citebed.files.reading import read_small
 from citebed.files.writing import own_folder, workshop
 from citebed.retrieval.running.run_files import RUNS
 from citebed.runs.reading import name_of, read_qrels, read_run
-from citebed.wording import printable
+from citebed.wording import count, printable
 
 QRELS = "qrels"
 _RUN_ENDINGS = (".run", ".run.gz", ".txt", ".txt.gz", ".parquet", ".tsv")
 _QRELS_ENDINGS = (".qrels", ".qrels.gz", ".txt", ".parquet")
 _MOST_FACTS = 1 << 20
+_FIRST_LINES, _FIRST_BYTES = 2000, 1 << 18
+_FIELDS = 6
+"""What a line of a run has in TREC's form; the third is the document."""
 
 
 @dataclass(frozen=True)
@@ -102,22 +110,68 @@ def judgements_path(collection: Collection, wanted: str) -> Path:
     return _found("judgement set", wanted, known)
 
 
-def take_in(folder: Path, dropped: Sequence[Dropped]) -> list[str]:
-    """Put runs and judgements that somebody has among the collection's: all of them or none.
+def take_in(folder: Path, dropped: Sequence[Dropped]) -> tuple[list[str], list[dict[str, str]]]:
+    """Put runs and judgements that somebody has among the collection's.
 
-    Each is read first, as a run, else as judgements; none replaces another. Gives their places.
+    Each is read first, as a run, else as judgements; none replaces another. Gives the places of
+    those that were taken, and the ``file`` and ``why`` of each that is neither.
     """
     if not dropped:
         raise CitebedError("no files came along: choose or drop at least one.")
+    taken, refused = [], []
     with workshop(own_folder(folder / RUNS)) as draft:
         own_folder(folder / QRELS)
-        places = []
         for name, file in dropped:
             path = free_place(draft / clean_path(name).name)
             with path.open("xb") as made:
                 shutil.copyfileobj(file, made)
-            places.append((path, _place(folder, path)))
-        return [_put(path, place) for path, place in places]
+            try:
+                taken.append(_put(path, _place(folder, path)))
+            except CitebedError as error:
+                refused.append({"file": printable(path.name), "why": str(error)})
+    if not taken:
+        raise CitebedError("\n".join(each["why"] for each in refused))
+    return taken, refused
+
+
+def remove_run(folder: Path, wanted: str) -> str:
+    """Take a run and what is known of it out of a collection; gives its file's name."""
+    (path,) = run_paths(folder, [wanted])
+    path.unlink()
+    path.with_name(f"{path.name}.json").unlink(missing_ok=True)
+    return printable(path.name)
+
+
+def renamed_since(collection: Collection, runs: Iterable[Path]) -> dict[str, int]:
+    """Of runs made before the last import, how many of the documents they begin with are not in
+    the collection under these ids any more; runs without such documents are left out."""
+    imported = (collection.folder / MANIFEST).stat().st_mtime
+    older = [path for path in runs if path.stat().st_mtime < imported]
+    if not older:
+        return {}
+    known = set(collection.scan_documents().select("doc_id").collect()["doc_id"])
+    missing = {printable(path.name): len(_first_documents(path) - known) for path in older}
+    return {name: number for name, number in missing.items() if number}
+
+
+def renamed_said(number: int) -> str:
+    """What a reader of a run has to know whose documents have other names now."""
+    have = "has another name" if number == 1 else "have other names"
+    documents = count(number, "document")
+    return f"made before the last import: {documents} {have} now; search anew"
+
+
+def _first_documents(path: Path) -> set[str]:
+    """The documents that a run names first; none of a file that cannot be read so."""
+    try:
+        if path.name.endswith(".parquet"):
+            return set(pl.read_parquet(path, columns=["doc_id"], n_rows=_FIRST_LINES)["doc_id"])
+        opened = gzip.open if path.name.endswith(".gz") else open
+        with opened(path, "rb") as file:
+            parts = (line.split() for line in file.read(_FIRST_BYTES).splitlines()[:_FIRST_LINES])
+            return {each[2].decode("utf-8", "replace") for each in parts if len(each) == _FIELDS}
+    except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError):
+        return set()
 
 
 def _put(path: Path, place: Path) -> str:

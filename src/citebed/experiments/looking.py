@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import shlex
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError
@@ -22,17 +22,23 @@ from citebed.evaluation.contrasts.contrasting import (
     ContrastOptions,
     contrast,
 )
+from citebed.evaluation.measures.names import measure
 from citebed.evaluation.scoring.comparing import Comparison, Comparisons, Design, compare
 from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation, evaluate
 from citebed.evaluation.scoring.run_scores import Resampling, Settings, resampling_of
 from citebed.evaluation.scoring.study import Plan, study
+from citebed.experiments.holdings import renamed_said, renamed_since
 from citebed.runs.reading import name_of, run_named
 from citebed.timeline.timelines import Timeline, timeline
 from citebed.wording import count
 
+if TYPE_CHECKING:
+    from citebed.report.tables import Table
+
 Back = tuple[str, str]
 """An address that a page leads back to, and words for it."""
 _SLICING = re.compile(r"\d{1,4}(?:h|d|w|mo|y)|all|burst|(?:equal|random):\d{1,5}", re.ASCII)
+_COMPLETE = "“count missing queries as 0”"
 _DRAWING = threading.Lock()
 """Pictures are drawn one at a time: matplotlib's style is one for all threads."""
 
@@ -125,24 +131,74 @@ def over_time(choice: Choice) -> Timeline:
     )  # fmt: skip
 
 
-def scores_shown(choice: Choice) -> dict[str, Any]:
-    """Scores and comparisons: tables for a page, the rows of both commands, and notes."""
+def measures_understood(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[dict[str, str]]]:
+    """The names that are measures', and of each other one why it is none."""
+    good, refused = [], []
+    for name in names:
+        try:
+            measure(name)
+            good.append(name)
+        except CitebedError as error:
+            refused.append({"measure": name, "why": str(error)})
+    return tuple(good), refused
+
+
+_FIRST_ON_PAGE = ("measure", "base", "run", "difference", "p", "p adjusted", "w/t/l", "d")
+
+
+def _for_page(table: Table, compared: Comparisons[Comparison]) -> Table:
+    """A comparison with what one looks for first in front; p once where it is adjusted for one."""
+    alone = all(each.p == each.p_adjusted for each in compared)
+    order = [at for at, of in enumerate(table.columns) if not (alone and of.head == "p adjusted")]
+    heads = [column.head for column in table.columns]
+    place = {head: at for at, head in enumerate(_FIRST_ON_PAGE)}
+    order.sort(key=lambda at: place.get(heads[at], len(place)))
+    rows = [[row[at] for at in order] for row in table.rows]
+    return replace(table, columns=[table.columns[at] for at in order], rows=rows)
+
+
+def _marked(table: Table, evaluation: Evaluation) -> Table:
+    """The scores with a word where a run lacks judged queries."""
+    rows = [
+        [row[0], row[1]._replace(small=f"{run.ledger.missing:,} missing"), *row[2:]]
+        if run.ledger.missing else row
+        for row, run in zip(table.rows, evaluation.runs, strict=True)
+    ]  # fmt: skip
+    return replace(table, rows=rows)
+
+
+def notes_shown(choice: Choice, evaluation: Evaluation) -> list[str]:
+    """What a reader of a page has to know, in the words of the page."""
+    said = [note.replace("--complete", _COMPLETE) for note in evaluation.notes()]
+    renamed = renamed_since(choice.collection, choice.runs)
+    return [*(f"{name}: {renamed_said(number)}" for name, number in renamed.items()), *said]
+
+
+def scores_shown(asked: Choice) -> dict[str, Any]:
+    """Scores and comparisons: tables for a page, the rows of both commands, and notes.
+
+    What is no measure is ``refused``, with why; the others are scored.
+    """
     from citebed.report.evaluation.table import comparison_notes, comparison_table, scores_table
 
+    measures, refused = measures_understood(asked.measures)
+    choice = replace(asked, measures=measures)
     evaluation = evaluated(choice)
     drawn = choice.resampling
-    tables, notes = [scores_table(evaluation, evaluation.summaries(drawn))], []
+    scores = scores_table(evaluation, evaluation.summaries(drawn))
+    tables, notes = [_marked(scores, evaluation)], []
     comparisons: Comparisons[Comparison] | tuple[()] = ()
     several = any(m.SUMMARY != "sum" for m in evaluation.measures)
     if len(choice.runs) > 1 and several:
         comparisons = compared(choice, evaluation)
-        tables.append(comparison_table(comparisons, choice.design))
+        tables.append(_for_page(comparison_table(comparisons, choice.design), comparisons))
         notes = comparison_notes(comparisons, choice.design.alpha)
     return {
         "tables": [table.plain() for table in tables],
         "rows": evaluation.rows(drawn),
         "comparisons": [each.row() for each in comparisons],
-        "notes": [*notes, *evaluation.notes()],
+        "notes": [*notes, *notes_shown(choice, evaluation)],
+        "refused": refused,
     }
 
 
@@ -199,10 +255,10 @@ def timeline_page(choice: Choice, back: Back) -> str:
 
 
 def command_of(verb: str, choice: Choice) -> str:
-    """What would be typed for the same."""
-    words = ["citebed", verb, f"qrels/{choice.qrels.name}"]
-    words += [f"qrels/{choice.other.name}"] if choice.other is not None else []
-    words += [f"runs/{path.name}" for path in choice.runs]
+    """What would be typed for the same, where the server was started."""
+    words = ["citebed", verb, str(choice.qrels)]
+    words += [str(choice.other)] if choice.other is not None else []
+    words += [str(path) for path in choice.runs]
     options: dict[str, str | None] = {
         "--baseline": choice.baseline if verb != "contrast" else None,
         "--test": choice.test if choice.test != "t" else None,
@@ -210,7 +266,7 @@ def command_of(verb: str, choice: Choice) -> str:
         "--cluster": "paper" if choice.cluster else None,
     }
     if verb == "timeline":
-        options = {"--times": choice.collection.name, "--slice": choice.slices}
+        options = {"--times": str(choice.collection.folder), "--slice": choice.slices}
         words += [word for weight in choice.weights for word in ("-w", weight)]
     words += [word for measure in choice.measures for word in ("-m", measure)]
     words += [word for name, value in options.items() if value for word in (name, value)]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
+import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -183,14 +186,88 @@ def test_runs_and_judgements_of_ones_own(client: TestClient, folder: Path) -> No
     assert client.post(f"{AT}/evaluate", json=asked).json()["rows"]
 
 
-def test_files_of_ones_own_are_all_taken_or_none(client: TestClient, folder: Path) -> None:
+def test_of_files_of_ones_own_the_good_are_taken_and_of_others_why_not(
+    client: TestClient, folder: Path
+) -> None:
     run = (folder / "runs" / RUNS[0]).read_text()
-    before = sorted((folder / "runs").iterdir())
+    before = set((folder / "runs").iterdir())
     answer = client.post(f"{AT}/runs/files", files=files(("a.run", run), ("b.run", "no run")))
-    assert answer.status_code == 400
-    assert "b.run" in answer.json()["message"]
-    assert str(folder) not in answer.json()["message"]
-    assert sorted((folder / "runs").iterdir()) == before
+    assert answer.json()["files"] == ["runs/a.run"]
+    (refused,) = answer.json()["refused"]
+    assert refused["file"] == "b.run"
+    assert "b.run" in refused["why"]
+    assert str(folder) not in refused["why"]
+    assert {*(folder / "runs").iterdir()} - before == {folder / "runs" / "a.run"}
+    none = client.post(f"{AT}/runs/files", files=files(("b.run", "no run")))
+    assert none.status_code == 400
+    assert "b.run" in none.json()["message"]
+
+
+def test_a_run_is_removed_with_its_facts_and_nothing_else(client: TestClient, folder: Path) -> None:
+    assert client.delete(f"{AT}/runs", params={"run": RUNS[0]}).json() == {"run": RUNS[0]}
+    left = {path.name for path in (folder / "runs").iterdir()}
+    assert left == {RUNS[1], f"{RUNS[1]}.json"}
+    for wrong in (RUNS[0], "../qrels/less.qrels", f"{RUNS[1]}.json", ""):
+        assert client.delete(f"{AT}/runs", params={"run": wrong}).status_code == 400
+    assert {path.name for path in (folder / "runs").iterdir()} == left
+
+
+def test_what_is_no_measure_is_refused_and_the_others_are_scored(client: TestClient) -> None:
+    asked = CHOSEN | {"measures": ["AP", "nDGC@10"]}
+    shown = client.post(f"{AT}/scores", json=asked).json()
+    assert {row["measure"] for row in shown["rows"]} == {"AP"}
+    (refused,) = shown["refused"]
+    assert refused["measure"] == "nDGC@10"
+    assert "Did you mean 'nDCG'?" in refused["why"]
+
+
+def test_a_run_of_fewer_queries_is_marked_and_may_count_them(
+    client: TestClient, folder: Path
+) -> None:
+    path = folder / "runs" / RUNS[0]
+    lines = path.read_text().splitlines(keepends=True)
+    first = lines[0].split()[0]
+    path.write_text("".join(line for line in lines if line.split()[0] != first))
+    shown = client.post(f"{AT}/scores", json=CHOSEN).json()
+    assert [row[1]["small"] for row in shown["tables"][0]["rows"]] == ["1 missing", ""]
+    assert not any("--complete" in note for note in shown["notes"])
+    assert any("count missing queries as 0" in note for note in shown["notes"])
+    whole = client.post(f"{AT}/scores", json=CHOSEN | {"complete": True}).json()
+    assert whole["tables"][0]["rows"][0][1]["text"] == "15"
+
+
+def test_a_run_made_before_documents_got_other_names_is_marked(
+    client: TestClient, folder: Path
+) -> None:
+    path = folder / "runs" / RUNS[0]
+    lines = [line.split() for line in path.read_text().splitlines()]
+    gone = lines[0][2]
+    for line in lines:
+        line[2] = "was-" + gone if line[2] == gone else line[2]
+    path.write_text("".join(" ".join(line) + "\n" for line in lines))
+    held = client.get(f"{AT}/experiments").json()["runs"]
+    assert {run["old"] for run in held} == {""}
+    os.utime(path, (0, 0))
+    held = client.get(f"{AT}/experiments").json()["runs"]
+    said = {run["run"]: run["old"] for run in held}
+    assert said[RUNS[0]].startswith("made before the last import: 1 document has another name")
+    assert said[RUNS[1]] == ""
+    notes = client.post(f"{AT}/scores", json=CHOSEN).json()["notes"]
+    assert f"{RUNS[0]}: {said[RUNS[0]]}" in notes
+
+
+@pytest.mark.parametrize("page", ["report", "timeline"])
+def test_the_command_on_a_page_can_be_typed(
+    client: TestClient, folder: Path, page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = {"qrels": "paragraphs", "run": RUNS, "m": ["AP"]}
+    text = client.get(f"/c/demo/experiments/{page}", params=asked).text
+    found = re.search(rf"citebed {page} [^<]*", text)
+    assert found is not None
+    words = shlex.split(html.unescape(found[0]))[1:]
+    out = ("-o", str(folder / "made.html")) if page == "report" else ()
+    code, _, said = command_line(capsys)(*words, *out)
+    assert code == 0, said
 
 
 def test_what_a_run_says_of_itself_is_not_believed(client: TestClient, folder: Path) -> None:

@@ -21,7 +21,8 @@ _SAID: dict[IndexState, str] = {
 
 @dataclass(frozen=True)
 class CollectionState:
-    """A collection's numbers; ``queries`` has a number for each query set."""
+    """A collection's numbers; ``queries`` has a number for each query set. Of the ``problems``
+    those are ``skipped`` that could not be read at all."""
 
     name: str
     documents: int
@@ -29,6 +30,7 @@ class CollectionState:
     queries: dict[str, int]
     index: IndexState
     problems: int
+    skipped: int
 
     def row(self) -> dict[str, Any]:
         """As a row, with words for people."""
@@ -51,6 +53,7 @@ def collection_state(collection: Collection) -> CollectionState:
         {name: collection.queries(name).height for name in collection.query_sets},
         _index_state(collection),
         collection.problems.height,
+        collection.problems.filter(kind="skipped").height,
     )
 
 

@@ -150,7 +150,10 @@ def _by_query(queries: QueryData) -> dict[str, Any]:
 def _notes(ledgers: Sequence[Ledger]) -> list[str]:
     notes = [f"{ledger.run}: {note}." for ledger in ledgers for note in ledger.notes()]
     if len({ledger.measured for ledger in ledgers}) > 1:
-        notes.append("The runs are averaged over different queries; --complete averages over all.")
+        notes.append(
+            "The runs are averaged over different queries; counting missing queries as 0 "
+            "(--complete) averages over all."
+        )
     return notes or [
         "Every judged query is in every run, every query of the runs is judged and has a "
         "relevant document, and no tie between scores crosses relevance."

@@ -243,6 +243,7 @@
 
   function choose(query) {
     state.chosen = query;
+    history.replaceState(null, "", `#q=${encodeURIComponent(query.id)}`);
     markChosen();
     frameChosen();
     showDetail();
@@ -346,4 +347,15 @@
     frameChosen();
     showDetail();
   }
+
+  /* A query that the address names is chosen. */
+  function fromAddress() {
+    if (!location.hash.startsWith("#q=")) return;
+    let wanted = location.hash.slice(3);
+    try { wanted = decodeURIComponent(wanted); } catch { /* it is what it is */ }
+    const row = state.rows.find((each) => each.query.id === wanted);
+    if (row) choose(row.query);
+  }
+  addEventListener("hashchange", fromAddress);
+  fromAddress();
 })();

@@ -164,11 +164,15 @@ def kind_of(made: dict[str, Any], schema: dict[str, Any]) -> str:
     if whole.get("format") == "binary":
         return "file"
     low, high = whole.get("minimum"), whole.get("maximum")
-    limits = f" {low} to {high}" if low is not None and high is not None else ""
+    limits = f" {_number(low)} to {_number(high)}" if low is not None and high is not None else ""
     longest = f" of at most {whole['maxLength']:,} characters" if "maxLength" in whole else ""
     otherwise = whole.get("default")
     default = f", {json.dumps(otherwise)} if left out" if otherwise not in (None, "", []) else ""
     return f"{kind}{limits}{longest}{default}"
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
 def _resolved(made: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -40,6 +41,7 @@ from citebed.web.workbench import (
 from citebed.web.workbench.access import Access, Keys
 from citebed.web.workbench.jobs import NoSuchJob, TooManyJobs
 from citebed.web.workbench.shelf import Shelf
+from citebed.web.workbench.site import ROOMS as SITE_ROOMS
 from citebed.web.workbench.site import WorkbenchSite, site_of
 from citebed.web.workbench.turns import Busy, Gone
 
@@ -166,8 +168,21 @@ def _answer(request: Request, status: int, heading: str, message: str) -> Respon
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         text = message.encode("utf-8", "replace").decode()
         return JSONResponse({"message": text}, status)
-    return _message(site_of(request), status, heading, message)
+    return _message(site_of(request), status, heading, message, request)
 
 
-def _message(site: WorkbenchSite, status: int, heading: str, message: str) -> Response:
-    return site.stranger_page("message", status, heading=heading, message=message)
+def _message(
+    site: WorkbenchSite, status: int, heading: str, message: str, request: Request | None = None
+) -> Response:
+    """A page of words; whoever was let into a collection keeps the way about in it."""
+    parts = request.url.path.split("/") if request is not None else []
+    here = [each for each in site.shelf if parts[1:2] == ["c"] and parts[2:3] == [each.name]]
+    again = ""
+    if request is not None and request.method == "GET":
+        query = f"?{request.url.query}" if request.url.query else ""
+        again = f"/{quote(request.url.path.lstrip('/'))}{query}"
+    return site.stranger_page(
+        "message", status, heading=heading, message=message, again=again,
+        shelved=here[0] if here else None,
+        at=next((room for room, *_ in SITE_ROOMS if here and parts[3:4] == [room]), ""),
+    )  # fmt: skip

@@ -51,6 +51,7 @@ class Standing(BaseModel):
     index_said: str
     said: list[str]
     problems: int
+    skipped: int
 
 
 class Standings(BaseModel):

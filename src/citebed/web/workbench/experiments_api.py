@@ -24,6 +24,9 @@ from citebed.experiments.holdings import (
     judgements_of,
     judgements_path,
     queries_judged,
+    remove_run,
+    renamed_said,
+    renamed_since,
     run_paths,
     runs_of,
     take_in,
@@ -150,12 +153,20 @@ class Shown(Rows):
 
     comparisons: list[dict[str, Any]]
     tables: list[dict[str, Any]]
+    refused: list[dict[str, str]]
 
 
 class TakenIn(BaseModel):
-    """Where files were put that came along."""
+    """Where files were put that came along; and of each that was not taken, why."""
 
     files: list[str]
+    refused: list[dict[str, str]]
+
+
+class TakenOut(BaseModel):
+    """The run that was removed."""
+
+    run: str
 
 
 @router.get(
@@ -171,12 +182,25 @@ async def experiments(site: Here, shelved: OnShelf, request: Request) -> JSONRes
     openapi_extra=FILES,
 )  # fmt: skip
 async def take_files(shelved: OnShelf, request: Request) -> JSONResponse:
-    """Put runs and judgements that come along among the collection's: all of them or none."""
+    """Put runs and judgements that come along among the collection's.
 
-    def work(sent: list[UploadFile], _: str) -> list[str]:
-        return take_in(shelved.folder, named_files(sent))
+    Each that is neither is ``refused``, with why; the others are taken.
+    """
 
-    return JSONResponse({"files": await with_files(request, work)})
+    def work(sent: list[UploadFile], _: str) -> dict[str, Any]:
+        taken, refused = take_in(shelved.folder, named_files(sent))
+        return {"files": taken, "refused": refused}
+
+    return JSONResponse(await with_files(request, work))
+
+
+@router.delete(
+    "/collections/{name}/runs", response_model=None, responses=described(TakenOut) | ERRORS
+)
+async def remove(site: Here, shelved: OnShelf, request: Request, run: Name) -> JSONResponse:
+    """Remove a run of the collection, and its file of facts, for good."""
+    removed = await site.turns.run(request, lambda: remove_run(shelved.folder, run))
+    return JSONResponse({"run": removed})
 
 
 @router.post(
@@ -267,8 +291,13 @@ def kept(
 def holdings(site: WorkbenchSite, shelved: Shelved) -> dict[str, Any]:
     """What there is to experiment with."""
     opened = shelved.workbench
+    runs = runs_of(opened.folder)
+    files = [each.path for each in runs]
+    key = ("renamed", state_of(shelved.folder), states(files))
+    renamed = site.kept.get(key, lambda: renamed_since(opened, files))
+    told = {name: renamed_said(number) for name, number in renamed.items()}
     return {
-        "runs": [each.row() for each in runs_of(opened.folder)],
+        "runs": [{**each.row(), "old": told.get(each.run, "")} for each in runs],
         "judgements": _judgements(site, opened),
         "query_sets": {name: opened.queries(name).height for name in opened.query_sets},
         **_known(),

@@ -44,6 +44,7 @@ class Address(BaseModel):
     test: Test = "t"
     correct: Correction = "none"
     cluster: Name = ""
+    complete: Annotated[str, Field(max_length=5)] = ""
     other: Name = ""
     slices: Annotated[str, Field(max_length=20)] = ""
     weight: _Weights = ["uniform"]
@@ -51,7 +52,10 @@ class Address(BaseModel):
     def common(self) -> Chosen:
         """What all pages are made of."""
         cluster: Literal["paper"] | None = "paper" if self.cluster else None
-        return Chosen(qrels=self.qrels, runs=self.run, measures=self.m, cluster=cluster)
+        return Chosen(
+            qrels=self.qrels, runs=self.run, measures=self.m, cluster=cluster,
+            complete=bool(self.complete),
+        )  # fmt: skip
 
 
 _Asked = Annotated[Address, Query()]

@@ -13,8 +13,10 @@ let lastLint = "";
 
 const jobs = new JobList($("jobs"), {
   kinds: ["import", "index", "demo"],
-  more: (job, wasSeen) => {
-    if (wasSeen && job.state === "done") refresh();
+  more: (job, wasSeen, card) => {
+    if (job.state !== "done") return;
+    if (/ could not be read$/.test(job.summary)) card.offer(make("a", { href: "#problems", class: "button small" }, "Show"));
+    if (wasSeen) refresh();
   },
 });
 const checks = new JobList($("checks"), { kinds: ["lint"], more: showFindings });
@@ -93,13 +95,15 @@ async function refresh() {
 
 function showStanding(stands) {
   $("said").textContent = stands.said.join(" · ");
+  $("skipped").hidden = !stands.skipped;
+  $("skipped").firstElementChild.textContent = `${stands.skipped === 1 ? "1 entry or file" : `${stands.skipped.toLocaleString("en")} entries or files`} could not be read:`;
   const state = $("index-state");
   state.textContent = stands.index_said;
   state.dataset.state = stands.index;
   $("index").hidden = stands.index === "current";
 }
 
-dropZone($("drop"), send);
+dropZone(document.body, send);
 $("index").addEventListener("click", begin(jobs, "jobs", "index"));
 $("lint").addEventListener("click", begin(checks, "jobs", "lint"));
 onKey("i", () => $("choose-files").click());
@@ -108,3 +112,4 @@ await Promise.all([jobs.look(), checks.look()]);
 citebedReady();
 await refresh();
 $("statistics").setAttribute("aria-busy", "false");
+if (location.hash === "#problems") $("problems").scrollIntoView();

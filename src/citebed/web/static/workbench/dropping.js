@@ -39,6 +39,14 @@ export function formOf(files, more = {}) {
 
 /* Text that is dragged about on a page goes where it is dropped. */
 const hasFiles = (event) => [...event.dataTransfer?.types ?? []].includes("Files");
+const isField = (target) => target.closest?.("textarea, input, [contenteditable]");
+
+/* A link that is dropped by mistake does not lead away from the page. */
+for (const type of ["dragover", "drop"]) {
+  addEventListener(type, (event) => {
+    if (hasFiles(event) || !isField(event.target)) event.preventDefault();
+  });
+}
 
 /* A zone to drop files on; `take` gets them. Its inputs choose files, or a folder. */
 export function dropZone(zone, take) {
@@ -67,10 +75,12 @@ export function dropZone(zone, take) {
   }
 }
 
+export const sizeOf = (bytes) => bytes < 1e5 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+
 /* What was chosen, in a few words. */
 export function described(files) {
   const size = files.reduce((sum, { file }) => sum + file.size, 0);
   const names = files.slice(0, 3).map(({ path }) => path).join(", ");
   const more = files.length > 3 ? ` and ${files.length - 3} more` : "";
-  return make("span", {}, make("strong", {}, names + more), ` (${(size / 1e6).toFixed(size < 1e5 ? 2 : 1)} MB)`);
+  return make("span", {}, make("strong", {}, names + more), ` (${sizeOf(size)})`);
 }

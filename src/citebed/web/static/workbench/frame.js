@@ -80,6 +80,15 @@ if (theme) document.documentElement.dataset.theme = theme;
 document.addEventListener("keydown", pressed);
 document.getElementById("theme").addEventListener("click", turnTheme);
 document.getElementById("keys-button").addEventListener("click", showKeys);
-document.getElementById("collection-choice")?.addEventListener("change", (event) => {
-  location.href = event.target.value;
+const choice = document.getElementById("collection-choice");
+choice?.addEventListener("change", () => {
+  location.href = choice.value;
 });
+addEventListener("pageshow", () => {
+  if (choice) choice.value = choice.querySelector("[selected]")?.value ?? choice.value;
+});
+
+/* Where the rooms do not fit, the one at hand is in view. */
+const rooms = document.querySelector(".rooms");
+const here = rooms?.querySelector("[aria-current]");
+if (here) rooms.scrollLeft = here.offsetLeft - rooms.offsetLeft - (rooms.clientWidth - here.offsetWidth) / 2;

@@ -24,6 +24,10 @@ export function progressOf(job) {
 export const account = (lines) => make("dl", { class: "account" },
   lines.map(([label, text]) => make("div", {}, make("dt", {}, label), make("dd", {}, text))));
 
+/* Jobs that somebody has seen enough of; the server forgets its jobs by itself. */
+const GONE = "citebed-jobs-gone";
+const gone = () => new Set(JSON.parse(localStorage.getItem(GONE) ?? "[]"));
+
 const named = (job) => `${job.what}: ${SAID[job.state]}`;
 
 class Card {
@@ -32,10 +36,11 @@ class Card {
     this.bar = make("progress", { "aria-label": job.what });
     this.said = make("p", { class: "quiet job-said", role: "status" });
     this.cancel = make("button", { type: "button", class: "small", "aria-label": `Cancel: ${job.what}`, onclick: () => this.stop() }, "Cancel");
+    this.dismissal = make("button", { type: "button", class: "small dismiss", hidden: true, "aria-label": `Dismiss: ${job.what}`, title: "Dismiss", onclick: () => this.dismiss() }, "×");
     this.state = make("span", { class: "pill" });
     this.body = make("div", { class: "job-body" });
     this.element = make("li", { class: "job", "data-job": job.job_id },
-      make("div", { class: "row job-head" }, make("strong", {}, job.what), this.state, this.cancel),
+      make("div", { class: "row job-head" }, make("strong", {}, job.what), this.state, this.cancel, this.dismissal),
       this.bar, this.said, this.body);
   }
 
@@ -48,6 +53,11 @@ class Card {
     }
   }
 
+  dismiss() {
+    localStorage.setItem(GONE, JSON.stringify([...gone(), this.job.job_id].slice(-100)));
+    this.element.remove();
+  }
+
   show(job) {
     const before = this.job?.state;
     this.job = job;
@@ -56,6 +66,7 @@ class Card {
     this.state.dataset.state = job.state;
     this.bar.hidden = job.state !== "running";
     this.cancel.hidden = isOver(job);
+    this.dismissal.hidden = !isOver(job);
     if (job.total && job.done <= job.total && job.state === "running") {
       this.bar.max = job.total;
       this.bar.value = job.done;
@@ -68,13 +79,13 @@ class Card {
 
   /* What can be done with it now that it is over. */
   offer(...links) {
-    this.element.querySelector(".job-head").append(...links);
+    this.dismissal.before(...links);
   }
 
   async finish(job, before) {
     const whole = await ask(`/api/jobs/${job.job_id}`);
     this.body.replaceChildren(...[
-      whole.lines.length ? make("details", { open: before !== undefined || undefined },
+      whole.lines.length ? make("details", {},
         make("summary", {}, "What was done"), account(whole.lines)) : null,
       ...whole.notes.map((note) => make("p", { class: "quiet" }, `Note: ${note}`)),
     ].filter(Boolean));
@@ -98,7 +109,8 @@ export class JobList {
     let atWork = true;
     try {
       const { rows } = await ask("/api/jobs");
-      const ours = rows.filter((job) => this.isOurs(job));
+      const left = gone();
+      const ours = rows.filter((job) => this.isOurs(job) && !left.has(job.job_id));
       this.show(ours.filter((job, at) => at < SHOWN || !isOver(job)));
       atWork = ours.some((job) => !isOver(job));
     } catch (error) {
