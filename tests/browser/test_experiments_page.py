@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from tests.browser.workbench import InBrowser
@@ -104,14 +105,16 @@ def test_two_runs_are_compared_and_looked_at_query_by_query(page: Page) -> None:
     for model in ("bm25", "kl"):
         page.ends(page.search("paragraphs", model), "done")
     page.until(lambda: len(page.scored()) == 2)
-    both = ["bm25.paragraphs", "kl.paragraphs"]
+    both = ["bm25", "kl"]  # what all end in is said once
+    assert "names end in .paragraphs" in page.browser.one("#scores caption").text
     assert page.scored() == both
     differences = "#scores .table-box:nth-child(2)"
     page.until(lambda: page.browser.all(differences), "no comparison")
     assert "†" in page.browser.one(differences).text
     page.pick("kl.paragraphs.run", is_chosen=False)
-    page.until(lambda: page.scored() == both[:1])
+    page.until(lambda: page.scored() == ["bm25.paragraphs"])
     page.pick("kl.paragraphs.run")
+    page.until(lambda: page.scored() == both)
     page.browser.one("#measure").send_keys("P@5\n")
     page.until(lambda: "P@5" in page.browser.one("#scores").text)
     address = page.browser.driver.current_url
@@ -121,6 +124,12 @@ def test_two_runs_are_compared_and_looked_at_query_by_query(page: Page) -> None:
     with page.browser.arriving():
         page.browser.one("#report").click()
     assert page.browser.one("#queries table, #queries svg")
+    assert page.browser.driver.current_url.endswith("#by-query")
+    page.browser.run("document.querySelectorAll('#queries button.choose')[2].click()")
+    chosen = page.browser.driver.current_url.partition("#q=")[2]
+    assert chosen
+    page.workbench.reload()
+    assert page.browser.one("#queries h3").text == f"Query {unquote(chosen)}"
     assert page.browser.texts("h1") == ["paragraphs: 2 runs"]
     with page.browser.arriving():
         page.browser.one(".back a").click()
@@ -137,14 +146,17 @@ def test_a_measure_or_model_that_is_wrong_is_told_and_files_of_ones_own_are_take
     judged = (page.workbench.folder / "qrels" / "paragraphs.qrels").read_text().splitlines()
     lines = (line.split() for line in judged)
     run.write_text("".join(f"{q} Q0 {d} 1 {at}.5 x\n" for at, (q, _, d, _) in enumerate(lines)))
+    (tmp_path / "other.run").write_text("no run\n")
     page.open(390)
-    page.browser.one("#drop input").send_keys(str(run))
+    page.browser.one("#drop input").send_keys(f"{run}\n{tmp_path / 'other.run'}")
     page.until(lambda: "runs/mine.run" in page.browser.one("#dropped").text)
+    assert "Not taken: 'other.run' is neither" in page.browser.one("#dropped .problem").text
     page.until(lambda: page.scored() == ["mine"])
-    page.browser.one("#measure").send_keys("nonsense\n")
-    page.until(lambda: "nonsense" in page.browser.one("#problem").text)
-    page.browser.run("document.querySelector('.chip:last-child').click()")
-    page.until(lambda: page.scored() == ["mine"])
+    page.browser.run("document.getElementById('fold').open = true")
+    page.browser.one("#measure").send_keys("nDGC@5\n")
+    page.until(lambda: "mean 'nDCG'?" in page.browser.one("#measure-about").text)
+    assert page.scored() == ["mine"]
+    assert "nDGC" not in page.browser.driver.current_url
     page.browser.run(
         "document.getElementById('model').value = 'nonsense';"
         "document.querySelector('#search button').click()"
@@ -152,3 +164,21 @@ def test_a_measure_or_model_that_is_wrong_is_told_and_files_of_ones_own_are_take
     page.until(lambda: "nonsense" in page.browser.one("#search-problem").text)
     assert page.browser.run("return document.documentElement.scrollWidth") <= 390
     page.browser.complaints()  # the refusals
+
+
+def test_files_are_dropped_anywhere_and_a_run_is_removed(page: Page) -> None:
+    page.open()
+    drop = (
+        "const sent = new DataTransfer(); sent.items.add(new File(['q1 Q0 d 1 2.5 x'], 'my.run'));"
+        "const send = (type) => document.querySelector('h1').dispatchEvent(new DragEvent(type,"
+        " { dataTransfer: sent, bubbles: true, cancelable: true }));"
+        "send('dragover'); const over = getComputedStyle(document.querySelector('.drop-over'));"
+        "const seen = over.display; send('drop'); return seen"
+    )
+    assert page.browser.run(drop) == "flex"
+    page.until(lambda: "runs/my.run" in page.browser.one("#dropped").text)
+    page.until(lambda: page.browser.all('.run input[value="my.run"]'))
+    page.browser.run("window.confirm = () => true; document.querySelector('.remove').click()")
+    page.until(lambda: not page.browser.all('.run input[value="my.run"]'), "it is still there")
+    assert not (page.workbench.folder / "runs" / "my.run").exists()
+    page.browser.complaints()  # its query is not judged

@@ -191,7 +191,7 @@ function shorter(table, ending) {
   const short = (of) => ending && of.text.endsWith(ending) ? { ...of, text: of.text.slice(0, -ending.length), whole: of.text } : of;
   const caption = ending ? table.caption.replace(ending, "") : table.caption;
   return {
-    ...table, caption: ending ? `${caption} (runs: …${ending})` : caption,
+    ...table, caption: ending ? `${caption}; names end in ${ending}` : caption,
     rows: table.rows.map((row) => row.map((of, at) => isName[at] ? short(of) : of)),
   };
 }
@@ -204,7 +204,7 @@ function refuseMeasures(refused) {
   history.replaceState(null, "", address("other", "slices"));
   draw();
   $("measure").value = names.at(-1);
-  $("measure-about").replaceChildren(...refused.map((each) => make("span", { class: "problem" }, each.why)));
+  $("measure-about").replaceChildren(...refused.map((each) => make("span", { class: "problem" }, each.why.replace(/(Did you mean '[^']*'\?) Known: .*/s, "$1"))));
   if (!left.length) setTimeout(score);
 }
 
