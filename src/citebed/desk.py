@@ -12,6 +12,7 @@ import os
 import secrets
 import sqlite3
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -54,6 +55,7 @@ CREATE TABLE IF NOT EXISTS files (
 _DRAFT, _LIBRARY = "draft", "library"
 """Kinds of files: the draft as it was read, and the author's .bib files."""
 _EXCERPT = 120
+_MOST_WRITERS = 1000
 
 
 class NoSuchDraft(CitebedError):
@@ -99,6 +101,7 @@ class Desk:
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder) / FILE
         self._turn = threading.RLock()
+        self._versions: OrderedDict[tuple[str, str], int] = OrderedDict()
         _check_files(self.path)
         try:
             self._database = sqlite3.connect(self.path, timeout=20, check_same_thread=False)
@@ -177,17 +180,33 @@ class Desk:
         )
 
     def write(
-        self, draft_id: str, *, text: str | None = None, name: str | None = None
+        self,
+        draft_id: str,
+        *,
+        text: str | None = None,
+        name: str | None = None,
+        writer: str = "",
+        version: int = 0,
     ) -> DeskDraft:
-        """Keep what a draft says now, or is called."""
-        before = self.draft(draft_id)
-        row = (before.text if text is None else text, before.name if name is None else name)
-        with self._changing() as database:
-            database.execute(
-                "UPDATE drafts SET text = ?, name = ?, changed = ? WHERE draft_id = ?",
-                (*row, _now(), draft_id),
-            )
-        return self.draft(draft_id)
+        """Keep what a draft says now, or is called. Of what one ``writer`` sends, a ``version``
+        that is not above the last one kept came late, and replaces nothing."""
+        with self._turn:
+            before = self.draft(draft_id)
+            if self._is_late(draft_id, writer, version):
+                return before
+            row = (before.text if text is None else text, before.name if name is None else name)
+            with self._changing() as database:
+                database.execute(
+                    "UPDATE drafts SET text = ?, name = ?, changed = ? WHERE draft_id = ?",
+                    (*row, _now(), draft_id),
+                )
+            self._versions[draft_id, writer] = version
+            while len(self._versions) > _MOST_WRITERS:
+                self._versions.popitem(last=False)
+            return self.draft(draft_id)
+
+    def _is_late(self, draft_id: str, writer: str, version: int) -> bool:
+        return bool(writer) and version <= self._versions.get((draft_id, writer), -1)
 
     def cite(self, draft_id: str, doc_id: str, *, taken: bool = True) -> DeskDraft:
         """Take a document into a draft's basket, or out of it."""

@@ -202,9 +202,9 @@ class Library:
             best[each.doc_id] = max(best.get(each.doc_id, worth), worth)
         ordered = sorted(best, key=lambda name: (-best[name][0], -best[name][1], name))
         left_out = [name for name in sorted(found.left_out) if not self._is_itself(name, draft)]
-        cited = list(dict.fromkeys((*more, *left_out)))
         wanted = Wanted(
-            cited=tuple(self.catalogue.numbers_of(cited).tolist()),
+            cited=tuple(self.catalogue.numbers_of(left_out).tolist()),
+            taken=tuple(self.catalogue.numbers_of(more).tolist()),
             recommended=tuple(self.catalogue.numbers_of(ordered).tolist()),
         )
         return wanted, found.notes

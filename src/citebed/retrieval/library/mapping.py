@@ -35,6 +35,8 @@ class Wanted(NamedTuple):
     recommended: tuple[int, ...] = ()
     never: frozenset[int] = frozenset()
     """What nobody wants to see beside them."""
+    taken: tuple[int, ...] = ()
+    """What a draft will cite, too: it is cited, and changes nothing else where it is there."""
 
 
 class Mapper:
@@ -45,7 +47,7 @@ class Mapper:
 
     def map(self, wanted: Wanted, k: int, *, of_draft: bool, notes: Iterable[str] = ()) -> Map:
         """The map of what is wanted and what goes with it, up to ``k`` documents."""
-        roles = self._roles(wanted, k)
+        roles = _as_cited(self._with_taken(self._roles(wanted, k), wanted, k), wanted)
         numbers = np.array(list(roles), np.int64)
         ties = self._citations.among(numbers)
         alike = self._alike(numbers)
@@ -79,6 +81,17 @@ class Mapper:
         core = [*wanted.centre, *wanted.cited] or seeds
         take(self._nearness.like(core[:_SEEDS], k).docs.tolist(), "similar", k)
         return roles
+
+    def _with_taken(self, roles: dict[int, str], wanted: Wanted, k: int) -> dict[int, str]:
+        """What was taken stands where it was; if it was not there, in place of the least wanted."""
+        there = self._catalogue.there
+        new = [
+            number
+            for number in dict.fromkeys(wanted.taken)
+            if number not in roles and number not in wanted.never and there[number]
+        ][: int(k * _HALF)]
+        kept = list(roles.items())[: max(0, k - len(new))]
+        return {**dict(kept), **dict.fromkeys(new, "cited")}
 
     def _together(self, seeds: Iterable[int]) -> list[int]:
         """What is cited together with some documents, most often first."""
@@ -148,6 +161,12 @@ class Mapper:
         ]
         columns = ("source", "target", "kind", "weight")
         return [dict(zip(columns, edge, strict=True)) for edge in found]
+
+
+def _as_cited(roles: Mapping[int, str], wanted: Wanted) -> dict[int, str]:
+    """What is cited is that, however it came onto the map."""
+    cited = {*wanted.cited, *wanted.taken}.difference(wanted.centre)
+    return {number: "cited" if number in cited else role for number, role in roles.items()}
 
 
 _SEEDS = 30

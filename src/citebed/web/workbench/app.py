@@ -51,9 +51,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("citebed.web")
 HERE = Path(__file__).parent.parent
 API_BODY, FILES_BODY = Bodies(2 << 20), Bodies(256 << 20, 600.0, is_streamed=True)
+TEXT_BODY = Bodies(5 << 20)
 DRAFT_BODY = Bodies(64 << 20, 300.0, is_streamed=True)
-"""The largest text that is asked with, and all files of an import, and of a draft, together: the
-latter are held in memory while they are read."""
+"""The largest text that is asked with, all files of an import, a text that is kept, and all files
+of a draft: the latter are held in memory while they are read."""
 
 
 APIS = (
@@ -99,6 +100,7 @@ def create_workbench(
         yield
         await asyncio.to_thread(site.jobs.close)
         site.turns.close()
+        site.desk_turns.close()
 
     app = FastAPI(
         title="citebed", version=__version__, openapi_url="/api/openapi.json", docs_url=None,
@@ -125,7 +127,7 @@ def create_workbench(
 
 def _bodies(path: str) -> Bodies:
     if not path.endswith("/files"):
-        return API_BODY
+        return TEXT_BODY if "/drafts" in path else API_BODY
     return DRAFT_BODY if "/drafts/" in path else FILES_BODY
 
 

@@ -16,7 +16,7 @@ from citebed.desk import DeskDraft
 from citebed.drafts.records import Draft
 from citebed.retrieval.recommending.citing import CITING_FORMS, ToCite, cited_as, to_cite
 from citebed.web.workbench.answers import ERRORS, described
-from citebed.web.workbench.recommend_api import Name, Sent, Text
+from citebed.web.workbench.recommend_api import KeptText, Name, Sent
 from citebed.web.workbench.shelf import Shelved
 from citebed.web.workbench.site import Here, OnShelf
 
@@ -24,10 +24,15 @@ router = APIRouter(tags=["drafts"])
 
 
 class Written(Sent):
-    """What a draft says or is called; what is not given stays."""
+    """What a draft says or is called; what is not given stays.
 
-    text: Text | None = None
+    Of what one ``writer`` sends, a smaller ``version`` that arrives late replaces nothing.
+    """
+
+    text: KeptText | None = None
     name: Annotated[str, Field(max_length=200)] | None = None
+    writer: Annotated[str, Field(max_length=40)] = ""
+    version: Annotated[int, Field(ge=0, le=1 << 53)] = 0
 
 
 class Taken(Sent):
@@ -42,7 +47,7 @@ class Said(Sent):
 
     doc_id: Name
     relevance: Literal[0, 1] | None
-    text: Text = ""
+    text: KeptText = ""
 
 
 class OnDesk(BaseModel):
@@ -90,21 +95,23 @@ _DRAFT = _DRAFTS + "/{draft_id}"
 async def drafts(site: Here, shelved: OnShelf, request: Request) -> JSONResponse:
     """All drafts on the desk."""
     work = lambda: shelved.desk.drafts()  # noqa: E731, PLW0108 - which may be opened only now
-    found = await site.turns.run(request, work)
+    found = await site.desk_turns.run(request, work)
     return JSONResponse({"drafts": [each._asdict() for each in found]})
 
 
 @router.post(_DRAFTS, response_model=None, responses=_ANSWERS)
 async def new_draft(site: Here, shelved: OnShelf, request: Request, said: Written) -> JSONResponse:
     """Put a draft on the desk."""
-    made = await site.turns.run(request, lambda: shelved.desk.new(said.text or "", said.name or ""))
+    made = await site.desk_turns.run(
+        request, lambda: shelved.desk.new(said.text or "", said.name or "")
+    )
     return shown(made)
 
 
 @router.get(_DRAFT, response_model=None, responses=_ANSWERS)
 async def draft(site: Here, shelved: OnShelf, request: Request, draft_id: str) -> JSONResponse:
     """A draft, with its basket and what was said for it."""
-    return shown(await site.turns.run(request, lambda: shelved.desk.draft(draft_id)))
+    return shown(await site.desk_turns.run(request, lambda: shelved.desk.draft(draft_id)))
 
 
 @router.put(_DRAFT, response_model=None, responses=_ANSWERS)
@@ -112,8 +119,10 @@ async def write_draft(
     site: Here, shelved: OnShelf, request: Request, draft_id: str, said: Written
 ) -> JSONResponse:
     """Keep what a draft says now."""
-    work = lambda: shelved.desk.write(draft_id, text=said.text, name=said.name)  # noqa: E731
-    return shown(await site.turns.run(request, work))
+    work = lambda: shelved.desk.write(  # noqa: E731
+        draft_id, text=said.text, name=said.name, writer=said.writer, version=said.version
+    )
+    return shown(await site.desk_turns.run(request, work))
 
 
 @router.delete(_DRAFT, response_model=None, responses=described(Removed) | ERRORS)
@@ -121,7 +130,7 @@ async def remove_draft(
     site: Here, shelved: OnShelf, request: Request, draft_id: str
 ) -> JSONResponse:
     """Take a draft off the desk, with its basket and what was said for it."""
-    await site.turns.run(request, lambda: shelved.desk.remove(draft_id))
+    await site.desk_turns.run(request, lambda: shelved.desk.remove(draft_id))
     return JSONResponse({"removed": draft_id})
 
 
@@ -131,7 +140,7 @@ async def cite(
 ) -> JSONResponse:
     """Take a document into a draft's basket, or out of it."""
     work = lambda: shelved.desk.cite(draft_id, said.doc_id, taken=said.taken)  # noqa: E731
-    return shown(await site.turns.run(request, work))
+    return shown(await site.desk_turns.run(request, work))
 
 
 @router.post(f"{_DRAFT}/judgements", response_model=None, responses=_ANSWERS)
@@ -142,7 +151,7 @@ async def judge(
     work = lambda: shelved.desk.judge(  # noqa: E731
         draft_id, said.doc_id, said.relevance, said.text
     )
-    return shown(await site.turns.run(request, work))
+    return shown(await site.desk_turns.run(request, work))
 
 
 def shown(draft: DeskDraft) -> JSONResponse:

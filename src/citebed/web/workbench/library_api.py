@@ -11,13 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from citebed.collection.filters import Filter
+from citebed.drafts.bibliography.bibfiles import with_libraries
 from citebed.drafts.reading import parse_draft
 from citebed.errors import CitebedError, CollectionError
 from citebed.retrieval.library.about import About
 from citebed.retrieval.library.found import Found
 from citebed.retrieval.library.map import Map
 from citebed.web.workbench.answers import ERRORS, described
-from citebed.web.workbench.recommend_api import Name, Names, Text
+from citebed.web.workbench.recommend_api import Name, Names, Text, askable
 from citebed.web.workbench.shelf import Shelved
 from citebed.web.workbench.site import Here, OnShelf
 
@@ -260,10 +261,11 @@ def _around_draft(shelved: Shelved, asked: AskedMap) -> Map:
     to be none of it is not there."""
     draft = shelved.desk.draft(asked.draft)
     read = shelved.desk.read_draft(asked.draft) or (
-        parse_draft(draft.text) if draft.text.strip() else None
+        parse_draft(askable(draft.text)) if draft.text.strip() else None
     )
     never = draft.judged_as(0)
     if read is not None and read.passages:
+        read = with_libraries(read, shelved.desk.libraries(asked.draft))
         return shelved.library.map(read, asked.k, cited=draft.basket, exclude=never)
     if not draft.basket:
         raise CitebedError("the draft has no text yet: there is nothing to draw around.")

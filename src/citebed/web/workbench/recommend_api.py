@@ -14,6 +14,7 @@ from citebed.desk import DeskDraft
 from citebed.drafts.bibliography.bibfiles import with_libraries
 from citebed.drafts.reading import parse_draft
 from citebed.drafts.records import Draft, Passage, Place, passage_of, sentence_at
+from citebed.errors import CitebedError
 from citebed.retrieval.index.query_words import query_words
 from citebed.retrieval.recommending.recommendations import Recommendations
 from citebed.retrieval.recommending.silence import OF_THE_COMMAND, NothingToAsk
@@ -22,7 +23,10 @@ from citebed.web.workbench.shelf import Shelved
 from citebed.web.workbench.site import Here, OnShelf
 
 router = APIRouter(tags=["recommend"])
-Text = Annotated[str, Field(max_length=1_000_000)]
+MOST_ASKED = 100_000
+"""So many characters of a text are asked with at once; what is longer is sent as a file."""
+Text = Annotated[str, Field(max_length=MOST_ASKED)]
+KeptText = Annotated[str, Field(max_length=1_000_000)]
 Name = Annotated[str, Field(max_length=500)]
 Names = Annotated[list[Name], Field(max_length=1000)]
 Number = Annotated[int, Field(ge=1, le=10_000_000)]
@@ -154,12 +158,29 @@ def _draft_of(shelved: Shelved, asked: Asked, on_desk: DeskDraft | None) -> Draf
     read = None
     if on_desk is not None and not asked.text:
         read = shelved.desk.read_draft(on_desk.draft_id)
-    draft = read or parse_draft(asked.text or (on_desk.text if on_desk else ""))
+    draft = read or parse_draft(asked.text or _typed(on_desk, is_one=asked.line is not None))
     if on_desk is not None:
         draft = with_libraries(draft, shelved.desk.libraries(on_desk.draft_id))
     if asked.line is not None:
         return sentence_at(draft, asked.line, asked.column)
     return draft if asked.passage is None else passage_of(draft, asked.passage)
+
+
+def _typed(on_desk: DeskDraft | None, *, is_one: bool) -> str:
+    """What stands in a draft on the desk; of a very long one, only a sentence is asked with."""
+    if on_desk is None:
+        return ""
+    return on_desk.text if is_one else askable(on_desk.text)
+
+
+def askable(text: str) -> str:
+    """A text that is kept, if it may be asked with as a whole."""
+    if len(text) > MOST_ASKED:
+        raise CitebedError(
+            f"the draft's text is very long ({len(text):,} characters; expected up to "
+            f"{MOST_ASKED:,}): send it as a file, or ask for the sentence at a line."
+        )
+    return text
 
 
 def _shown(found: Recommendations, draft: Draft) -> dict[str, Any]:
@@ -187,7 +208,7 @@ class AskedAbstract(Sent):
     """Of which document, and the text whose words are to be marked in it."""
 
     doc_id: Name
-    text: Text = ""
+    text: KeptText = ""
 
 
 class Piece(BaseModel):

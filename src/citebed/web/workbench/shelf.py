@@ -81,9 +81,13 @@ class Shelved:
 
     def _quick(self) -> Recommender:
         with self._turn:
-            if self._first is None:
-                self._first = Recommender(self._workbench)
-            return self._first
+            made, workbench = self._first, self._workbench
+        if made is None:
+            made = Recommender(workbench)  # while it is opened, drafts are kept
+            with self._turn:
+                if self._workbench is workbench:
+                    self._first = made
+        return made
 
     def warm(self) -> None:
         """Have all in memory that recommending needs."""

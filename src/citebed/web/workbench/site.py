@@ -46,6 +46,7 @@ class WorkbenchSite:
     ) -> None:
         self.shelf, self.keys, self.campaigns, self.allowed = shelf, keys, campaigns, allowed
         self.turns, self.jobs, self.kept, self.guesses = Turns(), Jobs(), Kept(), Guesses()
+        self.desk_turns = Turns(1)  # what is typed is kept while others compute, in its order
         self._templates = templates("citebed.web.templates", for_page)
         self._templates.filters |= {"number": lambda value: f"{value:,}"}
         self._templates.globals |= {

@@ -26,7 +26,7 @@ function line(paper, remove) {
   const who = [authorsOf(paper.authors), paper.year].filter(Boolean).join(", ");
   return make("li", {},
     make("div", {},
-      make("a", { href: documentAddress(paper.doc_id) }, paper.title || paper.doc_id),
+      make("a", { href: documentAddress(paper.doc_id), title: paper.title || paper.doc_id }, paper.title || paper.doc_id),
       make("span", { class: "quiet" }, who ? `${who} · ` : "", make("code", {}, paper.key))),
     make("button", { type: "button", class: "icon", "aria-label": `Out of the basket: ${paper.title || paper.doc_id}`, title: "Out of the basket", onclick: () => remove(paper.doc_id) }, "×"));
 }

@@ -38,6 +38,11 @@ export async function draft(text = "") {
   return making;
 }
 
+/* Another draft, whatever is at hand; it is at hand once it is `taken`. */
+export const newDraft = (text = "") => ask(api("drafts"), { method: "POST", json: { text } });
+export const taken = remember;
+
+export const draftOf = (id) => ask(api("drafts", id));
 export const drafts = async () => (await ask(api("drafts"))).drafts;
 export const write = (id, said, signal) => ask(api("drafts", id), { method: "PUT", json: said, signal });
 export const removeDraft = (id) => ask(api("drafts", id), { method: "DELETE" });

@@ -27,10 +27,17 @@ export function filters() {
 const number = () => Object.keys(filters()).filter((name) => name !== "keep_cited").length;
 export const isFiltered = () => number() > 0;
 
+/* A name that is no venue's own stands for all venues that have it in theirs. */
+function venueWords(name) {
+  const known = [...document.getElementById("venues").options].map((each) => each.value.toLowerCase());
+  const part = name.toLowerCase();
+  return !known.includes(part) && known.some((each) => each.includes(part)) ? `all with “${name}”` : name;
+}
+
 function show() {
   const some = Object.keys(filters()).length;
   button.textContent = some ? `Filter (${some})` : "Filter";
-  chips.replaceChildren(...venues.map((name) => make("li", {}, name,
+  chips.replaceChildren(...venues.map((name) => make("li", {}, venueWords(name),
     make("button", { type: "button", "aria-label": `Not only ${name}`, onclick: () => choose(venues.filter((each) => each !== name)) }, "×"))));
 }
 
@@ -75,6 +82,24 @@ export function allowLibrary(has) {
   show();
 }
 
+/* Which filter a message is about, if it is about one that is set: `years: …`, `'2020-x' are no years`. */
+const ABOUT = { years: /years?\b/i, venues: /\bvenues?\b/i, types: /\btypes?\b/i, before: /\bbefore\b|\bdate\b/i };
+const FIELDS = { years: ["first", "last"], venues: ["venue"], types: ["type"], before: ["before"] };
+
+/* Say a message beside the filter that it is about; whether it is about one. */
+export function blameFilter(words) {
+  const problem = document.getElementById("filter-problem");
+  const asked = filters();
+  const name = words && Object.keys(ABOUT).find((each) => each in asked && ABOUT[each].test(words));
+  for (const each of Object.values(FIELDS).flat()) field(each).removeAttribute("aria-invalid");
+  problem.hidden = !name;
+  problem.textContent = name ? words : "";
+  if (!name) return false;
+  toggleFilters(true);
+  for (const each of FIELDS[name]) field(each).setAttribute("aria-invalid", "true");
+  return true;
+}
+
 export function toggleFilters(open = form.hidden) {
   form.hidden = !open;
   button.setAttribute("aria-expanded", String(open));
@@ -85,23 +110,26 @@ async function offer() {
   if (!found) return;
   document.getElementById("venues").replaceChildren(...found.venues.map((each) => make("option", { value: each.name })));
   const kinds = found.types.map((each) => make("option", { value: each.name }, `${each.name} (${each.documents.toLocaleString("en")})`));
-  const chosen = field("type").dataset.wanted ?? "";
-  field("type").append(...kinds);
-  if (chosen) field("type").value = chosen;
+  const chosen = field("type").value;
+  field("type").replaceChildren(field("type").options[0], ...kinds);
+  if (chosen && !found.types.some((each) => each.name === chosen)) field("type").append(make("option", { value: chosen }, chosen));
+  field("type").value = chosen;
   [field("first").placeholder, field("last").placeholder] = found.years.map((year) => year ?? "");
+  show();
 }
 
-/* Begin with what the address says; `onChange` is called after every change. */
-export async function startFilters(onChange) {
+/* Begin with what the address says; `onChange` is called after every change. What there is to choose from comes
+   when it comes. */
+export function startFilters(onChange) {
   const said = new URLSearchParams(location.search);
+  if (said.get("type")) field("type").append(make("option", { value: said.get("type") }, said.get("type")));
   for (const name of NAMES) field(name).value = said.get(name) ?? "";
-  field("type").dataset.wanted = said.get("type") ?? "";
   for (const name of ["in_bib", "cited"]) field(name).checked = said.has(name);
   venues = said.getAll("venue");
   toggleFilters([...NAMES, "in_bib", "cited", "venue"].some((name) => said.has(name)));
-  await offer();
   show();
   changed = onChange;
+  offer();
 }
 
 button.addEventListener("click", () => toggleFilters());

@@ -35,13 +35,19 @@ export function make(tag, attributes = {}, ...children) {
 /* Only an address on the web may be followed. */
 export const webLink = (address) => /^https?:\/\//i.test(address ?? "") ? address : null;
 
+/* Words that come and go; `act` ({words, key, does}) is a button in them, which may have a key of its own. */
 let fading = 0;
-export function tell(words) {
+export function tell(words, act = null) {
   const toast = document.getElementById("toast");
-  toast.textContent = words;
+  const done = () => toast.classList.remove("shown");
+  toast.replaceChildren(words);
+  if (act) {
+    toast.append(make("button", { type: "button", onclick: () => [done(), act.does()] }, act.words,
+      act.key ? make("kbd", { "aria-hidden": "true" }, act.key) : null));
+  }
   toast.classList.add("shown");
   clearTimeout(fading);
-  fading = setTimeout(() => toast.classList.remove("shown"), 4000);
+  fading = setTimeout(done, act ? 10_000 : 4000);
 }
 
 /* A room's own keys: a map from key to what it does; none while somebody types. */

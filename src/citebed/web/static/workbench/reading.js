@@ -1,6 +1,6 @@
 // A draft that was read from files: its passages and their places, its notes, the author's .bib files.
 
-import { make } from "./frame.js";
+import { collection, make } from "./frame.js";
 import { allowLibrary } from "./filters.js";
 
 const at = (id) => document.getElementById(id);
@@ -39,8 +39,40 @@ export function markChosen(number) {
   buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(index + 1 === number)));
 }
 
-const ENDINGS = /\.(tex|ltx|latex|zip|md|markdown|mdown|pandoc|qmd|rmd|txt|text|docx|docm|odt|ipynb|typ|rst|rest|pdf|bib|bibtex|bbl)$/i;
-const MOST = 900;
+// --- Which files are read ---
 
-/* Of a folder only what drafts are made of; a file that came by itself is sent whatever it is. */
-export const needed = (given) => given.length > 1 ? given.filter(({ path }) => ENDINGS.test(path)).slice(0, MOST) : given;
+const ENDINGS = /\.(tex|ltx|latex|zip|md|markdown|mdown|pandoc|qmd|rmd|txt|text|docx|docm|odt|ipynb|typ|rst|rest|pdf|bib|bibtex|bbl)$/i;
+const LIBRARY = /\.(bib|bibtex|bbl)$/i;
+const BIBLIOGRAPHY = /\.(ris|enw|nbib|ciw|rdf|endnote)$/i;
+const MOST = 900;
+const FEW = 6;
+
+export const isLibrary = ({ path }) => LIBRARY.test(path);
+
+/* Of several files only what drafts are made of; one that came by itself is read whatever it is. Of each that is
+   not taken, why. */
+export function sorted(given) {
+  const [chosen, passed] = [[], []];
+  for (const each of given) {
+    if (BIBLIOGRAPHY.test(each.path)) passed.push({ ...each, isBibliography: true });
+    else if (given.length > 1 && !ENDINGS.test(each.path)) passed.push({ ...each, why: "no draft, and no .bib" });
+    else if (chosen.length >= MOST) passed.push({ ...each, why: `more than ${MOST} files` });
+    else chosen.push(each);
+  }
+  return { chosen, passed };
+}
+
+function passedLine({ path, why, isBibliography }) {
+  if (!isBibliography) return make("li", {}, `${path}: not read (${why}).`);
+  return make("li", {}, `${path}: a bibliography: `,
+    make("a", { href: `/c/${encodeURIComponent(collection)}/collection` }, "import it in the Collection room"), ".");
+}
+
+/* Say of each file that is not read why. */
+export function showPassed(passed) {
+  const ordered = [...passed].sort((a, b) => Number(Boolean(b.isBibliography)) - Number(Boolean(a.isBibliography)));
+  const lines = ordered.map(passedLine);
+  const more = lines.splice(lines.length > FEW ? FEW - 1 : FEW);
+  if (more.length) lines.push(make("li", {}, make("details", {}, make("summary", {}, `${more.length} more files are not read`), make("ul", { class: "plain" }, more))));
+  at("file-passed").replaceChildren(...lines);
+}

@@ -2,15 +2,19 @@
 
 import { api, ask, collection, make, onKey, tell } from "./frame.js";
 import * as desk from "./desk.js";
+import { VERY_LONG, askedOf, paragraphAt } from "./asking.js";
 import { copyKeys, showBasket } from "./basket.js";
 import { nameOf, showName, startMenu } from "./draft_menu.js";
 import { dropZone, formOf } from "./dropping.js";
 import { filters, startFilters } from "./filters.js";
-import { markChosen, needed, showRead } from "./reading.js";
+import { Keeping, begunWith } from "./keeping.js";
+import { isLibrary, markChosen, showPassed, showRead, sorted } from "./reading.js";
 import { documentAddress, resultCard, showAbstract } from "./result.js";
 import { silence, welcome } from "./silence.js";
+import { answered, gettingReady, looking, markBusy, trouble } from "./trouble.js";
 
 const WAIT = 250;
+const RETRIES = [2, 3, 5, 8, 10, 15, 20, 30];
 const at = (id) => document.getElementById(id);
 const text = at("text");
 const results = at("results");
@@ -30,64 +34,71 @@ const scope = () => document.querySelector("[name=scope]:checked").value;
 
 // --- Asking -----------------------------------------------------------------------------------
 
-/* Line and column, counted in characters as the server does. */
-function caret() {
-  const before = text.value.slice(0, text.selectionStart);
-  const line = before.split("\n");
-  return { line: line.length, column: [...line.at(-1)].length + 1 };
-}
-
 /* What is asked now; null where there is nothing to ask. */
 function question() {
-  const asked = { ...filters(), draft: state.draft?.draft_id ?? "" };
+  const asked = filters();
   if (state.best) asked.min_probability = 0;
   if (state.file?.file) {
     if (scope() !== "sentence") return { ...asked, each: scope() };
     return state.passage ? { ...asked, passage: state.passage } : null;
   }
-  if (!text.value.trim()) return null;
-  if (scope() !== "sentence") return { ...asked, text: text.value, each: scope() };
-  return { ...asked, text: text.value, ...caret() };
+  const typed = askedOf(text, scope());
+  return typed && { ...asked, ...typed };
 }
 
 let asking = null;
 let waiting = 0;
-let last = "";
+let retries = 0;
+let last = ""; // what was asked last
+let shown = ""; // what the papers that are shown were asked with
 
 async function recommend({ again = false } = {}) {
   clearTimeout(waiting);
   const asked = question();
   const form = JSON.stringify(asked);
-  if (form === last && !again) return;
+  if (form === last && !again) return void mark();
   last = form;
   asking?.abort();
-  if (!asked) return void showFound(null);
+  if (!asked) return void showFound(null, form);
+  if (asked.isLong) return void tooLong();
   asking = new AbortController();
   const { signal } = asking;
-  results.setAttribute("aria-busy", "true");
+  looking();
   try {
-    showFound(await ask(api("recommend"), { method: "POST", json: asked, signal }));
+    const json = { ...asked, draft: state.draft?.draft_id ?? "" };
+    const found = await ask(api("recommend"), { method: "POST", json, signal });
+    retries = 0;
+    showFound(found, form);
   } catch (error) {
     if (error.name !== "AbortError") failed(error);
-  } finally {
-    if (!signal.aborted) results.setAttribute("aria-busy", "false");
   }
 }
 
+/* Papers that are not for what stands there now are grey. */
+const mark = () => markBusy(JSON.stringify(question()) !== shown);
+
 const soon = () => {
   clearTimeout(waiting);
+  mark();
   waiting = setTimeout(recommend, WAIT);
 };
 
+function tooLong() {
+  showFound(null, last);
+  trouble(VERY_LONG);
+}
+
+/* A server that is not ready is asked again; what it refuses is said. */
 function failed(error) {
   last = "";
-  const words = error.status ? error.message : "The server does not answer. Is citebed still running?";
-  at("status").textContent = "";
-  at("state").replaceChildren(make("p", { class: "problem", role: "alert" }, words),
-    make("p", { class: "row" },
-      make("button", { type: "button", onclick: () => recommend({ again: true }) }, "Try again"),
-      /citebed index/.test(words) ? make("a", { href: `/c/${encodeURIComponent(collection)}/collection` }, "To the collection, where it is indexed") : null));
-  if (error.status === 503) waiting = setTimeout(() => recommend({ again: true }), 2000);
+  const again = () => recommend({ again: true });
+  const isWaiting = !error.status || error.status === 503;
+  if (isWaiting && retries < RETRIES.length) {
+    waiting = setTimeout(again, 1000 * RETRIES[retries]);
+    retries += 1;
+    if (error.status) return void gettingReady();
+  }
+  trouble(error.status ? error.message : "The server does not answer. Is citebed still running? It is asked again.", again);
 }
 
 // --- Showing ----------------------------------------------------------------------------------
@@ -108,10 +119,25 @@ function card(row) {
   return made;
 }
 
+/* Where a passage stands; in a text that is typed, with the way there. */
+function placeOf(passage) {
+  if (state.file?.file) return passage.place;
+  if (scope() === "sentence") return "at the cursor";
+  const { number, start, end } = paragraphAt(text.value, passage.line);
+  return make("button", { type: "button", class: "plain-button to-text", onclick: () => showInText(start, end) }, `paragraph ${number}`);
+}
+
+function showInText(start, end) {
+  text.focus();
+  text.setSelectionRange(start, start); // which scrolls there
+  text.blur();
+  text.focus();
+  text.setSelectionRange(start, end);
+}
+
 function passageHead(passage) {
-  const where = [passage.section, state.file?.file || passage.line > 1 ? passage.place : ""].filter(Boolean).join(" · ");
   return make("header", { class: "asking" },
-    make("h3", {}, where || "Passage", passage.wanted ? make("span", { class: "tag" }, "a citation is to come") : null),
+    make("h3", {}, passage.section ? `${passage.section} · ` : "", placeOf(passage), passage.wanted ? make("span", { class: "tag" }, "a citation is to come") : null),
     make("p", { class: "asking-text" }, passage.text));
 }
 
@@ -126,14 +152,19 @@ function lists(found) {
   });
 }
 
+/* Whoever was at a paper is there afterwards; where it is gone, at the one that followed it, or came before. */
 function keepingPlace(change) {
   const here = document.activeElement?.closest?.(".result");
-  const [doc, passage, act] = [here?.dataset.doc, here?.dataset.passage, document.activeElement?.dataset?.act];
+  const name = (each) => `${each.dataset.doc} ${each.dataset.passage}`;
+  const before = cards().map(name);
+  const [index, act] = [here ? before.indexOf(name(here)) : -1, document.activeElement?.dataset?.act];
   change();
   if (!here) return;
-  const same = [...results.querySelectorAll(".result")].find((each) => each.dataset.doc === doc && each.dataset.passage === passage);
-  const place = same ?? results.querySelector(".result");
+  const now = new Map(cards().map((each) => [name(each), each]));
+  const wanted = [...before.slice(index), ...before.slice(0, index).reverse()].find((each) => now.has(each));
+  const place = now.get(wanted) ?? cards()[0];
   (act ? place?.querySelector(`[data-act="${act}"]`) ?? place : place)?.focus({ preventScroll: true });
+  if (wanted !== before[index]) place?.scrollIntoView({ block: "nearest" });
 }
 
 /* How many papers there are, and for how many of several passages. */
@@ -144,9 +175,10 @@ function counted(found) {
   return asked > 1 ? `${number} for ${answered} of ${asked} passages` : number;
 }
 
-function showFound(found) {
+function showFound(found, form) {
   state.found = found;
-  results.setAttribute("aria-busy", "false");
+  shown = form;
+  answered(Boolean(found));
   keepingPlace(() => results.replaceChildren(...goneLine(), ...(found ? lists(found) : [])));
   at("status").textContent = found?.rows.length ? counted(found) : "";
   at("best").hidden = !state.best || !found;
@@ -171,7 +203,11 @@ function goneLine() {
   if (!state.gone) return [];
   const { doc_id: id, title } = state.gone;
   return [make("p", { class: "gone", role: "status" }, make("span", {}, `Set aside for this draft: ${title || id}`),
-    make("button", { type: "button", id: "undo", onclick: () => say(id, null) }, "Undo"))];
+    make("button", { type: "button", id: "undo", title: "Undo (u)", onclick: undo }, "Undo"))];
+}
+
+function undo() {
+  if (state.gone) say(state.gone.doc_id, null);
 }
 
 // --- The draft --------------------------------------------------------------------------------
@@ -180,12 +216,17 @@ function goneLine() {
 async function kept() {
   if (!state.draft) {
     state.draft = await desk.draft(text.value);
-    const address = new URL(location.href);
-    address.searchParams.set("draft", state.draft.draft_id);
-    history.replaceState(null, "", address);
+    nameInAddress();
     showDraft();
   }
   return state.draft;
+}
+
+function nameInAddress() {
+  const address = new URL(location.href);
+  if (state.draft) address.searchParams.set("draft", state.draft.draft_id);
+  else address.searchParams.delete("draft");
+  history.replaceState(null, "", address);
 }
 
 function showDraft() {
@@ -208,39 +249,21 @@ async function showPapers() {
     make("button", { type: "button", class: "plain-button", "aria-label": `Bring back: ${paper.title || paper.doc_id}`, onclick: () => say(paper.doc_id, null) }, "Bring back"))));
 }
 
-let writing = null;
-let unwritten = false;
-
-/* Keep the text: one at a time, and what was typed meanwhile after it. */
-async function keepText() {
-  unwritten = true;
-  if (writing) return;
-  try {
-    writing = (async () => {
-      while (unwritten) {
-        unwritten = false;
-        const { draft_id: id } = await kept();
-        if (state.draft.text !== text.value) state.draft = await desk.write(id, { text: text.value });
-      }
-    })();
-    await writing;
-    at("kept").textContent = "kept";
+const keeping = new Keeping(text, {
+  draft: () => state.draft,
+  kept,
+  took: ({ text: words, name, changed }) => {
+    state.draft = { ...state.draft, text: words, name, changed };
     showName(state.draft);
-  } catch (error) {
-    at("kept").textContent = "not kept";
-    tell(`The text is not kept: ${error.status ? error.message : "the server does not answer."}`);
-    keeping = setTimeout(keepText, 5000);
-  } finally {
-    writing = null;
-  }
-}
-
-let keeping = 0;
-const keepSoon = () => {
-  at("kept").textContent = "";
-  clearTimeout(keeping);
-  keeping = setTimeout(keepText, 2 * WAIT);
-};
+  },
+  lost: () => {
+    state.draft = null;
+  },
+  say: (words, isBad = false) => {
+    at("kept").textContent = words;
+    at("kept").classList.toggle("not-kept", isBad);
+  },
+});
 
 /* Do something with the draft; where it fails that is said, and nothing is shown that is not so. */
 async function change(act) {
@@ -268,6 +291,7 @@ async function cite(id, taken) {
 async function say(id, relevance, row = null) {
   if (!await change(() => desk.judge(id, relevance, row ? passageOf(row)?.text ?? "" : ""))) return;
   state.gone = relevance === 0 ? row : null;
+  if (state.gone) tell("Set aside for this draft.", { words: "Undo", key: "u", does: undo });
   await recommend({ again: true });
 }
 
@@ -283,31 +307,54 @@ function choose(number) {
 }
 
 async function send(given) {
-  const chosen = needed(given);
+  const { chosen, passed } = sorted(given);
   const problem = at("file-problem");
-  problem.hidden = chosen.length > 0;
-  problem.textContent = "There is no draft in this folder.";
+  showPassed(passed);
+  problem.hidden = chosen.length > 0 || passed.some((each) => each.isBibliography);
+  problem.textContent = "There is no draft in what was opened.";
   if (!chosen.length) return;
   at("kept").textContent = chosen.length === 1 ? `reading ${chosen[0].path} …` : `reading ${chosen.length} files …`;
   try {
-    const { draft_id: id } = await kept();
-    const had = state.file?.file;
-    state.file = await desk.sendFiles(id, formOf(chosen));
-    state.draft = await desk.draftAtHand();
-    if (state.file.file && state.file.file !== had) {
-      state.passage = null;
-      document.querySelector("[name=scope][value=paragraph]").checked = true;
-    }
-    showDraft();
-    showFile();
-    await showPapers();
-    recommend({ again: true });
+    await opened(chosen);
     at("kept").textContent = "kept";
   } catch (error) {
     at("kept").textContent = "";
     problem.textContent = error.status ? error.message : "The files could not be sent: the server does not answer.";
     problem.hidden = false;
   }
+}
+
+/* Read files: a draft beside one that is typed is another draft, and what is typed stays. */
+async function opened(chosen) {
+  const isNew = Boolean(text.value.trim()) && !state.file?.file && !chosen.every(isLibrary);
+  const had = isNew ? "" : state.file?.file;
+  if (isNew && !await keeping.now()) throw Object.assign(new Error("What you typed is not kept yet: open the file once it is."), { status: 1 });
+  const { draft_id: id } = isNew ? await desk.newDraft() : await kept();
+  try {
+    state.file = await desk.sendFiles(id, formOf(chosen));
+  } catch (error) {
+    if (isNew) await desk.removeDraft(id).catch(() => {});
+    throw error;
+  }
+  await take(await desk.draftOf(id), isNew);
+  if (state.file.file && state.file.file !== had) {
+    state.passage = null;
+    document.querySelector("[name=scope][value=paragraph]").checked = true;
+  }
+  showFile();
+  await showPapers();
+  recommend({ again: true });
+}
+
+/* Have another draft at hand. */
+async function take(draft, isNew) {
+  state.draft = desk.taken(draft);
+  state.gone = null;
+  nameInAddress();
+  showDraft();
+  if (!isNew) return;
+  text.value = draft.text;
+  tell(`“${nameOf(draft)}” is a new draft. What you typed is under Drafts, as it was.`);
 }
 
 async function takeAway(name) {
@@ -366,12 +413,12 @@ for (const [key, name] of Object.entries({ c: "cite", "+": "good", "=": "good", 
   onKey(key, () => act(name, current()));
 }
 onKey("y", copyKeys);
+onKey("u", undo);
 
 text.addEventListener("input", () => {
   state.gone = null;
+  keeping.typed();
   soon();
-  if (state.draft) keepSoon();
-  else keepText(); // there is a place for it before anything else is done
 });
 text.addEventListener("keydown", (event) => {
   if (event.key === "Escape") text.blur();
@@ -382,32 +429,56 @@ document.addEventListener("selectionchange", () => {
 for (const input of document.querySelectorAll("[name=scope]")) input.addEventListener("change", () => recommend());
 at("only-fitting").addEventListener("click", () => showBest(false));
 at("leave-file").addEventListener("click", () => takeAway(state.file.file));
-addEventListener("pagehide", () => {
-  if (!state.draft || state.draft.text === text.value) return;
-  fetch(api("drafts", state.draft.draft_id), {
-    method: "PUT", keepalive: true, body: JSON.stringify({ text: text.value }),
-    headers: { "Content-Type": "application/json", "X-Citebed-Token": document.body.dataset.token },
-  });
-});
+addEventListener("online", () => recommend());
 
 // --- Beginning --------------------------------------------------------------------------------
 
-async function begin() {
-  const wanted = new URLSearchParams(location.search).get("draft");
-  state.draft = await desk.draftAtHand();
-  if (wanted && !state.draft) tell("That draft is no longer on the desk.");
-  if (state.draft) {
-    const address = new URL(location.href);
-    address.searchParams.set("draft", state.draft.draft_id);
-    history.replaceState(null, "", address);
-    if (!text.value) text.value = state.draft.text;
-    if (state.draft.file || state.draft.libraries.length) state.file = await desk.files(state.draft.draft_id);
-    if (state.file?.file) document.querySelector("[name=scope][value=paragraph]").checked = true;
+/* The draft at hand: until it is there nothing can be typed over it. */
+async function loaded() {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const draft = await desk.draftAtHand();
+      const file = draft && (draft.file || draft.libraries.length) ? await desk.files(draft.draft_id) : null;
+      return { draft, file };
+    } catch (error) {
+      if (error.status && error.status !== 503) throw error;
+      at("state").replaceChildren(make("p", { class: "lead" }, "Loading your draft …"),
+        make("p", { class: "quiet", role: "status" }, error.status ? "The server is getting ready." : "The server does not answer. It is asked again."));
+      await new Promise((done) => setTimeout(done, 1000 * RETRIES[Math.min(tries, RETRIES.length - 1)]));
+    }
   }
+}
+
+/* What was typed here and is not on the server goes on from here. */
+function startText() {
+  const { words, isBack, other } = begunWith(state.draft);
+  text.value = words;
+  text.readOnly = false;
+  text.placeholder = text.dataset.hint;
+  if (!isBack) return;
+  keeping.typed();
+  const instead = other && { words: "Take the server’s instead", does: () => {
+    text.value = other;
+    text.dispatchEvent(new Event("input"));
+  } };
+  tell("What you typed here last was not kept: it is back.", instead);
+}
+
+async function begin() {
+  startFilters(() => recommend());
+  if (desk.draftId()) {
+    const wanted = new URLSearchParams(location.search).get("draft");
+    at("draft-name").textContent = "Loading …";
+    Object.assign(state, await loaded());
+    if (wanted && !state.draft) tell("That draft is no longer on the desk.");
+    nameInAddress();
+  }
+  startText();
+  if (state.file?.file) document.querySelector("[name=scope][value=paragraph]").checked = true;
   showDraft();
   showFile();
-  await Promise.all([showPapers(), startFilters(() => recommend())]);
   recommend({ again: true });
+  await showPapers().catch((error) => tell(error.message));
 }
 
 startMenu((draft) => {
@@ -419,6 +490,6 @@ dropZone(document.body, send);
 try {
   await begin();
 } catch (error) {
-  failed(error);
+  trouble(error.message, () => location.reload());
 }
 citebedReady();
