@@ -118,7 +118,8 @@ def take_in(folder: Path, dropped: Sequence[Dropped]) -> tuple[list[str], list[d
     """
     if not dropped:
         raise CitebedError("no files came along: choose or drop at least one.")
-    taken, refused = [], []
+    taken: list[str] = []
+    refused: list[dict[str, str]] = []
     with workshop(own_folder(folder / RUNS)) as draft:
         own_folder(folder / QRELS)
         for name, file in dropped:
@@ -166,8 +167,8 @@ def _first_documents(path: Path) -> set[str]:
     try:
         if path.name.endswith(".parquet"):
             return set(pl.read_parquet(path, columns=["doc_id"], n_rows=_FIRST_LINES)["doc_id"])
-        opened = gzip.open if path.name.endswith(".gz") else open
-        with opened(path, "rb") as file:
+        is_packed = path.name.endswith(".gz")
+        with gzip.open(path, "rb") if is_packed else path.open("rb") as file:
             parts = (line.split() for line in file.read(_FIRST_BYTES).splitlines()[:_FIRST_LINES])
             return {each[2].decode("utf-8", "replace") for each in parts if len(each) == _FIELDS}
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError):

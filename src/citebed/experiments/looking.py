@@ -133,7 +133,8 @@ def over_time(choice: Choice) -> Timeline:
 
 def measures_understood(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     """The names that are measures', and of each other one why it is none."""
-    good, refused = [], []
+    good: list[str] = []
+    refused: list[dict[str, str]] = []
     for name in names:
         try:
             measure(name)
