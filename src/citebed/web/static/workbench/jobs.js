@@ -85,7 +85,7 @@ class Card {
   async finish(job, before) {
     const whole = await ask(`/api/jobs/${job.job_id}`);
     this.body.replaceChildren(...[
-      whole.lines.length ? make("details", {},
+      whole.lines.length ? make("details", { open: before !== undefined && job.kind !== "search" },
         make("summary", {}, "What was done"), account(whole.lines)) : null,
       ...whole.notes.map((note) => make("p", { class: "quiet" }, `Note: ${note}`)),
     ].filter(Boolean));
