@@ -255,7 +255,7 @@ def test_a_map_knows_what_the_files_of_a_draft_cite(client: TestClient, draft: s
     assert client.post(f"{draft}/files", files=sent).is_success
     drawn = client.post(f"{AT}/map", json={"draft": draft.rpartition("/")[2]}).json()
     roles = {node["title"]: node["role"] for node in drawn["nodes"]}
-    assert roles["Relevance based language models"] == "cited"
+    assert roles["Relevance Based Language Models"] == "cited"
     places = {node["doc_id"]: (node["x"], node["y"]) for node in drawn["nodes"]}
     taken = next(node["doc_id"] for node in drawn["nodes"] if node["role"] == "recommended")
     client.post(f"{draft}/basket", json={"doc_id": taken})
