@@ -139,6 +139,59 @@ def test_the_basket_outlives_the_server(page: Page) -> None:
     page.until(lambda: page.basket() == 0, "not out of the basket")
 
 
+def kept_text(page: Page) -> str:
+    desk = citebed.open(page.workbench.folder).desk
+    return desk.draft(desk.drafts()[0].draft_id).text
+
+
+def test_what_is_typed_while_the_server_is_away_is_kept_when_it_is_back(page: Page) -> None:
+    page.write(FIRST)
+    text, kept = page.browser.one("#text"), page.browser.one("#kept")
+    page.workbench.server.stop()
+    text.send_keys(" More.")
+    page.until(lambda: "not kept" in kept.text, "nothing is said")
+    page.workbench.server.start()
+    page.until(lambda: kept.text == "kept", "not kept")
+    assert kept_text(page) == f"{FIRST} More."
+    page.workbench.server.stop()
+    text.send_keys(" And more.")
+    page.browser.leave()
+    page.workbench.server.start()
+    page.open()
+    assert page.browser.one("#text").get_attribute("value") == f"{FIRST} More. And more."
+    page.until(lambda: page.browser.one("#kept").text == "kept", "not kept")
+    assert kept_text(page) == f"{FIRST} More. And more."
+
+
+def test_a_very_long_text_asks_for_a_sentence_only(page: Page) -> None:
+    script = """
+    const text = document.getElementById("text");
+    text.value = arguments[0];
+    text.setSelectionRange(60000, 60000);
+    text.dispatchEvent(new Event("input"));
+    """
+    page.browser.run(script, f"{FIRST}\n\n" * 1200)
+    trouble = page.browser.one("#trouble")
+    page.until(lambda: "very long" in trouble.text, "nothing is said")
+    assert page.found() == []
+    page.answered(lambda: page.click("[name=scope][value=sentence]"))
+    assert page.browser.texts(".asking-text") == [FIRST]
+    assert trouble.text == ""
+
+
+def test_a_file_beside_what_is_typed_is_another_draft(page: Page) -> None:
+    page.write(FIRST)
+    drop(page, my_md=SECOND.encode(), my_ris=b"TY  - JOUR", my_png=b"")
+    assert page.browser.texts(".passage-text") == [SECOND]
+    passed = page.browser.texts("#file-passed li")
+    assert passed == [
+        "my.ris: a bibliography: import it in the Collection room.",
+        "my.png: not read (no draft, and no .bib).",
+    ]
+    texts = {each.excerpt for each in citebed.open(page.workbench.folder).desk.drafts()}
+    assert {"", FIRST} <= texts
+
+
 def test_not_this_is_gone_and_stays_gone_until_it_is_brought_back(page: Page) -> None:
     page.write(TEXT)
     first = page.found()[0]
@@ -201,8 +254,12 @@ def test_by_keyboard(page: Page) -> None:
     page.until(lambda: "Copied \\cite{" in toast.get_attribute("textContent"), "not copied")
     page.answered(lambda: press("+"))
     assert page.browser.one(".result.current").get_attribute("data-doc") == doc_id
+    after = page.found()[page.found().index(doc_id) + 1]
     page.answered(lambda: press("-"))
     assert doc_id not in page.found()
+    assert page.browser.one(".result.current").get_attribute("data-doc") == after
+    page.answered(lambda: press("u"))
+    assert doc_id in page.found()
     press("?")
     page.until(lambda: "good: more like it" in page.browser.one("#keys").text, "no keys")
 

@@ -81,6 +81,15 @@ def test_what_was_read_from_files_is_kept(desk: Desk) -> None:
     assert desk.draft(draft_id).libraries == ()
 
 
+def test_a_save_that_comes_late_replaces_nothing(desk: Desk) -> None:
+    draft_id = desk.new("one").draft_id
+    assert desk.write(draft_id, text="three", writer="a", version=3).text == "three"
+    assert desk.write(draft_id, text="two", writer="a", version=2).text == "three"
+    assert desk.write(draft_id, text="other", writer="b", version=1).text == "other"
+    assert desk.write(draft_id, text="four", writer="a", version=4).text == "four"
+    assert desk.write(draft_id, text="five").text == "five"
+
+
 def test_judgements_and_queries_as_files(tmp_path: Path) -> None:
     mine = citebed.demo(tmp_path / "demo")
     draft_id = mine.desk.new(PROSE).draft_id

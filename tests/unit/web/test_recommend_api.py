@@ -232,3 +232,35 @@ def test_answers_have_the_fields_that_are_described(client: TestClient, draft: s
     client.post(f"{draft}/basket", json={"doc_id": ids(found)[0]})
     (paper,) = client.get(f"{draft}/papers").json()["basket"]
     assert set(paper) == fields(client, "desk_api", "Paper")
+
+
+def test_a_very_long_text_is_kept_and_asks_for_a_sentence_only(
+    client: TestClient, draft: str
+) -> None:
+    whole = f"{FIRST}\n\n" * 2000
+    assert client.put(draft, json={"text": whole}).is_success
+    refused = client.post(f"{AT}/recommend", json={"text": whole})
+    assert refused.status_code == 422
+    assert "100000" in refused.json()["message"]
+    name = draft.rpartition("/")[2]
+    refused = client.post(f"{AT}/recommend", json={"draft": name})
+    assert refused.status_code == 400
+    assert "100,000" in refused.json()["message"]
+    assert client.post(f"{AT}/map", json={"draft": name}).status_code == 400
+
+
+def test_a_map_knows_what_the_files_of_a_draft_cite(client: TestClient, draft: str) -> None:
+    latex = f"\\documentclass{{a}}\\begin{{document}}{FIRST} \\cite{{mykey}}\\end{{document}}"
+    sent = [("files", ("main.tex", latex.encode())), ("files", ("mine.bib", OWN.encode()))]
+    assert client.post(f"{draft}/files", files=sent).is_success
+    drawn = client.post(f"{AT}/map", json={"draft": draft.rpartition("/")[2]}).json()
+    roles = {node["title"]: node["role"] for node in drawn["nodes"]}
+    assert roles["Relevance Based Language Models"] == "cited"
+    places = {node["doc_id"]: (node["x"], node["y"]) for node in drawn["nodes"]}
+    taken = next(node["doc_id"] for node in drawn["nodes"] if node["role"] == "recommended")
+    client.post(f"{draft}/basket", json={"doc_id": taken})
+    again = client.post(f"{AT}/map", json={"draft": draft.rpartition("/")[2]}).json()
+    assert {node["doc_id"]: (node["x"], node["y"]) for node in again["nodes"]} == places
+    assert next(n["role"] for n in again["nodes"] if n["doc_id"] == taken) == "cited"
+    cited = {node["group"] for node in again["nodes"] if node["role"] == "cited"}
+    assert not cited & {gap["group"] for gap in again["gaps"]}

@@ -30,8 +30,8 @@ export const isFiltered = () => number() > 0;
 /* A name that is no venue's own stands for all venues that have it in theirs. */
 function venueWords(name) {
   const known = [...document.getElementById("venues").options].map((each) => each.value.toLowerCase());
-  const part = name.toLowerCase();
-  return !known.includes(part) && known.some((each) => each.includes(part)) ? `all with “${name}”` : name;
+  const words = name.toLowerCase().split(/\s+/);
+  return !known.includes(words.join(" ")) && known.some((each) => words.every((word) => each.includes(word))) ? `all with “${name}”` : name;
 }
 
 function show() {
