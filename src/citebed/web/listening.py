@@ -134,7 +134,8 @@ def serve_app(
 def _listening(host: str, ports: Sequence[int]) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in ports:
-        made = socket.socket(family)
+        # Named as TCP, or asyncio leaves Nagle's algorithm on, and each answer waits for 40 ms.
+        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind((host, port))

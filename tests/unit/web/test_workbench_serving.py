@@ -25,6 +25,7 @@ from tests.shared import Once
 
 import citebed
 from citebed.desk import Desk
+from citebed.web import listening
 
 PROGRAM = """
 import sys, time
@@ -255,6 +256,11 @@ def test_a_large_upload_takes_no_memory_and_leaves_nothing(
         assert list(spool.iterdir()) == []
         assert not [each for each in folder.rglob("*") if each.stat().st_size > 100 << 20]
         assert running.ask(ASK, TEXT)[0] == 200
+
+
+def test_answers_are_sent_at_once() -> None:
+    with listening._listening("127.0.0.1", [0]) as made:
+        assert made.proto == socket.IPPROTO_TCP  # else asyncio leaves Nagle's algorithm on
 
 
 def test_a_taken_port_is_told_and_else_another_is_found(folder: Path) -> None:
