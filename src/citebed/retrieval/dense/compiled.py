@@ -90,24 +90,17 @@ def longest(rows, scales):
 
 @compiled(nogil=True)
 def rough_scores(rows, scales, queries, units):
-    """The similarity of every row to the first query and the greatest to one of the others, of
-    queries of 8 bits a number, each with its unit: for whole numbers there are instructions that
-    multiply and add sixteen at once."""
-    several = queries.shape[0] > 1
-    found = np.empty((2 if several else 1, rows.shape[0]), np.float32)
+    """The similarity of every row to every query (queries × rows), of queries of 8 bits a number,
+    each with its unit: for whole numbers there are instructions that multiply and add sixteen at
+    once."""
+    found = np.empty((queries.shape[0], rows.shape[0]), np.float32)
     for i in range(rows.shape[0]):
-        row, best = rows[i], np.float32(-np.inf)
+        row = rows[i]
         for q in range(queries.shape[0]):
             query, total = queries[q], np.int32(0)
             for j in range(row.size):
                 total = np.int32(total + np.int32(np.int32(row[j]) * np.int32(query[j])))
-            likeness = np.float32(total) * units[q] * scales[i]
-            if q == 0:
-                found[0, i] = likeness
-            else:
-                best = max(best, likeness)
-        if several:
-            found[1, i] = best
+            found[q, i] = np.float32(total) * units[q] * scales[i]
     return found
 
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.retrieval.remembering import Few
+
 Vectors = NDArray[np.float32]
 OnProgress = Callable[[int, int], None]
 """Hears of texts done, and texts in all."""
@@ -44,6 +46,9 @@ would cost more than they gain."""
 _MANY, _MOST_THREADS = 20_000, 4
 """From so many rows on, they are given to so many threads, at most, where there are cores."""
 _A_FEW = 64
+_KEPT = 24 << 20
+"""Bytes of rough similarities that are kept: who types a text asks again with most of its
+sentences."""
 
 Docs = NDArray[np.int64]
 _NONE: Docs = np.zeros(0, np.int64)
@@ -107,6 +112,7 @@ class DocumentVectors:
         self._longest: float | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._cores = min(os.cpu_count() or 1, _MOST_THREADS)
+        self._lately: Few[tuple[bytes, float], Vectors] = Few(_KEPT // (4 * max(len(rows), 1)))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -175,6 +181,19 @@ class DocumentVectors:
         return rows
 
     def _rough(self, queries: NDArray[np.int8], units: NDArray[np.float32]) -> Vectors:
+        """Similarities of all documents to a text and the best of its sentences, given in 8 bits a
+        number."""
+        keys = [(each.tobytes(), float(unit)) for each, unit in zip(queries, units, strict=True)]
+        at = {key: place for place, key in enumerate(keys)}
+
+        def score(missing: list[tuple[bytes, float]]) -> list[Vectors]:
+            places = [at[key] for key in missing]
+            return [row.copy() for row in self._rough_rows(queries[places], units[places])]
+
+        first, *others = self._lately.get_all(keys, score)
+        return first[None] if not others else np.stack([first, np.maximum.reduce(others)])
+
+    def _rough_rows(self, queries: NDArray[np.int8], units: NDArray[np.float32]) -> Vectors:
         """Similarities of all documents to queries of 8 bits a number, over threads."""
         from citebed.retrieval.dense.compiled import rough_scores
 

@@ -68,6 +68,16 @@ def test_what_is_told_of_similar_documents_is_never_rough(sentences: int, count:
         found.prepare()
 
 
+def test_a_text_that_grows_is_answered_as_if_it_were_new() -> None:
+    queries, kept = some(12, 16, seed=2), documents(300, 16)
+    kept.prepare()
+    for end in (1, 3, 2, 7, 12, 3):
+        fresh = documents(300, 16)
+        fresh.prepare()
+        asked = queries[[end - 1, *range(end)]]
+        np.testing.assert_array_equal(kept.similar(asked).rough, fresh.similar(asked).rough)
+
+
 def test_of_equal_documents_the_later_are_taken_and_no_more_than_asked_for() -> None:
     rows = quantised(np.repeat(some(3, 8), 400, axis=0))
     found = DocumentVectors(*rows, fingerprint="f", name="n")
