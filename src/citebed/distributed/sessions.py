@@ -48,6 +48,7 @@ def session(on: str, conf: Iterable[str] = ()) -> Iterator[SparkSession]:
     """The session at an address, until it is done with; ``conf`` are settings as ``key=value``."""
     settings = dict(_setting(each) for each in conf)
     with ExitStack() as stack:
+        stack.enter_context(_main_with_a_file())
         if on == LOCAL:
             address = stack.enter_context(_sail())
         elif on.startswith(_CONNECT):
@@ -62,6 +63,21 @@ def session(on: str, conf: Iterable[str] = ()) -> Iterator[SparkSession]:
         opened = _connected(address, settings) if address else _mastered(on, settings)
         stack.callback(opened.stop)
         yield opened
+
+
+@contextmanager
+def _main_with_a_file() -> Iterator[None]:
+    """A program that is no file (``python -c``, a worker) pyspark takes for its own tests, and ends
+    it."""
+    main = sys.modules["__main__"]
+    if hasattr(main, "__file__"):
+        yield
+        return
+    main.__file__ = ""
+    try:
+        yield
+    finally:
+        del main.__file__
 
 
 def _setting(text: str) -> tuple[str, str]:
