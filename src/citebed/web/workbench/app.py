@@ -113,6 +113,7 @@ def create_workbench(
         app.include_router(room.router, include_in_schema=False)
     app.openapi = lambda: api_docs.description(app)  # type: ignore[method-assign]
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    _build_routes(app)
     access = Access(keys, hosts, partial(_message, site), address)
     app.add_middleware(
         Protection, secure=keys.secure, address=address, static="/static", bodies=_bodies,
@@ -123,6 +124,14 @@ def create_workbench(
     app.add_exception_handler(HTTPException, _no_such_page)  # type: ignore[arg-type]
     app.add_exception_handler(Gone, _gone)
     return app
+
+
+def _build_routes(app: FastAPI) -> None:
+    """Have all routes built, which FastAPI does when it first looks for one: what it then does to
+    Python's warnings goes wrong beside threads that do the same."""
+    nowhere = {"type": "http", "method": "GET", "path": "/-", "root_path": "", "headers": []}
+    for route in app.routes:
+        route.matches(dict(nowhere))
 
 
 def _bodies(path: str) -> Bodies:
