@@ -50,3 +50,13 @@ def give_back() -> None:
     a tenth of all that a large collection takes is such)."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def share_memory() -> None:
+    """Let all threads take memory from the same places, before there are any: glibc has several for
+    each, and what one thread freed in them the others do not get."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
+
+
+_ARENA_MAX = -8

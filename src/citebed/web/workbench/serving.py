@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from citebed.errors import CitebedError
+from citebed.retrieval.remembering import share_memory
 from citebed.web.listening import serve_app
 from citebed.web.workbench.access import LOCAL, Keys, OwnNames, server_key
 from citebed.web.workbench.app import create_workbench
@@ -47,6 +48,7 @@ def serve_workbench(  # noqa: PLR0913 - the options of the command, by name
     are ``allowed``. ``campaigns`` are served beside it, with guards of their own.
     """
     is_local = (host in LOCAL or host == "::1") and not address
+    share_memory()
     shelf = Shelf(collections)
     keys = _keys(host, password, address, is_local=is_local)
     app = create_workbench(
