@@ -132,8 +132,9 @@ class Desk:
                 raise CitebedError(f"{printable(self.path)} was not changed: {error}.") from error
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._database.close()
+        """Let go of the file, after what is being written."""
+        with self._turn:
+            self._database.close()
 
     def new(self, text: str = "", name: str = "") -> DeskDraft:
         """Put a draft on the desk."""

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
@@ -308,3 +309,11 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 def _answer(status: int, message: str) -> Any:
     return JSONResponse({"message": message}, status, {"Connection": "close"})
+
+
+def wrong_fields(error: RequestValidationError) -> str:
+    """The fields of a request that are wrong, and why; what stood in them is not sent back."""
+    return "; ".join(
+        f"{'.'.join(str(part) for part in each['loc'][1:])[:100] or 'body'}: {each['msg'][:200]}"
+        for each in error.errors()[:5]
+    )

@@ -162,6 +162,18 @@ def test_a_kill_leaves_the_desk_whole(folder: Path) -> None:
     desk.close()
 
 
+def test_who_copies_the_desk_after_the_end_has_all_of_it(folder: Path, tmp_path: Path) -> None:
+    with server(folder) as running:
+        made = json.loads(running.ask(DRAFTS, TEXT)[1])
+        running.process.send_signal(signal.SIGINT)
+        running.process.wait(20)
+    (tmp_path / "copy").mkdir()
+    shutil.copy(folder / "desk.sqlite", tmp_path / "copy")
+    copied = Desk(tmp_path / "copy")
+    assert [each.draft_id for each in copied.drafts()] == [made["draft_id"]]
+    copied.close()
+
+
 @pytest.fixture
 def _many_files() -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

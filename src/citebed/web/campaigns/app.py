@@ -28,7 +28,7 @@ from citebed.web.campaigns import (
     work_pages,
 )
 from citebed.web.campaigns.site import HERE, Site, site_of
-from citebed.web.protection import SAFE, SMALL, UPLOAD, Protection
+from citebed.web.protection import SAFE, SMALL, UPLOAD, Protection, wrong_fields
 
 logger = logging.getLogger("citebed.web")
 
@@ -125,12 +125,7 @@ def _link_refused(request: Request) -> Response:
 
 
 async def _not_understood(request: Request, error: RequestValidationError) -> Response:
-    """Name the fields that are wrong; what stood in them is not sent back."""
-    fields = "; ".join(
-        f"{'.'.join(str(part) for part in each['loc'][1:])[:100] or 'body'}: {each['msg'][:200]}"
-        for each in error.errors()[:5]
-    )
-    return _answer(request, 422, "That was not understood", fields)
+    return _answer(request, 422, "That was not understood", wrong_fields(error))
 
 
 async def _no_such_page(request: Request, error: HTTPException) -> Response:

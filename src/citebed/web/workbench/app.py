@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from citebed._version import __version__
 from citebed.desk import NoSuchDraft
 from citebed.errors import CitebedError, UnknownName
-from citebed.web.protection import Bodies, Protection
+from citebed.web.protection import Bodies, Protection, wrong_fields
 from citebed.web.workbench import (
     api_docs,
     campaign_pages,
@@ -101,6 +101,7 @@ def create_workbench(
         await asyncio.to_thread(site.jobs.close)
         site.turns.close()
         site.desk_turns.close()
+        shelf.close()
 
     app = FastAPI(
         title="citebed", version=__version__, openapi_url="/api/openapi.json", docs_url=None,
@@ -155,12 +156,7 @@ async def _error(request: Request, error: CitebedError) -> Response:
 
 
 async def _not_understood(request: Request, error: RequestValidationError) -> Response:
-    """Name the fields that are wrong; what stood in them is not sent back."""
-    fields = "; ".join(
-        f"{'.'.join(str(part) for part in each['loc'][1:])[:100] or 'body'}: {each['msg'][:200]}"
-        for each in error.errors()[:5]
-    )
-    return _answer(request, 422, "That was not understood", fields)
+    return _answer(request, 422, "That was not understood", wrong_fields(error))
 
 
 async def _no_such_page(request: Request, error: HTTPException) -> Response:

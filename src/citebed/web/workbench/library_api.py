@@ -73,7 +73,7 @@ class AskedMap(BaseModel):
     k: Annotated[int, Field(ge=1, le=120)] = 60
 
 
-class Row(BaseModel):
+class FoundRow(BaseModel):
     """A document, as ``citebed find --json`` prints it."""
 
     rank: int
@@ -102,7 +102,7 @@ class FacetRow(BaseModel):
 class FoundDocuments(BaseModel):
     """Documents that were found: a page of them, how many there are, how they are spread."""
 
-    rows: list[Row]
+    rows: list[FoundRow]
     total: int
     start: int
     facets: list[FacetRow]
@@ -120,13 +120,13 @@ class Mention(BaseModel):
     sentence: str
 
 
-class CitedRow(Row):
+class CitedRow(FoundRow):
     """A document that another cites."""
 
     kind: Literal["cites", "linked"]
 
 
-class TogetherRow(Row):
+class TogetherRow(FoundRow):
     """A document that is cited together with another, and in how many places."""
 
     sentences: int
@@ -137,13 +137,13 @@ class TogetherRow(Row):
 class AboutDocument(BaseModel):
     """A document and what is around it."""
 
-    document: Row
+    document: FoundRow
     abstract: str
     bibtex: str
     cited_by: list[Mention]
     cites: list[CitedRow]
     cited_with: list[TogetherRow]
-    similar: list[Row]
+    similar: list[FoundRow]
 
 
 class Node(BaseModel):

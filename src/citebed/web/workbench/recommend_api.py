@@ -63,7 +63,7 @@ class Asked(Sent):
     min_probability: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
-class Row(BaseModel):
+class RecommendedRow(BaseModel):
     """A recommended document, as ``citebed recommend --json`` prints it."""
 
     rank: int
@@ -109,7 +109,7 @@ class Recommended(BaseModel):
     """What a text should cite, passage by passage, and what else there is to say; ``silent`` is
     how many passages got no answer."""
 
-    rows: list[Row]
+    rows: list[RecommendedRow]
     passages: list[Asking]
     notes: list[str]
     left_out: list[str]

@@ -117,6 +117,13 @@ class Shelved:
                 self._followed = self._state
             return self._desk
 
+    def close(self) -> None:
+        """Let go of the desk, so that all of it is in its one file."""
+        with self._turn:
+            if self._desk is not None:
+                self._desk.close()
+                self._desk = None
+
 
 class Shelf:
     """All collections that are served, by name; ``home`` is where new ones are made."""
@@ -146,6 +153,11 @@ class Shelf:
             name = f"{first}-{number}"
         self._shelved[name] = Shelved(name, folder)
         return self._shelved[name]
+
+    def close(self) -> None:
+        """Let go of what is open for writing."""
+        for each in self:
+            each.close()
 
     def get(self, name: str) -> Shelved:
         """The collection of a name; `UnknownName` where there is none."""
