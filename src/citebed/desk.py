@@ -58,6 +58,9 @@ _EXCERPT = 120
 _MOST_WRITERS = 1000
 
 
+_NOWHERE = ":memory:"
+
+
 class NoSuchDraft(CitebedError):
     """A draft that is not on the desk."""
 
@@ -102,9 +105,16 @@ class Desk:
         self.path = Path(folder) / FILE
         self._turn = threading.RLock()
         self._versions: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._open(self.path if self.path.exists() else _NOWHERE)
+
+    def _open(self, place: Path | str) -> None:
+        """Open the file, or until there is a draft a desk that is nowhere: who looks makes none."""
+        self._is_file = place != _NOWHERE
         _check_files(self.path)
+        if "_database" in self.__dict__:
+            self.close()
         try:
-            self._database = sqlite3.connect(self.path, timeout=20, check_same_thread=False)
+            self._database = sqlite3.connect(place, timeout=20, check_same_thread=False)
             self._prepare()
         except sqlite3.Error as error:
             raise CitebedError(f"{printable(self.path)} cannot be opened: {error}.") from error
@@ -125,6 +135,8 @@ class Desk:
     def _changing(self) -> Iterator[sqlite3.Connection]:
         """All of a change, or nothing."""
         with self._turn:
+            if not self._is_file and self.path.exists():  # another made it
+                self._open(self.path)
             try:
                 with self._database:
                     yield self._database
@@ -138,6 +150,9 @@ class Desk:
 
     def new(self, text: str = "", name: str = "") -> DeskDraft:
         """Put a draft on the desk."""
+        with self._turn:
+            if not self._is_file:
+                self._open(self.path)
         draft_id = secrets.token_urlsafe(9)
         with self._changing() as database:
             row = (draft_id, name, text, _now())

@@ -128,6 +128,14 @@ def test_documents_that_an_import_merges_stay_in_the_basket(tmp_path: Path) -> N
     assert found.judged == {now: 1}
 
 
+def test_who_looks_makes_no_desk(tmp_path: Path) -> None:
+    one, other = Desk(tmp_path), Desk(tmp_path)
+    assert one.drafts() == []
+    assert list(tmp_path.iterdir()) == []
+    made = other.new("a text")
+    assert one.draft(made.draft_id) == made
+
+
 def test_many_at_once(desk: Desk) -> None:
     draft_id = desk.new("a text").draft_id
     other = Desk(desk.path.parent)
