@@ -194,6 +194,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--perturbation": ("shuffle", "exchange", "noise", "!no"),
     # numbers
     "--workers": ("1",),
+    "--shard-size": ("0", "1", "7", "!-1"),
     "--port": ("0", "!70000"),
     "--sure": ("0.9", "0", "1", "!2", "!nan"),
     "--threads": ("1", "!-1"),

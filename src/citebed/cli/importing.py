@@ -114,6 +114,14 @@ _Finish = Annotated[
         "gave you the collection.",
     ),
 ]
+_ShardSize = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Put the documents into shards of at most so many, to be indexed and searched apart; "
+        "0 for one table. Kept by later imports.",
+    ),
+]
 _Workers = Annotated[int, typer.Option(help="Processes that parse; 0 for one a core.")]
 
 
@@ -137,6 +145,7 @@ def import_(
     strict: _Strict = False,
     absolute_paths: _Absolute = False,
     finish: _Finish = False,
+    shard_size: _ShardSize = None,
     workers: _Workers = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -182,6 +191,7 @@ def import_(
         absolute=absolute_paths,
         workers=workers,
         format=format,
+        shard_size=shard_size,
     )
     with progress_bar(quiet or as_json) as progress:
         report = import_sources(collection, sources or (), options, progress)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -113,46 +115,62 @@ class Collection:
         with self._reading():
             return table_files.read_table(self.folder, name, schema)
 
+    @property
+    def shards(self) -> tuple[Path, ...]:
+        """The folders of a large collection's shards, each a collection of some of its documents;
+        none where one table has them all."""
+        return tuple(self.folder / store.SHARDS / name for name in self._manifest.shards)
+
+    def files_of(self, name: str) -> list[Path]:
+        """The Parquet files that have the rows of a table, in their order."""
+        return table_files.table_paths(self.folder, name)
+
     def scan_documents(self) -> pl.LazyFrame:
         """The documents as a lazy frame: columns and rows are read as they are used."""
-        path = self.folder / "documents.parquet"
         with self._reading():
-            if not path.exists():
-                raise CollectionError(f"{printable(path)} is missing. {table_files.mending(path)}")
-            with table_files.translate_damage(path), at_hand(path) as file:
-                schema = pl.read_parquet_schema(file)
-                tables.check_types(schema, tables.DOCUMENTS)
+            table_files.check_there(self._first_of_documents())
+            schemas = [table_files.read_schema(path) for path in self.files_of("documents")]
         # A collection of an earlier version has fewer columns: the rest is added as it is used.
-        whole = schema.keys() >= tables.DOCUMENTS.keys()
-        stated = schema if whole else dict(tables.DOCUMENTS)
+        whole = all(schema.keys() >= tables.DOCUMENTS.keys() for schema in schemas)
+        stated = schemas[0] if whole else dict(tables.DOCUMENTS)
         return register_io_source(self._read_documents, schema=stated)
+
+    def _first_of_documents(self) -> Path:
+        return next(iter(self.files_of("documents")), self.folder / "documents.parquet")
 
     def _read_documents(
         self, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _: int | None
     ) -> Iterator[pl.DataFrame]:
         """What polars asks for of the documents; after reading, whether they are still those."""
-        path = self.folder / "documents.parquet"
-        with self._reading(), table_files.translate_damage(path), at_hand(path) as file:
-            frame = pl.scan_parquet(file, glob=False)
-            if lacking := tables.added(frame.collect_schema(), tables.DOCUMENTS):
-                frame = frame.with_columns(lacking).select(list(tables.DOCUMENTS))
-            frame = frame if predicate is None else frame.filter(predicate)
-            frame = frame if columns is None else frame.select(columns)
-            read = (frame if rows is None else frame.head(rows)).collect()
-            tables.check_values(read, "documents")
-        yield read
+        left = rows
+        for path in self.files_of("documents"):
+            with self._reading(), table_files.translate_damage(path), at_hand(path) as file:
+                frame = pl.scan_parquet(file, glob=False)
+                if lacking := tables.added(frame.collect_schema(), tables.DOCUMENTS):
+                    frame = frame.with_columns(lacking).select(list(tables.DOCUMENTS))
+                frame = frame if predicate is None else frame.filter(predicate)
+                frame = frame if columns is None else frame.select(columns)
+                read = (frame if left is None else frame.head(left)).collect()
+                tables.check_values(read, "documents")
+            yield read
+            left = None if left is None else left - read.height
 
     def documents_at(self, rows: Iterable[int], columns: Sequence[str]) -> pl.DataFrame:
         """Columns of the documents at some rows of their table, in this order: no others are
         unpacked."""
-        path = self.folder / "documents.parquet"
-        with self._reading(), table_files.translate_damage(path), at_hand(path) as file:
-            frame = pl.scan_parquet(file, glob=False)
-            there = [name for name in columns if name in frame.collect_schema()]
-            frame = frame.select(there)
-            parts = [frame.slice(row, 1).collect() for row in rows]
-        read = pl.concat([pl.DataFrame(schema=frame.collect_schema()), *parts])
-        return tables.with_added(read, {name: tables.DOCUMENTS[name] for name in columns})
+        wanted, paths = list(rows), self.files_of("documents")
+        sizes = [table_files.rows_of(path) for path in paths] if len(paths) > 1 else []
+        starts = [0, *itertools.accumulate(sizes)][: len(paths)]
+        owner = [bisect_right(starts, row) - 1 for row in wanted]
+        found = dict[int, pl.DataFrame]()
+        with self._reading():
+            for at in set(owner):
+                mine = [row for row, of in zip(wanted, owner, strict=True) if of == at]
+                read = table_files.read_rows(paths[at], (row - starts[at] for row in mine), columns)
+                found |= dict(zip(mine, read, strict=True))
+        schema = {name: tables.DOCUMENTS[name] for name in columns}
+        parts = [found[row] for row in wanted]
+        return tables.with_added(pl.concat(parts), schema) if parts else tables.empty(schema)
 
     documents = _Table("documents", "The documents, one a row; columns as in the data model.")
     papers = _Table("papers", "The citing papers.")

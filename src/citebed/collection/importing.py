@@ -42,6 +42,7 @@ from citebed.collection.reading.reader import KnownSources, Reader, all_or_nothi
 from citebed.collection.reading.sources import NotAFile, SourceFile, SourceNames, find_files
 from citebed.collection.rules import Rules, load_profile
 from citebed.collection.storing import store, table_files
+from citebed.collection.storing.shards import Shards
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, FormatError
@@ -67,7 +68,9 @@ class ImportOptions:
     ``only`` holds patterns (``*`` matches anything): files, and members of archives, whose
     name matches none of them are passed over. Sources are called by their names, or from the
     folder that holds the collection; with ``absolute`` by their whole paths. ``format`` is the
-    name of the format that all sources are read in; without it each file's is recognised.
+    name of the format that all sources are read in; without it each file's is recognised. With a
+    ``shard_size`` the documents are put into shards of so many, 0 puts them into one table; without
+    it they are as they were.
     """
 
     rules: Rules | None = None
@@ -78,6 +81,7 @@ class ImportOptions:
     absolute: bool = False
     workers: int = 0
     format: str | None = None
+    shard_size: int | None = None
 
 
 DEFAULTS = ImportOptions()
@@ -152,6 +156,8 @@ class _Import:
             store.read_manifest(folder) if exists else Manifest(printable(folder.resolve().name))
         )
         self.rules = self.manifest.rules if options.rules is None else options.rules
+        asked = options.shard_size
+        self.shards = Shards(self.ready, self.manifest.shard_size if asked is None else asked)
         self.known = self.read(f"{IMPORT}/sources")
         self.is_old = not table_files.is_complete(folder, "documents")
         if self.is_old:  # an earlier version kept less: read it again
@@ -293,6 +299,8 @@ class _Import:
             sources=self._manifest_sources(sources, roots),
             query_sets=tuple(self.query_sets),
             version=__version__,
+            shards=self.shards.names,
+            shard_size=self.shards.size,
         )
         return self._report(decided, state, cited, files)
 
@@ -339,10 +347,9 @@ class _Import:
             return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
 
         made = assembling.documents(decided, self.parts / "documents", crew)
-        made = self.latex_left.counted(made)
-        for name, pieces in (("documents", made), (_ASIDE, assembling.set_aside(decided))):
-            path = self.ready / f"{name}.parquet"
-            table_files.write_frames(path, pieces, tables.TABLES[name])
+        self.shards.write_documents(self.latex_left.counted(made))
+        aside_path = self.ready / f"{_ASIDE}.parquet"
+        table_files.write_frames(aside_path, assembling.set_aside(decided), tables.SET_ASIDE)
         aside = pl.col("reason").is_not_null() | (pl.col("size") > 1)
         self.is_any_aside = bool(decided.table.select(aside.any()).item())
         shutil.rmtree(self.parts)  # the disk may have better use for the room
@@ -353,8 +360,11 @@ class _Import:
         rows = None if needed else 0
         nothing = pl.lit([], dtype=pl.List(pl.String))
         none = {"aliases": nothing, "doubtful": nothing}
-        with at_hand(self.ready / "documents.parquet") as path:
-            ours = pl.scan_parquet(path, glob=False, n_rows=rows).select(_KNOWN).collect()
+        read = []
+        for documents in self.shards.documents():
+            with at_hand(documents) as path:
+                read.append(pl.scan_parquet(path, glob=False, n_rows=rows).select(_KNOWN).collect())
+        ours = pl.concat(read)
         with at_hand(self.ready / f"{_ASIDE}.parquet") as path:
             aside = pl.scan_parquet(path, glob=False, n_rows=rows)
             others = aside.filter(pl.col("kept_as").is_null()).with_columns(**none)
@@ -392,9 +402,11 @@ class _Import:
         if not self.is_any_aside:
             (self.ready / f"{_ASIDE}.parquet").unlink()
             remove.append(f"{_ASIDE}.parquet")
+        remove += self.shards.without(self.folder)
+        self.shards.write_others(self.frames, self.new_manifest)
         for name, table in self.frames.items():
             schema = tables.TABLES[name]
-            if table.is_empty() and name not in _ALWAYS:
+            if self.shards.has(name) or (table.is_empty() and name not in _ALWAYS):
                 remove.append(f"{name}.parquet")
             else:
                 table_files.write_table(self.ready / f"{name}.parquet", table, schema)

@@ -45,6 +45,8 @@ _LOCK = ".lock"
 _TRIES = 20
 """So often at most a folder is taken away by who made it, before it is locked."""
 SETS = {"queries": ".jsonl", "qrels": ".qrels"}
+SHARDS = "shards"
+_SHARD = re.compile(r"[0-9]{5}")
 _NO_SET_NAME = re.compile(r"^\.|[/\\\x00-\x1f\x7f]|^$")
 _SET_NAME_BYTES = 200
 
@@ -54,7 +56,8 @@ class Manifest:
     """What ``citebed.toml`` says: the collection's name, its sources, the rules, its query sets.
 
     ``sources`` has a row for each path that was given to an import, with the number of files
-    under it and a hash over all their hashes.
+    under it and a hash over all their hashes. ``shards`` are the names of the folders, each a
+    collection of at most ``shard_size`` documents, that have the documents of a large one.
     """
 
     name: str
@@ -62,6 +65,8 @@ class Manifest:
     sources: tuple[dict[str, Any], ...] = ()
     query_sets: tuple[str, ...] = ()
     version: str = ""
+    shards: tuple[str, ...] = ()
+    shard_size: int = 0
 
     def to_toml(self) -> str:
         """The manifest as text."""
@@ -71,6 +76,8 @@ class Manifest:
             f"name = {_toml(self.name)}",
             f"citebed = {_toml(self.version)}",
             f"query_sets = {_toml(list(self.query_sets))}",
+            *([f"shards = {_toml(list(self.shards))}"] if self.shards else ()),
+            *([f"shard_size = {self.shard_size}"] if self.shard_size else ()),
             "",
             "[rules]",
             *(f"{name} = {_toml(value)}" for name, value in self.rules.as_dict().items()),
@@ -103,11 +110,24 @@ def is_set_name(name: object) -> bool:
     )
 
 
+def is_shard_name(name: object) -> bool:
+    """Whether a shard can have this name."""
+    return isinstance(name, str) and _SHARD.fullmatch(name) is not None
+
+
+def shard_name(number: int) -> str:
+    """The name of a shard by its number."""
+    return f"{number:05}"
+
+
 def is_own(name: object) -> bool:
     """Whether a name, relative to the folder, is that of a file which a collection has."""
     if not isinstance(name, str):
         return False
     folder, _, file = name.partition("/")
+    if folder == SHARDS:
+        shard, _, inside = file.partition("/")
+        return is_shard_name(shard) and not inside.startswith(f"{SHARDS}/") and is_own(inside)
     if folder in SETS and file.endswith(SETS[folder]):
         return is_set_name(file.removesuffix(SETS[folder]))
     return name == MANIFEST or (name.endswith(".parquet") and name[:-8] in TABLES)
@@ -134,12 +154,19 @@ def read_manifest(folder: Path) -> Manifest:
         isinstance(row, dict) and isinstance(row.get("path"), str) for row in sources
     ):
         raise _damaged(path, f"{sources!r:.80} are not sources")
+    shards, size = values.get("shards", []), values.get("shard_size", 0)
+    if not isinstance(shards, list) or not all(map(is_shard_name, shards)):
+        raise _damaged(path, f"{shards!r:.80} are not names of shards")
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        raise _damaged(path, f"{size!r:.80} is no number of documents")
     return Manifest(
         name=str(values.get("name", folder.name)),
         rules=rules_from(values.get("rules", {}), printable(path)),
         sources=tuple(sources),
         query_sets=tuple(query_sets),
         version=str(values.get("citebed", "")),
+        shards=tuple(shards),
+        shard_size=size,
     )
 
 
@@ -292,13 +319,14 @@ def commit(folder: Path, remove: list[str]) -> None:
 @contextlib.contextmanager
 def _folders(places: set[Path]) -> Iterator[None]:
     """Folders made before a change is decided: later, a full disk would be too late."""
-    made = [place for place in places if not place.exists()]
+    above = {parent for place in places for parent in (place, *place.parents)}
+    made = sorted(place for place in above if not place.exists())
     try:
         for place in made:
             place.mkdir()
         yield
     except BaseException:
-        for place in made:
+        for place in reversed(made):
             with contextlib.suppress(OSError):
                 place.rmdir()
         raise

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from citebed.collection.storing.store import MANIFEST, SETS, read_manifest
+from citebed.collection.storing.store import MANIFEST, SETS, SHARDS, read_manifest
 from citebed.collection.tables import (
     DERIVED,
     IMPORT,
@@ -27,6 +27,7 @@ from citebed.files.reading import at_hand
 from citebed.files.system_errors import translate_read_errors
 from citebed.wording import printable
 
+DOCUMENTS = "documents"
 _SLICE = 100_000
 _PACKED: Any = {
     "compression": "zstd",
@@ -61,12 +62,27 @@ def write_frames(path: Path, frames: Iterator[pl.DataFrame], schema: Schema) -> 
         register_io_source(pieces, schema=dict(schema)).sink_parquet(handle, **_PACKED)
 
 
+def table_paths(folder: Path, name: str) -> list[Path]:
+    """The files of a table: one, or those of the shards that have some of it, in their order."""
+    path = folder / f"{name}.parquet"
+    if path.exists() or not (folder / SHARDS).is_dir() or not (folder / MANIFEST).is_file():
+        return [path] if path.exists() else []
+    places = (folder / SHARDS / shard for shard in read_manifest(folder).shards)
+    paths = [place / f"{name}.parquet" for place in places]
+    return paths if name == DOCUMENTS else [each for each in paths if each.exists()]
+
+
 def read_slices(folder: Path, name: str, schema: Schema) -> Iterator[pl.DataFrame]:
     """A table of the collection piece by piece; ``schema`` are the columns that are wanted."""
-    path = folder / f"{name}.parquet"
-    if not path.exists() or not _has(path, schema):
+    paths = table_paths(folder, name)
+    if not all(path.exists() and _has(path, schema) for path in paths) or not paths:
         yield from read_table(folder, name, TABLES[name]).select(list(schema)).iter_slices(_SLICE)
         return
+    for path in paths:
+        yield from _slices_of(path, name, schema)
+
+
+def _slices_of(path: Path, name: str, schema: Schema) -> Iterator[pl.DataFrame]:
     with translate_damage(path), at_hand(path) as file:
         check_types(pl.read_parquet_schema(file), schema)
         rows = pl.scan_parquet(file, glob=False).select(list(schema))
@@ -78,11 +94,45 @@ def read_slices(folder: Path, name: str, schema: Schema) -> Iterator[pl.DataFram
 
 def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
     """A table of the collection; one that is not there is empty."""
-    path = folder / f"{name}.parquet"
+    paths = table_paths(folder, name)
+    if not paths and name == DOCUMENTS and (folder / MANIFEST).exists():
+        check_there(folder / f"{name}.parquet")
+    parts = [_table_of(path, name, schema) for path in paths]
+    return pl.concat(parts, rechunk=False) if parts else empty(schema)
+
+
+def read_schema(path: Path) -> Mapping[str, pl.DataType]:
+    """The columns of a file of the documents, checked."""
+    check_there(path)
+    with translate_damage(path), at_hand(path) as file:
+        schema = pl.read_parquet_schema(file)
+        check_types(schema, TABLES[DOCUMENTS])
+        return schema
+
+
+def rows_of(path: Path) -> int:
+    """How many rows a file has."""
+    check_there(path)
+    with translate_damage(path), at_hand(path) as file:
+        return int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
+
+
+def read_rows(path: Path, rows: Iterable[int], columns: Iterable[str]) -> list[pl.DataFrame]:
+    """Some columns, those that are there, of some rows of a file; no others are unpacked."""
+    with translate_damage(path), at_hand(path) as file:
+        frame = pl.scan_parquet(file, glob=False)
+        frame = frame.select([name for name in columns if name in frame.collect_schema()])
+        return [frame.slice(row, 1).collect() for row in rows]
+
+
+def check_there(path: Path) -> None:
+    """Refuse a file of a collection that is gone."""
     if not path.exists():
-        if name == "documents" and (folder / MANIFEST).exists():
-            raise CollectionError(f"{printable(path)} is missing. {mending(path)}")
-        return empty(schema)
+        raise CollectionError(f"{printable(path)} is missing. {mending(path)}")
+
+
+def _table_of(path: Path, name: str, schema: Schema) -> pl.DataFrame:
+    check_there(path)
     with translate_damage(path), at_hand(path) as file:
         columns = pl.read_parquet_schema(file)
         check_types(columns, schema)
@@ -111,6 +161,7 @@ def translate_damage(path: Path) -> Iterator[None]:
 def mending(path: Path) -> str:
     """How to get a file of a collection back that is damaged or gone, in a sentence."""
     folder = path.parent.parent if path.parent.name in (*SETS, IMPORT) else path.parent
+    folder = folder.parent.parent if folder.parent.name == SHARDS else folder
     name = printable(folder)
     if path.parent.name in SETS:
         return f"The rest of the collection has what was in it: citebed import {name}"
@@ -123,8 +174,8 @@ def mending(path: Path) -> str:
 
 def is_complete(folder: Path, name: str) -> bool:
     """Whether a table has all columns that are read from sources, or is not there at all."""
-    path = folder / f"{name}.parquet"
-    return not path.exists() or _has(path, TABLES[name].keys() - DERIVED)
+    wanted = TABLES[name].keys() - DERIVED
+    return all(_has(path, wanted) for path in table_paths(folder, name) if path.exists())
 
 
 def _has(path: Path, columns: Iterable[str]) -> bool:

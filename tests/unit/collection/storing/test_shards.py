@@ -1,0 +1,69 @@
+"""Collections in shards: the same documents, in the same order, as in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from citebed.collection import Collection, ImportOptions, import_sources
+from citebed.errors import CollectionError
+
+ENTRIES = "\n".join(
+    f"@article{{k{number}, title={{Paper number {number} about shards}}, author={{Doe, J{number}}},"
+    f" year={{{2000 + number % 9}}}, abstract={{All about {number}.}}}}"
+    for number in range(23)
+)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "all.bib"
+    path.write_text(ENTRIES)
+    return path
+
+
+def imported(folder: Path, source: Path, size: int | None) -> Collection:
+    import_sources(folder, [source], ImportOptions(shard_size=size, workers=1))
+    return Collection(folder)
+
+
+@pytest.mark.parametrize("size", [1, 5, 22, 23, 24])
+def test_documents_are_those_of_one_table(tmp_path: Path, source: Path, size: int) -> None:
+    whole, parts = imported(tmp_path / "a", source, None), imported(tmp_path / "b", source, size)
+    assert len(parts.shards) == -(-23 // size)
+    assert [Collection(each).documents.height for each in parts.shards[:-1]] == [size] * (
+        len(parts.shards) - 1
+    )
+    assert parts.documents.equals(whole.documents)
+    lazy = pl.col("doc_id"), pl.col("year")
+    for rows in (3, 7, 23):
+        read = parts.scan_documents().select(lazy).head(rows).collect()
+        assert read.equals(whole.documents.select(lazy).head(rows))
+    wanted = [22, 0, 7, 7, 5]
+    assert parts.documents_at(wanted, ["doc_id"]).equals(whole.documents.select("doc_id")[wanted])
+
+
+def test_later_imports_keep_shards_until_told(tmp_path: Path, source: Path) -> None:
+    folder = tmp_path / "c"
+    imported(folder, source, 5)
+    more = tmp_path / "more.bib"
+    more.write_text("@book{z, title={Another one}, author={Roe, R}, year={1999}}")
+    assert len(imported(folder, more, None).shards) == 5
+    assert not (folder / "documents.parquet").exists()
+    whole = imported(folder, more, 0)
+    assert not whole.shards
+    assert whole.documents.height == 24
+    assert not list(folder.glob("shards/*/*.parquet"))
+
+
+def test_a_shard_that_is_missing_is_told(tmp_path: Path, source: Path) -> None:
+    folder = tmp_path / "c"
+    imported(folder, source, 5)
+    (folder / "shards/00002/documents.parquet").unlink()
+    opened = Collection(folder)
+    for read in (lambda: opened.documents, lambda: opened.scan_documents().collect()):
+        with pytest.raises(CollectionError, match=r"00002.documents.parquet is missing"):
+            read()
+
