@@ -36,6 +36,15 @@ class Share(NamedTuple):
     lengths: NDArray[np.uint32]
 
 
+class Totals(NamedTuple):
+    """A collection in numbers: its documents, the year of the latest, and of the latest paper that
+    cites one."""
+
+    documents: int
+    latest: int
+    latest_citing: int
+
+
 class Index:
     """A collection's index. Documents are numbered in the order of their ids, terms likewise.
 
@@ -43,10 +52,12 @@ class Index:
     frequencies in a field, aligned with them (0 where the document has the term elsewhere).
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, description: Description | None = None, arrays: Arrays | None = None
+    ) -> None:
         self.folder = folder
-        self.description = layout.read_description(folder)
-        arrays = layout.open_arrays(folder, self.description)
+        self.description = description or layout.read_description(folder)
+        arrays = layout.open_arrays(folder, self.description) if arrays is None else arrays
         self._arrays = arrays
         try:
             self.offsets: NDArray[np.int64] = arrays["offsets"]
@@ -152,6 +163,12 @@ class Index:
             what = "is of an earlier version: it lacks the documents' years and authors"
             raise layout.DamagedIndex(self.folder, what)
         return Records(self._arrays)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """The whole collection in numbers; of an index of some of its documents, not these."""
+        cited = 0 if self.citing is None else int(self.citing.years.max(initial=0))
+        return Totals(len(self.ids), self.records.latest, cited)
 
     def term_number(self, term: str) -> int:
         """The term's number, or -1."""

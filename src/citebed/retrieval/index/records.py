@@ -44,10 +44,11 @@ class Authorship(NamedTuple):
 
 
 class Records:
-    """The records of documents, by the documents' numbers."""
+    """The records of documents, by the documents' numbers: their years, pages, and authors (those
+    of document ``n`` from ``starts[n]`` on, numbered in the order of their names)."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.years, self._pages, self._authors, self._starts = (
+        self.years, self.pages, self.authors, self.starts = (
             np.asarray(arrays[name]) for name in NAMES
         )
 
@@ -59,26 +60,26 @@ class Records:
     def lengths(self, docs: Docs) -> Reals:
         """The logarithm of the pages of documents as a share of a usual paper's; 0 where they are
         not known."""
-        return np.asarray(np.log(self._pages[docs] / _USUAL), np.float64)
+        return np.asarray(np.log(self.pages[docs] / _USUAL), np.float64)
 
     def authorship(self, docs: Docs) -> Authorship:
         """Who wrote documents, by their places. People of one name are one."""
-        starts = self._starts[docs]
-        counts = self._starts[docs + 1] - starts
+        starts = self.starts[docs]
+        counts = self.starts[docs + 1] - starts
         places = np.repeat(np.arange(len(docs)), counts)
         first = np.cumsum(counts) - counts
         rows = np.arange(len(places)) + np.repeat(starts - first, counts)
-        return Authorship(places, np.unique(self._authors[rows], return_inverse=True)[1])
+        return Authorship(places, np.unique(self.authors[rows], return_inverse=True)[1])
 
     def works_by_authors_of(self, docs: Docs) -> Authorship:
         """All that the authors of documents wrote."""
-        documents = np.repeat(np.arange(len(self.years)), np.diff(self._starts))
-        has_one = np.zeros(int(self._authors.max(initial=0)) + 1, bool)
+        documents = np.repeat(np.arange(len(self.years)), np.diff(self.starts))
+        has_one = np.zeros(int(self.authors.max(initial=0)) + 1, bool)
         is_of = np.zeros(len(self.years), bool)
         is_of[docs] = True
-        has_one[self._authors[is_of[documents]]] = True
-        rows = has_one[self._authors]
-        return Authorship(documents[rows], self._authors[rows].astype(np.int64))
+        has_one[self.authors[is_of[documents]]] = True
+        rows = has_one[self.authors]
+        return Authorship(documents[rows], self.authors[rows].astype(np.int64))
 
 
 def arrays_of(collection: Collection, table_rows: Docs) -> dict[str, NDArray[Any]]:

@@ -6,7 +6,7 @@ vectors, and those that other papers cite with sentences like the text's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,10 @@ from citebed.retrieval.search.exhaustive import Hits
 Docs = NDArray[np.int64]
 Allowed = NDArray[np.bool_] | None
 """Which documents may be found; ``None`` for all."""
+
+
+WORDS, SAID, OF_SENTENCE = "words", "said", "_sentence"
+_NONE: Docs = np.zeros(0, np.int64)
 
 
 class Liked(NamedTuple):
@@ -77,17 +81,36 @@ def candidates(
 ) -> Candidates:
     """The candidates; ``hits`` are the best by BM25, ``vectors`` those of the documents and of the
     query by kind. There are as many for each of the masks that say what is ``allowed``."""
-    wanted = max(constants.candidates, depth)
     similar = {kind: documents.similar(rows) for kind, (documents, rows) in vectors.items()}
-    by_all, by_some = list[Docs](), list[Docs]()
+    known = {kind: documents.known for kind, (documents, _) in vectors.items()}
+    by_all, by_some = [_NONE], list[Docs]()
     for may in allowed:
-        by_all += [_among(hits.docs, may)[:wanted], _said(liked, may, constants.cited_candidates)]
-        for kind, each in similar.items():
-            known = vectors[kind][0].known
-            lists, these = (by_all, may) if known is None else (by_some, _both(may, known))
-            lists += [each.best(row, wanted, these) for row in range(len(each.rough))]
+        for name, docs in put_forward(hits, similar, known, liked, may, depth, constants):
+            has_all = known.get(name.removesuffix(OF_SENTENCE)) is None
+            (by_all if has_all else by_some).append(docs)
     docs = np.unique(np.concatenate(by_all + by_some))
     return Candidates(docs, similar, liked, np.isin(docs, np.concatenate(by_all)))
+
+
+def put_forward(  # noqa: PLR0913 - what each signal knows of the documents
+    hits: Hits,
+    similar: Mapping[str, Similarities],
+    known: Mapping[str, NDArray[np.bool_] | None],
+    liked: Liked,
+    allowed: Allowed,
+    depth: int,
+    constants: Constants,
+) -> Iterator[tuple[str, Docs]]:
+    """The documents that each signal puts forward: words, citing sentences, and vectors by their
+    kind, of the text and of its best sentence; by vectors, only those that are ``known``."""
+    wanted = max(constants.candidates, depth)
+    yield WORDS, _among(hits.docs, allowed)[:wanted]
+    yield SAID, _said(liked, allowed, constants.cited_candidates)
+    for kind, each in similar.items():
+        has_one = known[kind]
+        may = allowed if has_one is None else _both(allowed, has_one)
+        for row in range(len(each.rough)):
+            yield f"{kind}{OF_SENTENCE if row else ''}", each.best(row, wanted, may)
 
 
 def _among(docs: Docs, allowed: Allowed) -> Docs:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.dense.static_model import StaticModel
-from citebed.retrieval.dense.vectors import Docs, DocumentVectors, Embedder, Vectors
+from citebed.retrieval.dense.vectors import Docs, DocumentVectors, Embedder, Similarities, Vectors
 from citebed.retrieval.index.citing import CitingSentences
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.records import Authorship, Reals
@@ -23,6 +23,7 @@ from citebed.retrieval.learned.candidates import (
     NOBODY,
     Allowed,
     Candidates,
+    Liked,
     allowed_for,
     candidates,
     liked,
@@ -133,10 +134,7 @@ class Signals:
         Where a query asks among some documents, these are here with the best of all: what a
         document is a share of, and so what is said of it, is the same whoever is left out.
         """
-        known = None if self.citing is None else self.known(query)
-        said = NOBODY
-        if self.citing is not None and known is not None and "static" in vectors:
-            said = liked(self.citing, vectors["static"], known, self.constants.alike)
+        known, said = self.said(query, vectors)
         pairs = {kind: self._asked(query, kind, rows) for kind, rows in vectors.items()}
         allowed = [allowed_for(query, in_time, len(self.index.ids))]
         if query.among is not None:
@@ -144,6 +142,19 @@ class Signals:
         found = candidates(hits, pairs, said, allowed, depth, self.constants)
         features = self._features(query, hits, found, known)
         return self._as_asked(query, vectors, features) if query.judged.moves else features
+
+    def said(
+        self, query: Query, vectors: dict[str, Vectors]
+    ) -> tuple[NDArray[np.bool_] | None, Liked]:
+        """Which citing sentences may help a query, and what those say that are like it."""
+        known = None if self.citing is None else self.known(query)
+        if self.citing is None or known is None or "static" not in vectors:
+            return known, NOBODY
+        return known, liked(self.citing, vectors["static"], known, self.constants.alike)
+
+    def similar(self, vectors: dict[str, Vectors]) -> dict[str, Similarities]:
+        """How like all documents are to a query, by the kind of its vectors."""
+        return {kind: self._vectors[kind].similar(rows) for kind, rows in vectors.items()}
 
     def _as_asked(self, query: Query, vectors: dict[str, Vectors], found: Features) -> Features:
         """Features of a text that a person's feedback moved, with the raw signals of the text as it
@@ -271,7 +282,7 @@ class Signals:
         """How many of the documents that fit best are by an author of each, too."""
         among = np.zeros(len(docs))
         one_of = max(self.constants.fitting_one_of, 1)
-        count = min(self.constants.fitting, len(self.index.ids) // one_of)
+        count = min(self.constants.fitting, self.index.totals.documents // one_of)
         among[np.argsort(-likeness, kind="stable")[:count]] = 1
         return np.log1p(self.index.records.authorship(docs).of_other_works(among))
 
@@ -279,7 +290,7 @@ class Signals:
         assert self.citing is not None
         last = np.zeros(len(docs))
         np.maximum.at(last, places, self.citing.years[rows])
-        now = year or int(self.citing.years.max(initial=0))
+        now = year or self.index.totals.latest_citing
         return np.where(last > 0, 1 / np.maximum(now - last, 1), 0.0)
 
     def _papers_citing(self, cites: Docs) -> Docs:
@@ -290,7 +301,7 @@ class Signals:
     def _ages(self, docs: Docs, year: int | None) -> Reals:
         records = self.index.records
         years = records.years[docs].astype(np.int64)
-        now = year or records.latest
+        now = year or self.index.totals.latest
         return np.where(years > 0, np.log1p(np.clip(now - years, 0, None)), 0.0)
 
 
