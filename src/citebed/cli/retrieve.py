@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,12 +15,14 @@ from citebed.cli.output import (
     Quiet,
     print_json,
 )
+from citebed.cli.scoring_options import On, SparkConf
 from citebed.report.terminal import progress_bar
 from citebed.wording import printable
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
     from citebed.retrieval.index.index import Index
+    from citebed.retrieval.index.statistics import IndexReport
 
 Model = Annotated[
     str, typer.Option("--model", "-m", help="The model, e.g. 'bm25(k1=0.9,b=0.4)+rm3'.")
@@ -80,29 +82,61 @@ def index(
         ),
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that count; 0 for one a core.")] = 0,
+    on: On = None,
+    spark_conf: SparkConf = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Index a collection for searching, or bring its index up to date.
 
     Only what is new since the last time is counted. What the collection's citing papers say of
-    a document is indexed too, as its field 'citing'.
+    a document is indexed too, as its field 'citing'. With --on every shard of a collection gets an
+    index of its own.
 
     Example: citebed index acm-cr/
     """
     from citebed.collection import open_collection
-    from citebed.report.collection.indexing import index_lines
     from citebed.retrieval import encoders
     from citebed.retrieval.dense.static_model import index_model
     from citebed.retrieval.index.building import IndexOptions
     from citebed.retrieval.learned.fitting import build_index
 
     opened = open_collection(collection)  # what is wrong with it is told before a model is loaded
+    if on is not None:
+        refused = {"--neural": neural, "--encoder": encoder, "--fit": fit}
+        how = (analyser, tuple(citing or ()), workers, rebuild, static)
+        report = _index_on(opened, (on, spark_conf or ()), how, refused)
+        _tell(collection, report, as_json=as_json, quiet=quiet)
+        return
     model = encoders.index_encoder(encoder or neural) if encoder or neural else None
     words = index_model(static)
     options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model, words)
     with progress_bar(quiet or as_json, unit="documents") as progress:
         report = build_index(opened, options, progress, fit=fit)
+    _tell(collection, report, as_json=as_json, quiet=quiet)
+
+
+def _index_on(
+    collection: Collection,
+    where: tuple[str, Sequence[str]],
+    how: tuple[str, tuple[Path, ...], int, bool, str | None],
+    refused: Mapping[str, object],
+) -> IndexReport:
+    """Index the shards of a collection on an engine."""
+    from citebed.distributed.door import engine
+    from citebed.errors import CitebedError
+    from citebed.retrieval.sharded.building import ShardOptions
+
+    given = [name for name, value in refused.items() if value]
+    if given:
+        raise CitebedError(f"{given[0]} works on one machine: leave it out, or leave out --on.")
+    with engine(*where) as there:
+        return there.index(collection, ShardOptions(*how))
+
+
+def _tell(collection: Path, report: IndexReport, *, as_json: bool, quiet: bool) -> None:
+    from citebed.report.collection.indexing import index_lines
+
     if as_json:
         print_json([report._asdict()])
     elif not quiet:
@@ -133,6 +167,8 @@ def search(
     ] = False,
     threads: Annotated[int, typer.Option(min=0, help="0 for one a core.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run.")] = False,
+    on: On = None,
+    spark_conf: SparkConf = None,
     quiet: Quiet = False,
 ) -> None:
     """Search with every query of a set and write a TREC run, with a file that says how.
@@ -148,7 +184,13 @@ def search(
         output=output, overwrite=overwrite, command=["citebed", *sys.argv[1:]],
     )  # fmt: skip
     with progress_bar(quiet, unit="queries") as progress:
-        found = search_to_file(collection, asked, progress)
+        if on is None:
+            found = search_to_file(collection, asked, progress)
+        else:
+            from citebed.distributed.door import engine
+
+            with engine(on, spark_conf or ()) as there:
+                found = search_to_file(collection, asked, progress, there.shards_of(collection))
     if quiet:
         return
     note(found.notes)

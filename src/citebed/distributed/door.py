@@ -7,12 +7,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from citebed.collection import Collection
 from citebed.distributed import sessions
 from citebed.distributed.evaluating import evaluate_on
+from citebed.distributed.searching import index_on, search_on
 from citebed.distributed.timelines import runs_on
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation
 from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
+from citebed.retrieval.index.statistics import IndexReport
+from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.running.runner import RunOptions
+from citebed.retrieval.search.queries import read_queries
+from citebed.retrieval.sharded.building import ShardOptions
+from citebed.retrieval.sharded.searching import ShardedSearch
+from citebed.runs.tables import Run
 from citebed.timeline.timelines import Timeline, timeline
 
 
@@ -37,6 +48,29 @@ class Engine(sessions.Engine):
         options these are."""
         several = [runs] if isinstance(runs, str | Path) else runs
         return timeline(judgements, runs_on(self, several), **options)
+
+    def index(
+        self, collection: str | Path | Collection, options: ShardOptions | None = None
+    ) -> IndexReport:
+        """Index the shards of a collection, each on a worker."""
+        return index_on(self, collection, options)
+
+    def search(
+        self,
+        collection: str | Path | Collection,
+        queries: str | pl.DataFrame,
+        model: str = "bm25",
+        options: RunOptions | None = None,
+    ) -> Run:
+        """Search a collection in shards with every query of a set, a file or a table: the run that
+        one index of all documents gives."""
+        found = self.shards_of(collection)
+        table = read_queries(found.collection, queries)
+        return found.run(table, pipeline_of(model), options or RunOptions())
+
+    def shards_of(self, collection: str | Path | Collection) -> ShardedSearch:
+        """The shards of a collection, ready for queries."""
+        return search_on(self, collection)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ class TermWeights:
 
     While ``final`` is false, weights are counts (qtf) or stand for counts, and the model's
     ``query_weights`` are yet to be applied; once it is true, they are the w_t of the score.
+    Where these are only those of a query's terms that a shard has, ``extra`` is what the whole
+    query adds beside its terms: its document weight, and its constant.
     """
 
     ids: NDArray[np.int64]
@@ -29,6 +31,7 @@ class TermWeights:
     df: Numbers
     cf: Numbers
     final: bool = False
+    extra: tuple[float, float] | None = None
 
     def finished(self, model: Model, stats: Corpus) -> TermWeights:
         """The same with final weights."""

@@ -18,6 +18,7 @@ from citebed.collection import Collection, open_collection
 from citebed.collection.names import document_names
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import locked
+from citebed.collection.storing.table_files import rows_of
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.writing import own_folder, translate_os_errors, workshop
 from citebed.retrieval.analysis import analyser_of
@@ -48,7 +49,6 @@ _COMPILED_ROWS = 10_000
 """From so many rows on, compiled code counts, in threads: starting it takes a second, once."""
 _TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
 _HASHING = f"polars {pl.__version__}"
-_INPUTS = ("documents", "sections", "contexts")
 
 
 @dataclass(frozen=True)
@@ -199,8 +199,8 @@ class _Builder:
         )
 
     def _states(self) -> dict[str, dict[str, Any]]:
-        paths = {name: self.collection.folder / f"{name}.parquet" for name in _INPUTS}
-        states = {n: layout.source_state(path) for n, path in paths.items() if path.is_file()}
+        paths = layout.source_files(self.collection.folder)
+        states = {name: layout.source_state(path) for name, path in paths.items()}
         for path in self.options.citing:
             states[os.path.realpath(path)] = layout.source_state(path)
         return states
@@ -240,7 +240,7 @@ class _Builder:
         self.counted = new.height
         rows = np.full(documents.height, -1, np.int64)
         rows[new["row"].to_numpy()] = new["number"].to_numpy()
-        planned = [Planned(self.collection.folder / "documents.parquet", _TEXT, rows)]
+        planned = self._of_files("documents", _TEXT, rows)
         for name, _ in _TEXT:
             gathered.length(name)
         if self._has_sections:
@@ -249,10 +249,18 @@ class _Builder:
                 new.select("doc_id", "number"), on="doc_id", how="left", maintain_order="left"
             )
             numbers = of_sections["number"].fill_null(-1).to_numpy()
-            path = self.collection.folder / "sections.parquet"
-            planned.append(Planned(path, (("fulltext", "text"),), numbers))
+            planned += self._of_files("sections", (("fulltext", "text"),), numbers)
         planned += self._plan_citing(numbered, gathered, work)
         return planned
+
+    def _of_files(
+        self, table: str, columns: tuple[tuple[str, str], ...], numbers: NDArray[np.int64]
+    ) -> list[Planned]:
+        """What is to be counted of each file of a table, whose rows are of documents by number."""
+        paths = self.collection.files_of(table)
+        ends = np.cumsum([rows_of(path) for path in paths[:-1]], dtype=np.int64)
+        parts = zip(paths, np.split(numbers, ends), strict=True)
+        return [Planned(path, columns, part) for path, part in parts]
 
     @property
     def _has_sections(self) -> bool:

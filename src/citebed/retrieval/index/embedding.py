@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.collection.progress import Progress
+from citebed.collection.storing.table_files import rows_of
 from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
 from citebed.files.system_errors import translate_read_errors
@@ -191,9 +193,19 @@ class Heard:
 
 def texts_of(collection: Collection, rows: Numbers) -> list[str]:
     """The texts of some rows of the table of documents, which rise."""
+    paths = collection.files_of("documents")
+    starts = np.cumsum([0, *(rows_of(path) for path in paths[:-1])], dtype=np.int64)
+    parts = np.split(rows, np.searchsorted(rows, starts[1:]))
+    files = zip(paths, starts.tolist(), parts, strict=True)
+    return [
+        text for path, start, part in files if len(part) for text in _texts_in(path, part - start)
+    ]
+
+
+def _texts_in(path: Path, rows: Numbers) -> list[str]:
+    """The texts of some rows of a file, which rise."""
     first = int(rows[0])
-    table = collection.folder / "documents.parquet"
-    with translate_read_errors(table), at_hand(table) as file:
+    with translate_read_errors(path), at_hand(path) as file:
         span = pl.scan_parquet(file, glob=False).slice(first, int(rows[-1]) - first + 1)
         return span.select(document_text()).collect()["text"].gather(rows - first).to_list()
 

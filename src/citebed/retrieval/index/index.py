@@ -119,8 +119,7 @@ class Index:
                 path = self.folder.parent / f"{name}.parquet"
             if not layout.is_same(path, state):
                 return False
-        present = {p.stem for p in self.folder.parent.glob("*.parquet")}
-        return present & {"sections", "contexts"} <= set(self.description.sources)
+        return set(layout.source_files(self.folder.parent)) <= set(self.description.sources)
 
     def vectors(self, kind: str, *, incomplete: bool = False) -> DocumentVectors | None:
         """The documents' vectors by the model of a kind (``static``, ``encoder``), if there are

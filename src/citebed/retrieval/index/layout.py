@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.collection.storing.table_files import table_paths
 from citebed.errors import CollectionError, FormatError
 from citebed.files import writing
 from citebed.files.reading import file_hash, read_small
@@ -31,9 +32,13 @@ from citebed.wording import printable
 FORMAT = 1
 FOLDER = "index"
 DESCRIPTION = "index.json"
+OF_SHARDS = "shards.json"
+"""What tells of the indexes of a collection's shards."""
 FIELDS = ("title", "abstract", "keywords", "fulltext", "citing")
 """The fields of a document, kept apart in the index; ``citing`` is what others say of it."""
 
+_INDEXED = ("documents", "sections", "contexts")
+"""The tables that an index is made of."""
 _FILE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\.([0-9]{1,18})\.npy")
 """Name and generation of an array."""
 _MUCH = 16 << 20
@@ -45,6 +50,7 @@ class DamagedIndex(CollectionError):
     """An index that cannot be used; it can always be built anew from the collection."""
 
     def __init__(self, folder: Path, what: str) -> None:
+        self.what = what
         collection = folder.parent
         name = printable(collection)
         super().__init__(f"the index {what}. Build it anew with: citebed index {name}")
@@ -87,6 +93,8 @@ def read_description(folder: Path) -> Description:
     if not os.path.lexists(path):
         name = printable(folder.parent)
         how = f"Build it with: citebed index {name}"
+        if os.path.lexists(folder / OF_SHARDS):
+            how = f"Its shards have: search with --on local, or build one: citebed index {name}"
         if not os.access(folder.parent, os.W_OK):
             how = "The folder is read-only: build one in a copy of it, with citebed index"
         raise CollectionError(f"{name} has no index yet. {how}")
@@ -241,6 +249,13 @@ def _verify_file(folder: Path, entry: Mapping[str, Any]) -> None:
         raise DamagedIndex(folder, f"lacks its file {path.name}") from None
     if found != entry["sha256"]:
         raise DamagedIndex(folder, f"is damaged: {path.name} is not as it was written")
+
+
+def source_files(folder: Path) -> dict[str, Path]:
+    """The files of a collection that are indexed, by name: those of its shards where these have
+    them."""
+    paths = (path for table in _INDEXED for path in table_paths(folder, table))
+    return {str(path.relative_to(folder).with_suffix("")): path for path in paths}
 
 
 def source_state(path: Path) -> dict[str, Any]:

@@ -35,13 +35,15 @@ class Corpus:
     """A collection in numbers, under the chosen weights of the fields.
 
     ``lengths``: the (weighted) tokens of each document; ``unique``: its distinct terms;
-    ``tokens``: the sum of the lengths.
+    ``tokens``: the sum of the lengths. Where lengths are those of a shard, ``documents``,
+    ``tokens`` and ``with_text`` (the documents that have any) are those of the whole collection.
     """
 
     documents: int
     lengths: NDArray[np.float32]
     unique: NDArray[np.int32]
     tokens: float
+    with_text: int | None = None
 
     @property
     def average_length(self) -> float:
@@ -51,7 +53,8 @@ class Corpus:
     @cached_property
     def filled(self) -> int:
         """The documents that have any text."""
-        return int(np.count_nonzero(self.lengths))
+        found = self.with_text
+        return int(np.count_nonzero(self.lengths)) if found is None else found
 
 
 class Occurrences(NamedTuple):
@@ -64,11 +67,27 @@ class Occurrences(NamedTuple):
     x: Numbers
 
 
+class TermRange(NamedTuple):
+    """Some terms one after another: documents and tf of each posting; how many ``postings`` each
+    term has, and its df and cf. In an index of all documents df is the number of postings."""
+
+    docs: Numbers
+    tf: Numbers
+    postings: Numbers
+    df: Numbers
+    cf: Numbers
+
+    def occurrences(self, x: Numbers) -> Occurrences:
+        """The postings as a model takes them; ``x`` are the documents' numbers x_d."""
+        df, cf = (np.repeat(each, self.postings) for each in (self.df, self.cf))
+        return Occurrences(self.tf, df, cf, x[self.docs])
+
+
 class Postings(Protocol):
     """The whole index, read in parts; for models that need to see every posting once."""
 
-    def parts(self) -> Iterator[tuple[Numbers, Numbers, Numbers, Numbers]]:
-        """Documents and tf of each posting of some whole terms; df and cf of each term."""
+    def parts(self) -> Iterator[TermRange]:
+        """All terms, some at a time."""
 
 
 class Model(Spelled, ABC):
@@ -87,7 +106,7 @@ class Model(Spelled, ABC):
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:
         """The number x_d of each document; zeros for models that need none."""
-        return np.zeros(stats.documents)
+        return np.zeros(len(stats.lengths))
 
     @abstractmethod
     def impacts(self, term: Occurrences, stats: Corpus) -> Floats:

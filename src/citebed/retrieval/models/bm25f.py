@@ -54,7 +54,7 @@ class Bm25f(Model):
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:
         """k1 for every document: lengths were dealt with in each field."""
-        return np.full(stats.documents, self.k1)
+        return np.full(len(stats.lengths), self.k1)
 
     def field_tf(self, field: str, tf: Numbers, length: Numbers, average_length: float) -> Floats:
         """tf/(1 − b + b·length/average) with the field's own b."""

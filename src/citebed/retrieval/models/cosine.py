@@ -57,10 +57,11 @@ class Cosine(Model):
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:
         """The norm of each document's vector."""
-        squares = np.zeros(stats.documents)
-        for docs, tf, df, _ in postings.parts():
-            component = self.component(tf, np.repeat(df, df), stats)
-            squares += np.bincount(docs, weights=component**2, minlength=stats.documents)
+        squares = np.zeros(len(stats.lengths))
+        for part in postings.parts():
+            component = self.component(part.tf, np.repeat(part.df, part.postings), stats)
+            # One after another, however the terms are parted: a sum depends on its order.
+            np.add.at(squares, part.docs.astype(np.intp), component**2)
         return np.sqrt(squares)
 
     def impacts(self, term: Occurrences, stats: Corpus) -> Floats:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from citebed._version import __version__
 from citebed.files.reading import file_hash
@@ -20,8 +20,33 @@ if TYPE_CHECKING:
 _PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")
 
 
+class Searchable(Protocol):
+    """What was searched, an index or several, as a run tells of it."""
+
+    @property
+    def fields(self) -> Collection[str]:
+        """The fields that it has."""
+
+    @property
+    def analyser(self) -> str:
+        """How its texts become terms."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What tells it from any other."""
+
+
+def index_facts(index: Index) -> dict[str, Any]:
+    """What a run says of the index that it was made with."""
+    return {
+        "documents": index.description.documents,
+        "sha256": file_hash(index.folder / DESCRIPTION),
+        "sources": {k: v["sha256"] for k, v in index.description.sources.items()},
+    }
+
+
 def run_facts(
-    index: Index,
+    index: Searchable,
     pipeline: Pipeline,
     options: RunOptions,
     run: Run,
@@ -45,13 +70,9 @@ def run_facts(
         "depth": options.depth,
         "queries_as_is": options.as_is,
         "seed": None,
-        "analyser": index.description.analyser,
+        "analyser": index.analyser,
         "queries": queries,
-        "index": {
-            "documents": index.description.documents,
-            "sha256": file_hash(index.folder / DESCRIPTION),
-            "sources": {k: v["sha256"] for k, v in index.description.sources.items()},
-        },
+        "index": index.facts,
         **run.facts,
         "notes": list(run.notes),
         "versions": versions,

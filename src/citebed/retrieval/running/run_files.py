@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from citebed.collection import open_collection
+from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
 from citebed.files.writing import own_folder
-from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.run_facts import run_facts
+from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.pipeline import Pipeline, pipeline_of
+from citebed.retrieval.running.run_facts import Searchable, index_facts, run_facts
 from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.queries import query_facts, read_queries
 from citebed.runs.writing import check_ids, write_run
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from citebed.runs.tables import Run
 
 RUNS = "runs"
@@ -48,10 +50,61 @@ class Searched:
     notes: tuple[str, ...]
 
 
-def search_to_file(folder: Path, asked: Asked, progress: Progress = SILENT) -> Searched:
-    """Search with every query of a set and write a run; whole or not at all."""
+class Searching(Searchable, Protocol):
+    """What is searched with queries: an index, or those of many shards."""
+
+    def run(
+        self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, progress: Progress
+    ) -> Run:
+        """Search for every query."""
+
+    def is_current(self) -> bool:
+        """Whether the collection is as it was indexed."""
+
+
+@dataclass(frozen=True)
+class OneIndex:
+    """The index of a collection."""
+
+    collection: Collection
+    index: Index
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """The fields that it has."""
+        return self.index.fields
+
+    @property
+    def analyser(self) -> str:
+        """How its texts become terms."""
+        return self.index.description.analyser
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What tells it from any other."""
+        return index_facts(self.index)
+
+    def is_current(self) -> bool:
+        """Whether the collection is as it was indexed."""
+        return self.index.is_current()
+
+    def run(
+        self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, progress: Progress
+    ) -> Run:
+        """Search for every query."""
+        return run_queries(self.collection, self.index, table, pipeline, options, progress)
+
+
+def search_to_file(
+    folder: Path, asked: Asked, progress: Progress = SILENT, searching: Searching | None = None
+) -> Searched:
+    """Search with every query of a set and write a run; whole or not at all.
+
+    By default the collection's one index is searched.
+    """
     pipeline = pipeline_of(asked.model)
-    collection, index = open_collection(folder), open_index(folder, verified=True)
+    collection = open_collection(folder)
+    index = searching or OneIndex(collection, open_index(folder, verified=True))
     table = read_queries(collection, asked.queries)
     if table.is_empty():
         raise CitebedError(f"the query set '{asked.queries}' has judgements but no queries.")
@@ -60,7 +113,7 @@ def search_to_file(folder: Path, asked: Asked, progress: Progress = SILENT) -> S
         there = f"'{printable(path)}' is there already"
         raise CitebedError(f"{there}; add --overwrite to replace it")
     check_ids(table.select("query_id"), path)  # now, not after an hour of searching
-    run = run_queries(collection, index, table, pipeline, asked.options, progress)
+    run = index.run(table, pipeline, asked.options, progress)
     about = query_facts(collection, asked.queries, table)
     facts = run_facts(index, pipeline, asked.options, run, about, asked.command)
     written = write_run(path, run, str(pipeline), {**facts, "run": path.name})

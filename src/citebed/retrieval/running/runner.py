@@ -72,10 +72,11 @@ class Runner:
         pipeline: Pipeline,
         options: RunOptions,
         progress: Progress = SILENT,
+        searcher: Searcher | None = None,
     ) -> None:
         self.collection, self.index, self.pipeline = collection, index, pipeline
         self.options, self.progress = options, progress
-        self.searcher = Searcher(index, pipeline.model, options.fields)
+        self.searcher = searcher or Searcher(index, pipeline.model, options.fields)
         self.notes: list[str] = []
         self.facts: dict[str, Any] = {}
         self._dates, self._filters = Dates(collection, index), Filters(collection, index)
@@ -116,7 +117,7 @@ class Runner:
         queries, stage = self._better(queries), self.pipeline.stage
         if isinstance(stage, Ranking):
             return self.ranks.rank(queries, *self._first(queries, depth), depth)
-        found = self._search(queries, depth if stage is None else max(depth, stage.top))
+        found = self.search(queries, depth if stage is None else max(depth, stage.top))
         if stage is not None:
             found = [cut(hits, depth) for hits in self._reranked(queries, found, stage)]
         return map(Result, queries, found)
@@ -139,9 +140,9 @@ class Runner:
         which documents are not too late for it."""
         deep = max(depth, self.ranks.constants.by_words)
         everything = [replace(query, among=None, judged=NOT_JUDGED) for query in queries]
-        first = self._search(everything, deep)
+        first = self.search(everything, deep)
         some = [at for at, query in enumerate(queries) if query.among is not None]
-        for at, hits in zip(some, self._search([queries[at] for at in some], deep), strict=True):
+        for at, hits in zip(some, self.search([queries[at] for at in some], deep), strict=True):
             first[at] = merged(first[at], hits)
         return first, (self._dates.allowed(query.before) for query in queries)
 
@@ -189,7 +190,8 @@ class Runner:
         known = self.collection.papers.select("paper_id", "year").drop_nulls()
         return dict(known.iter_rows())
 
-    def _search(self, queries: Sequence[Query], depth: int) -> list[Hits]:
+    def search(self, queries: Sequence[Query], depth: int) -> list[Hits]:
+        """The best documents by words for each query."""
         found = [NOTHING] * len(queries)
         # Those that see the same documents and the same citing text are searched for at once.
         groups: dict[tuple[str | None, str | None, int], list[int]] = {}
@@ -231,7 +233,7 @@ class Runner:
 
         self.progress.step("feedback", len(queries))
         if feedback.source is None:
-            sources = [(hits, NOTHING) for hits in self._search(queries, feedback.docs or 0)]
+            sources = [(hits, NOTHING) for hits in self.search(queries, feedback.docs or 0)]
         else:
             judged = self._judged(feedback.source, queries)
             sources = [judged.hits(query.query_id) for query in queries]
@@ -296,13 +298,13 @@ class Runner:
         ranks = np.concatenate([np.zeros(0, np.int64), *(np.arange(n) + 1 for n in counts)])
         columns = {
             "query_id": np.repeat(np.array([query.query_id for query in queries], object), counts),
-            "doc_id": self._names(numbers),
+            "doc_id": self.names(numbers),
             "rank": ranks,
             "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
         }
         return pl.DataFrame(columns, schema=RUN_COLUMNS)
 
-    def _names(self, numbers: Docs) -> Any:
+    def names(self, numbers: Docs) -> Any:
         """The documents' ids; where many are asked for, all are read at once, which is quicker."""
         if len(numbers) < len(self.index.ids):
             return [self.index.ids[number] for number in numbers.tolist()]
@@ -367,9 +369,14 @@ def _run(runner: Runner, table: pl.DataFrame) -> tuple[list[Query], list[Hits]]:
     ]
     empty = [query.query_id for query in queries if not len(query.terms.ids)]
     if empty:
-        some = ", ".join(empty[:3])
-        runner.notes.append(f"{len(empty)} queries have no word that is in the index: {some}")
+        runner.notes.append(without_words(empty))
     return queries, [each.hits for each in runner.results(queries, runner.options.depth)]
+
+
+def without_words(names: Sequence[str]) -> str:
+    """What is said of queries that ask for nothing."""
+    some = ", ".join(names[:3])
+    return f"{len(names)} queries have no word that is in the index: {some}"
 
 
 def merged(left: Hits, right: Hits) -> Hits:

@@ -38,7 +38,7 @@ depends on its order, and whoever adds must do it in this one.
 def score_all(view: View, query: TermWeights) -> tuple[Floats, NDArray[np.bool_]]:
     """Every document's score, and whether it has a term of the query at all."""
     documents = len(view.index.ids)
-    order = np.argsort(query.df * FREQUENT <= documents, kind="stable")
+    order = np.argsort(query.df * FREQUENT <= view.stats.documents, kind="stable")
     terms = list(zip(query.ids[order].tolist(), query.weights[order].tolist(), strict=True))
     docs = np.concatenate([_NONE, *(view.term(term).docs for term, _ in terms)])
     gains = [weight * view.impacts(term).astype(np.float64) for term, weight in terms]
@@ -47,7 +47,7 @@ def score_all(view: View, query: TermWeights) -> tuple[Floats, NDArray[np.bool_]
     has_term = np.zeros(documents, bool)
     has_term[docs] = True
     if view.document_scores is not None:
-        scores += view.model.document_weight(query.weights) * view.document_scores
+        scores += view.document_weight(query) * view.document_scores
     return scores + view.constant(query), has_term
 
 

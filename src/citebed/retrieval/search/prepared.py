@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval import kernels
-from citebed.retrieval.models.base import Occurrences
 from citebed.retrieval.search.exhaustive import FREQUENT
 from citebed.retrieval.search.view import View
 
@@ -127,22 +126,22 @@ class Prepared:
 
 def prepare(view: View) -> Prepared | None:
     """The arrays of a view, or ``None`` if its impacts are not all finite and 0 or more."""
-    impacts, docs, df, cf = _impacts(view)
+    impacts, docs, sizes, df, cf = _impacts(view)
     view.know_frequencies(df, cf)
     if len(impacts) and not (np.isfinite(impacts).all() and impacts.min() >= 0):
         return None
-    offsets = np.r_[0, np.cumsum(df)].astype(np.int64)
-    maxima = np.zeros(len(df), np.float64)
-    filled = np.flatnonzero(df)
+    offsets = np.r_[0, np.cumsum(sizes)].astype(np.int64)
+    maxima = np.zeros(len(sizes), np.float64)
+    filled = np.flatnonzero(sizes)
     maxima[filled] = np.maximum.reduceat(impacts, offsets[filled]) if len(filled) else 0.0
     levels = np.empty(len(impacts), np.uint8)
     scale = np.where(maxima > 0, maxima, 1.0) / 255
     for term_range in _blocks_of(offsets):
         span = slice(offsets[term_range.start], offsets[term_range.stop])
-        unit = np.repeat(scale[term_range], df[term_range])
+        unit = np.repeat(scale[term_range], sizes[term_range])
         levels[span] = np.clip(np.ceil(impacts[span] / unit * (1 + 1e-12)), 1, 255)
     documents = len(view.index.ids)
-    row_of_term, rare = _numbers(df, documents)
+    row_of_term, rare = _numbers(df, view.stats.documents)
     postings = (offsets, docs, impacts)
     narrow = np.uint16 if row_of_term.max(initial=-1) < 1 << 16 else np.uint32
     by_frequent = _by_document(row_of_term, postings, documents, narrow)
@@ -158,24 +157,16 @@ def _numbers(df: NDArray[np.int64], documents: int) -> tuple[NDArray[np.int32], 
     return rows, np.where(frequent, -1, np.arange(len(df))).astype(np.int32)
 
 
-def _impacts(
-    view: View,
-) -> tuple[NDArray[np.float32], NDArray[np.uint32], NDArray[np.int64], NDArray[np.float64]]:
-    impacts, docs, dfs, cfs = [], [], [], []
-    for part, tf, df, cf in view.parts():
-        x = view.per_document[part]
-        every = Occurrences(tf, np.repeat(df, df), np.repeat(cf, df), x)
-        each = view.model.impacts(every, view.stats)
-        impacts.append(each.astype(np.float32))
-        docs.append(part)
-        dfs.append(df)
-        cfs.append(cf)
-    return (
-        np.concatenate([np.zeros(0, np.float32), *impacts]),
-        np.concatenate([np.zeros(0, np.uint32), *docs]),
-        np.concatenate([np.zeros(0, np.int64), *dfs]),
-        np.concatenate([np.zeros(0, np.float64), *cfs]),
-    )
+def _impacts(view: View) -> tuple[NDArray[Any], ...]:
+    """The impacts and documents of all postings; how many each term has, its df and its cf."""
+    none: tuple[NDArray[Any], ...] = (
+        np.zeros(0, np.float32), np.zeros(0, np.uint32), *(np.zeros(0, np.int64),) * 2, np.zeros(0),
+    )  # fmt: skip
+    found = []
+    for part in view.parts():
+        each = view.model.impacts(part.occurrences(view.per_document), view.stats)
+        found.append((each.astype(np.float32), part.docs, part.postings, part.df, part.cf))
+    return tuple(np.concatenate(each) for each in zip(none, *found, strict=True))
 
 
 def _blocks_of(offsets: NDArray[np.int64], size: int = 1 << 21) -> list[slice]:

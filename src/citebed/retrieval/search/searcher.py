@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,12 @@ from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.dense.vectors import Docs
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.models.base import Model
+from citebed.retrieval.models.base import Corpus, Model
 from citebed.retrieval.search import exhaustive
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.view import View
+from citebed.retrieval.search.whole import Whole
 
 Allowed = NDArray[np.bool_] | None
 """Which documents may be found; ``None`` for all."""
@@ -30,18 +31,37 @@ _VIEWS = 4
 _NONE: Docs = np.zeros(0, np.int64)
 
 
+class OfWhole(Protocol):
+    """The numbers of a collection of which an index has a shard."""
+
+    @property
+    def whole(self) -> Whole:
+        """With all citing text."""
+
+    def without(self, paper: str | None) -> Whole | None:
+        """Without the citing text of a paper; ``None`` if it has none."""
+
+
 class Searcher:
     """An index, a model and the fields' weights, ready to search.
 
     Results are exact: always those of scoring every document. A new searcher does just that;
-    after ``prepare`` it finds the same much faster.
+    after ``prepare`` it finds the same much faster. An index that has a shard of a collection is
+    searched with the numbers of the ``wholes``: with all citing text, and without a paper's.
     """
 
-    def __init__(self, index: Index, model: Model, fields: Fields = DEFAULT_FIELDS) -> None:
+    def __init__(
+        self,
+        index: Index,
+        model: Model,
+        fields: Fields = DEFAULT_FIELDS,
+        wholes: OfWhole | None = None,
+    ) -> None:
         self.index = index
         self.model = model
-        self.fields = fields.of(index.fields)
-        self.view = View(index, model, self.fields)
+        self._wholes, whole = wholes, None if wholes is None else wholes.whole
+        self.fields = fields.of(index.fields if whole is None else whole.tokens)
+        self.view = View(index, model, self.fields, whole=whole)
         self._prepared: Any = None
         self._workspaces: list[Any] = []
         self._views: dict[str, View] = {}
@@ -73,13 +93,21 @@ class Searcher:
         """What the searcher sees when the citing text of a paper does not count."""
         if not paper:
             return self.view
-        view = self._views.pop(paper, None) or View(self.index, self.model, self.fields, paper)
-        if view.is_whole:
+        view = self._views.pop(paper, None) or self._view_without(paper)
+        if view is None:
             return self.view
         self._views[paper] = view
         if len(self._views) > _VIEWS:
             del self._views[next(iter(self._views))]
         return view
+
+    def _view_without(self, paper: str) -> View | None:
+        """The view; ``None`` if the paper has no citing text that counts."""
+        if self._wholes is None:
+            view = View(self.index, self.model, self.fields, paper)
+            return None if view.is_whole else view
+        whole = self._wholes.without(paper)
+        return None if whole is None else View(self.index, self.model, self.fields, paper, whole)
 
     def search(
         self, query: TermWeights, k: int, *, excluded: Docs = _NONE, allowed: Allowed = None
@@ -179,7 +207,7 @@ class Searcher:
                 _starts([query.ids for query in queries]),
                 np.concatenate([query.ids for query in queries]),
                 np.concatenate([query.weights for query in queries]),
-                np.array([self.model.document_weight(query.weights) for query in queries]),
+                np.array([self.view.document_weight(query) for query in queries]),
                 np.array([self.view.constant(query) for query in queries]),
             ),
             (_starts(excluded), np.concatenate([_NONE, *excluded])),
@@ -203,7 +231,12 @@ def weighted(view: View, counts: dict[int, float]) -> TermWeights:
 
 def usable(query: TermWeights, view: View) -> TermWeights:
     """The query with its final weights, without terms that weigh nothing."""
-    final = query.finished(view.model, view.stats)
+    return usable_by(query, view.model, view.stats)
+
+
+def usable_by(query: TermWeights, model: Model, stats: Corpus) -> TermWeights:
+    """The same for a model, and a collection in numbers."""
+    final = query.finished(model, stats)
     return final if final.weights.all() else final.chosen(final.weights != 0)
 
 

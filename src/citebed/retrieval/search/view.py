@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,9 @@ from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.arrays import Where
 from citebed.retrieval.index.index import Index, Share
-from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, Occurrences
+from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, Occurrences, TermRange
 from citebed.retrieval.search.fields import Fields
+from citebed.retrieval.search.whole import Whole, weighed
 
 _AT_ONCE = 1 << 21
 _REMEMBERED = 1 << 23
@@ -30,18 +31,36 @@ class TermPostings(NamedTuple):
     cf: float
 
 
+class TermCounts(NamedTuple):
+    """Some terms one after another: which, in how many documents, and how often by field."""
+
+    terms: slice
+    df: Numbers
+    cf: Mapping[str, Numbers]
+
+
 class View:
-    """What a model sees of an index; ``without`` takes out the citing text of one paper."""
+    """What a model sees of an index; ``without`` takes out the citing text of one paper. An index
+    of a shard is seen with the numbers of the ``whole`` collection, less that text too."""
 
     def __init__(
-        self, index: Index, model: Model, fields: Fields, without: str | None = None
+        self,
+        index: Index,
+        model: Model,
+        fields: Fields,
+        without: str | None = None,
+        whole: Whole | None = None,
     ) -> None:
-        missing = [name for name in fields.weights if name not in index.fields]
+        there = index.fields if whole is None else whole.tokens
+        missing = [name for name in fields.weights if name not in there]
         if missing:
             raise CitebedError(_no_field(missing[0], index))
         self.index = index
         self.model = model
         self.fields = fields
+        self._whole = whole
+        # A shard may have nothing in a field.
+        self._weights = {n: fields.weights[n] for n in fields.weights if n in index.fields}
         self._fields_normalised = type(model).field_tf is not Model.field_tf
         self._share = self._own_share(without)
         self._all_fields = set(index.fields) <= set(fields.weights) and self._share is None
@@ -68,7 +87,7 @@ class View:
     @cached_property
     def field_lengths(self) -> dict[str, Numbers]:
         """The tokens of each document, by field."""
-        lengths: dict[str, Numbers] = {n: self.index.lengths[n] for n in self.fields.weights}
+        lengths: dict[str, Numbers] = {n: self.index.lengths[n] for n in self._weights}
         if self._share is not None:
             citing = lengths["citing"].astype(np.int64)
             np.subtract.at(citing, self._share.docs, self._share.lengths)
@@ -76,21 +95,29 @@ class View:
         return lengths
 
     @cached_property
+    def tokens(self) -> Mapping[str, int]:
+        """The tokens of all documents, by field."""
+        if self._whole is not None:
+            return self._whole.tokens
+        return {name: int(lengths.sum()) for name, lengths in self.field_lengths.items()}
+
+    @cached_property
     def stats(self) -> Corpus:
         """The collection in numbers."""
-        lengths = np.zeros(len(self.index.ids), np.float64)
-        for name, weight in self.fields.weights.items():
+        lengths, whole = np.zeros(len(self.index.ids), np.float64), self._whole
+        for name, weight in self._weights.items():
             lengths += weight * self.field_lengths[name]
         return Corpus(
-            documents=len(lengths),
+            documents=len(lengths) if whole is None else whole.documents,
             lengths=lengths.astype(np.float32),
-            tokens=float(lengths.sum()),
+            tokens=float(weighed(self.fields.weights, self.tokens)),
             unique=self._unique() if self.model.uses_unique else np.zeros(0, np.int32),
+            with_text=None if whole is None else whole.filled,
         )
 
     def _unique(self) -> NDArray[np.int32]:
         unique = np.zeros(len(self.index.ids), np.int64)
-        for docs, _, _, _ in self.parts():
+        for docs, _, _ in self._ranges():
             unique += np.bincount(docs, minlength=len(unique))
         return unique.astype(np.int32)
 
@@ -106,7 +133,13 @@ class View:
 
     def constant(self, query: TermWeights) -> float:
         """What the model adds to every document's score for a query (with final weights)."""
+        if query.extra is not None:
+            return query.extra[1]
         return self.model.constant(query.weights, query.df, query.cf, self.stats)
+
+    def document_weight(self, query: TermWeights) -> float:
+        """The factor of documents' own scores for a query (with final weights)."""
+        return self.model.document_weight(query.weights) if query.extra is None else query.extra[0]
 
     def term(self, number: int) -> TermPostings:
         """A term's postings."""
@@ -118,16 +151,37 @@ class View:
                 self._impacts.clear()
                 self._remembered = 0
             self._terms[number] = found
-            self._remembered += found.df
+            self._remembered += len(found.docs)
         return found
 
     def _read_term(self, number: int) -> TermPostings:
         span = slice(*self.index.offsets[number : number + 2].tolist())
-        docs, tf = self.index.docs[span], self._tf(span)
+        docs, counts = self.index.docs[span], self._counts(span)
+        tf = self._weighted(counts, docs)
         if not self._all_fields:
             there = tf > 0
             docs, tf = docs[there], tf[there]
-        return TermPostings(docs, tf, len(docs), float(tf.sum()))
+        if self._whole is not None:
+            df, cf = self._whole_frequencies(number)
+            return TermPostings(docs, tf, int(df), float(cf))
+        times = {name: int(each.sum()) for name, each in counts.items()}
+        return TermPostings(docs, tf, len(docs), float(weighed(self._weights, times)))
+
+    def counts_of(self, number: int) -> tuple[int, dict[str, int]]:
+        """In how many documents of this very index a term is, and how often by field."""
+        span = slice(*self.index.offsets[number : number + 2].tolist())
+        counts = self._counts(span)
+        df = np.count_nonzero(self._weighted(counts, self.index.docs[span]))
+        return int(df), {name: int(each.sum()) for name, each in counts.items()}
+
+    def _whole_frequencies(self, terms: Any) -> tuple[Any, Any]:
+        """df and cf of some terms in the whole collection."""
+        assert self._whole is not None
+        df = self._whole.df[terms]
+        if np.min(df, initial=0) < 0:
+            raise ValueError("a term of the whole collection was not asked for")
+        cf = {name: each[terms] for name, each in self._whole.cf.items()}
+        return df, weighed(self.fields.weights, cf)
 
     def frequencies(self, terms: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
         """df and cf of some terms."""
@@ -143,7 +197,9 @@ class View:
     @cached_property
     def all_frequencies(self) -> tuple[Numbers, Numbers]:
         """df and cf of all terms; takes a pass over the index."""
-        parts = [(df, cf) for _, _, df, cf in self.parts()]
+        if self._whole is not None:
+            return self._whole_frequencies(slice(None))
+        parts = [(part.df, part.cf) for part in self.parts()]
         none: tuple[Numbers, Numbers] = (np.zeros(0, np.int64), np.zeros(0))
         df, cf = (np.concatenate(each) for each in zip(none, *parts, strict=True))
         return df, cf
@@ -173,23 +229,37 @@ class View:
         for column, number in enumerate(terms.tolist()):
             postings = self.term(number)
             place = np.searchsorted(postings.docs, docs.astype(postings.docs.dtype))
-            place[place == postings.df] = 0
-            has = postings.docs[place] == docs if postings.df else np.zeros(len(docs), bool)
+            there = len(postings.docs)
+            place[place == there] = 0
+            has = postings.docs[place] == docs if there else np.zeros(len(docs), bool)
             table[has, column] = self.impacts(number)[place[has]]
         return table
 
-    def parts(self) -> Iterator[tuple[Numbers, Numbers, Numbers, Numbers]]:
-        """Documents and tf of all postings, in parts of whole terms; df and cf of each term."""
+    def parts(self) -> Iterator[TermRange]:
+        """All terms, some at a time."""
+        for docs, tf, counted in self._ranges():
+            df, cf = counted.df, weighed(self._weights, counted.cf)
+            if self._whole is not None:
+                df, cf = self._whole_frequencies(counted.terms)
+            yield TermRange(docs, tf, counted.df, df, cf)
+
+    def counted(self) -> Iterator[TermCounts]:
+        """The frequencies of all terms in this very index, some terms at a time."""
+        return (counted for _, _, counted in self._ranges())
+
+    def _ranges(self) -> Iterator[tuple[Numbers, Numbers, TermCounts]]:
         for first, last in self._term_ranges():
-            offsets = self.index.offsets[first : last + 1]
+            offsets, size = self.index.offsets[first : last + 1], last - first
             span = slice(int(offsets[0]), int(offsets[-1]))
-            docs, tf = self.index.docs[span], self._tf(span)
-            terms = np.repeat(np.arange(last - first), np.diff(offsets))
+            docs, counts = self.index.docs[span], self._counts(span)
+            tf = self._weighted(counts, docs)
+            terms = np.repeat(np.arange(size), np.diff(offsets))
+            cf = {name: _summed(terms, each, size) for name, each in counts.items()}
             if not self._all_fields:
                 there = tf > 0
                 docs, tf, terms = docs[there], tf[there], terms[there]
-            df = np.bincount(terms, minlength=last - first)
-            yield docs, tf, df, np.bincount(terms, weights=tf, minlength=last - first)
+            df = np.bincount(terms, minlength=size)
+            yield docs, tf, TermCounts(slice(first, last), df, cf)
 
     def impacts(self, number: int) -> NDArray[np.float32]:
         """What a term adds to the scores of its documents."""
@@ -202,21 +272,29 @@ class View:
         return found
 
     def _tf(self, where: Where) -> Numbers:
-        docs = self.index.docs[where]
+        return self._weighted(self._counts(where), self.index.docs[where])
+
+    def _counts(self, where: Where) -> dict[str, Numbers]:
+        """How often each posting's document has its term, by field."""
+        counts: dict[str, Numbers] = {name: self.index.tf[name][where] for name in self._weights}
+        if "citing" in counts and self._share is not None:
+            counts["citing"] = _less(counts["citing"], self._share, where)
+        return counts
+
+    def _weighted(self, counts: dict[str, Numbers], docs: Numbers) -> Numbers:
         total = np.zeros(len(docs), np.float64)
-        for name, weight in self.fields.weights.items():
-            tf: Numbers = self.index.tf[name][where]
-            if name == "citing" and self._share is not None:
-                tf = _less(tf, self._share, where)
+        for name, times in counts.items():
+            tf = times
             if self._fields_normalised:
                 lengths = self.field_lengths[name][docs]
-                tf = self.model.field_tf(name, tf, lengths, self._average_lengths[name])
-            total += weight * tf
+                tf = self.model.field_tf(name, times, lengths, self._average_lengths[name])
+            total += self._weights[name] * tf
         return total
 
     @cached_property
     def _average_lengths(self) -> dict[str, float]:
-        return {n: float(v.mean()) if len(v) else 0.0 for n, v in self.field_lengths.items()}
+        documents = len(self.index.ids) if self._whole is None else self._whole.documents
+        return {n: tokens / documents if documents else 0.0 for n, tokens in self.tokens.items()}
 
     def _term_ranges(self) -> Iterator[tuple[int, int]]:
         offsets = self.index.offsets
@@ -226,6 +304,10 @@ class View:
             last = max(first + 1, int(np.searchsorted(offsets, wanted, side="right")) - 1)
             yield first, min(last, terms)
             first = min(last, terms)
+
+
+def _summed(terms: Numbers, counts: Numbers, size: int) -> Numbers:
+    return np.bincount(terms, weights=counts, minlength=size).astype(np.int64)
 
 
 def _less(tf: Numbers, share: Share, where: Where) -> Numbers:

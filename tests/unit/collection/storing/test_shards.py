@@ -66,4 +66,3 @@ def test_a_shard_that_is_missing_is_told(tmp_path: Path, source: Path) -> None:
     for read in (lambda: opened.documents, lambda: opened.scan_documents().collect()):
         with pytest.raises(CollectionError, match=r"00002.documents.parquet is missing"):
             read()
-

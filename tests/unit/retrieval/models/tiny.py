@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from citebed.grammar import Parameter, SpecError, Spelled
 from citebed.retrieval.feedback import FEEDBACK, Feedback, FeedbackDocuments, TermWeights
 from citebed.retrieval.models import MODELS, Corpus, Model
-from citebed.retrieval.models.base import Occurrences
+from citebed.retrieval.models.base import Occurrences, TermRange
 
 DOCS = [["a", "b", "a"], ["b", "c"], ["a", "c", "c", "d"], ["e"]]
 """N 4, |C| 10, average 2.5; df a 2, b 2, c 2, d 1, e 1; cf a 3, b 2, c 3, d 1, e 1."""
@@ -55,11 +55,12 @@ class Tiny:
             float(self.counts.sum()),
         )
 
-    def parts(self) -> Iterator[tuple[NDArray, NDArray, NDArray, NDArray]]:
+    def parts(self) -> Iterator[TermRange]:
         """One part a term, so that a model must add parts up."""
         for term in range(len(self.words)):
             docs = np.flatnonzero(self.counts[:, term])
-            yield docs, self.counts[docs, term], self.df[[term]], self.cf[[term]]
+            df, cf = self.df[[term]], self.cf[[term]]
+            yield TermRange(docs, self.counts[docs, term], df, df, cf)
 
     def query(self, words: list[str]) -> TermWeights:
         found = Counter(word for word in words if word in self.words)

@@ -1,0 +1,93 @@
+"""Work on the shards of a collection, spread over an engine's workers: a task a shard.
+
+The workers see the collection's folder under the same path as this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import polars as pl
+
+from citebed.distributed.arrow import ERROR, Batches, brought, sent, spelled, wrong
+from citebed.distributed.sessions import Engine
+from citebed.errors import CitebedError
+from citebed.retrieval.sharded.indexed import IndexedShards, opened_shard
+from citebed.retrieval.sharded.shard import best
+from citebed.retrieval.sharded.spreading import Schema, Work
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+_TOGETHER = 64
+"""Queries whose documents are merged by one worker at a time."""
+Thing = TypeVar("Thing")
+
+
+def each(
+    engine: Engine, things: Sequence[Thing], work: Callable[[Thing], pl.DataFrame], schema: Schema
+) -> DataFrame:
+    """The rows that work makes of things, each of them a task of its own; what is wrong is a row
+    too."""
+    whole = {**schema, ERROR: pl.String}
+    todo = list(things)
+
+    def part(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                try:
+                    made = work(todo[number])
+                except CitebedError as error:
+                    made = wrong(error)
+                yield from sent(made, whole).to_batches()
+
+    numbers = engine.session.range(0, len(todo), 1, len(todo))
+    return numbers.mapInArrow(part, spelled(whole))
+
+
+@dataclass(frozen=True)
+class OnEngine:
+    """The shards of a collection that is indexed, on an engine."""
+
+    engine: Engine
+    folder: Path
+    indexed: IndexedShards
+
+    def _each(self, work: Work, schema: Schema) -> DataFrame:
+        folder = self.folder.resolve()
+
+        def with_shard(entry: Any) -> pl.DataFrame:
+            return work(opened_shard(folder, entry))
+
+        return each(self.engine, self.indexed.shards, with_shard, schema)
+
+    def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
+        """What work makes of all shards."""
+        return brought(self._each(work, schema))
+
+    def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
+        """The same with all numbers of the same keys added up."""
+        from pyspark.sql import functions as of
+
+        numbers = [of.sum(name).alias(name) for name in schema if name not in keys]
+        grouped = self._each(work, schema).groupBy(*keys)
+        return brought(grouped.agg(*numbers, of.max(ERROR).alias(ERROR)))
+
+    def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
+        """The best documents of each query, of those that work finds in all shards."""
+        from pyspark.sql import functions as of
+
+        whole = {**schema, ERROR: pl.String}
+
+        def merge(table: pa.Table) -> pa.Table:
+            found = pl.DataFrame(table)
+            told = found.filter(pl.col(ERROR).is_not_null())
+            return sent(told if told.height else best(found.drop(ERROR), depth), whole)
+
+        part = of.floor(of.coalesce(of.col("query"), of.lit(0)) / of.lit(_TOGETHER))
+        merged = self._each(work, schema).groupBy(part).applyInArrow(merge, spelled(whole))
+        return brought(merged)

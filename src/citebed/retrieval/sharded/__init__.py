@@ -1,0 +1,1 @@
+"""Collections in shards: an index a shard, searched with the numbers of the whole collection."""

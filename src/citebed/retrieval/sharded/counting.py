@@ -1,0 +1,216 @@
+"""Terms counted in shards, and the numbers of the whole collection that the counts add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.index.layout import FIELDS
+from citebed.retrieval.models.base import Corpus
+from citebed.retrieval.models.bm25 import Bm25
+from citebed.retrieval.search.fields import Fields
+from citebed.retrieval.search.view import View
+from citebed.retrieval.search.whole import Whole, weighed
+from citebed.retrieval.sharded.indexed import IndexedShards, Shard
+
+NUMBERS = ("filled", "df", *FIELDS)
+COUNTS: Mapping[str, Any] = {
+    "paper": pl.String, "term": pl.String, **dict.fromkeys(NUMBERS, pl.Int64),
+}  # fmt: skip
+"""A row a term: in how many documents it is (``df``), and how often by field. The row without a
+term has the documents that have any text in the fields (``filled``), and the tokens by field. Rows
+of a ``paper`` are what changes where its citing text does not count."""
+_NO_DOCUMENTS: Any = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class CountTerms:
+    """Counts terms in a shard, as far as fields have them, and what papers' citing text adds."""
+
+    terms: tuple[str, ...]
+    papers: tuple[str, ...]
+    fields: Fields
+
+    def __call__(self, shard: Shard) -> pl.DataFrame:
+        """The counts of a shard."""
+        index, view = shard.index, view_of(shard.index, self.fields)
+        rows = [_row("", "", view.tokens, filled=view.stats.filled)]
+        for term in self.terms:
+            number = index.term_number(term)
+            df, times = view.counts_of(number) if number >= 0 else (0, {})
+            if df:
+                rows.append(_row("", term, times, df=df))
+        for paper in self.papers:
+            rows += _less(index, view, self.fields, paper)
+        return pl.DataFrame(rows, schema=COUNTS, orient="row")
+
+
+def view_of(index: Index, fields: Fields, paper: str | None = None) -> View:
+    """A shard by itself; of the fields those that it has."""
+    weights = {name: weight for name, weight in fields.weights.items() if name in index.fields}
+    return View(index, Bm25(), Fields(weights), paper)
+
+
+def _row(paper: str, term: str, by_field: Mapping[str, int], **numbers: int) -> dict[str, Any]:
+    return {"paper": paper, "term": term, **dict.fromkeys(NUMBERS, 0), **numbers, **by_field}
+
+
+def _less(index: Index, view: View, fields: Fields, paper: str) -> Iterator[dict[str, Any]]:
+    """What changes where the citing text of a paper does not count."""
+    rest = view_of(index, fields, paper)
+    share = None if rest.is_whole else index.share(paper)
+    if share is None:
+        return
+    tokens = {"citing": rest.tokens["citing"] - view.tokens["citing"]}
+    yield _row(paper, "", tokens, filled=rest.stats.filled - view.stats.filled)
+    for number in np.unique(index.terms_at(share.postings.astype(np.int64))).tolist():
+        (df, times), (less, fewer) = view.counts_of(number), rest.counts_of(number)
+        changed = {"citing": fewer["citing"] - times["citing"]}
+        yield _row(paper, index.terms[number], changed, df=less - df)
+
+
+class Less(NamedTuple):
+    """What changes where the citing text of a paper does not count: documents with text, tokens of
+    the text; and of terms (``term``) their ``df`` and how often the text has them (``citing``)."""
+
+    filled: int
+    tokens: int
+    terms: pl.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class WholeCounts:
+    """Terms counted in a whole collection: those that were asked for and are there, in the order of
+    terms, which numbers them."""
+
+    documents: int
+    tokens: Mapping[str, int]
+    fields: Fields
+    filled: int
+    table: pl.DataFrame
+    papers: Mapping[str, Less]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each term."""
+        return {term: number for number, term in enumerate(self.table["term"])}
+
+    def corpus(self, paper: str | None = None) -> Corpus:
+        """The collection in numbers, but for its documents."""
+        whole, less = self.tokens, self.papers.get(paper or "")
+        if less is not None:
+            whole = {**whole, "citing": whole["citing"] + less.tokens}
+        return Corpus(
+            self.documents, _NO_DOCUMENTS, _NO_DOCUMENTS,
+            float(weighed(self.fields.weights, whole)),
+            self.filled + (0 if less is None else less.filled),
+        )  # fmt: skip
+
+    def weighted(self, counts: Mapping[str, float], paper: str | None = None) -> TermWeights:
+        """Counts by term as a query; terms that no document has are dropped."""
+        ids = np.array(
+            sorted(self.numbers[term] for term in counts.keys() & self.numbers), np.int64
+        )
+        names = self.table["term"].gather(ids)
+        weights = np.array([counts[name] for name in names], np.float64)
+        df, cf = self.frequencies(paper)
+        there = df[ids] > 0
+        ids = ids[there]
+        return TermWeights(ids, weights[there], df[ids], cf[ids])
+
+    def frequencies(self, paper: str | None = None) -> tuple[NDArray[np.int64], Any]:
+        """df and cf of all terms; without the citing text of a paper."""
+        df, cf = self._counts
+        less = self.papers.get(paper or "")
+        if less is not None:
+            at, changes = _found(less.terms, self.numbers)
+            df, cf = changed(df, at, changes["df"]), dict(cf)
+            cf["citing"] = changed(cf["citing"], at, changes["citing"])
+        return df, weighed(self.fields.weights, cf)
+
+    @cached_property
+    def _counts(self) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+        cf = {name: self.table[name].to_numpy() for name in self.fields.weights}
+        return self.table["df"].to_numpy(), cf
+
+
+def _found(
+    terms: pl.DataFrame, numbers: Mapping[str, int]
+) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    """The numbers of those terms that have one, and the changes of these."""
+    at = np.array([numbers.get(term, -1) for term in terms["term"]], np.int64)
+    there = at >= 0
+    return at[there], {name: terms[name].to_numpy()[there] for name in ("df", "citing")}
+
+
+def changed(
+    counts: NDArray[np.int64], at: NDArray[np.int64], by: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Counts of which those at some places have changed."""
+    found = counts.copy()
+    found[at] += by
+    return found
+
+
+def whole_counts(indexed: IndexedShards, fields: Fields, sums: pl.DataFrame) -> WholeCounts:
+    """The whole collection, of the sums of what its shards counted."""
+    told = {row["paper"]: row for row in sums.filter(pl.col("term") == "").iter_rows(named=True)}
+    counted = sums.filter(pl.col("term") != "").sort("term")
+    by_paper = counted.partition_by("paper", as_dict=True)
+    none = counted.clear()
+    papers = {
+        name: Less(row["filled"], row["citing"], by_paper.get((name,), none))
+        for name, row in told.items()
+        if name
+    }
+    table = by_paper.get(("",), none)
+    return WholeCounts(indexed.documents, indexed.tokens, fields, told[""]["filled"], table, papers)
+
+
+class Wholes:
+    """The whole collection as a shard's index sees it, of terms by the index's numbers."""
+
+    def __init__(self, counts: WholeCounts, index: Index) -> None:
+        self.counts, self._index = counts, index
+        self.number_of_term = self.numbers_of(counts.table["term"])
+        """Of each term that was counted its number in the index, -1 where it has none."""
+
+    def numbers_of(self, terms: Iterable[str]) -> NDArray[np.int64]:
+        """The numbers of terms in the index."""
+        return np.array([self._index.term_number(term) for term in terms], np.int64)
+
+    @cached_property
+    def whole(self) -> Whole:
+        """With all citing text."""
+        counts, there = self.counts, self.number_of_term >= 0
+        at, size = self.number_of_term[there], len(self._index.terms)
+        df, cf = np.full(size, -1, np.int64), {}
+        df[at] = counts.table["df"].to_numpy()[there]
+        for name in counts.fields.weights:
+            cf[name] = np.zeros(size, np.int64)
+            cf[name][at] = counts.table[name].to_numpy()[there]
+        return Whole(counts.documents, counts.filled, counts.tokens, df, cf)
+
+    def without(self, paper: str | None) -> Whole | None:
+        """Without the citing text of a paper; ``None`` if it has none, or none is named."""
+        less = self.counts.papers.get(paper or "")
+        if less is None:
+            return None
+        numbers = self.numbers_of(less.terms["term"])
+        there, whole = numbers >= 0, self.whole
+        at = numbers[there]
+        known = whole.df[at] >= 0
+        there[there], at = known, at[known]
+        df = changed(whole.df, at, less.terms["df"].to_numpy()[there])
+        citing = changed(whole.cf["citing"], at, less.terms["citing"].to_numpy()[there])
+        tokens = {**whole.tokens, "citing": whole.tokens["citing"] + less.tokens}
+        filled = whole.filled + less.filled
+        return Whole(whole.documents, filled, tokens, df, {**whole.cf, "citing": citing})

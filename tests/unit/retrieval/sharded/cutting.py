@@ -1,0 +1,72 @@
+"""Collections cut into shards, and indexed shard by shard in this process."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import polars as pl
+from tests.unit.retrieval.index.making import Row
+
+from citebed.collection import Collection
+from citebed.collection.storing.shards import Shards
+from citebed.collection.storing.store import Manifest
+from citebed.collection.tables import QUERIES, TABLES, empty
+from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.running.runner import RunOptions
+from citebed.retrieval.sharded.building import IndexShard, ShardOptions, index_shards
+from citebed.retrieval.sharded.indexed import read_indexed
+from citebed.retrieval.sharded.searching import ShardedSearch
+from citebed.retrieval.sharded.spreading import Here
+from citebed.runs.tables import Run
+
+
+def cut(whole: Path, folder: Path, size: int) -> Path:
+    """The same collection with its documents in shards of a size."""
+    shards, tables = Shards(folder, size), dict[str, pl.DataFrame]()
+    folder.mkdir(parents=True)
+    for name in ("documents", "contexts", "papers", "sections"):
+        path = whole / f"{name}.parquet"
+        tables[name] = pl.read_parquet(path) if path.exists() else empty(TABLES[name])
+    shards.write_documents([tables.pop("documents")])
+    shards.write_others(tables, Manifest("made"))
+    for name in ("contexts", "papers"):
+        if (whole / f"{name}.parquet").exists():
+            shutil.copy(whole / f"{name}.parquet", folder)
+    for name in ("queries", "qrels"):
+        if (whole / name).is_dir():
+            shutil.copytree(whole / name, folder / name)
+    sets = Collection(whole).query_sets
+    manifest = Manifest("made", query_sets=sets, shards=shards.names, shard_size=size)
+    (folder / "citebed.toml").write_text(manifest.to_toml())
+    return folder
+
+
+def index_here(folder: Path, **options: Any) -> Collection:
+    """Index every shard in this process, without waiting for the disk."""
+    collection = Collection(folder)
+
+    def everywhere(work: IndexShard, folders: list[Path]) -> pl.DataFrame:
+        return pl.concat(map(work, folders))
+
+    with mock.patch("os.fsync"):
+        index_shards(collection, ShardOptions(**options), everywhere)
+    return collection
+
+
+def search_here(
+    folder: Path, queries: pl.DataFrame, pipeline: str, options: RunOptions | None = None
+) -> Run:
+    """Search the shards of a collection one after another."""
+    collection = Collection(folder)
+    indexed = read_indexed(collection)
+    search = ShardedSearch(collection, indexed, Here(folder, indexed))
+    return search.run(queries, pipeline_of(pipeline), options or RunOptions())
+
+
+def queries_of(*rows: Row) -> pl.DataFrame:
+    """Queries as a set has them."""
+    full = [{**dict.fromkeys(QUERIES), **row} for row in rows]
+    return pl.DataFrame(full, schema=QUERIES, orient="row")
