@@ -18,7 +18,7 @@ Schema = Mapping[str, type[pl.DataType]]
 Batches = Iterable["pa.RecordBatch"]
 ERROR = "error"
 """The column of what is wrong: an exception would come to the user wrapped in the engine's own."""
-SPARK = {pl.String: "string", pl.Int64: "bigint", pl.Float64: "double"}
+SPARK = {pl.String: "string", pl.Int64: "bigint", pl.Float64: "double", pl.Binary: "binary"}
 
 
 def spelled(schema: Schema) -> str:
@@ -35,7 +35,10 @@ def sent(table: pl.DataFrame, schema: Schema) -> pa.Table:
         for name, kind in schema.items()
     )
     # Spark's strings are those of 32 bits; polars' are of 64.
-    kinds = {pl.String: pa.string(), pl.Int64: pa.int64(), pl.Float64: pa.float64()}
+    kinds = {
+        pl.String: pa.string(), pl.Int64: pa.int64(), pl.Float64: pa.float64(),
+        pl.Binary: pa.binary(),
+    }  # fmt: skip
     wanted = pa.schema([(name, kinds[kind]) for name, kind in schema.items()])
     return whole.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(wanted)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -46,11 +46,15 @@ would cost more than they gain."""
 _MANY, _MOST_THREADS = 20_000, 4
 """From so many rows on, they are given to so many threads, at most, where there are cores."""
 _A_FEW = 64
+_ROUNDED = 1e-5
+"""More than rounding can change a similarity, in whatever order products are added."""
 _KEPT = 24 << 20
 """Bytes of rough similarities that are kept: who types a text asks again with most of its
 sentences."""
 
 Docs = NDArray[np.int64]
+Ends = Sequence[tuple[float, float]]
+"""The least and the greatest similarity of all documents to a text, and to its best sentence."""
 _NONE: Docs = np.zeros(0, np.int64)
 
 
@@ -88,6 +92,12 @@ def plain_scores(rows: NDArray[np.int8], scales: NDArray[np.float32], queries: V
     return found
 
 
+def _row_by_row(rows: NDArray[np.int8], scales: NDArray[np.float32], queries: Vectors) -> Vectors:
+    """The same, each row by itself: whatever stands beside it, it gets the same to the last bit,
+    which a product of matrices does not promise."""
+    return np.asarray(np.einsum("rw,qw->qr", rows.astype(np.float32), queries) * scales)
+
+
 def _rows_at_once(queries: int) -> int:
     return 8192 if queries > _SOME else 3072 // max(6, queries)
 
@@ -112,6 +122,7 @@ class DocumentVectors:
         self._longest: float | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._cores = min(os.cpu_count() or 1, _MOST_THREADS)
+        self._ends: Mapping[bytes, Ends] = {}
         self._lately: Few[tuple[bytes, float], Vectors] = Few(_KEPT // (4 * max(len(rows), 1)))
 
     def __len__(self) -> int:
@@ -140,10 +151,15 @@ class DocumentVectors:
         if self._threads is None and self._cores > 1 and len(self.rows) >= _MANY:
             self._threads = ThreadPoolExecutor(self._cores)
 
+    def know_ends(self, ends: Mapping[bytes, Ends]) -> None:
+        """Take the bounds of texts, by their vectors, from someone who knows all documents, of
+        which these are some."""
+        self._ends = ends
+
     def scores(self, queries: Vectors, numbers: Docs | slice = slice(None)) -> Vectors:
         """The similarity of documents, by default all, to every query: queries × documents."""
         queries = self._checked(queries)
-        score = plain_scores
+        score = _row_by_row if isinstance(numbers, np.ndarray) else plain_scores
         if self._longest is not None:
             from citebed.retrieval.dense import compiled
 
@@ -153,9 +169,11 @@ class DocumentVectors:
     def similar(self, queries: Vectors) -> Similarities:
         """How like all documents are to a text, the first of the queries, and to its sentences."""
         queries = self._checked(queries)
+        ends = self._ends.get(queries.tobytes()) if self._ends else None
         if self._longest is None or not queries.any():
-            found = _text_and_best(self.scores(queries))
-            return Similarities(found, np.zeros(len(found)), lambda numbers: found[:, numbers])
+            found = _text_and_best(plain_scores(self.rows, self.scales, queries))
+            margins = np.full(len(found), _ROUNDED)
+            return Similarities(found, margins, lambda few: self.likeness(queries, few), ends)
         whole, units = quantised(queries)
         lost = np.linalg.norm(queries - whole * units[:, None], axis=1) * self._longest + 1e-5
         margins = lost if len(lost) == 1 else np.array([lost[0], lost[1:].max()])
@@ -163,6 +181,7 @@ class DocumentVectors:
             self._rough(whole, units),
             margins,
             lambda numbers: _text_and_best(self.scores(queries, numbers)),
+            ends,
         )
 
     def likeness(self, queries: Vectors, numbers: Docs) -> Vectors:
@@ -221,9 +240,13 @@ class Similarities:
     margin: NDArray[np.float64]
     of: Callable[[Docs], Vectors]
     """The similarities of some documents, by number."""
+    ends: Ends | None = None
+    """The bounds, where these are some documents of many."""
 
     def bounds(self, row: int, without: Docs = _NONE) -> tuple[float, float]:
         """The least and the greatest similarity of all documents but some; 0 lies between them."""
+        if self.ends is not None:
+            return self.ends[row]
         rough, margin = self.rough[row], 2 * self.margin[row]
         if not len(rough):
             return 0.0, 0.0

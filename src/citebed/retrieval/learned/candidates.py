@@ -85,7 +85,9 @@ def candidates(
     known = {kind: documents.known for kind, (documents, _) in vectors.items()}
     by_all, by_some = [_NONE], list[Docs]()
     for may in allowed:
-        for name, docs in put_forward(hits, similar, known, liked, may, depth, constants):
+        for name, docs in put_forward(
+            hits, similar, known, liked, allowed=may, depth=depth, constants=constants
+        ):
             has_all = known.get(name.removesuffix(OF_SENTENCE)) is None
             (by_all if has_all else by_some).append(docs)
     docs = np.unique(np.concatenate(by_all + by_some))
@@ -97,6 +99,7 @@ def put_forward(  # noqa: PLR0913 - what each signal knows of the documents
     similar: Mapping[str, Similarities],
     known: Mapping[str, NDArray[np.bool_] | None],
     liked: Liked,
+    *,
     allowed: Allowed,
     depth: int,
     constants: Constants,

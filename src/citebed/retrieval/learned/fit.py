@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.features import SIGNALS
@@ -74,7 +75,11 @@ class Fit:
 
 def fit_of(index: Index) -> Fit | None:
     """What an index says was learned from its collection, if that can be used."""
-    values = index.description.fit
+    return as_fit(index.description.fit)
+
+
+def as_fit(values: Mapping[str, Any]) -> Fit | None:
+    """A fit as it was written down, if it can be used."""
     try:
         fit = Fit(**values) if values else None
     except TypeError:

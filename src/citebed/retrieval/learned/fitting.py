@@ -95,8 +95,9 @@ def build_index(
     before = known = None if fit or options.rebuild else fit_of(index)
     if fit is False:
         known = Fit(0, 0, 1.0, "")
-    elif known is None or _is_stale(known, index):
-        known = learned(opened, index, progress)
+    else:
+        now = Indexed(len(index.ids), index.description.analyser, static_of(index))
+        known = known if known and not is_stale(known, now) else learned(opened, now, progress)
     behind = (background_of(index) if known == before else None) or found_background(index, known)
     values = {} if behind is None else behind.values
     with locked(opened.folder):
@@ -118,13 +119,21 @@ def found_background(index: Index, fit: Fit | None = None) -> Background | None:
     return background(index, shipped_ranker(), static_of(index), level)
 
 
-def _is_stale(fit: Fit, index: Index) -> bool:
+class Indexed(NamedTuple):
+    """What a fit is for: so many documents, indexed with an analyser and word vectors."""
+
+    documents: int
+    analyser: str
+    model: Embedder
+
+
+def is_stale(fit: Fit, now: Indexed) -> bool:
+    """Whether what was fitted stands no more."""
     if not fit.documents:  # which somebody switched off
         return False
-    changed = abs(len(index.ids) - fit.documents)
-    model = static_of(index)
-    before, now = (fit.fingerprint, fit.analyser), (model.fingerprint, str(index.analyser))
-    return before != now or changed > _CHANGED * fit.documents
+    changed = abs(now.documents - fit.documents)
+    same = (fit.fingerprint, fit.analyser) == (now.model.fingerprint, now.analyser)
+    return not same or changed > _CHANGED * fit.documents
 
 
 def static_of(index: Index) -> Embedder:
@@ -133,18 +142,16 @@ def static_of(index: Index) -> Embedder:
     return model_of("" if vectors is None else vectors.fingerprint)
 
 
-def learned(collection: Collection, index: Index, progress: Progress = SILENT) -> Fit:
+def learned(collection: Collection, indexed: Indexed, progress: Progress = SILENT) -> Fit:
     """What a collection teaches, of sentences that are taken out of a small copy of it."""
-    model = static_of(index)
-    nothing = Fit(
-        0, len(index.ids), UNTAUGHT, model.fingerprint, analyser=index.description.analyser
-    )
+    documents, analyser, model = indexed
+    nothing = Fit(0, documents, UNTAUGHT, model.fingerprint, analyser=analyser)
     with workshop(collection.folder / FOLDER) as work:
         copied = _copy(collection, work)
         if len(copied) < FEWEST:
             return nothing
         progress.step("fitting weights", len(copied))
-        write_index(work, IndexOptions(index.description.analyser, static=model))
+        write_index(work, IndexOptions(analyser, static=model))
         gains = _gains(open_index(work), model, copied, shipped_ranker(), progress)
     languages = np.array([one.language or "" for one in copied], object)
     chosen, others = by_language(gains, languages)

@@ -20,14 +20,21 @@ _FEW = 16
 
 
 class Dates:
-    """When the documents of an index appeared: which of them a text of some date could know."""
+    """When the documents of an index appeared: which of them a text of some date could know.
 
-    def __init__(self, collection: Collection, index: Index) -> None:
-        self._collection, self._index = collection, index
+    ``known`` are their dates where these are known already, in the order of the index.
+    """
+
+    def __init__(
+        self, collection: Collection, index: Index, known: pl.DataFrame | None = None
+    ) -> None:
+        self._collection, self._index, self._known = collection, index, known
         self._kept: Few[str, Mask] = Few(_FEW)
 
     @cached_property
     def _table(self) -> pl.DataFrame:
+        if self._known is not None:
+            return self._known
         date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))
         known = self._collection.scan_documents().select("doc_id", date.alias("date")).collect()
         ids = pl.DataFrame({"doc_id": self._index.ids.series()})

@@ -7,7 +7,7 @@ recommending explains what it finds.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -111,6 +111,20 @@ class Runner:
             among=self._filters.allowed(among), judged=judged,
         )  # fmt: skip
 
+    def query_of(self, row: Mapping[str, Any]) -> Query:
+        """A query of a set, as its table has it."""
+        return self.query(
+            row["text"] or "",
+            row["query_id"],
+            exclude=row["exclude"] or (),
+            before=row["before"],
+            paper=row["paper_id"],
+        )
+
+    def in_time(self, query: Query) -> Mask | None:
+        """Which documents are not too late for a query."""
+        return self._dates.allowed(query.before)
+
     def results(self, queries: Sequence[Query], depth: int) -> Iterator[Result]:
         """The best ``depth`` documents for each query; a second stage orders no more than its
         ``top``."""
@@ -144,7 +158,7 @@ class Runner:
         some = [at for at, query in enumerate(queries) if query.among is not None]
         for at, hits in zip(some, self.search([queries[at] for at in some], deep), strict=True):
             first[at] = merged(first[at], hits)
-        return first, (self._dates.allowed(query.before) for query in queries)
+        return first, map(self.in_time, queries)
 
     def _allowed(self, query: Query) -> Mask | None:
         """Which documents may be found for a query, but for those that it excludes."""
@@ -169,9 +183,7 @@ class Runner:
         Who asks one at a time, and goes on asking, waits for it once.
         """
         self._asked += queries
-        work = self._asked * self.index.description.postings
-        pays = work >= _PREPARE_FROM and (work >= _COMPILE_FROM or not _must_compile())
-        if pays and not self._is_prepared:
+        if pays(self._asked, self.index.description.postings) and not self._is_prepared:
             self.progress.step("preparing", 0)
             self.prepare()
         return self._is_prepared
@@ -344,6 +356,12 @@ def run_queries(
     return Run(table, str(pipeline), notes=notes, facts=runner.facts)
 
 
+def pays(queries: int, postings: int) -> bool:
+    """Whether it pays to make ready for so many queries of an index of so many postings."""
+    work = queries * postings
+    return work >= _PREPARE_FROM and (work >= _COMPILE_FROM or not _must_compile())
+
+
 def _must_compile() -> bool:
     """Whether the first search that is prepared for has to wait for the compiler."""
     from citebed.retrieval import kernels  # with numba, which takes its time to load
@@ -357,16 +375,7 @@ def _run(runner: Runner, table: pl.DataFrame) -> tuple[list[Query], list[Hits]]:
     if isinstance(runner.pipeline.stage, Stage):
         runner.encoder  # noqa: B018 - what is missing is told before the search, not after
     runner.progress.step("searching", table.height)
-    queries = [
-        runner.query(
-            row["text"] or "",
-            row["query_id"],
-            exclude=row["exclude"] or (),
-            before=row["before"],
-            paper=row["paper_id"],
-        )
-        for row in table.iter_rows(named=True)
-    ]
+    queries = [runner.query_of(row) for row in table.iter_rows(named=True)]
     empty = [query.query_id for query in queries if not len(query.terms.ids)]
     if empty:
         runner.notes.append(without_words(empty))

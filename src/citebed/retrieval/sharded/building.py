@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,19 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.storing.store import SHARDS
 from citebed.errors import CollectionError
-from citebed.retrieval.dense.static_model import index_model
+from citebed.retrieval.dense.static_model import index_model, model_of
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.choosing import AUTO, fitting_analyser
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import FIELDS
 from citebed.retrieval.index.statistics import IndexReport
+from citebed.retrieval.learned.fit import as_fit
+from citebed.retrieval.learned.fitting import Indexed, is_stale, learned
 from citebed.retrieval.sharded.indexed import (
     IndexedShards,
     ShardEntry,
     fingerprint_of,
+    read_indexed,
     total,
     write_indexed,
 )
@@ -34,7 +39,8 @@ _ADDED = (
 """What is reported of an index and adds up over shards; of terms, how many each shard has."""
 BUILT: Mapping[str, Any] = {
     "shard": pl.String, **dict.fromkeys((*_ADDED, "unchanged"), pl.Int64),
-    **dict.fromkeys(("fingerprint", "static"), pl.String), **dict.fromkeys(FIELDS, pl.Int64),
+    **dict.fromkeys(("fingerprint", "vectors"), pl.String), **dict.fromkeys(FIELDS, pl.Int64),
+    **dict.fromkeys(("latest", "latest_citing", "citing_papers"), pl.Int64),
 }  # fmt: skip
 """A row a shard: what became of its index, and its tokens by field."""
 
@@ -74,7 +80,10 @@ class IndexShard:
             "shard": folder.name,
             **{name: int(getattr(report, name)) for name in (*_ADDED, "unchanged")},
             "fingerprint": fingerprint_of(index.description),
-            "static": index.description.vectors["static"]["fingerprint"],
+            "vectors": json.dumps({"static": index.description.vectors["static"]}, sort_keys=True),
+            "latest": index.totals.latest,
+            "latest_citing": index.totals.latest_citing,
+            "citing_papers": index.description.citing_papers,
             **{name: int(index.lengths[name].sum()) for name in index.fields},
         }
         return pl.DataFrame([row], schema=BUILT)
@@ -99,7 +108,7 @@ def index_shards(
     work = IndexShard(replace(options, analyser=analyser, citing=citing))
     folder = collection.folder.resolve() / SHARDS
     rows = everywhere(work, [folder / shard.name for shard in collection.shards]).sort("shard")
-    indexed = _indexed(collection, analyser, rows)
+    indexed = _fitted(collection, _indexed(collection, analyser, rows), options.rebuild)
     write_indexed(collection, indexed)
     return _report(rows, analyser)
 
@@ -111,7 +120,7 @@ def _indexed(collection: Collection, analyser: str, rows: pl.DataFrame) -> Index
             f"of {len(names)} shards of {printable(collection.folder)} {rows.height} were indexed; "
             "run the same command again"
         )
-    if rows["static"].n_unique() > 1:
+    if rows["vectors"].n_unique() > 1:
         raise CollectionError(
             "the shards have word vectors of several models: index them with --static shipped, or "
             "with a model that all workers have"
@@ -119,11 +128,29 @@ def _indexed(collection: Collection, analyser: str, rows: pl.DataFrame) -> Index
     tokens = [
         {n: row[n] for n in FIELDS if row[n] is not None} for row in rows.iter_rows(named=True)
     ]
+    vectors = json.loads(rows["vectors"][0])
     return IndexedShards(
         analyser, int(rows["documents"].sum()), int(rows["postings"].sum()), total(tokens),
-        rows["static"][0],
+        vectors["static"]["fingerprint"],
         tuple(map(ShardEntry, names, rows["documents"].to_list(), rows["fingerprint"].to_list())),
+        vectors, _most(rows["latest"]), _most(rows["latest_citing"]),
+        bool(rows["citing_papers"].sum()),
     )  # fmt: skip
+
+
+def _most(numbers: pl.Series) -> int:
+    return max(numbers.to_list(), default=0)
+
+
+def _fitted(collection: Collection, indexed: IndexedShards, anew: bool) -> IndexedShards:
+    """With what the collection teaches about ranking it: of before, while that stands."""
+    known = None
+    with contextlib.suppress(CollectionError):
+        known = None if anew else as_fit(read_indexed(collection).fit)
+    now = Indexed(indexed.documents, indexed.analyser, model_of(indexed.static))
+    if known is None or is_stale(known, now):
+        known = learned(collection, now)
+    return replace(indexed, fit=asdict(known))
 
 
 def _report(rows: pl.DataFrame, analyser: str) -> IndexReport:

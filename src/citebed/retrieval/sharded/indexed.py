@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,6 +51,15 @@ class IndexedShards:
     static: str
     """The fingerprint of the model that made the word vectors."""
     shards: tuple[ShardEntry, ...]
+    vectors: Mapping[str, Mapping[str, Any]]
+    """The models of vectors that all documents have, by kind."""
+    latest: int = 0
+    latest_citing: int = 0
+    """The years of the latest document, and of the latest paper that cites one; 0 without any."""
+    has_citing: bool = False
+    """Whether there are sentences that cite documents."""
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    """What was learned from the collection for ranking it."""
     citebed: str = __version__
     format: int = FORMAT
 
@@ -120,12 +129,22 @@ def _read(path: Path, folder: Path) -> IndexedShards:
 
 
 def _checked(indexed: IndexedShards) -> IndexedShards:
-    numbers = (indexed.documents, indexed.postings, *(each.documents for each in indexed.shards))
+    numbers = (
+        indexed.documents,
+        indexed.postings,
+        indexed.latest,
+        indexed.latest_citing,
+        *(each.documents for each in indexed.shards),
+    )
     texts = (indexed.analyser, indexed.static, *(each.fingerprint for each in indexed.shards))
     if not all(isinstance(each, int) for each in numbers):
         raise ValueError("a number is none")
     if not all(isinstance(each, str) for each in texts) or not set(indexed.tokens) <= set(FIELDS):
         raise ValueError("a name is none")
+    for about in indexed.vectors.values():
+        int(about["width"]), str.encode(about["fingerprint"]), str.encode(about["name"])
+    if not all(isinstance(name, str) for name in indexed.fit):
+        raise ValueError("what was learned has no names")
     return indexed
 
 

@@ -4,7 +4,7 @@ numbers of the whole, and searched for in each shard; the best of all are those 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,14 +16,16 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import Analyser, analyser_of, is_telling
 from citebed.retrieval.feedback.base import TermWeights
-from citebed.retrieval.pipeline import Pipeline
-from citebed.retrieval.running.runner import RUN_COLUMNS, RunOptions, without_words
+from citebed.retrieval.pipeline import Pipeline, Ranking
+from citebed.retrieval.running.runner import RUN_COLUMNS, RunOptions, pays, without_words
 from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.search.searcher import usable_by
 from citebed.retrieval.sharded.counting import COUNTS, CountTerms, WholeCounts, whole_counts
 from citebed.retrieval.sharded.indexed import IndexedShards, facts_of, fields_in
+from citebed.retrieval.sharded.ranking import AT_ONCE, ShardedRanking
 from citebed.retrieval.sharded.shard import HITS, SearchShard, ShardQuery
 from citebed.retrieval.sharded.spreading import Spread
+from citebed.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from citebed.runs.tables import Run
@@ -75,42 +77,53 @@ class ShardedSearch:
         """Search for every query, as ``run_queries`` does on one machine."""
         from citebed.runs.tables import Run
 
-        _check(pipeline)
+        _check(pipeline, options)
         fields = fields_in(self.indexed, options.fields, self.collection.folder)
         options = replace(options, fields=fields)
-        analyser = analyser_of(self.indexed.analyser)
         progress.step("searching", table.height)
-        parts, empty = [], list[str]()
-        for start in range(0, table.height, _AT_ONCE):
-            asked = asked_queries(table[start : start + _AT_ONCE], analyser, as_is=options.as_is)
-            found, unknown = self._part(asked, pipeline, options)
+        at_once = AT_ONCE if isinstance(pipeline.stage, Ranking) else _AT_ONCE
+        parts, empty, facts = [pl.DataFrame(schema=RUN_COLUMNS)], list[str](), dict[str, Any]()
+        is_ready = pays(table.height, self.indexed.postings)
+        for start in range(0, table.height, at_once):
+            some = table[start : start + at_once]
+            found, unknown, facts = self._part(some, pipeline, options, is_ready)
             parts.append(found)
             empty += unknown
-            progress.add(len(asked))
-        notes = [without_words(empty)] if empty else []
-        return Run(
-            pl.concat([pl.DataFrame(schema=RUN_COLUMNS), *parts]), str(pipeline), notes=tuple(notes)
-        )
+            progress.add(some.height)
+        notes = (without_words(empty),) if empty else ()
+        return Run(pl.concat(parts), str(pipeline), notes=notes, facts=facts)
 
     def _part(
-        self, asked: Sequence[AskedQuery], pipeline: Pipeline, options: RunOptions
-    ) -> tuple[pl.DataFrame, list[str]]:
-        """What is found for some queries, and those of them that have no word of the index."""
-        counts = self.counted(asked, options)
+        self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, is_ready: bool
+    ) -> tuple[pl.DataFrame, list[str], dict[str, Any]]:
+        """What is found for some queries, those of them that have no word of the index, and what
+        the run says of it."""
+        ranks = isinstance(pipeline.stage, Ranking)
+        asked = asked_queries(table, analyser_of(self.indexed.analyser), as_is=options.as_is)
+        counts = self.counted(asked, options, _of_sentences(table, self) if ranks else ())
         terms = [counts.weighted(each.counts, each.paper) for each in asked]
         empty = [e.query_id for e, own in zip(asked, terms, strict=True) if not len(own.ids)]
         queries = [
             shard_query(at, each, own, pipeline, counts)
             for at, (each, own) in enumerate(zip(asked, terms, strict=True))
-            if len(own.ids)
+            if ranks or len(own.ids)
         ]
+        if ranks:
+            ranking = ShardedRanking(
+                self.collection, self.indexed, self.spread, pipeline, options, is_ready
+            )
+            runner, found = ranking.ranked(table, counts, queries)
+            return found, empty, {"ranking": runner.ranks.facts}
         work = SearchShard(pipeline, options, counts, tuple(queries))
         hits = self.spread.best(work, HITS, options.depth)
-        return as_run(asked, hits), empty
+        return as_run(asked, hits), empty, {}
 
-    def counted(self, asked: Sequence[AskedQuery], options: RunOptions) -> WholeCounts:
-        """The terms of queries counted in all shards; fields are those of the index."""
-        terms = sorted(set().union(*(each.counts for each in asked)))
+    def counted(
+        self, asked: Sequence[AskedQuery], options: RunOptions, more: Iterable[str] = ()
+    ) -> WholeCounts:
+        """The terms of queries, and some ``more``, counted in all shards; fields are those of the
+        index."""
+        terms = sorted(set(more).union(*(each.counts for each in asked)))
         papers = sorted({each.paper for each in asked if each.paper})
         if "citing" not in options.fields.weights:
             papers = []
@@ -138,9 +151,28 @@ class ShardedSearch:
         return facts_of(self.collection, self.indexed)
 
 
-def _check(pipeline: Pipeline) -> None:
+def _of_sentences(table: pl.DataFrame, search: ShardedSearch) -> set[str]:
+    """The terms of queries' sentences, which may be others than those of the whole text: a word
+    that goes on after a sentence's end is two."""
+    analyser = analyser_of(search.indexed.analyser)
+    texts = (query_text(text or "") for text in table["text"])
+    return {
+        term
+        for text in texts
+        for sentence in split_sentences(text)
+        for term in analyser.terms(sentence)
+    }
+
+
+def _check(pipeline: Pipeline, options: RunOptions) -> None:
     """Refuse what shards are not searched with."""
-    part = pipeline.feedback or pipeline.stage
+    ranking = isinstance(pipeline.stage, Ranking)
+    if ranking and "citing" in options.fields.weights:
+        raise CitebedError(
+            f"'{pipeline}' does not work on shards with the field 'citing': leave it out, or index "
+            "the collection without --on and search there."
+        )
+    part = pipeline.feedback or (None if ranking else pipeline.stage)
     if part is not None:
         raise CitebedError(
             f"'{pipeline}' does not work on shards: '{part}' needs an index in one piece. Search "

@@ -47,12 +47,7 @@ class SearchShard:
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """The best documents of each query."""
-        wholes = Wholes(self.counts, shard.index)
-        searcher = Searcher(shard.index, self.pipeline.model, self.counts.fields, wholes)
-        runner = Runner(
-            shard.collection, shard.index, self.pipeline, self.options, searcher=searcher
-        )
-        queries = [self._query(each, wholes, runner) for each in self.queries]
+        runner, queries = self.asked_of(shard)
         found = runner.search(queries, self.options.depth)
         sizes = [len(hits.docs) for hits in found]
         docs = np.concatenate([np.zeros(0, np.int64), *(hits.docs for hits in found)])
@@ -62,6 +57,15 @@ class SearchShard:
             "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
         }
         return pl.DataFrame(columns, schema=HITS)
+
+    def asked_of(self, shard: Shard) -> tuple[Runner, list[Query]]:
+        """The pipeline at work on a shard, and the queries as the shard understands them."""
+        wholes = Wholes(self.counts, shard.index)
+        searcher = Searcher(shard.index, self.pipeline.model, self.counts.fields, wholes)
+        runner = Runner(
+            shard.collection, shard.index, self.pipeline, self.options, searcher=searcher
+        )
+        return runner, [self._query(each, wholes, runner) for each in self.queries]
 
     def _query(self, asked: ShardQuery, wholes: Wholes, runner: Runner) -> Query:
         """A query as this shard understands it: of its terms those that are here."""

@@ -1,0 +1,183 @@
+"""A ranking by several signals over shards: each puts documents forward, the best of these are
+gathered with all that counts for them, and ranked as on one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.collection import Collection
+from citebed.retrieval.index.index import Totals
+from citebed.retrieval.index.layout import Description
+from citebed.retrieval.learned.constants import Constants
+from citebed.retrieval.learned.ranker import read_ranker, shipped_ranker
+from citebed.retrieval.learned.ranking import Ranks
+from citebed.retrieval.pipeline import Learned, Pipeline, Ranking
+from citebed.retrieval.query import Docs
+from citebed.retrieval.running.masks import numbers_of
+from citebed.retrieval.running.runner import RunOptions
+from citebed.retrieval.search.queries import query_text
+from citebed.retrieval.sharded.answering import Gathered, SomeRunner
+from citebed.retrieval.sharded.counting import WholeCounts
+from citebed.retrieval.sharded.extracts import (
+    Extract,
+    ShardTexts,
+    authors_in,
+    extract,
+    packed,
+    unpacked,
+)
+from citebed.retrieval.sharded.forward import FORWARD, best_of, forward
+from citebed.retrieval.sharded.indexed import IndexedShards, Shard
+from citebed.retrieval.sharded.shard import SearchShard, ShardQuery
+from citebed.retrieval.sharded.spreading import Spread
+
+EXTRACTS: Mapping[str, Any] = {"data": pl.Binary}
+"""What shards have of documents, as bytes."""
+AT_ONCE = 64
+"""Queries that are ranked together, as on one machine: models are given so many texts."""
+
+
+class Text(NamedTuple):
+    """What a ranking asks of a query beside its terms: the text, and the paper that it is of."""
+
+    text: str
+    paper: str | None
+    year: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardShard:
+    """Puts documents of a shard forward for queries."""
+
+    search: SearchShard
+    texts: tuple[Text, ...] = field(repr=False)
+    is_ready: bool = False
+    """Whether one machine would have made ready for so many queries."""
+
+    def __call__(self, shard: Shard) -> pl.DataFrame:
+        """What the shard's signals put forward."""
+        runner, found = self.search.asked_of(shard)
+        assert isinstance(runner.pipeline.stage, Ranking)
+        ranks = Ranks(runner.searcher, runner.pipeline.stage)
+        if self.is_ready:
+            ranks.prepare()
+        queries = [
+            replace(query, text=text.text, paper=text.paper, year=text.year)
+            for query, text in zip(found, self.texts, strict=True)
+        ]
+        depth = self.search.options.depth
+        first = runner.search(queries, max(depth, ranks.constants.by_words))
+        in_time = [runner.in_time(query) for query in queries]
+        return forward(ranks.signals, queries, first, in_time, depth)
+
+
+@dataclass(frozen=True, eq=False)
+class ExtractShard:
+    """Takes out what a shard has of documents: of those with some ``ids`` and of its first, so that
+    there are always some; or of others, those that are cited and by one of the ``authors``."""
+
+    ids: pl.Series
+    terms: tuple[str, ...]
+    authors: tuple[str, ...] | None = None
+
+    def __call__(self, shard: Shard) -> pl.DataFrame:
+        """An extract, if the shard has any of them."""
+        texts = ShardTexts(shard.collection, shard.index)
+        docs = np.union1d(numbers_of(shard.index, self.ids), np.arange(len(shard.index.ids))[:1])
+        if self.authors is not None:
+            docs = np.setdiff1d(_cited_works(shard, texts, self.authors), docs)
+        if not len(docs):
+            return pl.DataFrame(schema=EXTRACTS)
+        data = packed(extract(shard.index, texts, docs, self.terms))
+        return pl.DataFrame({"data": [data]}, schema=EXTRACTS)
+
+
+def _cited_works(shard: Shard, texts: ShardTexts, authors: tuple[str, ...]) -> Docs:
+    """The documents of a shard that are cited and by one of some authors."""
+    index = shard.index
+    if index.citing is None:
+        return np.zeros(0, np.int64)
+    wanted = pl.Series(texts.authors, dtype=pl.String).is_in(list(authors)).to_numpy()
+    cited = np.unique(index.citing.docs).astype(np.int64)
+    of = index.records.authorship(cited)
+    starts = index.records.starts
+    is_theirs = np.zeros(len(cited), bool)
+    for place in np.unique(of.documents).tolist():
+        span = slice(int(starts[cited[place]]), int(starts[cited[place] + 1]))
+        is_theirs[place] = wanted[index.records.authors[span]].any()
+    return cited[is_theirs]
+
+
+@dataclass(frozen=True)
+class ShardedRanking:
+    """A ranking of the documents of a collection in shards; ``is_ready`` says whether one machine
+    would have made ready for all the queries."""
+
+    collection: Collection
+    indexed: IndexedShards
+    spread: Spread
+    pipeline: Pipeline
+    options: RunOptions
+    is_ready: bool
+
+    def ranked(
+        self, table: pl.DataFrame, counts: WholeCounts, queries: Sequence[ShardQuery]
+    ) -> tuple[SomeRunner, pl.DataFrame]:
+        """The run of some queries, rows of a table, and who made it."""
+        search = SearchShard(self.pipeline, self.options, counts, tuple(queries))
+        work = ForwardShard(search, self._texts(table), self.is_ready)
+        rows = best_of(self.spread.rows(work, FORWARD), self.options.depth, self._constants)
+        excluded = table["exclude"].explode().drop_nulls().cast(pl.String)
+        ids = pl.concat([rows["doc_id"].drop_nulls(), excluded]).unique()
+        ends = rows.filter(pl.col("doc_id").is_null())
+        extracts = self._extracts(ids, tuple(counts.table["term"]))
+        gathered = Gathered(extracts, counts, ends)
+        runner = SomeRunner(self.collection, self._about, gathered, self.pipeline, self.options)
+        if self.is_ready:
+            runner.prepare()
+        asked = [runner.query_of(row) for row in table.iter_rows(named=True)]
+        return runner, runner.table(asked, runner.answers(asked, self.options.depth))
+
+    def _texts(self, table: pl.DataFrame) -> tuple[Text, ...]:
+        known = self.collection.papers.select("paper_id", "year").drop_nulls()
+        years = dict(known.iter_rows())
+        rows = table.select("text", "before", "paper_id").iter_rows()
+        return tuple(
+            Text(
+                (text or "") if self.options.as_is else query_text(text or ""),
+                paper,
+                int(before[:4]) if before else years.get(paper),
+            )
+            for text, before, paper in rows
+        )
+
+    @property
+    def _constants(self) -> Constants:
+        stage = self.pipeline.stage
+        source = stage.source if isinstance(stage, Learned) else None
+        return (read_ranker(source) if source else shipped_ranker()).constants
+
+    def _extracts(self, ids: pl.Series, terms: tuple[str, ...]) -> list[Extract]:
+        found = self._taken_out(ExtractShard(ids, terms))
+        if self.indexed.has_citing:
+            found += self._taken_out(ExtractShard(ids, terms, authors_in(found)))
+        return found
+
+    def _taken_out(self, work: ExtractShard) -> list[Extract]:
+        return list(map(unpacked, self.spread.rows(work, EXTRACTS)["data"]))
+
+    @property
+    def _about(self) -> tuple[Description, Totals]:
+        """What an index of all documents would say of itself."""
+        of = self.indexed
+        described = Description(
+            analyser=of.analyser, documents=of.documents, terms=0, postings=of.postings,
+            citing_papers=0, citing_sources=(), sources={}, hashing="", citebed=of.citebed,
+            vectors=of.vectors, fit=of.fit,
+        )  # fmt: skip
+        return described, Totals(of.documents, of.latest, of.latest_citing)
