@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,10 +17,14 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import Analyser, analyser_of, is_telling
 from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.index import layout
+from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.running.runner import RUN_COLUMNS, RunOptions, without_words
+from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.search.searcher import usable_by
+from citebed.retrieval.sharded.all_terms import CountAll, KeepAll, are_kept
 from citebed.retrieval.sharded.counting import COUNTS, CountTerms, WholeCounts, whole_counts
 from citebed.retrieval.sharded.indexed import IndexedShards, facts_of, fields_in
 from citebed.retrieval.sharded.shard import HITS, SearchShard, ShardQuery
@@ -28,6 +33,8 @@ from citebed.retrieval.sharded.spreading import Spread
 if TYPE_CHECKING:
     from citebed.runs.tables import Run
 
+_KEEP_FROM = 5_000_000_000
+"""From so much work on (queries times postings), shards are prepared for it."""
 _AT_ONCE = 4096
 """Queries that go to the shards together."""
 
@@ -104,9 +111,27 @@ class ShardedSearch:
             for at, (each, own) in enumerate(zip(asked, terms, strict=True))
             if len(own.ids)
         ]
-        work = SearchShard(pipeline, options, counts, tuple(queries))
+        everything = self._all_terms(options.fields, pipeline, len(asked))
+        work = SearchShard(pipeline, options, self.indexed, counts, tuple(queries), everything)
         hits = self.spread.best(work, HITS, options.depth)
         return as_run(asked, hits), empty
+
+    def _all_terms(self, fields: Fields, pipeline: Pipeline, queries: int) -> Path | None:
+        """The collection's folder where the frequencies of all terms are kept beside the indexes:
+        they are made where the model needs them, or so many queries that preparing pays."""
+        folder = self.collection.folder.resolve()
+        needed = pipeline.model.sees_all_terms or queries * self.indexed.postings >= _KEEP_FROM
+        if needed:
+            self.keep_all_terms(fields)
+        return folder if needed or are_kept(folder, self.indexed, fields) else None
+
+    def keep_all_terms(self, fields: Fields) -> None:
+        """Keep the frequencies of all terms beside the index of each shard, once."""
+        folder = self.collection.folder.resolve()
+        fields = fields_in(self.indexed, fields, folder)
+        if not are_kept(folder, self.indexed, fields):
+            keep = KeepAll(folder, self.indexed, fields)
+            self.spread.handed_back(CountAll(fields), keep)
 
     def counted(self, asked: Sequence[AskedQuery], options: RunOptions) -> WholeCounts:
         """The terms of queries counted in all shards; fields are those of the index."""
@@ -120,7 +145,10 @@ class ShardedSearch:
 
     def is_current(self) -> bool:
         """Whether the shards are still those that were indexed."""
-        return True
+        return all(
+            layout.is_current(shard / FOLDER, layout.read_description(shard / FOLDER))
+            for shard in self.collection.shards
+        )
 
     @property
     def fields(self) -> Sequence[str]:

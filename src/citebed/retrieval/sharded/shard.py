@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,9 @@ from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.query import Docs, Query
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.sharded.all_terms import Frequencies, kept_frequencies, path_of
 from citebed.retrieval.sharded.counting import WholeCounts, Wholes
-from citebed.retrieval.sharded.indexed import Shard
+from citebed.retrieval.sharded.indexed import IndexedShards, Shard
 
 HITS: Mapping[str, Any] = {"query": pl.Int64, "doc_id": pl.String, "score": pl.Float64}
 """The best documents of a shard for queries by number."""
@@ -42,16 +44,21 @@ class SearchShard:
 
     pipeline: Pipeline
     options: RunOptions
+    indexed: IndexedShards
     counts: WholeCounts
     queries: tuple[ShardQuery, ...] = field(repr=False)
+    everything: Path | None = None
+    """The collection's folder, where the frequencies of all terms are kept beside the indexes."""
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """The best documents of each query."""
-        wholes = Wholes(self.counts, shard.index)
+        wholes = Wholes(self.counts, shard.index, self._all_of(shard))
         searcher = Searcher(shard.index, self.pipeline.model, self.counts.fields, wholes)
         runner = Runner(
             shard.collection, shard.index, self.pipeline, self.options, searcher=searcher
         )
+        if self.everything is not None:
+            runner.prepare_for(len(self.queries))
         queries = [self._query(each, wholes, runner) for each in self.queries]
         found = runner.search(queries, self.options.depth)
         sizes = [len(hits.docs) for hits in found]
@@ -62,6 +69,13 @@ class SearchShard:
             "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
         }
         return pl.DataFrame(columns, schema=HITS)
+
+    def _all_of(self, shard: Shard) -> Frequencies | None:
+        if self.everything is None:
+            return None
+        name, fields = shard.index.folder.parent.name, self.counts.fields
+        path = path_of(self.everything, name, self.indexed, fields)
+        return kept_frequencies(path, shard.index, fields)
 
     def _query(self, asked: ShardQuery, wholes: Wholes, runner: Runner) -> Query:
         """A query as this shard understands it: of its terms those that are here."""
