@@ -16,18 +16,20 @@ from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import Analyser, analyser_of, is_telling
-from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.feedback.base import Feedback, TermWeights
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.running.runner import RUN_COLUMNS, RunOptions, without_words
+from citebed.retrieval.search.feeding import told_of_judged
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.search.searcher import usable_by
 from citebed.retrieval.sharded.all_terms import CountAll, KeepAll, are_kept
 from citebed.retrieval.sharded.counting import COUNTS, CountTerms, WholeCounts, whole_counts
+from citebed.retrieval.sharded.feeding import NOBODY, Judged, better_terms, ranked
 from citebed.retrieval.sharded.indexed import IndexedShards, facts_of, fields_in
-from citebed.retrieval.sharded.shard import HITS, SearchShard, ShardQuery
+from citebed.retrieval.sharded.shard import HITS, SearchShard, SeenWhole, ShardQuery, best
 from citebed.retrieval.sharded.spreading import Spread
 
 if TYPE_CHECKING:
@@ -85,42 +87,48 @@ class ShardedSearch:
         _check(pipeline)
         fields = fields_in(self.indexed, options.fields, self.collection.folder)
         options = replace(options, fields=fields)
+        judged, facts, notes = self._judged(table, pipeline)
         analyser = analyser_of(self.indexed.analyser)
         progress.step("searching", table.height)
-        parts, empty = [], list[str]()
+        parts, empty = [pl.DataFrame(schema=RUN_COLUMNS)], list[str]()
         for start in range(0, table.height, _AT_ONCE):
             asked = asked_queries(table[start : start + _AT_ONCE], analyser, as_is=options.as_is)
-            found, unknown = self._part(asked, pipeline, options)
-            parts.append(found)
-            empty += unknown
+            batch = self._batch(asked, pipeline, options)
+            empty += batch.without_words
+            parts.append(batch.found(self.spread, judged))
             progress.add(len(asked))
-        notes = [without_words(empty)] if empty else []
-        return Run(
-            pl.concat([pl.DataFrame(schema=RUN_COLUMNS), *parts]), str(pipeline), notes=tuple(notes)
-        )
+        said = ([without_words(empty)] if empty else []) + notes
+        return Run(pl.concat(parts), str(pipeline), notes=tuple(said), facts=facts)
 
-    def _part(
+    def _judged(
+        self, table: pl.DataFrame, pipeline: Pipeline
+    ) -> tuple[Judged | None, dict[str, Any], list[str]]:
+        """The judgements that feedback is taken from, if it is; facts of them, and what to say."""
+        source = None if pipeline.feedback is None else pipeline.feedback.source
+        if source is None:
+            return None, {}, []
+        found = Judged(self.collection, source, self.spread)
+        names = table["query_id"].to_list()
+        return (found, *told_of_judged(found.judged, self.collection, names))
+
+    def _batch(
         self, asked: Sequence[AskedQuery], pipeline: Pipeline, options: RunOptions
-    ) -> tuple[pl.DataFrame, list[str]]:
-        """What is found for some queries, and those of them that have no word of the index."""
+    ) -> _Batch:
         counts = self.counted(asked, options)
-        terms = [counts.weighted(each.counts, each.paper) for each in asked]
-        empty = [e.query_id for e, own in zip(asked, terms, strict=True) if not len(own.ids)]
-        queries = [
-            shard_query(at, each, own, pipeline, counts)
-            for at, (each, own) in enumerate(zip(asked, terms, strict=True))
-            if len(own.ids)
-        ]
         everything = self._all_terms(options.fields, pipeline, len(asked))
-        work = SearchShard(pipeline, options, self.indexed, counts, tuple(queries), everything)
-        hits = self.spread.best(work, HITS, options.depth)
-        return as_run(asked, hits), empty
+        seen = SeenWhole(pipeline, options, self.indexed, counts, everything)
+        hidden = [each.paper if each.paper in counts.papers else None for each in asked]
+        terms = [
+            counts.weighted(*each) for each in zip((a.counts for a in asked), hidden, strict=True)
+        ]
+        return _Batch(asked, terms, hidden, seen)
 
     def _all_terms(self, fields: Fields, pipeline: Pipeline, queries: int) -> Path | None:
         """The collection's folder where the frequencies of all terms are kept beside the indexes:
         they are made where the model needs them, or so many queries that preparing pays."""
         folder = self.collection.folder.resolve()
-        needed = pipeline.model.sees_all_terms or queries * self.indexed.postings >= _KEEP_FROM
+        pays = queries * self.indexed.postings >= _KEEP_FROM
+        needed = pays or pipeline.model.sees_all_terms or pipeline.feedback is not None
         if needed:
             self.keep_all_terms(fields)
         return folder if needed or are_kept(folder, self.indexed, fields) else None
@@ -168,21 +176,64 @@ class ShardedSearch:
 
 def _check(pipeline: Pipeline) -> None:
     """Refuse what shards are not searched with."""
-    part = pipeline.feedback or pipeline.stage
-    if part is not None:
+    if pipeline.stage is not None:
+        words = Pipeline(pipeline.model, pipeline.feedback)
         raise CitebedError(
-            f"'{pipeline}' does not work on shards: '{part}' needs an index in one piece. Search "
-            f"with '{pipeline.model}' alone, or index the collection without --on and search there."
+            f"'{pipeline}' does not work on shards: '{pipeline.stage}' needs an index in one "
+            f"piece. Search with '{words}', or index the collection without --on and search there."
         )
 
 
+@dataclass(frozen=True)
+class _Batch:
+    """Queries that go to the shards together: their terms as they are counted in the whole
+    collection, and whose citing text does not count for each."""
+
+    asked: Sequence[AskedQuery]
+    terms: Sequence[TermWeights]
+    hidden: Sequence[str | None]
+    seen: SeenWhole
+
+    @property
+    def without_words(self) -> list[str]:
+        """The queries that have no word of the index."""
+        both = zip(self.asked, self.terms, strict=True)
+        return [asked.query_id for asked, terms in both if not len(terms.ids)]
+
+    def found(self, spread: Spread, judged: Judged | None) -> pl.DataFrame:
+        """What is found for the queries, as a run's table."""
+        batch = self
+        if self.seen.pipeline.feedback is not None:
+            batch = self._better(self.seen.pipeline.feedback, spread, judged)
+        return as_run(self.asked, batch.hits(spread, self.seen.options.depth))
+
+    def hits(self, spread: Spread, depth: int) -> pl.DataFrame:
+        """The best documents of all shards for each query."""
+        every = enumerate(zip(self.asked, self.terms, self.hidden, strict=True))
+        queries = [
+            shard_query(at, asked, terms, hidden, self.seen)
+            for at, (asked, terms, hidden) in every
+            if len(terms.ids)
+        ]
+        return spread.best(SearchShard(self.seen, tuple(queries), depth), HITS, depth)
+
+    def _better(self, feedback: Feedback, spread: Spread, judged: Judged | None) -> _Batch:
+        """The queries with the terms of feedback."""
+        if judged is None:
+            found = ranked(best(self.hits(spread, feedback.docs or 0), feedback.docs or 0))
+            sources = [(found.get(at, NOBODY), NOBODY) for at in range(len(self.asked))]
+        else:
+            sources = [judged.of(each.query_id) for each in self.asked]
+        queries = list(zip(self.terms, self.hidden, strict=True))
+        terms, counts = better_terms(queries, sources, feedback, self.seen, spread)
+        return replace(self, terms=terms, seen=replace(self.seen, counts=counts))
+
+
 def shard_query(
-    number: int, asked: AskedQuery, terms: TermWeights, pipeline: Pipeline, counts: WholeCounts
+    number: int, asked: AskedQuery, terms: TermWeights, hidden: str | None, seen: SeenWhole
 ) -> ShardQuery:
     """A query with its final weights, made once for all shards."""
-    model = pipeline.model
-    hidden = asked.paper if asked.paper in counts.papers else None
-    corpus = counts.corpus(hidden)
+    model, corpus = seen.pipeline.model, seen.counts.corpus(hidden)
     final = usable_by(terms, model, corpus)
     constant = model.constant(final.weights, final.df, final.cf, corpus)
     extra = (model.document_weight(final.weights), constant)
