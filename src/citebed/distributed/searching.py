@@ -13,6 +13,7 @@ from citebed.distributed.arrow import brought
 from citebed.distributed.sessions import Engine
 from citebed.distributed.shards import OnEngine, each
 from citebed.retrieval.index.statistics import IndexReport
+from citebed.retrieval.search.fields import DEFAULT_FIELDS
 from citebed.retrieval.sharded.building import BUILT, IndexShard, ShardOptions, index_shards
 from citebed.retrieval.sharded.indexed import read_indexed
 from citebed.retrieval.sharded.searching import ShardedSearch
@@ -27,7 +28,9 @@ def index_on(
     """Index the shards of a collection, each on a worker."""
     opened = open_collection(collection)
     progress.step("indexing shards", 0)
-    return index_shards(opened, options or ShardOptions(), partial(_everywhere, engine))
+    report = index_shards(opened, options or ShardOptions(), partial(_everywhere, engine))
+    search_on(engine, opened).keep_all_terms(DEFAULT_FIELDS)
+    return report
 
 
 def _everywhere(engine: Engine, work: IndexShard, folders: list[Path]) -> pl.DataFrame:

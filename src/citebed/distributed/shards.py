@@ -5,6 +5,7 @@ The workers see the collection's folder under the same path as this machine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +16,17 @@ import polars as pl
 from citebed.distributed.arrow import ERROR, Batches, brought, sent, spelled, wrong
 from citebed.distributed.sessions import Engine
 from citebed.errors import CitebedError
+from citebed.retrieval.sharded.all_terms import KEPT, CountAll, KeepAll
 from citebed.retrieval.sharded.indexed import IndexedShards, opened_shard
 from citebed.retrieval.sharded.shard import best
-from citebed.retrieval.sharded.spreading import Schema, Work
+from citebed.retrieval.sharded.spreading import Schema, Work, summed
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+_TERMS, _FEWEST = 1_000_000, 8
+"""Documents whose terms are added up by a worker at a time; and in how many parts at least."""
 _TOGETHER = 64
 """Queries whose documents are merged by one worker at a time."""
 Thing = TypeVar("Thing")
@@ -83,11 +87,43 @@ class OnEngine:
 
         whole = {**schema, ERROR: pl.String}
 
-        def merge(table: pa.Table) -> pa.Table:
-            found = pl.DataFrame(table)
-            told = found.filter(pl.col(ERROR).is_not_null())
-            return sent(told if told.height else best(found.drop(ERROR), depth), whole)
+        def merge(found: pl.DataFrame) -> pl.DataFrame:
+            return best(found, depth)
 
         part = of.floor(of.coalesce(of.col("query"), of.lit(0)) / of.lit(_TOGETHER))
-        merged = self._each(work, schema).groupBy(part).applyInArrow(merge, spelled(whole))
-        return brought(merged)
+        merged = self._each(work, schema).groupBy(part)
+        return brought(merged.applyInArrow(_handing_on(merge, whole), spelled(whole)))
+
+    def handed_back(self, count: CountAll, keep: KeepAll) -> None:
+        """The terms of all shards counted, and the sums handed back to each shard."""
+        from pyspark.sql import functions as of
+
+        schema, numbers = {**count.schema, ERROR: pl.String}, count.numbers
+
+        def add(found: pl.DataFrame) -> pl.DataFrame:
+            return summed(found, numbers)
+
+        parts = max(_FEWEST, math.ceil(self.indexed.documents / _TERMS))
+        term = of.coalesce(of.col("term"), of.lit("")).cast("binary")
+        rows = self._each(count, count.schema).groupBy(of.pmod(of.crc32(term), of.lit(parts)))
+        sums = rows.applyInArrow(_handing_on(add, schema), spelled(schema))
+        kept = {**KEPT, ERROR: pl.String}
+        by_shard = sums.groupBy(of.coalesce("shard", of.lit("")))
+        brought(by_shard.applyInArrow(_handing_on(keep, kept), spelled(kept)))
+
+
+def _handing_on(
+    work: Callable[[pl.DataFrame], pl.DataFrame], schema: Schema
+) -> Callable[[pa.Table], pa.Table]:
+    """What works on a group of rows, and hands on what was wrong with them."""
+
+    def part(table: pa.Table) -> pa.Table:
+        found = pl.DataFrame(table)
+        told = found.filter(pl.col(ERROR).is_not_null()).select(ERROR)
+        try:
+            made = told if told.height else work(found.drop(ERROR))
+        except CitebedError as error:
+            made = wrong(error)
+        return sent(made, schema)
+
+    return part

@@ -113,13 +113,7 @@ class Index:
 
     def is_current(self) -> bool:
         """Whether the collection's files are still those that were indexed."""
-        for name, state in self.description.sources.items():
-            path = Path(name)
-            if not path.is_absolute():
-                path = self.folder.parent / f"{name}.parquet"
-            if not layout.is_same(path, state):
-                return False
-        return set(layout.source_files(self.folder.parent)) <= set(self.description.sources)
+        return layout.is_current(self.folder, self.description)
 
     def vectors(self, kind: str, *, incomplete: bool = False) -> DocumentVectors | None:
         """The documents' vectors by the model of a kind (``static``, ``encoder``), if there are

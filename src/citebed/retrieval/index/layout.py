@@ -264,6 +264,17 @@ def source_state(path: Path) -> dict[str, Any]:
     return {"bytes": found.st_size, "time": found.st_mtime_ns, "sha256": file_hash(path)}
 
 
+def is_current(folder: Path, description: Description) -> bool:
+    """Whether the collection's files are still those that an index was made of."""
+    for name, state in description.sources.items():
+        path = Path(name)
+        if not path.is_absolute():
+            path = folder.parent / f"{name}.parquet"
+        if not is_same(path, state):
+            return False
+    return set(source_files(folder.parent)) <= set(description.sources)
+
+
 def is_same(path: Path, state: Mapping[str, Any]) -> bool:
     """Whether the file is as it was; it is only read where its time says it may not be."""
     if not path.is_file():

@@ -96,6 +96,8 @@ class Model(Spelled, ABC):
     kind = "model"
     non_negative: ClassVar[bool] = True
     """Whether neither impacts nor query weights can be negative, so that a term only adds."""
+    sees_all_terms: ClassVar[bool] = False
+    """Whether ``per_document`` asks for the frequencies of all terms."""
     log_scores: ClassVar[bool] = False
     """Whether scores are logarithms of probabilities, so that ``exp`` makes weights of them."""
 

@@ -43,6 +43,7 @@ class Cosine(Model):
         "have idf 0 scores 0. tf=bm25 has no length normalisation b of its own: the norm does that."
     )
     example = "cosine(tf=log,idf=lemur)"
+    sees_all_terms = True
 
     tf: str = choice("raw", "log", "bm25", about="what becomes of the number of occurrences")
     idf: str = choice("lemur", "plain", "none", about="what rarity counts")

@@ -256,22 +256,13 @@ class Runner:
         return [replace(query, terms=terms) for query, terms in zip(queries, better, strict=True)]
 
     def _judged(self, source: str, queries: Sequence[Query]) -> JudgedFeedback:
-        from citebed.retrieval.search.feeding import read_judged
+        from citebed.retrieval.search.feeding import read_judged, told_of_judged
 
         judged = read_judged(self.collection, self.index, source)
         names = [query.query_id for query in queries]
-        self.facts["feedback_from"] = judged.facts
-        shared = judged.shared_with(self.collection, names)
-        self.facts["feedback_from_evaluation_judgements"] = sorted(shared)
-        if shared:
-            sets = ", ".join(sorted(shared))
-            self.notes.append(
-                f"the feedback comes from judgements that {sets} evaluates with: figures against "
-                "them show how much feedback can help, not how good a system is"
-            )
-        without = sum(not len(judged.hits(name)[0].docs) for name in names)
-        if without:
-            self.notes.append(f"{without} queries have no judged document and stay as they are")
+        facts, notes = told_of_judged(judged, self.collection, names)
+        self.facts |= facts
+        self.notes += notes
         return judged
 
     @cached_property

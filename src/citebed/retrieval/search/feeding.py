@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -74,8 +74,35 @@ class JudgedFeedback:
         return shared
 
 
-def read_judged(collection: Collection, index: Index, source: str) -> JudgedFeedback:
-    """The judgements of a qrels file, or of a set of the collection."""
+Find = Callable[[Sequence[str]], Sequence[int]]
+"""What gives the numbers of documents by their ids, -1 for one that is not there."""
+
+
+def told_of_judged(
+    judged: JudgedFeedback, collection: Collection, names: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """The facts of queries (by name) with judged feedback, and what there is to say of them."""
+    shared = judged.shared_with(collection, names)
+    facts = {
+        "feedback_from": judged.facts,
+        "feedback_from_evaluation_judgements": sorted(shared),
+    }
+    notes = []
+    if shared:
+        sets = ", ".join(sorted(shared))
+        notes.append(
+            f"the feedback comes from judgements that {sets} evaluates with: figures against "
+            "them show how much feedback can help, not how good a system is"
+        )
+    without = sum(not len(judged.hits(name)[0].docs) for name in names)
+    if without:
+        notes.append(f"{without} queries have no judged document and stay as they are")
+    return facts, notes
+
+
+def read_judged(collection: Collection, index: Index | Find, source: str) -> JudgedFeedback:
+    """The judgements of a qrels file, or of a set of the collection; of documents of an index, or
+    of those that somebody finds."""
     from citebed.runs.trec_files import QRELS, trec_lines
 
     path = Path(source)
@@ -90,10 +117,12 @@ def read_judged(collection: Collection, index: Index, source: str) -> JudgedFeed
     found: dict[str, tuple[list[int], list[int]]] = {}
     pairs = set()
     missing = 0
-    for _, query_id, doc_id, relevance in trec_lines(path, QRELS):
+    lines = list(trec_lines(path, QRELS))
+    names = [doc_id for _, _, doc_id, _ in lines]
+    numbers = map(index.ids.find, names) if isinstance(index, Index) else index(names)
+    for (_, query_id, doc_id, relevance), number in zip(lines, numbers, strict=True):
         if relevance > 0:
             pairs.add((query_id, doc_id))
-        number = index.ids.find(doc_id)
         if number < 0:
             missing += 1
         else:

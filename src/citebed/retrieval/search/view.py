@@ -185,6 +185,8 @@ class View:
 
     def frequencies(self, terms: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
         """df and cf of some terms."""
+        if self._whole is not None:
+            return self._whole_frequencies(terms)
         if "all_frequencies" in self.__dict__:
             df, cf = self.all_frequencies
             return df[terms], cf[terms]

@@ -176,10 +176,16 @@ def whole_counts(indexed: IndexedShards, fields: Fields, sums: pl.DataFrame) -> 
 
 
 class Wholes:
-    """The whole collection as a shard's index sees it, of terms by the index's numbers."""
+    """The whole collection as a shard's index sees it, of terms by the index's numbers.
 
-    def __init__(self, counts: WholeCounts, index: Index) -> None:
-        self.counts, self._index = counts, index
+    ``everything`` has the frequencies of all terms, df first and then how often each field has
+    them; without it those that were counted are known.
+    """
+
+    def __init__(
+        self, counts: WholeCounts, index: Index, everything: NDArray[np.int64] | None = None
+    ) -> None:
+        self.counts, self._index, self._everything = counts, index, everything
         self.number_of_term = self.numbers_of(counts.table["term"])
         """Of each term that was counted its number in the index, -1 where it has none."""
 
@@ -191,6 +197,10 @@ class Wholes:
     def whole(self) -> Whole:
         """With all citing text."""
         counts, there = self.counts, self.number_of_term >= 0
+        if self._everything is not None:
+            df, *by_field = self._everything
+            cf = dict(zip(counts.fields.weights, by_field, strict=True))
+            return Whole(counts.documents, counts.filled, counts.tokens, df, cf)
         at, size = self.number_of_term[there], len(self._index.terms)
         df, cf = np.full(size, -1, np.int64), {}
         df[at] = counts.table["df"].to_numpy()[there]

@@ -15,14 +15,11 @@ from citebed.retrieval.index.index import Totals
 from citebed.retrieval.index.layout import Description
 from citebed.retrieval.learned.constants import Constants
 from citebed.retrieval.learned.ranker import read_ranker, shipped_ranker
-from citebed.retrieval.learned.ranking import Ranks
-from citebed.retrieval.pipeline import Learned, Pipeline, Ranking
+from citebed.retrieval.pipeline import Learned
 from citebed.retrieval.query import Docs
 from citebed.retrieval.running.masks import numbers_of
-from citebed.retrieval.running.runner import RunOptions
 from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.sharded.answering import Gathered, SomeRunner
-from citebed.retrieval.sharded.counting import WholeCounts
 from citebed.retrieval.sharded.extracts import (
     Extract,
     ShardTexts,
@@ -32,8 +29,8 @@ from citebed.retrieval.sharded.extracts import (
     unpacked,
 )
 from citebed.retrieval.sharded.forward import FORWARD, best_of, forward
-from citebed.retrieval.sharded.indexed import IndexedShards, Shard
-from citebed.retrieval.sharded.shard import SearchShard, ShardQuery
+from citebed.retrieval.sharded.indexed import Shard
+from citebed.retrieval.sharded.shard import SearchShard, SeenWhole, ShardQuery
 from citebed.retrieval.sharded.spreading import Spread
 
 EXTRACTS: Mapping[str, Any] = {"data": pl.Binary}
@@ -62,15 +59,13 @@ class ForwardShard:
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """What the shard's signals put forward."""
         runner, found = self.search.asked_of(shard)
-        assert isinstance(runner.pipeline.stage, Ranking)
-        ranks = Ranks(runner.searcher, runner.pipeline.stage)
+        ranks, depth = runner.ranks, self.search.depth
         if self.is_ready:
             ranks.prepare()
         queries = [
             replace(query, text=text.text, paper=text.paper, year=text.year)
             for query, text in zip(found, self.texts, strict=True)
         ]
-        depth = self.search.options.depth
         first = runner.search(queries, max(depth, ranks.constants.by_words))
         in_time = [runner.in_time(query) for query in queries]
         return forward(ranks.signals, queries, first, in_time, depth)
@@ -119,29 +114,28 @@ class ShardedRanking:
     would have made ready for all the queries."""
 
     collection: Collection
-    indexed: IndexedShards
+    seen: SeenWhole
     spread: Spread
-    pipeline: Pipeline
-    options: RunOptions
     is_ready: bool
 
     def ranked(
-        self, table: pl.DataFrame, counts: WholeCounts, queries: Sequence[ShardQuery]
+        self, table: pl.DataFrame, queries: Sequence[ShardQuery]
     ) -> tuple[SomeRunner, pl.DataFrame]:
         """The run of some queries, rows of a table, and who made it."""
-        search = SearchShard(self.pipeline, self.options, counts, tuple(queries))
+        options, counts = self.seen.options, self.seen.counts
+        search = SearchShard(self.seen, tuple(queries), options.depth)
         work = ForwardShard(search, self._texts(table), self.is_ready)
-        rows = best_of(self.spread.rows(work, FORWARD), self.options.depth, self._constants)
+        rows = best_of(self.spread.rows(work, FORWARD), options.depth, self._constants)
         excluded = table["exclude"].explode().drop_nulls().cast(pl.String)
         ids = pl.concat([rows["doc_id"].drop_nulls(), excluded]).unique()
         ends = rows.filter(pl.col("doc_id").is_null())
         extracts = self._extracts(ids, tuple(counts.table["term"]))
         gathered = Gathered(extracts, counts, ends)
-        runner = SomeRunner(self.collection, self._about, gathered, self.pipeline, self.options)
+        runner = SomeRunner(self.collection, self._about, gathered, self.seen.pipeline, options)
         if self.is_ready:
             runner.prepare()
         asked = [runner.query_of(row) for row in table.iter_rows(named=True)]
-        return runner, runner.table(asked, runner.answers(asked, self.options.depth))
+        return runner, runner.table(asked, runner.answers(asked, options.depth))
 
     def _texts(self, table: pl.DataFrame) -> tuple[Text, ...]:
         known = self.collection.papers.select("paper_id", "year").drop_nulls()
@@ -149,7 +143,7 @@ class ShardedRanking:
         rows = table.select("text", "before", "paper_id").iter_rows()
         return tuple(
             Text(
-                (text or "") if self.options.as_is else query_text(text or ""),
+                (text or "") if self.seen.options.as_is else query_text(text or ""),
                 paper,
                 int(before[:4]) if before else years.get(paper),
             )
@@ -158,13 +152,13 @@ class ShardedRanking:
 
     @property
     def _constants(self) -> Constants:
-        stage = self.pipeline.stage
+        stage = self.seen.pipeline.stage
         source = stage.source if isinstance(stage, Learned) else None
         return (read_ranker(source) if source else shipped_ranker()).constants
 
     def _extracts(self, ids: pl.Series, terms: tuple[str, ...]) -> list[Extract]:
         found = self._taken_out(ExtractShard(ids, terms))
-        if self.indexed.has_citing:
+        if self.seen.indexed.has_citing:
             found += self._taken_out(ExtractShard(ids, terms, authors_in(found)))
         return found
 
@@ -174,7 +168,7 @@ class ShardedRanking:
     @property
     def _about(self) -> tuple[Description, Totals]:
         """What an index of all documents would say of itself."""
-        of = self.indexed
+        of = self.seen.indexed
         described = Description(
             analyser=of.analyser, documents=of.documents, terms=0, postings=of.postings,
             citing_papers=0, citing_sources=(), sources={}, hashing="", citebed=of.citebed,

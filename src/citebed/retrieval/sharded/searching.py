@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,21 +16,29 @@ from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import Analyser, analyser_of, is_telling
-from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.feedback.base import Feedback, TermWeights
+from citebed.retrieval.index import layout
+from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.pipeline import Pipeline, Ranking
 from citebed.retrieval.running.runner import RUN_COLUMNS, RunOptions, pays, without_words
+from citebed.retrieval.search.feeding import told_of_judged
+from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.search.searcher import usable_by
+from citebed.retrieval.sharded.all_terms import CountAll, KeepAll, are_kept
 from citebed.retrieval.sharded.counting import COUNTS, CountTerms, WholeCounts, whole_counts
+from citebed.retrieval.sharded.feeding import NOBODY, Judged, better_terms, ranked
 from citebed.retrieval.sharded.indexed import IndexedShards, facts_of, fields_in
 from citebed.retrieval.sharded.ranking import AT_ONCE, ShardedRanking
-from citebed.retrieval.sharded.shard import HITS, SearchShard, ShardQuery
+from citebed.retrieval.sharded.shard import HITS, SearchShard, SeenWhole, ShardQuery, best
 from citebed.retrieval.sharded.spreading import Spread
 from citebed.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from citebed.runs.tables import Run
 
+_KEEP_FROM = 5_000_000_000
+"""From so much work on (queries times postings), shards are prepared for it."""
 _AT_ONCE = 4096
 """Queries that go to the shards together."""
 
@@ -80,43 +89,71 @@ class ShardedSearch:
         _check(pipeline, options)
         fields = fields_in(self.indexed, options.fields, self.collection.folder)
         options = replace(options, fields=fields)
+        judged, facts, notes = self._judged(table, pipeline)
         progress.step("searching", table.height)
-        at_once = AT_ONCE if isinstance(pipeline.stage, Ranking) else _AT_ONCE
-        parts, empty, facts = [pl.DataFrame(schema=RUN_COLUMNS)], list[str](), dict[str, Any]()
+        parts, empty = [pl.DataFrame(schema=RUN_COLUMNS)], list[str]()
+        ranks = isinstance(pipeline.stage, Ranking)
+        at_once = AT_ONCE if ranks else _AT_ONCE
         is_ready = pays(table.height, self.indexed.postings)
         for start in range(0, table.height, at_once):
             some = table[start : start + at_once]
-            found, unknown, facts = self._part(some, pipeline, options, is_ready)
-            parts.append(found)
-            empty += unknown
+            batch = self._batch(some, pipeline, options, table.height)
+            empty += batch.without_words
+            if ranks:
+                ranking = ShardedRanking(self.collection, batch.seen, self.spread, is_ready)
+                runner, found = ranking.ranked(some, batch.queries())
+                facts = {"ranking": runner.ranks.facts}
+                parts.append(found)
+            else:
+                parts.append(batch.found(self.spread, judged))
             progress.add(some.height)
-        notes = (without_words(empty),) if empty else ()
-        return Run(pl.concat(parts), str(pipeline), notes=notes, facts=facts)
+        said = ([without_words(empty)] if empty else []) + notes
+        return Run(pl.concat(parts), str(pipeline), notes=tuple(said), facts=facts)
 
-    def _part(
-        self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, is_ready: bool
-    ) -> tuple[pl.DataFrame, list[str], dict[str, Any]]:
-        """What is found for some queries, those of them that have no word of the index, and what
-        the run says of it."""
+    def _judged(
+        self, table: pl.DataFrame, pipeline: Pipeline
+    ) -> tuple[Judged | None, dict[str, Any], list[str]]:
+        """The judgements that feedback is taken from, if it is; facts of them, and what to say."""
+        source = None if pipeline.feedback is None else pipeline.feedback.source
+        if source is None:
+            return None, {}, []
+        found = Judged(self.collection, source, self.spread)
+        names = table["query_id"].to_list()
+        return (found, *told_of_judged(found.judged, self.collection, names))
+
+    def _batch(
+        self, table: pl.DataFrame, pipeline: Pipeline, options: RunOptions, queries: int
+    ) -> _Batch:
+        """Some of so many queries."""
+        analyser = analyser_of(self.indexed.analyser)
+        asked = asked_queries(table, analyser, as_is=options.as_is)
         ranks = isinstance(pipeline.stage, Ranking)
-        asked = asked_queries(table, analyser_of(self.indexed.analyser), as_is=options.as_is)
-        counts = self.counted(asked, options, _of_sentences(table, self) if ranks else ())
-        terms = [counts.weighted(each.counts, each.paper) for each in asked]
-        empty = [e.query_id for e, own in zip(asked, terms, strict=True) if not len(own.ids)]
-        queries = [
-            shard_query(at, each, own, pipeline, counts)
-            for at, (each, own) in enumerate(zip(asked, terms, strict=True))
-            if ranks or len(own.ids)
+        counts = self.counted(asked, options, _of_sentences(table, analyser) if ranks else ())
+        everything = self._all_terms(options.fields, pipeline, queries)
+        seen = SeenWhole(pipeline, options, self.indexed, counts, everything)
+        hidden = [each.paper if each.paper in counts.papers else None for each in asked]
+        terms = [
+            counts.weighted(*each) for each in zip((a.counts for a in asked), hidden, strict=True)
         ]
-        if ranks:
-            ranking = ShardedRanking(
-                self.collection, self.indexed, self.spread, pipeline, options, is_ready
-            )
-            runner, found = ranking.ranked(table, counts, queries)
-            return found, empty, {"ranking": runner.ranks.facts}
-        work = SearchShard(pipeline, options, counts, tuple(queries))
-        hits = self.spread.best(work, HITS, options.depth)
-        return as_run(asked, hits), empty, {}
+        return _Batch(asked, terms, hidden, seen)
+
+    def _all_terms(self, fields: Fields, pipeline: Pipeline, queries: int) -> Path | None:
+        """The collection's folder where the frequencies of all terms are kept beside the indexes:
+        they are made where the model needs them, or so many queries that preparing pays."""
+        folder = self.collection.folder.resolve()
+        many = queries * self.indexed.postings >= _KEEP_FROM
+        needed = many or pipeline.model.sees_all_terms or pipeline.feedback is not None
+        if needed:
+            self.keep_all_terms(fields)
+        return folder if needed or are_kept(folder, self.indexed, fields) else None
+
+    def keep_all_terms(self, fields: Fields) -> None:
+        """Keep the frequencies of all terms beside the index of each shard, once."""
+        folder = self.collection.folder.resolve()
+        fields = fields_in(self.indexed, fields, folder)
+        if not are_kept(folder, self.indexed, fields):
+            keep = KeepAll(folder, self.indexed, fields)
+            self.spread.handed_back(CountAll(fields), keep)
 
     def counted(
         self, asked: Sequence[AskedQuery], options: RunOptions, more: Iterable[str] = ()
@@ -133,7 +170,10 @@ class ShardedSearch:
 
     def is_current(self) -> bool:
         """Whether the shards are still those that were indexed."""
-        return True
+        return all(
+            layout.is_current(shard / FOLDER, layout.read_description(shard / FOLDER))
+            for shard in self.collection.shards
+        )
 
     @property
     def fields(self) -> Sequence[str]:
@@ -151,42 +191,83 @@ class ShardedSearch:
         return facts_of(self.collection, self.indexed)
 
 
-def _of_sentences(table: pl.DataFrame, search: ShardedSearch) -> set[str]:
+def _of_sentences(table: pl.DataFrame, analyser: Analyser) -> set[str]:
     """The terms of queries' sentences, which may be others than those of the whole text: a word
     that goes on after a sentence's end is two."""
-    analyser = analyser_of(search.indexed.analyser)
     texts = (query_text(text or "") for text in table["text"])
-    return {
-        term
-        for text in texts
-        for sentence in split_sentences(text)
-        for term in analyser.terms(sentence)
-    }
+    sentences = (sentence for text in texts for sentence in split_sentences(text))
+    return {term for sentence in sentences for term in analyser.terms(sentence)}
 
 
 def _check(pipeline: Pipeline, options: RunOptions) -> None:
     """Refuse what shards are not searched with."""
-    ranking = isinstance(pipeline.stage, Ranking)
-    if ranking and "citing" in options.fields.weights:
+    if isinstance(pipeline.stage, Ranking):
+        whole = pipeline.model.sees_all_terms or pipeline.model.uses_unique
+        if pipeline.feedback is not None or whole or "citing" in options.fields.weights:
+            raise CitebedError(
+                f"on shards '{pipeline.stage}' ranks what bm25 finds, without feedback and without "
+                f"the field 'citing'. Search with 'bm25+{pipeline.stage}', or index the collection "
+                "without --on and search there."
+            )
+        return
+    if pipeline.stage is not None:
+        words = Pipeline(pipeline.model, pipeline.feedback)
         raise CitebedError(
-            f"'{pipeline}' does not work on shards with the field 'citing': leave it out, or index "
-            "the collection without --on and search there."
+            f"'{pipeline}' does not work on shards: '{pipeline.stage}' needs an index in one "
+            f"piece. Search with '{words}', or index the collection without --on and search there."
         )
-    part = pipeline.feedback or (None if ranking else pipeline.stage)
-    if part is not None:
-        raise CitebedError(
-            f"'{pipeline}' does not work on shards: '{part}' needs an index in one piece. Search "
-            f"with '{pipeline.model}' alone, or index the collection without --on and search there."
-        )
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Queries that go to the shards together: their terms as they are counted in the whole
+    collection, and whose citing text does not count for each."""
+
+    asked: Sequence[AskedQuery]
+    terms: Sequence[TermWeights]
+    hidden: Sequence[str | None]
+    seen: SeenWhole
+
+    @property
+    def without_words(self) -> list[str]:
+        """The queries that have no word of the index."""
+        both = zip(self.asked, self.terms, strict=True)
+        return [asked.query_id for asked, terms in both if not len(terms.ids)]
+
+    def found(self, spread: Spread, judged: Judged | None) -> pl.DataFrame:
+        """What is found for the queries, as a run's table."""
+        batch = self
+        if self.seen.pipeline.feedback is not None:
+            batch = self._better(self.seen.pipeline.feedback, spread, judged)
+        return as_run(self.asked, batch.hits(spread, self.seen.options.depth))
+
+    def hits(self, spread: Spread, depth: int) -> pl.DataFrame:
+        """The best documents of all shards for each query."""
+        queries = tuple(query for query in self.queries() if len(query.terms))
+        return spread.best(SearchShard(self.seen, queries, depth), HITS, depth)
+
+    def queries(self) -> list[ShardQuery]:
+        """The queries with their final weights."""
+        every = zip(self.asked, self.terms, self.hidden, strict=True)
+        return [shard_query(at, *each, self.seen) for at, each in enumerate(every)]
+
+    def _better(self, feedback: Feedback, spread: Spread, judged: Judged | None) -> _Batch:
+        """The queries with the terms of feedback."""
+        if judged is None:
+            found = ranked(best(self.hits(spread, feedback.docs or 0), feedback.docs or 0))
+            sources = [(found.get(at, NOBODY), NOBODY) for at in range(len(self.asked))]
+        else:
+            sources = [judged.of(each.query_id) for each in self.asked]
+        queries = list(zip(self.terms, self.hidden, strict=True))
+        terms, counts = better_terms(queries, sources, feedback, self.seen, spread)
+        return replace(self, terms=terms, seen=replace(self.seen, counts=counts))
 
 
 def shard_query(
-    number: int, asked: AskedQuery, terms: TermWeights, pipeline: Pipeline, counts: WholeCounts
+    number: int, asked: AskedQuery, terms: TermWeights, hidden: str | None, seen: SeenWhole
 ) -> ShardQuery:
     """A query with its final weights, made once for all shards."""
-    model = pipeline.model
-    hidden = asked.paper if asked.paper in counts.papers else None
-    corpus = counts.corpus(hidden)
+    model, corpus = seen.pipeline.model, seen.counts.corpus(hidden)
     final = usable_by(terms, model, corpus)
     constant = model.constant(final.weights, final.df, final.cf, corpus)
     extra = (model.document_weight(final.weights), constant)

@@ -2,24 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.base import Floats
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.query import Docs, Query
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.sharded.all_terms import Frequencies, kept_frequencies, path_of
 from citebed.retrieval.sharded.counting import WholeCounts, Wholes
-from citebed.retrieval.sharded.indexed import Shard
+from citebed.retrieval.sharded.indexed import IndexedShards, Shard
 
 HITS: Mapping[str, Any] = {"query": pl.Int64, "doc_id": pl.String, "score": pl.Float64}
 """The best documents of a shard for queries by number."""
+DOCUMENT_TERMS: Mapping[str, Any] = {
+    "of": pl.Int64, "place": pl.Int64, "term": pl.String, "tf": pl.Float64, "df": pl.Int64,
+    "cf": pl.Float64, "length": pl.Float64, "x": pl.Float64,
+}  # fmt: skip
+"""The terms of documents that are asked for together (``of``), each at its place; the row without a
+term has a document's length and its number x_d."""
+FOUND: Mapping[str, Any] = {"doc_id": pl.String}
+
+
+@dataclass(frozen=True, eq=False)
+class SeenWhole:
+    """How a shard is seen: through a pipeline's model, with the numbers of the whole collection."""
+
+    pipeline: Pipeline
+    options: RunOptions
+    indexed: IndexedShards
+    counts: WholeCounts
+    everything: Path | None = None
+    """The collection's folder, where the frequencies of all terms are kept beside the indexes."""
+
+    def runner(self, shard: Shard, queries: int) -> tuple[Runner, Wholes]:
+        """A runner of the shard, made ready for so many queries where that pays."""
+        wholes = Wholes(self.counts, shard.index, self._all_of(shard))
+        searcher = Searcher(shard.index, self.pipeline.model, self.counts.fields, wholes)
+        runner = Runner(
+            shard.collection, shard.index, self.pipeline, self.options, searcher=searcher
+        )
+        if self.everything is not None:
+            runner.prepare_for(queries)
+        return runner, wholes
+
+    def _all_of(self, shard: Shard) -> Frequencies | None:
+        if self.everything is None:
+            return None
+        name, fields = shard.index.folder.parent.name, self.counts.fields
+        path = path_of(self.everything, name, self.indexed, fields)
+        return kept_frequencies(path, shard.index, fields)
 
 
 class ShardQuery(NamedTuple):
@@ -40,15 +80,14 @@ class ShardQuery(NamedTuple):
 class SearchShard:
     """Finds the best documents of a shard for queries."""
 
-    pipeline: Pipeline
-    options: RunOptions
-    counts: WholeCounts
+    seen: SeenWhole
     queries: tuple[ShardQuery, ...] = field(repr=False)
+    depth: int
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """The best documents of each query."""
         runner, queries = self.asked_of(shard)
-        found = runner.search(queries, self.options.depth)
+        found = runner.search(queries, self.depth)
         sizes = [len(hits.docs) for hits in found]
         docs = np.concatenate([np.zeros(0, np.int64), *(hits.docs for hits in found)])
         columns = {
@@ -60,11 +99,7 @@ class SearchShard:
 
     def asked_of(self, shard: Shard) -> tuple[Runner, list[Query]]:
         """The pipeline at work on a shard, and the queries as the shard understands them."""
-        wholes = Wholes(self.counts, shard.index)
-        searcher = Searcher(shard.index, self.pipeline.model, self.counts.fields, wholes)
-        runner = Runner(
-            shard.collection, shard.index, self.pipeline, self.options, searcher=searcher
-        )
+        runner, wholes = self.seen.runner(shard, len(self.queries))
         return runner, [self._query(each, wholes, runner) for each in self.queries]
 
     def _query(self, asked: ShardQuery, wholes: Wholes, runner: Runner) -> Query:
@@ -74,9 +109,70 @@ class SearchShard:
         ids = numbers[here]
         df, cf = runner.searcher.without(asked.hidden).frequencies(ids)
         terms = TermWeights(ids, asked.weights[here], df, cf, final=True, extra=asked.extra)
-        excluded = (runner.index.ids.find(name) for name in asked.exclude)
-        unwanted = np.array([number for number in excluded if number >= 0], np.int64)
-        return Query("", terms, excluded=unwanted, before=asked.before, hidden=asked.hidden)
+        excluded = _numbers(runner.index, asked.exclude)
+        return Query("", terms, excluded=excluded, before=asked.before, hidden=asked.hidden)
+
+
+def _numbers(index: Index, names: Iterable[str]) -> Docs:
+    found = (index.ids.find(name) for name in names)
+    return np.array([number for number in found if number >= 0], np.int64)
+
+
+class WantedDocuments(NamedTuple):
+    """Documents by id whose terms are asked for, in their order; and whose citing text does not
+    count."""
+
+    of: int
+    names: tuple[str, ...]
+    hidden: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentTerms:
+    """Reads the terms of documents, those of them that a shard has."""
+
+    seen: SeenWhole
+    wanted: tuple[WantedDocuments, ...] = field(repr=False)
+
+    def __call__(self, shard: Shard) -> pl.DataFrame:
+        """The terms of the documents."""
+        runner, _ = self.seen.runner(shard, len(self.wanted))
+        parts = (part for each in self.wanted for part in self._terms(each, runner))
+        return pl.concat([pl.DataFrame(schema=DOCUMENT_TERMS), *parts])
+
+    def _terms(self, wanted: WantedDocuments, runner: Runner) -> Iterator[pl.DataFrame]:
+        index, view = runner.index, runner.searcher.without(wanted.hidden)
+        for place, name in enumerate(wanted.names):
+            number = index.ids.find(name)
+            if number < 0:
+                continue
+            (ids, tf), length = view.documents(np.array([number]))[0], view.stats.lengths[number]
+            df, cf = view.frequencies(ids)
+            own = {"length": [float(length)], "x": [float(view.per_document[number])]}
+            terms = {"tf": tf, "df": df, "cf": cf, "term": [index.terms[i] for i in ids.tolist()]}
+            for columns in (own | {"term": [""]}, terms):
+                table = pl.DataFrame(columns).with_columns(of=wanted.of, place=place)
+                yield _filled(table)
+
+
+def _filled(table: pl.DataFrame) -> pl.DataFrame:
+    """A table of documents' terms with all its columns."""
+    return table.select(
+        (pl.col(name) if name in table.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in DOCUMENT_TERMS.items()
+    )
+
+
+@dataclass(frozen=True)
+class FindDocuments:
+    """Tells which documents, by id, a shard has."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, shard: Shard) -> pl.DataFrame:
+        """Their ids."""
+        found = [name for name in self.names if shard.index.ids.find(name) >= 0]
+        return pl.DataFrame({"doc_id": found}, schema=FOUND)
 
 
 def best(found: pl.DataFrame, depth: int) -> pl.DataFrame:

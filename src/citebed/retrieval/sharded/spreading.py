@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from citebed.retrieval.sharded.all_terms import CountAll, KeepAll
 from citebed.retrieval.sharded.indexed import IndexedShards, Shard, opened_shard
 from citebed.retrieval.sharded.shard import best
 
@@ -28,6 +29,10 @@ class Spread(Protocol):
 
     def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
         """The best documents of each query, of those that work finds in all shards."""
+
+    def handed_back(self, count: CountAll, keep: KeepAll) -> None:
+        """The terms of all shards counted, and the sums handed back to each shard, for its own
+        terms."""
 
 
 @dataclass(frozen=True)
@@ -49,3 +54,14 @@ class Here:
     def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
         """The best documents of each query."""
         return best(self.rows(work, schema), depth)
+
+    def handed_back(self, count: CountAll, keep: KeepAll) -> None:
+        """The terms of all shards counted, and the sums handed back to each shard."""
+        added = summed(self.rows(count, count.schema), count.numbers)
+        for table in added.partition_by("shard"):
+            keep(table)
+
+
+def summed(table: pl.DataFrame, numbers: Sequence[str]) -> pl.DataFrame:
+    """The rows of shards' terms, with the sums of all shards for their numbers."""
+    return table.with_columns(pl.col(list(numbers)).sum().over("term"))

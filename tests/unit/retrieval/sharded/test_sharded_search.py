@@ -19,6 +19,10 @@ from citebed.retrieval.search.fields import fields_of
 from citebed.runs.tables import Run
 
 WORDS = ("oak", "elm", "ash", "forest", "soil", "sea", "bark", "tree", "münchen", "日本", "rain")
+FED = (
+    "bm25+rm3(docs=3)", "bm25+rocchio(docs=2,terms=3)", "ql+mixture", "kl+mixture(docs=3,terms=4)",
+    "okapi+robertson(docs=3,terms=5)", "cosine+rocchio", "bm25f+rm3", "kl+feedback",
+)  # fmt: skip
 FIELDS = ("default", "title", "title=2.5,abstract=0.3,fulltext=0.1,citing=0.7", "citing")
 
 text = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
@@ -42,12 +46,7 @@ asked = st.lists(
 )  # fmt: skip
 
 
-some_models = st.lists(
-    st.sampled_from([m for m in EVERY_MODEL if not m.startswith("cosine")]),
-    min_size=3,
-    max_size=3,
-    unique=True,
-)
+some_models = st.lists(st.sampled_from((*EVERY_MODEL, *FED)), min_size=3, max_size=3, unique=True)
 
 
 def collection(folder: Path, rows: Any, texts: Any = (), cites: Any = ()) -> Path:
