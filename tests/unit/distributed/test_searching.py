@@ -16,24 +16,12 @@ from citebed.distributed.door import Engine
 from citebed.errors import CitebedError
 from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of
+from citebed.retrieval.sharded import indexed
 from citebed.retrieval.sharded.building import ShardOptions
 from citebed.runs.tables import Run
 
-WORDS = [
-    "oak",
-    "elm",
-    "ash",
-    "forest",
-    "soil",
-    "sea",
-    "bark",
-    "tree",
-    "münchen",
-    "rain",
-    "cloud",
-    "river",
-    "stone",
-]
+WORDS = ("oak", "elm", "ash", "forest", "soil", "sea", "bark", "tree", "münchen", "rain", "cloud",
+         "river", "stone")  # fmt: skip
 MODELS = ("bm25", "okapi", "ql", "kl", "cosine", "bm25f", "bm25+rm3(docs=3)", "cosine+rocchio")
 
 
@@ -99,7 +87,7 @@ def test_the_command_writes_the_same_run(tmp_path: Path, capsys: Any) -> None:
     told = [json.loads((tmp_path / f"{name}.run.json").read_text()) for name in ("one", "parts")]
     assert (tmp_path / "one.run").read_bytes() == (tmp_path / "parts.run").read_bytes()
     differs = {key for key in told[0] if told[0][key] != told[1][key]}
-    assert differs <= {"command", "time", "index", "run"}
+    assert differs <= {"command", "time", "index", "run", "file"}
     assert told[1]["index"]["shards"] == 3
     assert main(["search", str(parts), "--queries", "some"]) == 1
     assert "search with --on local" in capsys.readouterr().err
@@ -119,6 +107,7 @@ def damage(parts: Path, how: str) -> None:
     elif how == "torn":
         path = next((shard / "index").glob("docs.*.npy"))
         path.write_bytes(path.read_bytes()[:-1] + b"x")
+        indexed._opened.cache_clear()  # as another process has not opened it yet
     else:
         path = parts / "index" / "shards.json"
         path.write_text(path.read_text().replace('"format": 1', '"format": 7'))
@@ -139,7 +128,7 @@ def test_what_is_wrong_with_a_shard_is_told(
     engine: Engine, tmp_path: Path, how: str, told: str
 ) -> None:
     parts = cut(made(tmp_path / "one"), tmp_path / "parts", 16)
-    with pytest.raises(CitebedError, match=r"have no index yet. Index them with: citebed index"):
+    with pytest.raises(CitebedError, match=r"have no index yet\. Index them with: citebed index"):
         engine.search(parts, "some")
     engine.index(parts)
     damage(parts, how)

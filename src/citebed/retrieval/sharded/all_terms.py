@@ -25,7 +25,8 @@ from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.sharded.counting import view_of
-from citebed.retrieval.sharded.indexed import IndexedShards, Shard, mending
+from citebed.retrieval.sharded.indexed import IndexedShards, Shard
+from citebed.wording import printable
 
 Frequencies = NDArray[np.int64]
 _FEW = "whole-*.npy"
@@ -111,7 +112,8 @@ def kept_frequencies(path: Path, index: Index, fields: Fields) -> Frequencies:
     except (OSError, ValueError, EOFError):
         good = False
     if not good or path.is_symlink():
-        folder = path.parents[3]
-        raise CollectionError(f"'{path.name}' of the shard {path.parents[1].name} is damaged. "
-                              f"{mending(folder)} --rebuild")  # fmt: skip
+        raise CollectionError(
+            f"'{printable(path)}', the frequencies of all terms for the shard "
+            f"{path.parents[1].name}, is damaged. Remove it; it is made anew when it is needed."
+        )
     return found

@@ -153,14 +153,21 @@ def mending(folder: Path) -> str:
     return f"Index them with: citebed index {printable(folder)} --on ADDRESS"
 
 
-@lru_cache(_OPEN)
 def opened_shard(folder: Path, entry: ShardEntry) -> Shard:
-    """A shard of a collection, by the collection's folder, with the index that was told of it."""
+    """A shard of a collection, by the collection's folder, with the index that was told of it; a
+    process opens and checks it once, until another index takes its place."""
     path = folder / SHARDS / entry.name
     if not path.is_dir():
         raise _unusable(folder, entry, "its folder is not there, or not where workers look for it")
-    if layout.written(path / FOLDER) is None:
+    written = layout.written(path / FOLDER)
+    if written is None:
         raise _unusable(folder, entry, "it has no index")
+    return _opened(folder, entry, written)
+
+
+@lru_cache(_OPEN)
+def _opened(folder: Path, entry: ShardEntry, _written: tuple[int, int]) -> Shard:
+    path = folder / SHARDS / entry.name
     try:
         shard = Shard(open_collection(path), open_index(path, verified=True))
     except layout.DamagedIndex as error:

@@ -56,14 +56,17 @@ def index_here(folder: Path, **options: Any) -> Collection:
     return collection
 
 
+def sharded(collection: Collection) -> ShardedSearch:
+    """A collection whose shards are searched one after another."""
+    indexed = read_indexed(collection)
+    return ShardedSearch(collection, indexed, Here(collection.folder, indexed))
+
+
 def search_here(
     folder: Path, queries: pl.DataFrame, pipeline: str, options: RunOptions | None = None
 ) -> Run:
     """Search the shards of a collection one after another."""
-    collection = Collection(folder)
-    indexed = read_indexed(collection)
-    search = ShardedSearch(collection, indexed, Here(folder, indexed))
-    return search.run(queries, pipeline_of(pipeline), options or RunOptions())
+    return sharded(Collection(folder)).run(queries, pipeline_of(pipeline), options or RunOptions())
 
 
 def queries_of(*rows: Row) -> pl.DataFrame:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.retrieval.index.making import build, context, section, write_collection
+from tests.unit.retrieval.index.making import (
+    arrays_of,
+    assert_same_arrays,
+    build,
+    context,
+    section,
+    write_collection,
+)
 from tests.unit.retrieval.search.made import EVERY_MODEL
-from tests.unit.retrieval.sharded.cutting import cut, index_here, queries_of, search_here
+from tests.unit.retrieval.sharded.cutting import cut, index_here, queries_of, search_here, sharded
 
-from citebed.errors import CitebedError
+from citebed.errors import CitebedError, CollectionError
+from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running.runner import RunOptions, run_queries
-from citebed.retrieval.search.fields import fields_of
+from citebed.retrieval.search.fields import DEFAULT_FIELDS, fields_of
 from citebed.runs.tables import Run
 
 WORDS = ("oak", "elm", "ash", "forest", "soil", "sea", "bark", "tree", "münchen", "日本", "rain")
@@ -87,3 +97,59 @@ def test_runs_are_those_of_one_index(  # noqa: PLR0913, PLR0917
         for model in models:
             here = outcome(run_queries, one, None, table, pipeline_of(model), options)
             assert outcome(search_here, parts, table, model, options) == here, model
+
+
+def rows(count: int) -> list[dict[str, str]]:
+    """Documents of a few words each."""
+    words = (WORDS[n % 11] + " " + WORDS[n % 7] for n in range(count))
+    return [{"title": title, "abstract": f"{title} rain"} for title in words]
+
+
+def test_one_index_of_all_shards_is_that_of_one_table(tmp_path: Path) -> None:
+    one = collection(tmp_path / "one", rows(17), {3: "soil", 9: "sea"}, [("p", [1, 8], "oak")])
+    parts = cut(one, tmp_path / "parts", 5)
+    build(one)
+    build(parts)
+    assert_same_arrays(arrays_of(one), arrays_of(parts))
+    assert open_index(parts).is_current()
+    assert build(parts).unchanged
+    others = collection(tmp_path / "others", rows(16))
+    shutil.copy(others / "documents.parquet", parts / "shards" / "00002")
+    assert not open_index(parts).is_current()
+    assert not build(parts).unchanged
+
+
+def test_shards_that_have_changed_since_are_told(tmp_path: Path) -> None:
+    parts = cut(collection(tmp_path / "one", rows(9)), tmp_path / "parts", 4)
+    search = sharded(index_here(parts))
+    assert search.is_current()
+    others = collection(tmp_path / "others", rows(3))
+    shutil.copy(others / "documents.parquet", parts / "shards" / "00002")
+    assert not search.is_current()
+
+
+def test_all_terms_are_counted_once_until_a_shard_is_indexed_anew(tmp_path: Path) -> None:
+    parts = cut(collection(tmp_path / "one", rows(9)), tmp_path / "parts", 4)
+    search = sharded(index_here(parts))
+    assert not list(parts.glob("shards/*/index/whole-*.npy"))
+    search.keep_all_terms(DEFAULT_FIELDS)
+    kept = {path: path.stat().st_ino for path in parts.glob("shards/*/index/whole-*.npy")}
+    assert len(kept) == 3
+    search.keep_all_terms(DEFAULT_FIELDS)
+    assert all(path.stat().st_ino == number for path, number in kept.items())
+    anew = sharded(index_here(parts, analyser="none"))
+    anew.keep_all_terms(DEFAULT_FIELDS)
+    assert not any(path.exists() for path in kept)
+    assert len(list(parts.glob("shards/*/index/whole-*.npy"))) == 3
+
+
+def test_damaged_frequencies_are_told(tmp_path: Path) -> None:
+    parts = cut(collection(tmp_path / "one", rows(9)), tmp_path / "parts", 4)
+    sharded(index_here(parts)).keep_all_terms(DEFAULT_FIELDS)
+    path = next(parts.glob("shards/00001/index/whole-*.npy"))
+    path.write_bytes(path.read_bytes()[:-8])
+    query = queries_of({"query_id": "q", "text": "oak"})
+    with pytest.raises(CollectionError, match=r"the shard 00001, is damaged\. Remove it"):
+        search_here(parts, query, "cosine")
+    path.unlink()
+    assert search_here(parts, query, "cosine").table.height
