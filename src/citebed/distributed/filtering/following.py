@@ -4,7 +4,7 @@ beginning of each part."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import polars as pl
@@ -111,11 +111,9 @@ class _More:
     def __init__(self, told: Iterator[Told]) -> None:
         self._told = told
 
-    def __call__(self, start: int, end: int) -> Sequence[Told]:
-        asked: list[Told] = []
+    def __call__(self, start: int, end: int) -> Iterator[Told]:
         for told in self._told:
             if told.read.row >= start:
-                asked.append(told)
+                yield told
             if told.read.row == end - 1:
                 break
-        return asked

@@ -16,7 +16,7 @@ from citebed.timeline.filters.base import Filter, Filtering, Tools
 from citebed.timeline.filters.topics import Topic
 from citebed.wording import printable
 
-WIDTH = 8
+WIDTH = 16
 """So many documents before a lesson are told, for a filter that looks back; more on demand."""
 
 

@@ -6,7 +6,7 @@ stream: it is shown the documents in the order of time, and each of them once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -84,7 +84,7 @@ class Skipped(NamedTuple):
     length: int
     tally: Tally
     told: Sequence[Told] | None
-    more: Callable[[int, int], Sequence[Told]]
+    more: Callable[[int, int], Iterator[Told]]
 
 
 def no_terms(_: str) -> Sequence[str]:

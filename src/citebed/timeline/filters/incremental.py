@@ -10,8 +10,9 @@ multitask learning", ICML 2009).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -36,6 +37,7 @@ BIAS = -3.0
 MENTION = 4.0
 """What is believed before the first judgement: without a mention of its names, a document is
 relevant with probability 0.05; with one sure mention 0.27; with very many 0.73."""
+_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,16 @@ class IncrementalFiltering(Learner):
             if self._is_other(each):
                 return
             end -= 1
-        for told in reversed(part.more(start, end) if start < end else ()):
-            seen = self._see_of(told, part.first + told.read.row)
-            if self._is_other(Passed(told.read.row, seen, self.judged(told.read))):
-                return
+        if start < end:
+            self._look_through(part, part.more(start, end))
+
+    def _look_through(self, part: Skipped, those: Iterator[Told]) -> None:
+        """Remember the last one of many documents that is to be, some at a time from behind."""
+        while some := list(islice(those, _AT_ONCE)):
+            for told in reversed(some):
+                seen = self._see_of(told, part.first + told.read.row)
+                if self._is_other(Passed(told.read.row, seen, self.judged(told.read))):
+                    break
 
     def _is_other(self, passed: Passed) -> bool:
         """Whether a document is neither judged nor returned for any topic, and so remembered."""
