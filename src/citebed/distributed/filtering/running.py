@@ -6,10 +6,12 @@ when it is whole. Whoever is killed before leaves ``OUT.parts``, and goes on fro
 
 from __future__ import annotations
 
+import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
 _DONE: Schema = {"part": pl.Int64, "line": pl.Int64, "what": pl.String, ERROR: pl.String}
 _BYTES = "the stream's bytes"
 _LAID = 1 << 22
+_AT_ONCE = BoundedSemaphore(os.cpu_count() or 1)
+"""Sail works on all parts at once, in threads of one process; a worker of Spark's has one."""
 Work = Callable[[PartTask, int], None]
 Advance = Callable[[int], None]
 
@@ -265,7 +269,8 @@ def _row(data: bytes, number: int, work: Work) -> pl.DataFrame:
     """What came of a part: nothing, or what is wrong."""
     row: dict[str, list[Any]] = {"part": [number]}
     try:
-        work(received(data), number)
+        with _AT_ONCE:
+            work(received(data), number)
     except FormatError as error:
         row |= {"line": [error.line], "what": [error.what]}
     except CitebedError as error:
