@@ -17,7 +17,7 @@ from citebed.timeline.streams.stream_files import decode
 
 _PIECE = 1 << 20
 _LOOK = 1 << 16
-_LEAST, _MOST, _PARTS = 8 << 20, 128 << 20, 64
+_LEAST, _MOST, _PARTS = 16 << 20, 128 << 20, 32
 
 
 def part_size(size: int) -> int:
