@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,6 +79,15 @@ def filter_(
     ] = False,
     on: On = None,
     spark_conf: SparkConf = None,
+    part_size: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1e6,
+            callback=a_number,
+            help="With --on: MB of the stream that are a part; 0 is 16 to 128, by its size.",
+        ),
+    ] = 0.0,
     as_json: AsJson = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, no notes, no summary.")
@@ -118,7 +128,7 @@ def filter_(
     with _telling_how_to_go_on(), progress_bar(quiet or as_json) as progress:
         known = stream.is_file() and stream.suffix != ".gz"
         progress.step("filtering", stream.stat().st_size if known else 0)
-        with _filter(on, spark_conf or ()) as run:
+        with _filter(on, spark_conf or (), part_size) as run:
             report = run(task, path, options, progress.add)
     if not quiet:
         _tell_notes(stream, report, len(task.topics), skipped)
@@ -126,9 +136,13 @@ def filter_(
 
 
 @contextmanager
-def _filter(on: str | None, conf: Sequence[str]) -> Iterator[Callable[..., FilterReport]]:
+def _filter(
+    on: str | None, conf: Sequence[str], part_size: float
+) -> Iterator[Callable[..., FilterReport]]:
     """What runs a filter: this machine, or an engine."""
     if on is None:
+        if part_size:
+            raise typer.BadParameter("one machine reads a stream as a whole; leave --part-size out")
         from citebed.timeline.filters.running import run_filter
 
         yield run_filter
@@ -136,7 +150,7 @@ def _filter(on: str | None, conf: Sequence[str]) -> Iterator[Callable[..., Filte
     from citebed.distributed.door import engine
 
     with engine(on, conf) as there:
-        yield there.filter
+        yield partial(there.filter, part=round(part_size * 1e6))
 
 
 @contextmanager

@@ -82,10 +82,12 @@ class Engine(sessions.Engine):
         output: str | Path,
         options: FilterOptions = _AS_USUAL,
         advance: Callable[[int], None] = lambda _: None,
+        part: int = 0,
     ) -> FilterReport:
         """Filter a stream that the workers see, and write a filter run: the very bytes that
-        `run_filter` writes, whose arguments these are."""
-        return filter_on(self, task, Path(output), options, advance)
+        `run_filter` writes, whose arguments these are; ``part`` is how many bytes of the stream
+        are a part, about, where that is not left to its size."""
+        return filter_on(self, task, Path(output), options, advance, part)
 
 
 @contextmanager
