@@ -141,8 +141,6 @@ def _filter(
 ) -> Iterator[Callable[..., FilterReport]]:
     """What runs a filter: this machine, or an engine."""
     if on is None:
-        if part_size:
-            raise typer.BadParameter("one machine reads a stream as a whole; leave --part-size out")
         from citebed.timeline.filters.running import run_filter
 
         yield run_filter
