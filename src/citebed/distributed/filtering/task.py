@@ -71,7 +71,7 @@ class PartTask(NamedTuple):
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise CitebedError(
                 f"what makes terms of a text cannot travel to workers ({error}); take a function "
-                "of a module, or citebed.retrieval.analysis.Terms"
+                "of a module, or citebed.retrieval.analysis.terms.Terms"
             ) from None
 
 
