@@ -78,6 +78,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "folder": (">fetched",),
     "--on": ("!here", "!sc://127.0.0.1:9", "!local[]"),
     "--spark-conf": ("a=1", "!a"),
+    "--part-size": ("0", "2.5", "!-1", "!nan"),
     # files
     "--exclude": ("@exclude",),
     "--against": ("@c", "@papers-bib", "!nowhere.bib"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from citebed.cli.output import AsJson, a_number, print_json
+from citebed.cli.scoring_options import On, SparkConf
 from citebed.errors import CitebedError, CollectionError
 from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
@@ -76,6 +77,17 @@ def filter_(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the output, and the list of --skipped.")
     ] = False,
+    on: On = None,
+    spark_conf: SparkConf = None,
+    part_size: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1e6,
+            callback=a_number,
+            help="With --on: MB of the stream that are a part; 0 is 16 to 128, by its size.",
+        ),
+    ] = 0.0,
     as_json: AsJson = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, no notes, no summary.")
@@ -89,7 +101,7 @@ def filter_(
     Example: citebed filter stream.jsonl --topics topics.jsonl --model names -o names.run.gz
     """
     from citebed.timeline.filters import filter_of
-    from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
+    from citebed.timeline.filters.running import FilterOptions, FilterTask
     from citebed.timeline.filters.topics import read_topics
     from citebed.timeline.filters.unfinished import Unfinished
 
@@ -116,10 +128,27 @@ def filter_(
     with _telling_how_to_go_on(), progress_bar(quiet or as_json) as progress:
         known = stream.is_file() and stream.suffix != ".gz"
         progress.step("filtering", stream.stat().st_size if known else 0)
-        report = run_filter(task, path, options, progress.add)
+        with _filter(on, spark_conf or (), part_size) as run:
+            report = run(task, path, options, progress.add)
     if not quiet:
         _tell_notes(stream, report, len(task.topics), skipped)
     _tell(report, as_json, quiet)
+
+
+@contextmanager
+def _filter(
+    on: str | None, conf: Sequence[str], part_size: float
+) -> Iterator[Callable[..., FilterReport]]:
+    """What runs a filter: this machine, or an engine."""
+    if on is None:
+        from citebed.timeline.filters.running import run_filter
+
+        yield run_filter
+        return
+    from citebed.distributed.door import engine
+
+    with engine(on, conf) as there:
+        yield partial(there.filter, part=round(part_size * 1e6))
 
 
 @contextmanager
@@ -211,16 +240,11 @@ def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int)
     if judgements:
         with at_hand(judgements) as file:
             labels = labels_of(file)[0]
-    return Tools(_terms(analyser) if declared.needs_terms else no_terms, labels, delay)
+    if not declared.needs_terms:
+        return Tools(no_terms, labels, delay)
+    from citebed.retrieval.analysis.terms import Terms
 
-
-def _terms(analyser: str) -> Callable[[str], Sequence[str]]:
-    """The terms of a text; what a word becomes is remembered, as most come again."""
-    from citebed.retrieval.analysis import analyser_of
-
-    found = analyser_of(analyser)
-    term = lru_cache(maxsize=1 << 18)(found.term)
-    return lambda text: [it for word in found.words(text) if (it := term(word)) is not None]
+    return Tools(Terms(analyser), labels, delay)
 
 
 def _source(stream: Path, quiet: bool) -> Source:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.distributed import sessions
 from citebed.distributed.evaluating import evaluate_on
+from citebed.distributed.filtering.running import filter_on
 from citebed.distributed.searching import index_on, search_on
 from citebed.distributed.timelines import runs_on
 from citebed.evaluation.measures.base import Measure
@@ -24,7 +25,10 @@ from citebed.retrieval.search.queries import read_queries
 from citebed.retrieval.sharded.building import ShardOptions
 from citebed.retrieval.sharded.searching import ShardedSearch
 from citebed.runs.tables import Run
+from citebed.timeline.filters.running import FilterOptions, FilterReport, FilterTask
 from citebed.timeline.timelines import Timeline, timeline
+
+_AS_USUAL = FilterOptions()
 
 
 class Engine(sessions.Engine):
@@ -71,6 +75,19 @@ class Engine(sessions.Engine):
     def shards_of(self, collection: str | Path | Collection) -> ShardedSearch:
         """The shards of a collection, ready for queries."""
         return search_on(self, collection)
+
+    def filter(
+        self,
+        task: FilterTask,
+        output: str | Path,
+        options: FilterOptions = _AS_USUAL,
+        advance: Callable[[int], None] = lambda _: None,
+        part: int = 0,
+    ) -> FilterReport:
+        """Filter a stream that the workers see, and write a filter run: the very bytes that
+        `run_filter` writes, whose arguments these are; ``part`` is how many bytes of the stream
+        are a part, about, where that is not left to its size."""
+        return filter_on(self, task, Path(output), options, advance, part)
 
 
 @contextmanager

@@ -176,7 +176,7 @@ class FilterRunWriter:
         *,
         packed: bool | None = None,
     ) -> None:
-        self._names = f"{_word(team, 'team')} {_word(system, 'system')}"
+        self._names = filter_names(team, system)
         self._opened = ExitStack()
         if isinstance(file, str | Path):
             packed = Path(file).suffix == ".gz" if packed is None else packed
@@ -190,8 +190,7 @@ class FilterRunWriter:
 
     def write(self, lines: Iterable[FilterLine]) -> None:
         """Append lines."""
-        names = self._names
-        self._file.write("".join(_line(names, line) for line in lines).encode("utf-8"))
+        self._file.write(filter_lines(self._names, lines))
 
     def flush(self) -> int:
         """Hand everything to the operating system; gives the file's length in bytes."""
@@ -231,6 +230,16 @@ def write_filter_run(
     ):
         for part in table.select(FilterLine._fields).iter_slices(100_000):
             writer.write(FilterLine(*row) for row in part.iter_rows())
+
+
+def filter_names(team: str, system: str) -> str:
+    """What every line of a filter run begins with."""
+    return f"{_word(team, 'team')} {_word(system, 'system')}"
+
+
+def filter_lines(names: str, lines: Iterable[FilterLine]) -> bytes:
+    """Lines of a filter run, as they stand in its file; ``names`` as `filter_names` has them."""
+    return "".join(_line(names, line) for line in lines).encode("utf-8")
 
 
 def header_line(header: dict[str, Any]) -> bytes:

@@ -6,7 +6,7 @@ stream: it is shown the documents in the order of time, and each of them once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.grammar import Call
+from citebed.runs.tables import Floats, Ints
 from citebed.runs.writing import FilterLine
 from citebed.timeline.filters.topics import Topic
 
@@ -32,6 +33,58 @@ class Documents(NamedTuple):
 
     first: int
     table: pl.DataFrame
+
+
+class Read(NamedTuple):
+    """What a document says by itself, whatever came before it: its row in a table, the mentions
+    of names (as ``NameTable.found`` has them), its terms as numbers, and how often each occurs."""
+
+    row: int
+    doc_id: str
+    time: int
+    mentions: Sequence[int]
+    numbers: Ints
+    tf: Floats
+
+
+class Tally:
+    """What is counted in a part of a stream: for each name the documents that have it; for each
+    term the documents that have it if ``once``, else how often it occurs."""
+
+    def __init__(self, names: int, buckets: int = 0, *, once: bool = False) -> None:
+        self.names: Ints = np.zeros(names, np.int64)
+        self.terms: Floats = np.zeros(buckets, np.float64)
+        self._once = once
+
+    def add(self, read: Read) -> None:
+        """Count a document."""
+        for name in {mention >> 1 for mention in read.mentions}:
+            self.names[name] += 1
+        self.terms[read.numbers] += 1 if self._once else read.tf
+
+
+class Told(NamedTuple):
+    """A document of a part that is skipped: what it says, and what was counted in the part, of
+    its terms with this document, of its mentions' names before it."""
+
+    read: Read
+    terms: Floats
+    names: Ints
+
+
+class Skipped(NamedTuple):
+    """A part of a stream that is learned from and not scored.
+
+    ``first`` is how many documents came before it, ``length`` how many it has; ``told`` are those
+    that a filter must know, nothing where there is nothing to learn in the whole stream; ``more``
+    gives all from one row to before another, and is asked for ever later ones.
+    """
+
+    first: int
+    length: int
+    tally: Tally
+    told: Sequence[Told] | None
+    more: Callable[[int, int], Iterator[Told]]
 
 
 def no_terms(_: str) -> Sequence[str]:
@@ -59,6 +112,24 @@ class Filtering(Protocol):
     def score(self, batch: Documents) -> list[FilterLine]:
         """The lines for a batch, by document and then by topic, in their order."""
 
+    def read(self, table: pl.DataFrame) -> Iterable[Read]:
+        """What the documents of a batch say that matters; those that say nothing are left out."""
+
+    def take(self, first: int, reads: Iterable[Read]) -> list[FilterLine]:
+        """The lines for documents that were read; ``first`` is how many came before the batch.
+
+        To score is to read and to take. What is dear is to read, which depends on nothing else.
+        """
+
+    def tally(self) -> Tally:
+        """A tally of what it counts, with nothing in it."""
+
+    def skip(self, part: Skipped) -> None:
+        """Come to the state in which taking the documents of a part would leave it."""
+
+    def judged(self, read: Read) -> bool:
+        """Whether it learns from a document."""
+
     def unmet(self) -> list[str]:
         """The documents it could have learned from that did not come so far."""
 
@@ -76,6 +147,8 @@ class Filter:
     name: ClassVar[str]
     needs_terms: ClassVar[bool] = False
     takes_judgements: ClassVar[bool] = False
+    looks_back: ClassVar[bool] = False
+    """Whether it learns from the documents before a lesson too."""
     block: ClassVar[int] = 1 << 18
     """How many bytes of a stream it is given at once; what is quick takes more."""
 

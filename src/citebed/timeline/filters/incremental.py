@@ -10,15 +10,26 @@ multitask learning", ICML 2009).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
 
 from citebed.runs.tables import Floats, Ints
-from citebed.timeline.filters.base import Documents, Filter, State, Tools, confidence
-from citebed.timeline.filters.learning import Learner, Lesson, Seen, packed, unpacked
+from citebed.timeline.filters.base import (
+    Filter,
+    Read,
+    Skipped,
+    State,
+    Tally,
+    Told,
+    Tools,
+    confidence,
+)
+from citebed.timeline.filters.learning import Learner, Lesson, Passed, Seen, packed, unpacked
+from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.names import NameFiltering, Names
 from citebed.timeline.filters.topics import Topic
 
@@ -26,6 +37,7 @@ BIAS = -3.0
 MENTION = 4.0
 """What is believed before the first judgement: without a mention of its names, a document is
 relevant with probability 0.05; with one sure mention 0.27; with very many 0.73."""
+_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,7 @@ class Incremental(Filter):
     name: ClassVar[str] = "incremental"
     needs_terms: ClassVar[bool] = True
     takes_judgements: ClassVar[bool] = True
+    looks_back: ClassVar[bool] = True
     rate: float = 1.0
     least: float = 0.1
     buckets: float = 1 << 17
@@ -69,16 +82,50 @@ class IncrementalFiltering(Learner):
         self._weights: Floats = np.zeros((self._buckets, len(topics)))
         self._other: tuple[Ints, Floats] = (np.empty(0, np.int64), np.empty(0))
 
-    def _mentions(self, batch: Documents) -> dict[int, dict[int, float]]:
-        return self._names.evidences(batch)
+    def _table(self) -> NameTable:
+        return self._names.names
 
-    def _values(self, numbers: Ints, tf: Floats, before: int) -> Floats:
-        """A document's unit vector; counts its terms."""
-        self._df[numbers] += 1
-        idf = np.log((before + 2) / (self._df[numbers] + 0.5))
-        values = (1 + np.log(tf)) * idf
-        length = math.sqrt(float((values * values).sum()))
-        return values / length if length else values
+    def _see(self, read: Read, before: int) -> Seen:
+        self._df[read.numbers] += 1
+        values = _unit_vector(read.tf, self._df[read.numbers], before)
+        return Seen(self._names.evidence(read.mentions, before), read.numbers, values)
+
+    def _see_of(self, told: Told, before: int) -> Seen:
+        numbers = told.read.numbers
+        values = _unit_vector(told.read.tf, self._df[numbers] + told.terms, before)
+        return Seen(self._names.evidence_of(told, before), numbers, values)
+
+    def tally(self) -> Tally:
+        """Terms and names, by documents."""
+        return Tally(len(self._names.names.names), self._buckets, once=True)
+
+    def _count(self, tally: Tally) -> None:
+        self._df += tally.terms
+        self._names.count(tally)
+
+    def _look_back(self, part: Skipped, passed: Sequence[Passed], start: int, end: int) -> None:
+        for each in reversed(passed):
+            if each.row != end - 1:
+                break  # what stands between was not told
+            if self._is_other(each):
+                return
+            end -= 1
+        if start < end:
+            self._look_through(part, part.more(start, end))
+
+    def _look_through(self, part: Skipped, those: Iterator[Told]) -> None:
+        """Remember the last one of many documents that is to be, some at a time from behind."""
+        while some := list(islice(those, _AT_ONCE)):
+            for told in reversed(some):
+                seen = self._see_of(told, part.first + told.read.row)
+                if self._is_other(Passed(told.read.row, seen, self.judged(told.read))):
+                    break
+
+    def _is_other(self, passed: Passed) -> bool:
+        """Whether a document is neither judged nor returned for any topic, and so remembered."""
+        is_other = not passed.judged and not self._returned(passed.seen)
+        self._passed(passed.seen, is_other)
+        return is_other
 
     def _returned(self, seen: Seen) -> list[tuple[int, int]]:
         z = self._bias + (seen.values[:, None] * self._weights[seen.numbers]).sum(axis=0)
@@ -133,6 +180,13 @@ class IncrementalFiltering(Learner):
         numbers, values = state["other_numbers"], state["other_values"]
         self._other = numbers.astype(np.int64), values.astype(np.float64)
         self._names.restore({"df": state["names_df"]})
+
+
+def _unit_vector(tf: Floats, df: Floats, before: int) -> Floats:
+    """What a document's terms weigh; ``df`` counts it."""
+    values = (1 + np.log(tf)) * np.log((before + 2) / (df + 0.5))
+    length = math.sqrt(float((values * values).sum()))
+    return values / length if length else values
 
 
 def _saturated(evidence: float) -> float:

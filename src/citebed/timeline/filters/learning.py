@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
@@ -24,7 +25,17 @@ from citebed.runs.reading import read_judged
 from citebed.runs.tables import Floats, Ints, checked_columns
 from citebed.runs.trec_files import QRELS
 from citebed.runs.writing import FilterLine, stream_id
-from citebed.timeline.filters.base import RELEVANT, Documents, State, Tools
+from citebed.timeline.filters.base import (
+    RELEVANT,
+    Documents,
+    Read,
+    Skipped,
+    State,
+    Tally,
+    Told,
+    Tools,
+)
+from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.streams.stream_files import TEXTS
 
@@ -204,6 +215,14 @@ class Seen(NamedTuple):
     values: Floats
 
 
+class Passed(NamedTuple):
+    """A document of a part that is skipped: its row, what was seen of it, whether it is judged."""
+
+    row: int
+    seen: Seen
+    judged: bool
+
+
 class Learner(ABC):
     """A filter at work that learns; its kinds say what it sees, believes and learns."""
 
@@ -224,27 +243,70 @@ class Learner(ABC):
 
     def score(self, batch: Documents) -> list[FilterLine]:
         """The lines for a batch; learns what is due before each document."""
-        lines: list[FilterLine] = []
-        mentions = self._mentions(batch)
-        rows = batch.table.select("doc_id", "time", *TEXTS).iter_rows()
+        return self.take(batch.first, self.read(batch.table))
+
+    def read(self, table: pl.DataFrame) -> Iterator[Read]:
+        """All documents: each counts, whatever it says."""
+        mentions = dict(self._table().found(table))
+        rows = table.select("doc_id", "time", *TEXTS).iter_rows()
         for row, (doc_id, time, *texts) in enumerate(rows):
-            for lesson in self._lessons.due(time):
-                self._learn(lesson)
             numbers, tf = self._counted("\n".join(text for text in texts if text))
-            values = self._values(numbers, tf, batch.first + row)
-            seen = Seen(mentions.get(row, {}), numbers, values)
-            name = stream_id(doc_id, time)
+            yield Read(row, doc_id, time, mentions.get(row, ()), numbers, tf)
+
+    def take(self, first: int, reads: Iterable[Read]) -> list[FilterLine]:
+        """The lines for documents; learns what is due before each of them."""
+        lines: list[FilterLine] = []
+        for read in reads:
+            for lesson in self._lessons.due(read.time):
+                self._learn(lesson)
+            seen = self._see(read, first + read.row)
+            name = stream_id(read.doc_id, read.time)
             returned = list(self._returned(seen))
             lines += [
-                FilterLine(self._ids[topic], name, time, sure, RELEVANT, topic in seen.mentions)
+                FilterLine(
+                    self._ids[topic], name, read.time, sure, RELEVANT, topic in seen.mentions
+                )
                 for topic, sure in returned
             ]
-            judged = self._labels.of(doc_id, name)
-            for topic, relevant in judged:
-                mention = seen.mentions.get(topic, 0.0)
-                self._lessons.add(time, Lesson(0, topic, relevant, mention, numbers, values))
+            judged = self._hold_back(read, seen)
             self._passed(seen, is_other=not returned and not judged)
         return lines
+
+    def skip(self, part: Skipped) -> None:
+        """Learn from a part as if its documents had been taken, of which it is told some: those
+        that are judged, those before which a lesson is due and, for a filter that looks back, some
+        before these and before the end."""
+        if part.told is not None:
+            self._follow(part, part.told)
+        self._count(part.tally)
+
+    def _follow(self, part: Skipped, those: Sequence[Told]) -> None:
+        passed: list[Passed] = []
+        start = 0
+        for told in those:
+            due = list(self._lessons.due(told.read.time))
+            if due:
+                self._look_back(part, passed, start, told.read.row)
+                passed, start = [], told.read.row
+            for lesson in due:
+                self._learn(lesson)
+            seen = self._see_of(told, part.first + told.read.row)
+            judged = self._hold_back(told.read, seen)
+            passed.append(Passed(told.read.row, seen, judged))
+        self._look_back(part, passed, start, part.length)
+
+    def _hold_back(self, read: Read, seen: Seen) -> bool:
+        """Keep what a document teaches until it is due; gives whether it is judged."""
+        judged = self._labels.of(read.doc_id, stream_id(read.doc_id, read.time))
+        for topic, relevant in judged:
+            mention = seen.mentions.get(topic, 0.0)
+            lesson = Lesson(0, topic, relevant, mention, seen.numbers, seen.values)
+            self._lessons.add(read.time, lesson)
+        return bool(judged)
+
+    def judged(self, read: Read) -> bool:
+        """Whether a document is judged for any topic; it is remembered that it came."""
+        return bool(self._labels.of(read.doc_id, stream_id(read.doc_id, read.time)))
 
     def _counted(self, text: str) -> tuple[Ints, Floats]:
         """The terms of a text as numbers, and how often each occurs."""
@@ -264,12 +326,29 @@ class Learner(ABC):
         self._labels.restore(state)
 
     @abstractmethod
-    def _mentions(self, batch: Documents) -> Mapping[int, Mapping[int, float]]:
-        """The evidence of names for each topic, in each row that names any."""
+    def _look_back(self, part: Skipped, passed: Sequence[Passed], start: int, end: int) -> None:
+        """Remember what ``_passed`` would have of a part's rows from ``start`` to before ``end``,
+        between which nothing was learned; ``passed`` are some of them."""
 
     @abstractmethod
-    def _values(self, numbers: Ints, tf: Floats, before: int) -> Floats:
-        """What a document's terms weigh; ``before`` is how many documents came before it."""
+    def tally(self) -> Tally:
+        """A tally of what it counts, with nothing in it."""
+
+    @abstractmethod
+    def _table(self) -> NameTable:
+        """The names that it looks for."""
+
+    @abstractmethod
+    def _see(self, read: Read, before: int) -> Seen:
+        """What it sees of a document; ``before`` is how many documents came before it."""
+
+    @abstractmethod
+    def _see_of(self, told: Told, before: int) -> Seen:
+        """The same of a document in a part that is skipped."""
+
+    @abstractmethod
+    def _count(self, tally: Tally) -> None:
+        """Count what a part has."""
 
     @abstractmethod
     def _returned(self, seen: Seen) -> Iterable[tuple[int, int]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import product
 
@@ -92,14 +92,24 @@ class NameTable:
         marked = table.with_row_index("row").with_columns(pl.when(hit).then(texts))
         return marked.filter(pl.any_horizontal(texts.is_not_null()))
 
-    def topics_named(self, table: pl.DataFrame) -> dict[int, set[int]]:
-        """The topics that are mentioned in each row that mentions any."""
-        named: dict[int, set[int]] = {}
+    def found(self, table: pl.DataFrame) -> Iterator[tuple[int, list[int]]]:
+        """The rows that mention a name, with their mentions in the order of the texts.
+
+        A mention is twice the name's number, and one more in a title.
+        """
         for row, *texts in self.candidates(table).select("row", *TEXTS).iter_rows():
-            names = [name for text in texts if text for name in self.mentions(text)]
-            if names:
-                named[row] = {topic for name in names for topic, _ in self.uses[name]}
-        return named
+            mentions = [
+                2 * name + (place == 0)
+                for place, text in enumerate(texts)
+                if text
+                for name in self.mentions(text)
+            ]
+            if mentions:
+                yield row, mentions
+
+    def topics_of(self, mentions: Iterable[int]) -> set[int]:
+        """The topics that are meant by mentions as ``found`` gives them."""
+        return {topic for mention in mentions for topic, _ in self.uses[mention >> 1]}
 
 
 def _shares(uses: dict[int, float]) -> tuple[tuple[int, float], ...]:

@@ -7,21 +7,35 @@ name where it is known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from citebed.runs.tables import Floats, Ints
 from citebed.runs.writing import FilterLine, stream_id
-from citebed.timeline.filters.base import RELEVANT, Documents, Filter, State, Tools, confidence
+from citebed.timeline.filters.base import (
+    RELEVANT,
+    Documents,
+    Filter,
+    Read,
+    Skipped,
+    State,
+    Tally,
+    Told,
+    Tools,
+    confidence,
+)
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.streams.stream_files import TEXTS
 
 PRIOR = 1000
 """Documents without any name that are thought of before the stream: no name is common at once."""
+_NO_TERMS: Ints = np.empty(0, np.int64)
+_NO_COUNTS: Floats = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -52,54 +66,82 @@ class NameFiltering:
     def __init__(self, declared: Names, topics: Sequence[Topic]) -> None:
         self._declared = declared
         self._ids = [topic.query_id for topic in topics]
-        self._table = NameTable(topics)
-        self._df: NDArray[np.int64] = np.zeros(len(self._table.names), np.int64)
+        self.names = NameTable(topics)
+        self._df: NDArray[np.int64] = np.zeros(len(self.names.names), np.int64)
 
     def score(self, batch: Documents) -> list[FilterLine]:
         """The lines of the documents that mention a name."""
+        return self.take(batch.first, self.read(batch.table))
+
+    def read(self, table: pl.DataFrame) -> Iterator[Read]:
+        """The documents that mention a name."""
+        found = dict(self.names.found(table))
+        rows = table.select("doc_id", "time")[list(found)].iter_rows()
+        for (row, mentions), (doc_id, time) in zip(found.items(), rows, strict=True):
+            yield Read(row, doc_id, time, mentions, _NO_TERMS, _NO_COUNTS)
+
+    def take(self, first: int, reads: Iterable[Read]) -> list[FilterLine]:
+        """The lines of documents that mention a name."""
         lines: list[FilterLine] = []
-        half, evidences = self._declared.half, self.evidences(batch)
-        rows = batch.table.select("doc_id", "time")[list(evidences)].iter_rows()
-        for (doc_id, time), evidence in zip(rows, evidences.values(), strict=True):
-            name = stream_id(doc_id, time)
+        half = self._declared.half
+        for read in reads:
+            evidence = self.evidence(read.mentions, first + read.row)
+            name = stream_id(read.doc_id, read.time)
             lines += [
-                FilterLine(self._ids[topic], name, time, sure, RELEVANT, True)
+                FilterLine(self._ids[topic], name, read.time, sure, RELEVANT, True)
                 for topic, x in sorted(evidence.items())
                 for sure in [confidence(x / (x + half) if x else 0.0)]
             ]
         return lines
 
-    def evidences(self, batch: Documents) -> dict[int, dict[int, float]]:
-        """The evidence for each topic in each row that mentions any; counts the names."""
-        by_row: dict[int, dict[int, float]] = {}
-        rows = self._table.candidates(batch.table).select("row", *TEXTS).iter_rows()
-        for row, *texts in rows:
-            evidence = self._evidence(texts, batch.first + row)
-            if evidence:
-                by_row[row] = evidence
-        return by_row
-
-    def _evidence(self, texts: Sequence[str | None], before: int) -> dict[int, float]:
-        """The evidence for each topic in a document's texts, title first; counts its names.
+    def evidence(self, mentions: Sequence[int], before: int) -> dict[int, float]:
+        """The evidence for each topic in a document's mentions, title first; counts its names.
 
         ``before`` is how many documents came before this one.
         """
-        evidence: dict[int, float] = {}
-        seen: set[int] = set()
-        for place, text in enumerate(texts):
-            for name in self._table.mentions(text) if text else ():
-                seen.add(name)
-                weight = self._rarity(name, before) * (self._declared.title if place == 0 else 1.0)
-                for topic, share in self._table.uses[name]:
-                    evidence[topic] = evidence.get(topic, 0.0) + share * weight
-        for name in seen:
+        df = {mention >> 1: int(self._df[mention >> 1]) for mention in mentions}
+        for name in df:
             self._df[name] += 1
+        return self._weighed(mentions, before, df)
+
+    def evidence_of(self, told: Told, before: int) -> dict[int, float]:
+        """The evidence in a document of a part that is skipped; counts nothing."""
+        names = [mention >> 1 for mention in told.read.mentions]
+        counted = zip(names, told.names.tolist(), strict=True)
+        df = {name: int(self._df[name]) + more for name, more in counted}
+        return self._weighed(told.read.mentions, before, df)
+
+    def _weighed(
+        self, mentions: Sequence[int], before: int, df: Mapping[int, int]
+    ) -> dict[int, float]:
+        evidence: dict[int, float] = {}
+        for mention in mentions:
+            name, in_title = divmod(mention, 2)
+            rarity = self._rarity(df[name], before)
+            weight = rarity * (self._declared.title if in_title else 1.0)
+            for topic, share in self.names.uses[name]:
+                evidence[topic] = evidence.get(topic, 0.0) + share * weight
         return evidence
 
-    def _rarity(self, name: int, before: int) -> float:
-        df = int(self._df[name])
+    def _rarity(self, df: int, before: int) -> float:
         common = self._declared.common
         return min(1.0, common * (before + PRIOR) / df) if df and common else 1.0
+
+    def tally(self) -> Tally:
+        """Names, by documents."""
+        return Tally(len(self.names.names))
+
+    def skip(self, part: Skipped) -> None:
+        """Count the names of a part."""
+        self.count(part.tally)
+
+    def count(self, tally: Tally) -> None:
+        """Count the names of many documents."""
+        self._df += tally.names
+
+    def judged(self, read: Read) -> bool:  # noqa: ARG002
+        """Never: it does not learn from documents."""
+        return False
 
     def unmet(self) -> list[str]:
         """Nothing: it does not learn from documents."""

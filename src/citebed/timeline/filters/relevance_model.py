@@ -15,8 +15,17 @@ import numpy as np
 
 from citebed.errors import CitebedError
 from citebed.runs.tables import Floats, Ints
-from citebed.timeline.filters.base import Documents, Filter, State, Tools, confidence
-from citebed.timeline.filters.learning import Learner, Lesson, Seen, packed, unpacked
+from citebed.timeline.filters.base import (
+    Filter,
+    Read,
+    Skipped,
+    State,
+    Tally,
+    Told,
+    Tools,
+    confidence,
+)
+from citebed.timeline.filters.learning import Learner, Lesson, Passed, Seen, packed, unpacked
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
 
@@ -143,12 +152,26 @@ class RelevanceFiltering(Learner):
             self._background.add(numbers, tf)
             self._profiles.append(_Profile(numbers, tf, declared))
 
-    def _mentions(self, batch: Documents) -> dict[int, dict[int, float]]:
-        named = self._names.topics_named(batch.table)
-        return {row: dict.fromkeys(topics, 0.0) for row, topics in named.items()}
+    def _table(self) -> NameTable:
+        return self._names
 
-    def _values(self, numbers: Ints, tf: Floats, before: int) -> Floats:  # noqa: ARG002
-        return tf
+    def _see(self, read: Read, before: int) -> Seen:  # noqa: ARG002
+        topics = self._names.topics_of(read.mentions)
+        return Seen(dict.fromkeys(topics, 0.0), read.numbers, read.tf)
+
+    def _see_of(self, told: Told, before: int) -> Seen:
+        return self._see(told.read, before)
+
+    def tally(self) -> Tally:
+        """Terms, each time that they occur."""
+        return Tally(len(self._names.names), self._buckets)
+
+    def _look_back(self, part: Skipped, passed: Sequence[Passed], start: int, end: int) -> None:
+        """Do nothing: documents that pass are counted, not remembered."""
+
+    def _count(self, tally: Tally) -> None:
+        numbers = np.flatnonzero(tally.terms)
+        self._background.add(numbers, tally.terms[numbers])
 
     def _learn(self, lesson: Lesson) -> None:
         self._profiles[lesson.topic].learn(lesson.numbers, lesson.values)

@@ -25,9 +25,9 @@ from citebed.files.writing import translate_os_errors
 from citebed.records import Problem
 from citebed.runs.writing import FilterRunWriter
 from citebed.timeline.filters import checkpoint
+from citebed.timeline.filters.admitting import Admission
 from citebed.timeline.filters.base import Documents, Filter, Filtering, State, Tools
-from citebed.timeline.filters.checkpoint import LISTED, Progress
-from citebed.timeline.filters.repeated_documents import RepeatedDocuments
+from citebed.timeline.filters.checkpoint import Progress
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.filters.unfinished import Drafts, Unfinished
 from citebed.timeline.streams.stream_files import Decoded, Source, blocks, checksum, decode
@@ -120,11 +120,12 @@ def run_filter(
         if not run.progress.documents:
             files.put_list_in_place(drafts)
             files.remove()
-            raise _no_documents(task.source.name, run.progress)
-    return _report(run, output, resumed)
+            raise no_documents(task.source.name, run.progress)
+    return report_of(task, run.progress, run.filtering.unmet(), output, resumed)
 
 
-def _no_documents(name: str, progress: Progress) -> FormatError:
+def no_documents(name: str, progress: Progress) -> FormatError:
+    """What is wrong with a stream that has no document."""
     if not progress.skipped:
         expected = "expected JSON Lines with doc_id, time, and title, abstract or text"
         return FormatError(name, None, f"it is empty; {expected}")
@@ -137,8 +138,10 @@ def _no_documents(name: str, progress: Progress) -> FormatError:
     return FormatError(name, None, "\n  ".join((what, *shown)))
 
 
-def _report(run: _Run, output: Path, resumed: int) -> FilterReport:
-    done, task = run.progress, run.task
+def report_of(
+    task: FilterTask, done: Progress, unmet: Sequence[str], output: Path, resumed: int
+) -> FilterReport:
+    """What a run did that is done."""
     ids = [topic.query_id for topic in task.topics]
     judged = {query_id for topics in task.tools.labels.values() for query_id in topics}
     return FilterReport(
@@ -150,7 +153,7 @@ def _report(run: _Run, output: Path, resumed: int) -> FilterReport:
         resumed=resumed,
         problems=tuple(done.problems),
         unmatched=tuple(query_id for query_id in ids if query_id not in done.topics),
-        unmet=tuple(run.filtering.unmet()),
+        unmet=tuple(unmet),
         unknown=tuple(sorted(judged.difference(ids))),
     )
 
@@ -169,15 +172,21 @@ class _Run:
         self.files, self.drafts = place
         self.options = options
         self.filtering = filtering
-        self.repeats = RepeatedDocuments()
-        self.header = {**options.header, "model": str(task.declared)}
-        self.identity = _identity(task, options, self.header)
+        self.header = header_of(task, options)
+        self.identity = identity_of(task, options)
         self.saved: int | None = None  # documents at the last checkpoint
         is_begun = os.path.lexists(self.files.checkpoint)
-        self.progress = self._resume() if is_begun else Progress()
+        self.admission = Admission(task.source.name, Progress(), strict=options.strict)
+        if is_begun:
+            self.admission.progress = self._resume()
         with translate_os_errors(self.files.partial):
             for draft, length in self._lengths(self.progress):
                 draft.truncate(length)
+
+    @property
+    def progress(self) -> Progress:
+        """How far it has come."""
+        return self.admission.progress
 
     def _lengths(self, progress: Progress) -> Iterator[tuple[BinaryIO, int]]:
         """The drafts, and how long they are."""
@@ -202,7 +211,7 @@ class _Run:
         if self.options.strict and progress.problems:
             raise FormatError(self.task.source.name, *progress.problems[0][:2])
         self.filtering.restore(state)
-        self.repeats.restore(state)
+        self.admission.repeats.restore(state)
         self.saved = progress.documents
         return progress
 
@@ -237,34 +246,22 @@ class _Run:
     def _take(self, block: Block, decoded: Decoded, writer: FilterRunWriter) -> None:
         """Score the documents of a block and write what was found."""
         progress = self.progress
-        name = self.task.source.name
-        _check_order(decoded, progress.last_time, name)
-        decoded = self.repeats.left_out(decoded, progress.last_time)
-        if decoded.problems and self.options.strict:
-            raise FormatError(name, *decoded.problems[0][:2])
+        decoded = self.admission.admitted(decoded)
         lines = self.filtering.score(Documents(progress.documents, decoded.table))
         with translate_os_errors(self.files.partial):
             writer.write(lines)
             if self.drafts.listing:
-                listed = "".join(f"{name}:{line}: {what}\n" for line, what, _ in decoded.problems)
-                self.drafts.listing.write(listed.encode("utf-8", "backslashreplace"))
-        progress.offset += len(block.data)
+                self.drafts.listing.write(listed(self.task.source.name, decoded.problems))
         progress.crc = zlib.crc32(block.data, progress.crc)
-        progress.line += block.lines
-        progress.documents += decoded.table.height
-        if decoded.table.height:
-            progress.last_time = decoded.table["time"][-1]
+        self.admission.passed(block, decoded)
         progress.written += len(lines)
         progress.topics = list(dict.fromkeys((*progress.topics, *(it.query_id for it in lines))))
-        progress.skipped += len(decoded.problems)
-        progress.repeated += decoded.repeated
-        progress.problems += decoded.problems[: LISTED - len(progress.problems)]
 
     def _save(self, writer: FilterRunWriter) -> None:
         with translate_os_errors(self.files.partial):
             writer.flush()
             self.progress.output, self.progress.listing = map(_on_disk, self.drafts)
-        state: State = {**self.filtering.state(), **self.repeats.state()}
+        state: State = {**self.filtering.state(), **self.admission.repeats.state()}
         checkpoint.save(self.files.checkpoint, self.identity, self.progress, state)
         self.saved = self.progress.documents
 
@@ -303,27 +300,23 @@ def _ahead(stream: Iterator[Block], naive_is_utc: bool) -> Iterator[tuple[Block,
             yield pair
 
 
-def _check_order(decoded: Decoded, last: int | None, name: str) -> None:
-    times = decoded.table["time"]
-    before = times.shift(1, fill_value=last)
-    early = (times < before).fill_null(False).arg_true()
-    if not early.len():
-        return
-    row = decoded.table.row(early[0], named=True)
-    raise FormatError(
-        name,
-        row["line"],
-        f"'{row['doc_id']}' is of {row['time']}, earlier than the document before it "
-        f"({before[early[0]]}). A stream must be in the order of time: sort it, for instance with "
-        "jq -s -c 'sort_by(.time)[]'",
-    )
+def listed(name: str, problems: Sequence[Problem]) -> bytes:
+    """The lines of the list of skipped lines."""
+    lines = (f"{name}:{line}: {what}\n" for line, what, _ in problems)
+    return "".join(lines).encode("utf-8", "backslashreplace")
+
+
+def header_of(task: FilterTask, options: FilterOptions) -> dict[str, Any]:
+    """The header of a run."""
+    return {**options.header, "model": str(task.declared)}
 
 
 _HEADER = {"corpus_id": "the stream", "topic_set_id": "the topics file", "made_by": "the version"}
 
 
-def _identity(task: FilterTask, options: FilterOptions, header: dict[str, Any]) -> dict[str, Any]:
+def identity_of(task: FilterTask, options: FilterOptions) -> dict[str, Any]:
     """What must be the same when a run goes on, by the words for it."""
+    header = header_of(task, options)
     labels = {doc_id: dict(topics) for doc_id, topics in task.tools.labels.items()}
     elsewhere = (options.team, task.declared.name, header["model"])
     return {

@@ -116,7 +116,7 @@ class Unfinished:
                 _take_mode(drafts.run, self.output)
                 self.partial.replace(self.output)
             self.put_list_in_place(drafts)
-            self.checkpoint.unlink()
+            self.checkpoint.unlink(missing_ok=True)
 
     def put_list_in_place(self, drafts: Drafts) -> None:
         """Give the list of skipped lines its name."""

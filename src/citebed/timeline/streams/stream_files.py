@@ -36,10 +36,12 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Source(NamedTuple):
-    """Where documents come from: a name for messages, and its bytes piece by piece."""
+    """Where documents come from: a name for messages, its bytes piece by piece, and the file that
+    they are in, packed or not, where they are in one."""
 
     name: str
     pieces: Callable[[], Iterator[bytes]]
+    path: Path | None = None
 
 
 class Decoded(NamedTuple):
@@ -59,7 +61,7 @@ def file_source(path: str | Path, piece: int = 1 << 20) -> Source:
         with opened(path, endless=True) as stream:
             yield from pieces_of(stream, piece)
 
-    return Source(printable(path), pieces)
+    return Source(printable(path), pieces, path)
 
 
 def table_source(name: str, table: pl.DataFrame, rows: int = 1000) -> Source:

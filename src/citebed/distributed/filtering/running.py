@@ -1,0 +1,279 @@
+"""Running a filter on an engine: what `run_filter` does on one machine, with the same bytes.
+
+The run is written to ``OUT.partial`` from its parts when all of them are scored, and gets its name
+when it is whole. Whoever is killed before leaves ``OUT.parts``, and goes on from it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from citebed.distributed.arrow import ERROR, Batches, Schema, refuse_errors, sent, spelled, wrong
+from citebed.distributed.filtering.cutting import cuts, part_size
+from citebed.distributed.filtering.folder import WorkFolder
+from citebed.distributed.filtering.following import (
+    Account,
+    account_of,
+    error_of,
+    problems_of,
+    save_states,
+)
+from citebed.distributed.filtering.task import PartTask, received
+from citebed.distributed.filtering.working import read_part, score_part, tell_part
+from citebed.distributed.sessions import Engine, collected
+from citebed.errors import CitebedError, FormatError
+from citebed.files.reading import is_packed
+from citebed.files.writing import translate_os_errors, whole_files
+from citebed.runs.writing import filter_names, header_line
+from citebed.timeline.filters import checkpoint
+from citebed.timeline.filters.checkpoint import Progress
+from citebed.timeline.filters.running import (
+    FilterOptions,
+    FilterReport,
+    FilterTask,
+    header_of,
+    identity_of,
+    listed,
+    no_documents,
+    report_of,
+)
+from citebed.timeline.filters.unfinished import Drafts, Unfinished
+from citebed.timeline.streams.stream_files import Source, blocks
+from citebed.wording import printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DONE: Schema = {"part": pl.Int64, "line": pl.Int64, "what": pl.String, ERROR: pl.String}
+_BYTES = "the stream's bytes"
+_LAID = 1 << 22
+_AT_ONCE = BoundedSemaphore(os.cpu_count() or 1)
+"""Sail works on all parts at once, in threads of one process; a worker of Spark's has one."""
+Work = Callable[[PartTask, int], None]
+Advance = Callable[[int], None]
+
+
+def filter_on(
+    engine: Engine,
+    task: FilterTask,
+    output: Path,
+    options: FilterOptions,
+    advance: Advance = lambda _: None,
+    part: int = 0,
+) -> FilterReport:
+    """Filter a stream on an engine and write a filter run: the bytes that `run_filter` writes.
+
+    The workers must see the stream and the folder of the output under the same names. ``part`` is
+    how many bytes of the stream are a part, about; 0 leaves it to the stream's size.
+    """
+    files = Unfinished(output, options.skipped)
+    files.check(options.overwrite)
+    task.declared.start(task.topics, task.tools)  # what is wrong with it is told before all else
+    folder = WorkFolder(Path(f"{files.output.absolute()}.parts"))
+    _check_apart(folder, task.source)
+    with files.alone() as drafts:
+        _check_not_begun_here(files, options)
+        run = _Run(engine, folder, files, drafts, options)
+        try:
+            return run.done(task, output, advance, part)
+        except FormatError:  # it is the stream that must change, and then all is to be done again
+            folder.remove()
+            raise
+        except BaseException as cause:
+            if folder.plan.exists():
+                cause.add_note(
+                    "to go on, run the same command again "
+                    f"({printable(folder.path)} is kept for that); add --restart to start over"
+                )
+            raise
+        finally:
+            files.remove()  # what is there of it can be made of the parts again
+
+
+def _check_apart(folder: WorkFolder, source: Source) -> None:
+    """Refuse a stream in the work folder, which goes with it."""
+    if source.path is not None and folder.path in source.path.absolute().parents:
+        raise CitebedError(
+            f"{source.name} lies in {printable(folder.path)}, where parts of the run are kept; "
+            "choose another output"
+        )
+
+
+def _check_not_begun_here(files: Unfinished, options: FilterOptions) -> None:
+    """Refuse to lose what one machine has begun."""
+    if options.restart:
+        files.checkpoint.unlink(missing_ok=True)
+    elif files.checkpoint.exists() and files.partial.stat().st_size:
+        raise CitebedError(
+            f"{printable(files.partial)} was begun on one machine: go on with it there, without "
+            "--on, or add --restart to start over"
+        )
+
+
+class _Run:
+    """A filter on an engine, from the stream to the run."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        folder: WorkFolder,
+        files: Unfinished,
+        drafts: Drafts,
+        options: FilterOptions,
+    ) -> None:
+        self._engine, self._folder = engine, folder
+        self._files, self._drafts, self._options = files, drafts, options
+
+    def done(self, task: FilterTask, output: Path, advance: Advance, part: int) -> FilterReport:
+        """Do all that is not done yet."""
+        if self._options.restart:
+            self._folder.remove()
+        self._folder.make()
+        planned = self._planned(task, part)
+        resumed = [n for n in range(planned.parts) if planned.part(n).scored.exists()]
+        account = self._read(planned)
+        if not account.whole.documents:
+            self._write_list(planned, account)
+            self._files.put_list_in_place(self._drafts)
+            raise no_documents(task.source.name, account.whole)
+        advance(planned.cuts[-1] // 2)
+        unmet = self._scored(planned, account)
+        advance(planned.cuts[-1] - planned.cuts[-1] // 2)
+        self._write(task, planned, account)
+        before = sum(account.documents[n + 1] - account.documents[n] for n in resumed)
+        return report_of(task, account.whole, unmet, output, before)
+
+    def _planned(self, task: FilterTask, part: int) -> PartTask:
+        """The stream in parts: as it was cut before, if it was."""
+        options = self._options
+        stream, what = self._stream(task.source)
+        identity = {**identity_of(task, options), _BYTES: what}
+        plan = self._folder.plan
+        if plan.exists():
+            found = checkpoint.load(plan, identity)[1]["cuts"].tolist()
+        else:
+            size = part or part_size(stream.stat().st_size)
+            found = cuts(stream, size, naive_is_utc=options.naive_is_utc)
+            checkpoint.save(plan, identity, Progress(), {"cuts": np.array(found, np.int64)})
+        return PartTask(
+            folder=self._folder.path,
+            stream=stream,
+            cuts=tuple(found),
+            name=task.source.name,
+            topics=list(task.topics),
+            declared=task.declared,
+            tools=task.tools,
+            names=filter_names(options.team, task.declared.name),
+            block=options.block or task.declared.block,
+            naive_is_utc=options.naive_is_utc,
+            strict=options.strict,
+        )
+
+    def _stream(self, source: Source) -> tuple[Path, dict[str, int]]:
+        """The stream as a plain file, and what tells it from another; what is packed, or no file,
+        is laid out in the work folder."""
+        if source.path is not None and source.path.is_file() and not is_packed(source.path):
+            status = source.path.stat()
+            return source.path.absolute(), {"size": status.st_size, "time": status.st_mtime_ns}
+        laid, crc = self._folder.stream, 0
+        with whole_files(laid) as (draft,), draft.open("wb") as file:
+            for block in blocks(source, _LAID):
+                crc = zlib.crc32(block.data, crc)
+                file.write(block.data)
+        return laid, {"crc": crc, "size": laid.stat().st_size}
+
+    def _read(self, task: PartTask) -> Account:
+        """Read the parts that are not read yet."""
+        self._each(task, read_part, lambda n: not task.part(n).summary.exists())
+        return account_of(task, task.parts)
+
+    def _scored(self, task: PartTask, account: Account) -> list[str]:
+        """Score the parts that are not scored yet; gives the documents that did not come."""
+        times = {time for judged in account.judged.values() for time in judged}
+        task = task._replace(due=tuple(sorted(time + task.tools.delay for time in times)))
+        all_of_them = task.declared.looks_back and bool(times)
+
+        def is_untold(number: int) -> bool:
+            return (all_of_them or number in account.judged) and not task.part(number).told.exists()
+
+        self._each(task, tell_part, is_untold)
+        unmet = save_states(task, account).unmet()
+        self._each(task, score_part, lambda n: not task.part(n).scored.exists())
+        return unmet
+
+    def _each(self, task: PartTask, work: Work, is_open: Callable[[int], bool]) -> None:
+        """Have workers do something with the parts that it was not done with."""
+        todo = [number for number in range(task.parts) if is_open(number)]
+        if not todo:
+            return
+        numbers = self._engine.session.range(0, len(todo), 1, len(todo))
+        found = collected(numbers.mapInArrow(_working(task.sent(), todo, work), spelled(_DONE)))
+        table = pl.DataFrame(found)
+        for number, line, what in table.sort("part").select("part", "line", "what").iter_rows():
+            if what is not None:
+                raise error_of(task, number, line, what)
+        refuse_errors(table)
+
+    def _write(self, task: FilterTask, planned: PartTask, account: Account) -> None:
+        """The run, from the lines of its parts."""
+        whole = account.whole
+        with translate_os_errors(self._files.partial):
+            self._drafts.run.truncate(0)
+            self._drafts.run.write(header_line(header_of(task, self._options)))
+            for number in range(planned.parts):
+                part = planned.part(number)
+                with part.lines.open("rb") as lines:
+                    shutil.copyfileobj(lines, self._drafts.run, 1 << 20)
+                scored, _ = checkpoint.load(part.scored, {})
+                whole.written += scored.written
+                whole.topics = list(dict.fromkeys((*whole.topics, *scored.topics)))
+            self._drafts.run.flush()
+        self._write_list(planned, account)
+        self._files.put_in_place(self._drafts)
+        self._folder.remove()
+
+    def _write_list(self, task: PartTask, account: Account) -> None:
+        """The list of skipped lines, where one is wanted."""
+        listing = self._drafts.listing
+        if listing:
+            with translate_os_errors(self._files.listing or self._files.partial):
+                listing.truncate(0)
+                for problems in problems_of(task, account):
+                    listing.write(listed(task.name, problems))
+                listing.flush()
+
+
+def _working(
+    data: bytes, todo: Sequence[int], work: Work
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """What does some work with parts, which come by their places in a list."""
+
+    def each(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                yield from sent(_row(data, todo[place], work), _DONE).to_batches()
+
+    return each
+
+
+def _row(data: bytes, number: int, work: Work) -> pl.DataFrame:
+    """What came of a part: nothing, or what is wrong."""
+    row: dict[str, list[Any]] = {"part": [number]}
+    try:
+        with _AT_ONCE:
+            work(received(data), number)
+    except FormatError as error:
+        row |= {"line": [error.line], "what": [error.what]}
+    except CitebedError as error:
+        return wrong(error)
+    schema = {name: kind for name, kind in _DONE.items() if name in row}
+    return pl.DataFrame(row, schema)
