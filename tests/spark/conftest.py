@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -55,13 +56,21 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Work], Answer]:
     @cache
     def answer(work: Work) -> Answer:
         folder = tmp_path_factory.mktemp("plain")
-        work.prepare(folder)
-        command = Command(folder, work.words)
-        code, printed = command.ended()
-        assert code == 0, command.notes
-        return printed, written(work, folder)
+        (work.alone or work.prepare)(folder)
+        command = Command(folder, [*work.words, *work.words_alone])
+        return answered(work, folder, command)
 
     return answer
+
+
+def answered(work: Work, folder: Path, command: Command) -> Answer:
+    """What a command answers that does its work."""
+    code, printed = command.ended()
+    assert code == 0, command.notes
+    assert not re.search(r"WARN|\[Stage|\tat ", command.notes)
+    files = [file for pattern in work.parts for file in sorted(folder.glob(pattern))]
+    parts = {str(file.relative_to(folder)): file.read_bytes() for file in files}
+    return printed, {**written(work, folder), "parts": parts}
 
 
 def written(work: Work, folder: Path) -> dict[str, dict[str, bytes]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.spark.clusters import Cluster, Command, counted, halted, halting, kill, on
-from tests.spark.conftest import Answer, written
+from tests.spark.conftest import Answer, answered, written
 from tests.spark.works import Work
 
 pytestmark = pytest.mark.spark
@@ -20,12 +19,9 @@ tasks: dict[tuple[str, str], int] = {}
 def played(work: Work, folder: Path, cluster: Cluster) -> Answer:
     """What a command answers on a cluster that nothing befalls."""
     counted(cluster)
-    command = Command(folder, [*work.words, *on(cluster)])
-    code, printed = command.ended()
-    assert code == 0, command.notes
-    assert not re.search(r"WARN|\[Stage|\tat ", command.notes)
+    answer = answered(work, folder, Command(folder, [*work.words, *on(cluster)]))
     tasks[work.name, cluster.on] = counted(cluster)
-    return printed, written(work, folder)
+    return answer
 
 
 def middle(work: Work, folder: Path, cluster: Cluster) -> int:
@@ -51,9 +47,7 @@ def test_a_worker_that_is_killed_changes_nothing(
     with halting(cluster, middle(work, folder, cluster)) as pipe:
         command = Command(folder, [*work.words, *on(cluster)])
         kill(halted(pipe, command).executor)
-        code, printed = command.ended()
-    assert code == 0, command.notes
-    assert (printed, written(work, folder)) == plain(work)
+        assert answered(work, folder, command) == plain(work)
 
 
 def test_a_driver_that_is_killed_leaves_nothing_half_written(

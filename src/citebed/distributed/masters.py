@@ -124,18 +124,29 @@ def _reach_any(addresses: Iterable[str]) -> None:
 def _for_seconds(master: str) -> Iterator[None]:
     """End Java where a standalone master does not take us in: Spark would go on trying, also where
     who listens is a Spark of another version, or none."""
-    watch = threading.Timer(SECONDS, _end_java)
-    watch.daemon = True
-    if master.startswith(_STANDALONE):
-        watch.start()
+    if not master.startswith(_STANDALONE):
+        yield
+        return
+    done, ended = threading.Event(), threading.Event()
+    threading.Thread(target=_watch, args=(done, ended), daemon=True).start()
     try:
         yield
     except Exception as error:
-        if watch.finished.is_set():  # it ended Java
+        if ended.is_set():
             raise ConnectionError("All masters are unresponsive") from error
         raise
     finally:
-        watch.cancel()
+        done.set()
+
+
+def _watch(done: threading.Event, ended: threading.Event) -> None:
+    """Give Spark its seconds from when Java runs, which takes as long as the machine is slow."""
+    while _context()._gateway is None:
+        if done.wait(0.1):
+            return
+    if not done.wait(SECONDS):
+        ended.set()
+        _end_java()
 
 
 def _end_java() -> None:
