@@ -5,16 +5,16 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing fields languages libraries rerank evaluate clusters stream_intervals claims contrast timeline filter judging
 
-.PHONY: demo test test-full quick coverage lint style types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
+.PHONY: demo test test-full test-spark java quick coverage lint style types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
 # Tests have a process on each core: threads inside them would only wait for one another.
-test quick coverage: export OPENBLAS_NUM_THREADS ?= 1
-test quick coverage: export OMP_NUM_THREADS ?= 1
-test quick coverage: export POLARS_MAX_THREADS ?= 1
-test quick coverage: export NUMBA_NUM_THREADS ?= 1
+test test-spark quick coverage: export OPENBLAS_NUM_THREADS ?= 1
+test test-spark quick coverage: export OMP_NUM_THREADS ?= 1
+test test-spark quick coverage: export POLARS_MAX_THREADS ?= 1
+test test-spark quick coverage: export NUMBA_NUM_THREADS ?= 1
 
 # Which of the long studies and of the cases of one kind are played, the commit's hash chooses.
 test: export CITEBED_TURN ?= $(shell git rev-parse --short=8 HEAD 2> /dev/null || echo 0)
@@ -25,6 +25,18 @@ test: packages $(VENV)/.ready-dev
 # Every case of every kind, the long studies, and all examples of property tests.
 test-full:
 	CITEBED_FULL=1 $(MAKE) --no-print-directory test
+
+# On a real Spark with two executors, by itself and behind its Connect server: each command as on one machine, with
+# executors and drivers killed, and what is told of a Spark that does not work. CASE=timeline for some only.
+SPARK_VENV = .venv-spark
+test-spark: java
+	$(MAKE) --no-print-directory VENV=$(SPARK_VENV) $(SPARK_VENV)/.ready-spark
+	$(SPARK_VENV)/bin/python -m pytest -m spark tests/spark $(if $(CASE),-k '$(CASE)')
+
+$(VENV)/.ready-spark: $(VENV)/.ready-dev requirements-spark.lock
+	$(BIN)/python -m pip uninstall --quiet --yes pyspark-client
+	$(BIN)/python -m pip install $(LOCKED) requirements-spark.lock
+	touch $@
 
 # While one works on a room: make quick ROOM=evaluation, or ROOM=collection/formats CASE=bibtex for all cases of that name.
 CHANGED = $(shell git ls-files --modified --others --exclude-standard -- 'tests/*test_*.py')
@@ -66,7 +78,12 @@ kernels: $(VENV)/.ready-dev
 PACKAGES = command -v chromium > /dev/null && command -v chromedriver > /dev/null || echo chromium chromium-driver; \
   ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || echo postgresql
 packages: axe
-	@WANTED=$$($(PACKAGES)); [ -z "$$WANTED" ] || { \
+	@WANTED=$$($(PACKAGES)); $(INSTALLED)
+
+java:
+	@WANTED=$$(command -v java > /dev/null || echo openjdk-17-jre-headless); $(INSTALLED)
+
+INSTALLED = [ -z "$$WANTED" ] || { \
 	  if [ "$$(id -u)" = 0 ]; then AS=; \
 	  elif command -v sudo > /dev/null && sudo -n true 2> /dev/null; then AS="sudo -n"; \
 	  else AS=no; fi; \
@@ -133,7 +150,7 @@ $(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock requirements-bare.l
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@ $(VENV)/.ready
 
-# The lock files are made with uv, which is not needed for anything else.
+# The lock files are made with uv, which is not needed for anything else; those of -bare and -spark, two lines each, by hand.
 UV = uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
      --no-emit-index-url --no-header --no-annotate --quiet
 lock:
@@ -141,4 +158,4 @@ lock:
 	$(UV) --group dev --extra neural --extra ir-datasets --extra postgresql --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) .venv-py demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-py $(SPARK_VENV) demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis

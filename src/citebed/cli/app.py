@@ -134,6 +134,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except CitebedError as error:
+        if "--debug" in given and error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
         typer.echo(f"citebed: {error}", err=True)
         return 1
     except BaseException as error:  # a library written in Rust panics with no Exception

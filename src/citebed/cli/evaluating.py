@@ -52,6 +52,7 @@ def evaluate(
     ] = False,
     on: options.On = None,
     spark_conf: options.SparkConf = None,
+    debug: options.Debug = False,  # noqa: ARG001 - its callback does it
     format: Annotated[
         EvaluationFormat | None, typer.Option("--format", help="How to print it (else as a table).")
     ] = None,

@@ -15,7 +15,7 @@ from citebed.cli.output import (
     Quiet,
     print_json,
 )
-from citebed.cli.scoring_options import On, SparkConf
+from citebed.cli.scoring_options import Debug, On, SparkConf
 from citebed.report.terminal import progress_bar
 from citebed.wording import printable
 
@@ -84,6 +84,7 @@ def index(
     workers: Annotated[int, typer.Option(help="Processes that count; 0 for one a core.")] = 0,
     on: On = None,
     spark_conf: SparkConf = None,
+    debug: Debug = False,  # noqa: ARG001 - its callback does it
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -169,6 +170,7 @@ def search(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run.")] = False,
     on: On = None,
     spark_conf: SparkConf = None,
+    debug: Debug = False,  # noqa: ARG001 - its callback does it
     quiet: Quiet = False,
 ) -> None:
     """Search with every query of a set and write a TREC run, with a file that says how.

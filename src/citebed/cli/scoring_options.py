@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +12,18 @@ from citebed.cli.output import a_number
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.run_scores import Settings
+
+
+DEBUG = "CITEBED_DEBUG"
+
+
+def debugged(context: typer.Context, wanted: bool) -> bool:
+    """While the command runs, all that is told is wanted."""
+    if wanted:
+        before = {DEBUG: os.environ[DEBUG]} if DEBUG in os.environ else {}
+        os.environ[DEBUG] = "1"
+        context.call_on_close(lambda: os.environ.pop(DEBUG) and os.environ.update(before))
+    return wanted
 
 
 ScoreType = Literal["double", "float"]
@@ -40,6 +53,14 @@ On = Annotated[
 SparkConf = Annotated[
     list[str] | None,
     typer.Option(help="A setting of Spark's for --on, key=value; may be repeated."),
+]
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        help="Show all that the engine of --on says; as CITEBED_DEBUG=1 in the environment.",
+        callback=debugged,
+    ),
 ]
 Measures = Annotated[
     list[str] | None,

@@ -8,24 +8,29 @@ this process; anything else is a master of Spark's (``local[4]``, ``spark://host
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from citebed.distributed.masters import is_master, mastered
+from citebed.distributed.reaching import SECONDS, reach
+from citebed.distributed.troubles import debugging, reason, told
 from citebed.errors import CitebedError, import_extra
-from citebed.wording import printable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LOCAL = "local"
 _CONNECT = "sc://"
-_MASTERS = re.compile(r"local\[[^\]]+\]|local-cluster\[.+\]|spark://.+|yarn|k8s://.+|mesos://.+")
-SECONDS = 25
-"""So long a server that does not answer is waited for."""
+_PATTERN = set("*?[{")
+_LEAST = 4
+"""The first version of Spark that has what we use."""
+_WHOLE = {"spark.sql.pyspark.jvmStacktrace.enabled": "true"}
+"""So errors have all that the engine knows of them."""
+_MODE = "SPARK_CONNECT_MODE_ENABLED"
 
 
 class Engine:
@@ -36,33 +41,49 @@ class Engine:
 
     def lines(self, path: str) -> DataFrame:
         """The lines of a text file, or of all in a folder, packed or not, in a column ``value``."""
-        return self.session.read.text(path)
+        return self.session.read.text(self.place(path))
 
     def table(self, path: str) -> DataFrame:
         """The rows of Parquet files."""
-        return self.session.read.parquet(path)
+        return self.session.read.parquet(self.place(path))
+
+    def place(self, path: str) -> str:
+        """A path as the engine takes it, whose folder is not ours: what lies here is told in full.
+
+        Sail takes a file that is not there for an empty one; so it is looked for before.
+        """
+        if Path(path).exists():
+            return str(Path(path).absolute())
+        if self.on == LOCAL and "://" not in path and not _PATTERN & set(path):
+            raise CitebedError(f"no such file: {path}")
+        return path
 
 
 @contextmanager
 def session(on: str, conf: Iterable[str] = ()) -> Iterator[SparkSession]:
-    """The session at an address, until it is done with; ``conf`` are settings as ``key=value``."""
-    settings = dict(_setting(each) for each in conf)
-    with ExitStack() as stack:
-        stack.enter_context(_main_with_a_file())
-        if on == LOCAL:
-            address = stack.enter_context(_sail())
-        elif on.startswith(_CONNECT):
-            address = on
-        elif _MASTERS.fullmatch(on):
-            address = ""
-        else:
-            raise CitebedError(
-                f"'{on}' is no engine. Expected local (on this machine), sc://host:15002 (Spark "
-                "Connect), or a master of Spark's: local[4], spark://host:7077, yarn, k8s://…"
-            )
-        opened = _connected(address, settings) if address else _mastered(on, settings)
-        stack.callback(opened.stop)
-        yield opened
+    """The session at an address, until it is done with; ``conf`` are settings as ``key=value``.
+
+    What the engine says while it is used is told in our words.
+    """
+    settings = (_WHOLE if debugging() else {}) | dict(_setting(each) for each in conf)
+    with _main_with_a_file(), ExitStack() as stack:
+        with _quiet():
+            opened = stack.enter_context(_opened(on, settings))
+        with told():
+            yield opened
+
+
+def _opened(on: str, settings: Mapping[str, str]) -> AbstractContextManager[SparkSession]:
+    if on == LOCAL:
+        return _in_this_process(settings)
+    if on.startswith(_CONNECT):
+        return _connected(on, settings)
+    if is_master(on):
+        return mastered(on, settings)
+    raise CitebedError(
+        f"'{on}' is no engine. Expected local (on this machine), sc://host:15002 (Spark "
+        "Connect), or a master of Spark's: local[4], spark://host:7077, yarn, k8s://…"
+    )
 
 
 @contextmanager
@@ -88,70 +109,69 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _sail() -> Iterator[str]:
-    """A server of Sail in this process."""
+def _in_this_process(settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A session of a server of Sail in this process."""
     os.environ.setdefault("RUST_LOG", "error")
     spark = import_extra("spark", "pysail.spark")
     server = spark.SparkConnectServer("127.0.0.1", 0)
     server.start(background=True)
     try:
         host, port = server.listening_address
-        yield f"{_CONNECT}{host}:{port}"
+        with _connected(f"{_CONNECT}{host}:{port}", settings) as opened:
+            yield opened
     finally:
         server.stop()
 
 
-def _connected(address: str, settings: Mapping[str, str]) -> SparkSession:
+@contextmanager
+def _connected(address: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """A session of a server that speaks Spark Connect."""
-    with _quiet():
-        sql = import_extra("spark", "pyspark.sql")
-        _reach(address)
+    sql = import_extra("spark", "pyspark.sql")
+    reach(address, 15002, "the server (start-connect-server.sh)")
+    with ExitStack() as stack:
+        if _MODE not in os.environ:  # Spark sets it for good; a master may be next in this process
+            stack.callback(lambda: os.environ.pop(_MODE, None))
         try:
+            _greet(address)
             builder = sql.SparkSession.builder.remote(address)
             for name, value in settings.items():
                 builder = builder.config(name, value)
-            session: SparkSession = builder.create()
-            session.version  # noqa: B018 - asked now, so that what is wrong is told now
+            opened: SparkSession = builder.create()
+            stack.callback(_stopped, opened)
+            version = opened.version
         except Exception as error:
             raise CitebedError(
-                f"the server at {address} is no Spark Connect of Spark 4: {reason(error)}"
+                f"the server at {address} is no Spark Connect of Spark {_LEAST}: {reason(error)}"
             ) from error
-    return session
+        _check_version(address, version)
+        yield opened
 
 
-def _reach(address: str) -> None:
-    """Whether somebody listens at an address: Spark's client would try for minutes."""
-    import socket
-    from urllib.parse import urlsplit
+def _greet(address: str) -> None:
+    """Wait until a server speaks gRPC: Spark's client would try for minutes with one that does
+    not."""
+    grpc = import_extra("spark", "grpc")
+    from pyspark.sql.connect.client import DefaultChannelBuilder
 
-    try:
-        found = urlsplit(address)
-        place = (found.hostname or "", found.port or 15002)
-        socket.create_connection(place, SECONDS).close()
-    except (OSError, ValueError) as error:
-        raise CitebedError(
-            f"nobody answers at {address} ({getattr(error, 'strerror', None) or error}). Is the "
-            "server running (start-connect-server.sh), and is this its address?"
-        ) from error
-
-
-def _mastered(master: str, settings: Mapping[str, str]) -> SparkSession:
-    """A session of a Spark that is driven from here, which takes Java."""
-    with _quiet():
-        import_extra("spark-full", "pyspark.core.context")
-        from pyspark.sql import SparkSession
-
-        if master.startswith("local"):  # the workers are on this machine, and so is their Python
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with DefaultChannelBuilder(address).toChannel() as channel:
         try:
-            builder = SparkSession.builder.master(master).appName("citebed")
-            for name, value in settings.items():
-                builder = builder.config(name, value)
-            return builder.getOrCreate()
-        except Exception as error:
-            raise CitebedError(
-                f"Spark does not start with master {master}: {reason(error)}"
-            ) from error
+            grpc.channel_ready_future(channel).result(SECONDS)
+        except grpc.FutureTimeoutError:
+            raise TimeoutError("who listens there does not speak gRPC") from None
+
+
+def _check_version(address: str, version: str) -> None:
+    major = version.partition(".")[0]
+    if not major.isdigit() or int(major) < _LEAST:
+        raise CitebedError(
+            f"the server at {address} is Spark {version}; citebed needs Spark {_LEAST} or later "
+            "on the cluster."
+        )
+
+
+def _stopped(session: SparkSession) -> None:
+    with suppress(Exception):  # the server may be gone
+        session.stop()
 
 
 @contextmanager
@@ -162,23 +182,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def reason(error: BaseException) -> str:
-    """What a user of Spark's can do something with: the first line, and nothing of Java's stack."""
-    said = str(getattr(error, "desc", None) or error).strip() or type(error).__name__
-    causes = re.findall(r"(?:Caused by: |Error: )([^\n]+)", said)
-    return printable((causes[-1] if causes else said.splitlines()[0])[:500])
-
-
 def collected(frame: DataFrame) -> Any:
-    """The rows of a frame as an Arrow table; what the engine says when it fails is told shortly."""
-    try:
-        with _quiet():
-            return frame.toArrow()
-    except Exception as error:
-        text = str(error)
-        if "No module named 'citebed'" in text or "ModuleNotFoundError" in text:
-            raise CitebedError(
-                "the engine's workers have no citebed: install the same version of citebed in the "
-                f"Python that they run ({reason(error)})"
-            ) from error
-        raise CitebedError(f"the engine gave up: {reason(error)}") from error
+    """The rows of a frame as an Arrow table."""
+    with told(), _quiet():
+        return frame.toArrow()

@@ -37,13 +37,23 @@ run_rows = st.dictionaries(st.tuples(queries, documents), scores, min_size=1, ma
 qrels_rows = st.dictionaries(st.tuples(queries, documents), st.integers(-1, 3), min_size=1)
 
 
-@given(run_rows, qrels_rows, st.booleans(), st.sampled_from(["double", "float"]), st.booleans())
+cases = st.tuples(
+    run_rows, qrels_rows, st.booleans(), st.sampled_from(["double", "float"]), st.booleans()
+)
+
+
+@given(cases)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_scores_are_those_of_one_machine(  # noqa: PLR0913, PLR0917
+def test_scores_are_those_of_one_machine(engine: Engine, tmp_path: Path, case: Any) -> None:
+    check_scores(engine, tmp_path, *case)
+
+
+def check_scores(  # noqa: PLR0913, PLR0917
     engine: Engine, tmp_path: Path, run: Any, qrels: Any, complete: bool, kind: Any, parquet: bool
 ) -> None:
+    """Score a run here and there."""
     how = Settings(complete=complete, score_type=kind)
     judged = tmp_path / "some.qrels"
     judged.write_text("".join(f"{q} 0 {d} {rel}\n" for (q, d), rel in qrels.items()))

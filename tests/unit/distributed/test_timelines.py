@@ -40,16 +40,24 @@ run_rows = st.dictionaries(st.tuples(topics, documents), scores, min_size=1, max
 qrels_rows = st.dictionaries(st.tuples(topics, documents), st.integers(-1, 2), min_size=1)
 
 
-@given(
+cases = st.tuples(
     run_rows, qrels_rows, st.sampled_from(["1d", "3d", "all"]), st.sampled_from([None, 3.0]),
     st.sampled_from(["run", "kba", "parquet"]),
 )  # fmt: skip
+
+
+@given(cases)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_scores_are_those_of_one_machine(  # noqa: PLR0913, PLR0917
+def test_scores_are_those_of_one_machine(engine: Engine, tmp_path: Path, case: Any) -> None:
+    check_scores(engine, tmp_path, *case)
+
+
+def check_scores(  # noqa: PLR0913, PLR0917
     engine: Engine, tmp_path: Path, run: Any, qrels: Any, slicing: str, above: Any, form: str
 ) -> None:
+    """Score a run here and there."""
     judged = tmp_path / "some.qrels"
     judged.write_text("".join(f"{q} 0 {d} {rel}\n" for (q, d), rel in qrels.items()))
     path = tmp_path / f"one.{form}"

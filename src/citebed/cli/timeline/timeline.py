@@ -13,6 +13,7 @@ from citebed.cli.output import AsCsv, AsJson, a_number, is_given, say, style_of
 from citebed.cli.scoring_options import (
     Baseline,
     Correct,
+    Debug,
     Format,
     Intervals,
     Level,
@@ -64,7 +65,7 @@ _COMPARING = {"baseline", "test", "correct"}
 
 
 _OFFICIAL = {"cutoff_step", "all_cutoffs", "unjudged_negative", "require_positives"}
-_PRINTED_SLICES = {"per_slice", "trends", "by_kind", "on", "spark_conf"}
+_PRINTED_SLICES = {"per_slice", "trends", "by_kind", "on", "spark_conf", "debug"}
 """What the official scoring, which is done on this machine, does not know."""
 _SLICES = {
     "slicing", "since", "until", "weights", "measures", "rel", "graded", "threshold", "samples",
@@ -182,6 +183,7 @@ def timeline(
     seed: Seed = 0,
     on: On = None,
     spark_conf: SparkConf = None,
+    debug: Debug = False,  # noqa: ARG001 - its callback does it
     format: Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,

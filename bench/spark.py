@@ -1,0 +1,177 @@
+"""Scoring runs on an engine against the same command without one: what does Spark cost?
+
+``evaluate`` (1,000 documents a query, 50 judged) and ``timeline`` (30 entities, 90 days, by day) of
+runs of 1 to 100 million lines as text: the plain command, on Sail (``--on local``) and on Spark
+``local[2]``. Every one starts cold; all must print the same. Told are seconds, lines per second,
+peak memory of all processes and of the driver (the command's own), bytes that Spark shuffled, the
+ratio to the plain command, and by which power of the lines time grows. Spark takes Java 17 and the
+whole of pyspark; where they are not, it is left out and named.
+Run: python bench/spark.py [--lines 1000000 3000000] [--work evaluate timeline] [--folder DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+import timeline
+from common import Watched, machine, watch
+
+DEPTH, JUDGED = 1000, 50
+AT_ONCE = 5_000_000
+WORDS = {
+    "evaluate": ["-m", "nDCG@10", "-m", "AP", "-m", "R@10"],
+    "timeline": ["--slice", "1d", "-m", "AP", "-m", "nDCG@R"],
+}
+DRIVER = """
+import resource, sys
+from citebed.cli.app import main
+code = main(sys.argv[1:])
+sys.stdout.flush()
+print("driver", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+sys.exit(code)
+"""
+
+
+class Measured(NamedTuple):
+    """A command that was run."""
+
+    seconds: float
+    megabytes: float
+    driver: int
+    shuffled: int | None
+    out: str
+
+
+def make_queries(folder: Path, lines: int) -> tuple[Path, Path]:
+    """A run of 1,000 documents a query with ties, and judgements of three grades."""
+    qrels, run = folder / f"evaluate-{lines}.qrels", folder / f"evaluate-{lines}.run"
+    with run.open("wb") as found, qrels.open("wb") as judged:
+        for start in range(0, lines, AT_ONCE):
+            _write_queries(found, judged, np.arange(start, min(lines, start + AT_ONCE)))
+    return qrels, run
+
+
+def _write_queries(found: object, judged: object, numbers: np.ndarray) -> None:
+    draw = np.random.default_rng(int(numbers[0]))
+    query, rank = numbers // DEPTH, numbers % DEPTH
+    table = pl.DataFrame(
+        {
+            "query": pl.Series(query).cast(pl.String),
+            "doc": pl.Series((query * 7919 + rank * 37) % 2_000_003).cast(pl.String),
+            "score": draw.integers(1, 5000, len(numbers)) / 100,
+        }
+    )
+    query_id, doc_id = pl.format("q{}", "query"), pl.format("doc{}", "doc")
+    rows = table.select(
+        query_id, pl.lit("Q0").alias("a"), doc_id.alias("d"), pl.lit(1).alias("b"), "score",
+        pl.lit("bench").alias("c"),
+    )  # fmt: skip
+    rows.write_csv(found, include_header=False, separator=" ")  # type: ignore[call-overload]
+    some = table.filter(pl.Series(rank < JUDGED)).with_columns(
+        grade=pl.Series(draw.integers(0, 3, int((rank < JUDGED).sum())))
+    )
+    chosen = some.select(query_id, pl.lit(0).alias("a"), doc_id.alias("d"), "grade")
+    chosen.write_csv(judged, include_header=False, separator=" ")  # type: ignore[call-overload]
+
+
+MAKE = {"evaluate": make_queries, "timeline": timeline.make}
+
+
+def engines(events: Path) -> dict[str, list[str]]:
+    """The words that choose each engine that is here."""
+    found: dict[str, list[str]] = {"plain": []}
+    if find_spec("pysail"):
+        found["Sail"] = ["--on", "local"]
+    if find_spec("pyspark.core") and find_spec("py4j") and shutil.which("java"):
+        log = ("spark.eventLog.enabled=true", f"spark.eventLog.dir=file://{events}")
+        conf = [word for each in log for word in ("--spark-conf", each)]
+        found["local[2]"] = ["--on", "local[2]", *conf]
+    return found
+
+
+def measured(words: list[str], events: Path) -> Measured:
+    """Run a command; one that fails ends all."""
+    for old in events.iterdir():
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
+    ended: Watched = watch([sys.executable, "-c", DRIVER, *words])
+    if ended.code:
+        sys.exit(f"{' '.join(words)}\n{ended.err}")
+    driver = int(ended.err.rpartition("driver")[2])
+    return Measured(ended.seconds, ended.megabytes, driver, shuffled(events), ended.out)
+
+
+def shuffled(events: Path) -> int | None:
+    """The bytes that tasks wrote for others to read, by Spark's own log."""
+    logs = [file for file in events.rglob("*") if file.is_file() and "appstatus" not in file.name]
+    total = 0
+    for line in (line for log in logs for line in log.read_text().splitlines()):
+        metrics = json.loads(line).get("Task Metrics") or {}
+        total += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
+    return total if logs else None
+
+
+def growth(lines: list[int], seconds: list[float]) -> float:
+    """By which power of the lines time grows: the slope of a line through both on log scales."""
+    return float(np.polyfit(np.log(lines), np.log(seconds), 1)[0])
+
+
+def report(work: str, sizes: list[int], folder: Path) -> None:
+    """Print a line an engine and size, and how each grows."""
+    times: dict[str, list[float]] = {}
+    events = folder / "events"
+    events.mkdir(exist_ok=True)
+    for lines in sizes:
+        files = MAKE[work](folder, lines)
+        print(f"{work}, {lines:,} lines, {files[1].stat().st_size / 1e6:,.0f} MB", flush=True)
+        words = [work, *map(str, files), *WORDS[work], "--json"]
+        plain: Measured | None = None
+        for name, chosen in engines(events).items():
+            result = measured([*words, *chosen], events)
+            plain = plain or result
+            times.setdefault(name, []).append(result.seconds)
+            print(_line(name, result, plain, lines), flush=True)
+        for file in files:
+            file.unlink()
+    for name, seconds in times.items():
+        if len(sizes) > 1:
+            print(f"  {name:10} grows with the power {growth(sizes, seconds):.2f} of the lines")
+
+
+def _line(name: str, result: Measured, plain: Measured, lines: int) -> str:
+    same = "the same" if result.out == plain.out else "ANOTHER ANSWER"
+    sent = "" if result.shuffled is None else f"  {result.shuffled / 1e6:7,.0f} MB shuffled"
+    return (
+        f"  {name:10} {result.seconds:7.1f} s  {lines / result.seconds:10,.0f} lines/s  "
+        f"{result.megabytes:6,.0f} MB in all  {result.driver:6,} MB driver{sent}  "
+        f"{result.seconds / plain.seconds:5.2f} times plain  {same}"
+    )
+
+
+def main() -> None:
+    """Measure what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, nargs="+", default=[1_000_000, 3_000_000, 10_000_000])
+    parser.add_argument("--work", nargs="+", choices=list(MAKE), default=list(MAKE))
+    parser.add_argument("--folder", type=Path, help="Where the runs are made.")
+    given = parser.parse_args()
+    print(machine())
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        missing = {"Sail", "local[2]"} - engines(Path(folder)).keys()
+        if missing:
+            print(f"not here: {', '.join(sorted(missing))}")
+        for work in given.work:
+            report(work, given.lines, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""Masters of Spark's: a Spark that is driven from here, with Java.
+
+What Java prints goes to a file that is gone with the session, unless a user wants to see it
+(``--debug``, or a setting of Spark's that asks for it): a start takes a dozen lines of warnings.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from citebed.distributed.reaching import SECONDS, reach
+from citebed.distributed.troubles import debugging, in_our_words
+from citebed.errors import CitebedError, import_extra
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_MASTERS = re.compile(r"local\[[^\]]+\]|local-cluster\[.+\]|spark://.+|yarn|k8s://.+")
+_STANDALONE = "spark://"
+_LOUD = {"spark.log.level", "spark.ui.showConsoleProgress"}
+"""Who sets one of these wants to see what Spark prints."""
+
+
+def is_master(on: str) -> bool:
+    """Whether an address is a master of Spark's."""
+    return bool(_MASTERS.fullmatch(on))
+
+
+@contextmanager
+def mastered(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A session of a Spark that is driven from here."""
+    import_extra("spark-full", "pyspark.core.context")
+    _check_java()
+    _check_home()
+    _check_reached(master)
+    if master.startswith("local"):  # the workers are on this machine, and so is their Python
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        session = _started(master, settings, log)
+        try:
+            yield session
+        finally:
+            with suppress(Exception):  # it may be gone
+                session.stop()
+
+
+def _started(master: str, settings: Mapping[str, str], log: IO[str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName("citebed")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    loud = debugging() or bool(_LOUD & settings.keys())
+    try:
+        with _printing_to(None if loud else log), _for_seconds(master):
+            session: SparkSession = builder.getOrCreate()
+    except Exception as error:
+        log.seek(0)
+        told = in_our_words(error, log.read())
+        _forget_java()
+        raise CitebedError(f"Spark does not start with master {master}: {told}") from error
+    return session
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=str(Path(home, "bin")) if home else None)
+    if found is None:
+        place = f"in JAVA_HOME ({home})" if home else "in PATH"
+        raise CitebedError(
+            f"a master of Spark's needs Java 17, and there is no java {place}. Install it "
+            "(openjdk-17-jre-headless), or work without Java: --on local, or --on sc://host:15002."
+        )
+
+
+def _check_home() -> None:
+    """Whether the Spark of ``SPARK_HOME``, if there is one, is that of pyspark."""
+    import pyspark
+
+    home = os.environ.get("SPARK_HOME")
+    jars = Path(home, "jars").glob("spark-core_*.jar") if home else ()
+    for jar in jars:
+        version = jar.stem.rpartition("-")[2]
+        if version.split(".")[:2] != pyspark.__version__.split(".")[:2]:
+            raise CitebedError(
+                f"SPARK_HOME ({home}) is Spark {version}, and pyspark here is "
+                f"{pyspark.__version__}; they must be the same: unset SPARK_HOME, or install "
+                f"pyspark=={version} if that is Spark 4."
+            )
+
+
+def _check_reached(master: str) -> None:
+    """Whether somebody listens at one of a master's addresses: Spark would try for a minute."""
+    if master.startswith(_STANDALONE):
+        hosts = master.removeprefix(_STANDALONE).split(",")
+        _reach_any([f"{_STANDALONE}{each}" for each in hosts])
+    elif master.startswith("k8s://"):
+        address = master.removeprefix("k8s://")
+        reach(address if "://" in address else f"https://{address}", 443, "Kubernetes' API server")
+
+
+def _reach_any(addresses: Iterable[str]) -> None:
+    errors = []
+    for address in addresses:
+        try:
+            reach(address, 7077, "the master (start-master.sh)")
+        except CitebedError as error:
+            errors.append(error)
+        else:
+            return
+    raise errors[0]
+
+
+@contextmanager
+def _for_seconds(master: str) -> Iterator[None]:
+    """End Java where a standalone master does not take us in: Spark would go on trying, also where
+    who listens is a Spark of another version, or none."""
+    if not master.startswith(_STANDALONE):
+        yield
+        return
+    done, ended = threading.Event(), threading.Event()
+    threading.Thread(target=_watch, args=(done, ended), daemon=True).start()
+    try:
+        yield
+    except Exception as error:
+        if ended.is_set():
+            raise ConnectionError("All masters are unresponsive") from error
+        raise
+    finally:
+        done.set()
+
+
+def _watch(done: threading.Event, ended: threading.Event) -> None:
+    """Give Spark its seconds from when Java runs, which takes as long as the machine is slow."""
+    while _context()._gateway is None:
+        if done.wait(0.1):
+            return
+    if not done.wait(SECONDS):
+        ended.set()
+        _end_java()
+
+
+def _end_java() -> None:
+    gateway: Any = _context()._gateway
+    if gateway is not None:
+        gateway.proc.kill()
+
+
+def _forget_java() -> None:
+    """A Java that did not start well is not used again."""
+    _end_java()
+    context = _context()
+    context._gateway = context._jvm = None
+
+
+def _context() -> Any:
+    from pyspark.core.context import SparkContext
+
+    return SparkContext
+
+
+@contextmanager
+def _printing_to(log: IO[str] | None) -> Iterator[None]:
+    """Processes that are started meanwhile print their errors to a file."""
+    if log is None:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

@@ -1,0 +1,97 @@
+"""What is played on a real Spark: a line a command, and what must be as on one machine."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+from tests.docs_place import run
+
+START = 1_323_400_000
+"""When TREC KBA 2012's stream begins, about."""
+
+
+class Work(NamedTuple):
+    """A command, in a folder that ``prepare`` lays out.
+
+    ``outputs`` are the files and folders that are there when it is done, and not before; ``parts``
+    patterns of files that may be there earlier, each whole. ``alone`` lays out the folder for one
+    machine where it has another; ``words_alone`` are further words there. What is printed must be
+    the same too, unless the command is to be quiet.
+    """
+
+    name: str
+    prepare: Callable[[Path], None]
+    words: tuple[str, ...]
+    outputs: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    alone: Callable[[Path], None] | None = None
+    words_alone: tuple[str, ...] = ()
+
+
+def lay_runs(folder: Path) -> None:
+    """Judgements of three grades with holes, and runs with ties: text in parts, and Parquet."""
+    chance = random.Random(1)
+    documents = [f"{START + n * 977}-{n:08x}" for n in range(600)]
+    judged = [
+        f"t{topic} 0 {doc} {chance.choice((-1, 0, 0, 1, 2))}\n"
+        for topic in range(12) for doc in chance.sample(documents, 60) if topic != 5
+    ]  # fmt: skip
+    (folder / "some.qrels").write_text("".join(judged))
+    rows = [
+        (f"t{topic}", doc, float(chance.randrange(1, 40)))
+        for topic in range(12) for doc in chance.sample(documents, 300) if topic != 7
+    ]  # fmt: skip
+    parts = folder / "parts.run"
+    parts.mkdir()
+    lines = [f"{topic} Q0 {doc} 1 {score} me\n" for topic, doc, score in rows]
+    for part in range(4):
+        (parts / f"part-{part}.txt").write_text("".join(lines[part::4]))
+    (folder / "whole.run").write_text("".join(lines))
+    table = pl.DataFrame(rows, ["query_id", "doc_id", "score"], orient="row")
+    table.with_columns(score=pl.col("score") * 3 % 17).write_parquet(folder / "other.parquet")
+
+
+def lay_shards(folder: Path) -> None:
+    """The demo's documents as a collection ``c`` in four shards, and some queries."""
+    _lay_collection(folder, "--shard-size", "40")
+
+
+def lay_indexed_shards(folder: Path) -> None:
+    """The same, indexed by shards."""
+    lay_shards(folder)
+    run("index", folder / "c", "--on", "local", "--quiet")
+
+
+def lay_index(folder: Path) -> None:
+    """The same as one collection with one index."""
+    _lay_collection(folder)
+    run("index", folder / "c", "--quiet")
+
+
+def _lay_collection(folder: Path, *options: str) -> None:
+    with resources.as_file(resources.files("citebed") / "demo" / "landmarks.bib") as papers:
+        run("import", folder / "c", papers, "--quiet", *options)
+    asked = ("relevance feedback in the vector space model", "smoothing of language models")
+    lines = [json.dumps({"query_id": f"q{at}", "text": text}) for at, text in enumerate(asked)]
+    (folder / "asked.jsonl").write_text("\n".join(lines) + "\n")
+
+
+_RUNS = ("some.qrels", "whole.run", "other.parquet")
+_SEARCH = ("search", "c", "--queries", "asked.jsonl", "--quiet", "-o", "found.run", "--model")
+WORKS = (
+    Work("evaluate", lay_runs, ("evaluate", *_RUNS, "--per-query", "--json")),
+    Work("timeline", lay_runs, ("timeline", *_RUNS, "--slice", "1d", "--per-slice", "--json")),
+    Work(
+        "index", lay_shards, ("index", "c"), ("c/index",), ("c/shards/*/index/*.npy",),
+        words_alone=("--on", "local"),
+    ),
+    Work(
+        "search", lay_indexed_shards, (*_SEARCH, "bm25+rm3"), ("found.run",), alone=lay_index,
+    ),
+)  # fmt: skip

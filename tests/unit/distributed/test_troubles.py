@@ -1,0 +1,145 @@
+"""Engines that are not there, or not what they should be: told in a sentence, without a stack."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import citebed
+from citebed.cli.app import main
+from citebed.distributed import sessions
+from citebed.distributed.door import Engine
+from citebed.distributed.troubles import in_our_words, told
+from citebed.errors import CitebedError
+
+JAVA = "\n\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:2790)"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("ModuleNotFoundError: No module named 'citebed'", "workers have no citebed: install"),
+        ("ModuleNotFoundError: No module named 'citebed.distributed'", "have no citebed: install"),
+        ("ModuleNotFoundError: No module named 'polars'", "workers have no polars in the Python"),
+        (
+            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in "
+            "driver: 3.11, PySpark cannot run with different minor versions.",
+            "workers run Python 3.12, and this is Python 3.11",
+        ),
+        (
+            'java.io.IOException: Cannot run program "/no/python": error=2, No such file',
+            "find no /no/python: name the Python",
+        ),
+        (
+            "[PATH_NOT_FOUND] Path does not exist: hdfs://a:9000/b.run. SQLSTATE: 42K03",
+            r"^hdfs://a:9000/b.run: the engine finds no such file",
+        ),
+        ("java.lang.UnsupportedClassVersionError: org/apache/spark/Main", "needs Java 17"),
+        ("Caused by: something odd", "^the engine gave up: something odd$"),
+        ("ExecutorLostFailure: Command exited with code 137", "too little memory"),
+    ],
+)
+def test_what_spark_says_is_a_sentence(said: str, expected: str) -> None:
+    with pytest.raises(CitebedError, match=expected):
+        raise CitebedError(in_our_words(RuntimeError(said + JAVA)))
+    assert "scala" not in in_our_words(RuntimeError(said + JAVA))
+
+
+def test_errors_of_ours_are_left_as_they_are() -> None:
+    with pytest.raises(ZeroDivisionError), told():
+        raise ZeroDivisionError
+    with pytest.raises(CitebedError, match=r"^mine$"), told():
+        raise CitebedError("mine")
+
+
+def test_who_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+    monkeypatch.setattr(sessions, "SECONDS", 0.2)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"sc://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(CitebedError, match="does not speak gRPC"), citebed.engine(address):
+            pass
+
+
+@contextmanager
+def server_of(version: str) -> Iterator[str]:
+    """A server that speaks Spark Connect, and knows its version only."""
+    grpc: Any = pytest.importorskip("grpc", reason="the extra 'spark' is not installed")
+    from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc
+
+    class Service(base_pb2_grpc.SparkConnectServiceServicer):
+        def AnalyzePlan(self, request: Any, _context: Any) -> Any:
+            answer = base_pb2.AnalyzePlanResponse(session_id=request.session_id)
+            answer.spark_version.version = version
+            return answer
+
+        def Config(self, request: Any, _context: Any) -> Any:
+            return base_pb2.ConfigResponse(session_id=request.session_id)
+
+        def ReleaseSession(self, request: Any, _context: Any) -> Any:
+            return base_pb2.ReleaseSessionResponse(session_id=request.session_id)
+
+    server = grpc.server(ThreadPoolExecutor(2))
+    base_pb2_grpc.add_SparkConnectServiceServicer_to_server(Service(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        server.stop(None)
+
+
+def test_a_cluster_of_another_version_is_told() -> None:
+    with (
+        server_of("3.5.1") as address,
+        pytest.raises(CitebedError, match=r"is Spark 3\.5\.1; citebed needs Spark 4"),
+        citebed.engine(address),
+    ):
+        pass
+    with server_of("4.9.0") as address, citebed.engine(address) as opened:
+        assert opened.session.version == "4.9.0"
+
+
+def test_a_missing_run_is_told(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "a.qrels").write_text("q1 0 d0 1\n")
+    with pytest.raises(CitebedError, match=r"nowhere\.run") as error:
+        engine.evaluate(tmp_path / "a.qrels", tmp_path / "nowhere.run")
+    assert "\n" not in str(error.value)
+    with pytest.raises(CitebedError, match=r"nowhere\.parquet"):
+        engine.evaluate(tmp_path / "a.qrels", tmp_path / "nowhere.parquet")
+
+
+def test_what_lies_here_is_found_from_here(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "a.qrels").write_text("q1 0 d0 1\n")
+    (folder / "a.run").write_text("q1 Q0 d0 1 2 me\n")
+    monkeypatch.chdir(folder)
+    assert engine.evaluate("a.qrels", "a.run", "AP").runs[0].values.tolist() == [[1.0]]
+
+
+def test_the_whole_is_shown_with_debug(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CITEBED_DEBUG", raising=False)
+    (tmp_path / "a.qrels").write_text("q1 0 d0 1\n")
+    words = ["evaluate", str(tmp_path / "a.qrels"), "a.run", "--on", "sc://127.0.0.1:9"]
+    assert main(words) == 1
+    short = capsys.readouterr().err
+    assert main([*words, "--debug"]) == 1
+    whole = capsys.readouterr().err
+    assert whole.endswith(short)
+    assert "Traceback" in whole
+    assert "Traceback" not in short
+    assert "CITEBED_DEBUG" not in os.environ
