@@ -171,9 +171,16 @@ def reason(error: BaseException) -> str:
 
 def collected(frame: DataFrame) -> Any:
     """The rows of a frame as an Arrow table; what the engine says when it fails is told shortly."""
+    with told_shortly():
+        return frame.toArrow()
+
+
+@contextmanager
+def told_shortly() -> Iterator[None]:
+    """Around work of the engine's: what it says when it fails is told shortly."""
     try:
         with _quiet():
-            return frame.toArrow()
+            yield
     except Exception as error:
         text = str(error)
         if "No module named 'citebed'" in text or "ModuleNotFoundError" in text:
