@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from citebed.cli.output import AsCsv, AsJson, CollectionFolder, print_json, print_rows
+from citebed.cli.scoring_options import On, SparkConf
 from citebed.report.terminal import progress_bar
 from citebed.wording import printable
+
+if TYPE_CHECKING:
+    from citebed.report.collection.table import CollectionStats
 
 ENCODER = "encoder"
 
@@ -27,6 +32,8 @@ def stats(
             "--table1", help="Table 1 of ACM-CR: contexts, their tokens, characters, citations."
         ),
     ] = False,
+    on: On = None,
+    spark_conf: SparkConf = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -34,10 +41,7 @@ def stats(
 
     Example: citebed stats acm-cr/ --plot acm-cr.svg
     """
-    from citebed.collection import open_collection
-    from citebed.report.collection.table import collection_stats
-
-    numbers = collection_stats(open_collection(collection))
+    numbers = _counted(collection, on, spark_conf or ())
     for note in numbers.notes:
         typer.echo(f"note: {note}", err=True)
     if plot is not None:
@@ -63,6 +67,18 @@ def stats(
         printer = console()
         for each in statistics_tables(numbers.collection, numbers.index):
             printer.print(each)
+
+
+def _counted(collection: Path, on: str | None, conf: Sequence[str]) -> CollectionStats:
+    if on is None:
+        from citebed.collection import open_collection
+        from citebed.report.collection.table import collection_stats
+
+        return collection_stats(open_collection(collection))
+    from citebed.distributed.door import engine
+
+    with engine(on, conf) as there:
+        return there.stats(collection)
 
 
 def lint(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from citebed.cli.output import AsJson, CollectionFolder, Quiet, print_json, tell_of_terminal
+from citebed.cli.scoring_options import On, SparkConf
 from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.collection import ImportReport
+    from citebed.collection import ImportOptions, ImportReport, Progress
 
 _NewCollection = Annotated[
     Path,
@@ -147,6 +149,8 @@ def import_(
     finish: _Finish = False,
     shard_size: _ShardSize = None,
     workers: _Workers = 0,
+    on: On = None,
+    spark_conf: SparkConf = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -158,13 +162,7 @@ def import_(
 
     Example: citebed import acm-cr/ acm-dl.tar.xz papers/ --profile acm-cr --exclude blacklist.txt
     """
-    from citebed.collection import (
-        ImportOptions,
-        finish_change,
-        import_sources,
-        read_exclusions,
-        rules_for,
-    )
+    from citebed.collection import ImportOptions, finish_change, read_exclusions, rules_for
 
     if finish:
         finish_change(collection)
@@ -194,11 +192,29 @@ def import_(
         shard_size=shard_size,
     )
     with progress_bar(quiet or as_json) as progress:
-        report = import_sources(collection, sources or (), options, progress)
+        report = _imported(collection, sources or [], options, progress, on, spark_conf or ())
     if as_json:
         print_json(report.rows())
     elif not quiet:
         print_report(report)
+
+
+def _imported(
+    collection: Path,
+    sources: list[Path],
+    options: ImportOptions,
+    progress: Progress,
+    on: str | None,
+    conf: Sequence[str],
+) -> ImportReport:
+    if on is None:
+        from citebed.collection import import_sources
+
+        return import_sources(collection, sources, options, progress)
+    from citebed.distributed.door import engine
+
+    with engine(on, conf) as there:
+        return there.import_sources(collection, sources, options, progress)
 
 
 def _check_import_arguments(collection: Path, sources: list[Path] | None) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,10 +27,11 @@ from citebed.collection.building.citing import with_ids
 from citebed.collection.building.combining import BEFORE
 from citebed.collection.building.file_sets import file_sets, judgement_problems
 from citebed.collection.building.import_report import (
+    Became,
     ImportReport,
+    became,
     check_yield,
     counted,
-    fates,
     outcomes,
     together,
 )
@@ -53,9 +54,9 @@ from citebed.workers import run_all
 
 _ALWAYS = frozenset(("papers", "contexts"))
 STANDARD_INPUT = "-"
-_ASIDE = f"{IMPORT}/set_aside"
+ASIDE = f"{IMPORT}/set_aside"
 _TOP = pl.col("source").str.split("!").list.first()
-_KNOWN = (
+KNOWN = (
     *("source", "doc_id", "doi", "arxiv", "year", "date", "title", "authors"),
     *("aliases", "doubtful"),
 )
@@ -118,11 +119,19 @@ def import_sources(
     for the first record that would be skipped. In either case, as after a kill, the
     collection is as it was.
     """
-    folder, wanted = Path(folder), list(paths)
-    if not wanted and not (folder / store.MANIFEST).exists():
+    return run_import(
+        Path(folder), list(paths), partial(Import, options=options, progress=progress)
+    )
+
+
+def run_import(
+    folder: Path, paths: list[str | Path], make: Callable[[Path, Path], Import]
+) -> ImportReport:
+    """Run the import that is made of a folder and what is staged there."""
+    if not paths and not (folder / store.MANIFEST).exists():
         raise CitebedError("nothing to import: name the files or folders to read.")
     with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
-        return _Import(folder, staging, options, progress).run(wanted)
+        return make(folder, staging).run(paths)
 
 
 def forget_sources(
@@ -136,11 +145,11 @@ def forget_sources(
     folder, wanted = Path(folder), list(sources)
     store.read_manifest(folder)
     with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
-        return _Import(folder, staging, DEFAULTS, progress).forget(wanted)
+        return Import(folder, staging, DEFAULTS, progress).forget(wanted)
 
 
-class _Import:
-    """One import in the making."""
+class Import:
+    """One import in the making, on this machine."""
 
     def __init__(
         self, folder: Path, staging: Path, options: ImportOptions, progress: Progress
@@ -166,7 +175,10 @@ class _Import:
         self.names = SourceNames(folder, self.manifest.sources, absolute=options.absolute)
         self.earlier = KnownSources(folder, self.names, tuple(self.known["source"]))
         only = tuple(map(printable, options.only))
-        self.reader = Reader(self.known, self.parts, only, workers, progress, options.format)
+        self.reader = self._reader(only, workers)
+
+    def _reader(self, only: tuple[str, ...], workers: int) -> Reader:
+        return Reader(self.known, self.parts, only, workers, self.progress, self.options.format)
 
     def read(self, name: str) -> pl.DataFrame:
         return table_files.read_table(self.folder, name, tables.TABLES[name])
@@ -258,7 +270,7 @@ class _Import:
             own = piece.filter(still_there & (pl.col("records") == 1))
             named = own.with_columns(doc_id=pl.coalesce(renamed, "doc_id"))
             parts.add(named.select(list(tables.RECORD)))
-        for piece in slices(_ASIDE, tables.RECORD):
+        for piece in slices(ASIDE, tables.RECORD):
             parts.add(piece.filter(still_there))
         return assembling.decide(parts, self.rules, fresh, slices("documents", BEFORE))
 
@@ -267,8 +279,7 @@ class _Import:
     ) -> ImportReport:
         """Make everything that is to be written; gives what there is to say of it."""
         self.progress.step("merging", 0)
-        decided = self._records(dropped)
-        self._write_records(decided)
+        told = self._make_documents(dropped)
         self.progress.step("citing", 0)
         ours, others = self._known(state)
         names = document_names(ours)
@@ -278,7 +289,7 @@ class _Import:
         made = citing.query_sets(cited, ours, self.rules)
         came, doubts = file_sets(state["topics"], state["judgements"], self.rules)
         self.query_sets = {**made, **came}
-        self.reader.problems += [*doubts, *decided.problems]
+        self.reader.problems += [*doubts, *told.problems]
         rows = self.known.filter(~pl.col("source").is_in(list(dropped)))
         read_now = pl.DataFrame(self.reader.sources, schema=dict(tables.SOURCES))
         sources = pl.concat([rows, read_now]).sort("source")
@@ -302,17 +313,12 @@ class _Import:
             shards=self.shards.names,
             shard_size=self.shards.size,
         )
-        return self._report(decided, state, cited, files)
+        return self._report(told, state, cited, files)
 
     def _report(
-        self,
-        decided: assembling.Decided,
-        state: Frames,
-        cited: citing.Citing,
-        files: list[SourceFile],
+        self, told: Became, state: Frames, cited: citing.Citing, files: list[SourceFile]
     ) -> ImportReport:
-        table, read, by_file = decided.table, self.reader.sources, fates(decided)
-        documents = table["owner"].drop_nulls().n_unique()
+        read = self.reader.sources
         sources, problems = (self.frames[f"{IMPORT}/{name}"] for name in ("sources", "problems"))
         lost = problems.filter(kind="skipped").height + self.reader.problem_count - self.noted
         formats = pl.Series([row["format"] for row in read], dtype=pl.String)
@@ -321,54 +327,52 @@ class _Import:
             folder=self.folder,
             files=len(files),
             unchanged=len(files) - len(read),
-            records=table.height,
-            documents=documents,
-            merged=table["reason"].null_count() - documents,
-            set_aside=counted(table["reason"].drop_nulls().cast(pl.String)),
+            records=told.records,
+            documents=told.documents,
+            merged=told.records - sum(told.set_aside.values()) - told.documents,
+            set_aside=told.set_aside,
             papers=cited.papers.height,
             resolved=counted(cited.references["resolved_by"].drop_nulls()),
             outside=citing.paragraphs_outside(cited.contexts, self.rules),
             queries={name: each.queries.height for name, each in self.query_sets.items()},
             problems=problems,
-            outcomes=outcomes(by_file, read, self.reader.copies),
+            outcomes=outcomes(told.files, read, self.reader.copies),
             formats=counted(formats.str.split(", ").explode()),
             new_problems=self._new_problems(problems),
-            doubtful=table.filter("doubtful")["owner"].n_unique(),
+            doubtful=told.doubtful,
             latex_left=self.latex_left.texts,
-            together=together(by_file, read),
+            together=together(told.files, read),
             met=int(sources["records"].sum()) + lost,
             others=others + cited.papers.height + state["lists"]["source"].n_unique(),
         )
 
-    def _write_records(self, decided: assembling.Decided) -> None:
-        """The two tables that are made of records, which may be larger than memory."""
+    def _make_documents(self, dropped: set[str]) -> Became:
+        """Write the two tables that are made of records, which may be larger than memory."""
+        decided = self._records(dropped)
 
         def crew(target: str, jobs: Iterable[object]) -> Iterable[Any]:
             return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
 
         made = assembling.documents(decided, self.parts / "documents", crew)
         self.shards.write_documents(self.latex_left.counted(made))
-        aside_path = self.ready / f"{_ASIDE}.parquet"
+        aside_path = self.ready / f"{ASIDE}.parquet"
         table_files.write_frames(aside_path, assembling.set_aside(decided), tables.SET_ASIDE)
-        aside = pl.col("reason").is_not_null() | (pl.col("size") > 1)
-        self.is_any_aside = bool(decided.table.select(aside.any()).item())
+        self.is_any_aside = bool(decided.table.select(assembling.is_aside().any()).item())
         shutil.rmtree(self.parts)  # the disk may have better use for the room
+        return became(decided)
 
     def _known(self, state: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
         """What references and links are looked up in: the documents, and the records set aside."""
         needed = any(state[name].height for name in ("papers", "lists", "links", "sections"))
         rows = None if needed else 0
-        nothing = pl.lit([], dtype=pl.List(pl.String))
-        none = {"aliases": nothing, "doubtful": nothing}
         read = []
         for documents in self.shards.documents():
             with at_hand(documents) as path:
-                read.append(pl.scan_parquet(path, glob=False, n_rows=rows).select(_KNOWN).collect())
+                read.append(pl.scan_parquet(path, glob=False, n_rows=rows).select(KNOWN).collect())
         ours = pl.concat(read)
-        with at_hand(self.ready / f"{_ASIDE}.parquet") as path:
+        with at_hand(self.ready / f"{ASIDE}.parquet") as path:
             aside = pl.scan_parquet(path, glob=False, n_rows=rows)
-            others = aside.filter(pl.col("kept_as").is_null()).with_columns(**none)
-            return ours, others.select(_KNOWN).collect()
+            return ours, known_aside(aside).collect()
 
     def _new_problems(self, problems: pl.DataFrame) -> pl.DataFrame:
         """The problems of files that were read now, and others that were not told before."""
@@ -400,8 +404,8 @@ class _Import:
         """Write everything that is to be put in place; gives the files that must go."""
         remove = []
         if not self.is_any_aside:
-            (self.ready / f"{_ASIDE}.parquet").unlink()
-            remove.append(f"{_ASIDE}.parquet")
+            (self.ready / f"{ASIDE}.parquet").unlink()
+            remove.append(f"{ASIDE}.parquet")
         remove += self.shards.without(self.folder)
         self.shards.write_others(self.frames, self.new_manifest)
         for name, table in self.frames.items():
@@ -420,6 +424,13 @@ class _Import:
                 remove += [f"queries/{name}.jsonl", f"qrels/{name}.qrels"]
         (self.ready / store.MANIFEST).write_text(self.new_manifest.to_toml(), encoding="utf-8")
         return remove
+
+
+def known_aside(aside: pl.LazyFrame) -> pl.LazyFrame:
+    """What is to be known of records that a rule set aside."""
+    nothing = pl.lit([], dtype=pl.List(pl.String))
+    others = aside.filter(pl.col("kept_as").is_null())
+    return others.with_columns(aliases=nothing, doubtful=nothing).select(KNOWN)
 
 
 def _problem_frame(problems: list[tuple[str, Problem]]) -> pl.DataFrame:

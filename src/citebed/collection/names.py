@@ -49,6 +49,11 @@ def document_names(documents: pl.DataFrame) -> pl.DataFrame:
     A DOI that several have is no name of any. Of two documents with one arXiv id the one whose DOI
     is arXiv's goes by it, else the first.
     """
+    return every_name(documents).unique("name", keep="first", maintain_order=True)
+
+
+def every_name(documents: pl.DataFrame) -> pl.DataFrame:
+    """Every name of every document, also those that others have; whose it is comes first."""
     doubtful = pl.col("doubtful").list.contains("doi").fill_null(value=False)
     dois = documents.select("doc_id", name=pl.when(~doubtful).then("doi")).drop_nulls()
     aliases = documents.select("doc_id", name="aliases").explode("name").drop_nulls()
@@ -56,7 +61,7 @@ def document_names(documents: pl.DataFrame) -> pl.DataFrame:
     arxiv = documents.select("doc_id", name=pl.lit(_ARXIV) + pl.col("arxiv")).drop_nulls()
     plain = pl.concat([own, dois, aliases]).with_columns(pl.col("name").str.to_lowercase())
     on_arxiv = plain.with_columns(name=name_in(pl.col("name"))).filter(is_arxiv(pl.col("name")))
-    return pl.concat([plain, on_arxiv, arxiv]).unique("name", keep="first", maintain_order=True)
+    return pl.concat([plain, on_arxiv, arxiv])
 
 
 # --- Venues -----------------------------------------------------------------------------------
@@ -143,12 +148,16 @@ def cite_keys(documents: pl.DataFrame) -> pl.Series:
 def cite_keys_of(wanted: pl.DataFrame) -> pl.Series:
     """Keys for documents in their order: the one of before (``kept``), else the one that it came
     with (``own``), else one ``made`` of author and year; who has a better claim comes first."""
+    return once_each(wanted_keys(wanted).with_row_index("row"))
+
+
+def wanted_keys(wanted: pl.DataFrame) -> pl.DataFrame:
+    """The ``key`` that each document would have, alike for those to which it is the ``same``, and
+    how good its ``claim`` is: the least has it."""
     kept, own = map(_typable, (pl.col("kept"), pl.col("own")))
     claim = pl.when(kept.is_not_null()).then(0).when(own.is_not_null()).then(1).otherwise(2)
     key = pl.coalesce(kept, own, "made")
-    return _once_each(
-        wanted.select(key=key, same=key.str.to_lowercase(), claim=claim).with_row_index("row")
-    )
+    return wanted.select(key=key, same=key.str.to_lowercase(), claim=claim)
 
 
 def typable(key: str) -> str:
@@ -194,14 +203,20 @@ def _telling_words(titles: pl.Series) -> pl.Series:
     )
 
 
-def _once_each(wanted: pl.DataFrame) -> pl.Series:
-    """The wanted keys, those that an earlier document has with a number behind them."""
+def stem_of(name: pl.Expr) -> pl.Expr:
+    """A name without the number that was put behind it."""
+    return name.str.replace(_NUMBERED, "")
+
+
+def once_each(wanted: pl.DataFrame) -> pl.Series:
+    """The wanted keys (`wanted_keys`) by ``row``, those that an earlier document has with a number
+    behind them."""
     doubled = wanted.filter(pl.col("same").is_duplicated()).sort("claim", "row")
     late = doubled.filter(~pl.col("same").is_first_distinct())
     if late.is_empty():
         return wanted["key"].alias("cite_key")
     stems = late["same"].unique().implode()
-    near = wanted.filter(pl.col("same").str.replace(_NUMBERED, "").is_in(stems))
+    near = wanted.filter(pl.col("same").is_in(stems) | stem_of(pl.col("same")).is_in(stems))
     keys = FreeIds(fold=str.lower)
     keys.add(near["same"])
     fresh = pl.Series("fresh", [keys.take(key) for key in late["key"]], dtype=pl.String)

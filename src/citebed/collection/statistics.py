@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,17 +153,39 @@ class CollectionStatistics:
     imported: Imported
 
 
-def statistics(collection: Collection, *, top_venues: int = 15) -> CollectionStatistics:
-    """Count what the collection holds; ``top_venues`` says how many venues are named."""
+@dataclass(frozen=True)
+class Tally:
+    """What is counted of documents, in plain numbers: those of some and of others can be added.
+
+    ``having`` counts documents with something by its name, ``years`` those of each year and those
+    of them with an abstract, the others documents by what the field says.
+    """
+
+    documents: int
+    records: int
+    words: int
+    having: dict[str, int]
+    types: dict[str, int]
+    languages: dict[str, int]
+    venues: dict[str, int]
+    years: dict[int, tuple[int, int]]
+
+
+def statistics(
+    collection: Collection, *, top_venues: int = 15, tally: Tally | None = None
+) -> CollectionStatistics:
+    """Count what the collection holds; ``top_venues`` says how many venues are named. A ``tally``
+    of its documents that was made elsewhere is not made again."""
+    counted = tallied(collection) if tally is None else tally
     from_files = [name for name in collection.query_sets if name not in ("paragraphs", "sentences")]
     return CollectionStatistics(
         name=collection.name,
-        documents=_documents(collection, top_venues),
+        documents=_documents(counted, top_venues),
         passages=_passages(collection),
         references=_references(collection),
         query_sets=tuple(_file_set(collection, name) for name in from_files),
         links=_counted(_columns(collection, "links", "kind")["kind"]),
-        imported=_imported(collection),
+        imported=_imported(collection, counted),
     )
 
 
@@ -194,37 +216,68 @@ def _ratio(part: float, whole: float) -> float | None:
 # --- documents ---
 
 
-def _documents(collection: Collection, top_venues: int) -> Documents:
-    names = ["type", "year", "venue", "language", "doi", "abstract"]
+def tallied(collection: Collection) -> Tally:
+    """What is to be counted of a collection's documents."""
+    names = ["type", "year", "venue", "language", "doi", "abstract", "records"]
     has_keywords = pl.col("keywords").list.len().fill_null(0) > 0
     table = collection.scan_documents().select(*names, keywords=has_keywords).collect()
     abstracts = table["abstract"].drop_nulls()
-    venues, full = _venues(table["venue"]), _columns(collection, "sections", "doc_id")
-    having = pl.col("abstract").is_not_null().sum()
-    years = table.drop_nulls("year").group_by("year").agg(pl.len(), having).sort("year")
-    known = {name: table.height - table[name].null_count() for name in names}
+    full = _columns(collection, "sections", "doc_id")["doc_id"].drop_nulls().n_unique()
+    with_abstract = pl.col("abstract").is_not_null().sum()
+    years = table.drop_nulls("year").group_by("year").agg(pl.len(), with_abstract).iter_rows()
+    having = {name: table.height - table[name].null_count() for name in names}
+    return Tally(
+        documents=table.height,
+        records=int(table["records"].sum()),
+        words=_words(abstracts),
+        having={**having, "keywords": int(table["keywords"].sum()), "full text": full},
+        types=dict(_counted(table["type"])),
+        languages=dict(_counted(table["language"])),
+        venues=dict(_counted(table["venue"])),
+        years={year: (count, described) for year, count, described in years},
+    )
+
+
+def added(tallies: Iterable[Tally]) -> Tally:
+    """What was counted of some documents and of others, of all of them."""
+    every = list(tallies)
+    totals = [Counter[str]() for _ in range(4)]
+    years: dict[int, tuple[int, int]] = {}
+    for each in every:
+        for total, own in zip(
+            totals, (each.having, each.types, each.languages, each.venues), strict=True
+        ):
+            total.update(own)
+        for year, (count, described) in each.years.items():
+            before = years.get(year, (0, 0))
+            years[year] = before[0] + count, before[1] + described
+    documents, records, words = (
+        sum(getattr(each, name) for each in every) for name in ("documents", "records", "words")
+    )
+    having, types, languages, venues = map(dict, totals)
+    return Tally(documents, records, words, having, types, languages, venues, years)
+
+
+def _documents(tally: Tally, top_venues: int) -> Documents:
+    venues = _venues(tally.venues)
+    names = {"abstract": "abstract", "keywords": "keywords", "DOI": "doi", "full text": "full text"}
+    names |= {name: name for name in ("year", "venue", "language")}
     return Documents(
-        count=table.height,
-        having=(
-            ("abstract", len(abstracts)),
-            ("keywords", int(table["keywords"].sum())),
-            ("DOI", known["doi"]),
-            ("full text", full["doc_id"].drop_nulls().n_unique()),
-            *((name, known[name]) for name in ("year", "venue", "language")),
-        ),
-        words=_ratio(_words(abstracts), len(abstracts)),
-        types=_counted(table["type"]),
-        languages=_ranked(_languages(table["language"]).items()),
-        years=tuple(years.iter_rows()),
+        count=tally.documents,
+        having=tuple((shown, tally.having.get(name, 0)) for shown, name in names.items()),
+        words=_ratio(tally.words, tally.having.get("abstract", 0)),
+        types=_ranked(tally.types.items()),
+        languages=_ranked(_languages(tally.languages).items()),
+        years=tuple((year, *counts) for year, counts in sorted(tally.years.items())),
         venues=venues[:top_venues],
         all_venues=len(venues),
     )
 
 
-def _languages(stated: pl.Series) -> Counter[str]:
+def _languages(stated: Mapping[str, int]) -> Counter[str]:
     """Documents by language; ``english``, ``eng`` and ``en-GB`` are one."""
     counts: Counter[str] = Counter()
-    for name, count in stated.drop_nulls().value_counts().iter_rows():
+    for name, count in stated.items():
         counts[language_code(name)] += count
     return counts
 
@@ -239,10 +292,10 @@ def _words(texts: pl.Series) -> int:
     return total
 
 
-def _venues(venues: pl.Series) -> Counts:
+def _venues(venues: Mapping[str, int]) -> Counts:
     """Series of events and journals; each goes by the most frequent of its names."""
     series: dict[str, Counter[str]] = {}
-    for venue, count in venues.drop_nulls().value_counts().iter_rows():
+    for venue, count in venues.items():
         name = venue_series(venue)
         series.setdefault(venue_key(name), Counter())[name] += count
     return _ranked((max(n, key=lambda name: (n[name], name)), n.total()) for n in series.values())
@@ -342,19 +395,17 @@ def _file_set(collection: Collection, name: str) -> FileSet:
     )
 
 
-def _imported(collection: Collection) -> Imported:
+def _imported(collection: Collection, tally: Tally) -> Imported:
     files = _columns(collection, "import/sources", "bytes", "format")
     aside = _columns(collection, "import/set_aside", "reason", "kept_as")
     problems = _columns(collection, "import/problems", "kind")
     by_rule = aside.filter(pl.col("kept_as").is_null())
-    read = collection.scan_documents().select(pl.col("records").sum(), documents=pl.len()).collect()
-    records, documents = read.row(0)
     return Imported(
         files=files.height,
         size=int(files["bytes"].sum()),
         formats=_counted(files.filter(pl.col("format") != "")["format"]),
-        records=records + by_rule.height,
-        merged=records - documents,
+        records=tally.records + by_rule.height,
+        merged=tally.records - tally.documents,
         set_aside=_counted(by_rule["reason"]),
         problems=_counted(problems["kind"]),
     )

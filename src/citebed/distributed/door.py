@@ -9,15 +9,21 @@ from typing import Any
 
 import polars as pl
 
-from citebed.collection import Collection
+from citebed.collection import Collection, open_collection
+from citebed.collection.building.import_report import ImportReport
+from citebed.collection.importing import DEFAULTS, ImportOptions
+from citebed.collection.progress import SILENT, Progress
 from citebed.distributed import sessions
+from citebed.distributed.counting import tally_on
 from citebed.distributed.evaluating import evaluate_on
 from citebed.distributed.filtering.running import filter_on
+from citebed.distributed.importing.imports import import_on
 from citebed.distributed.searching import index_on, search_on
 from citebed.distributed.timelines import runs_on
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation
 from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
+from citebed.report.collection.table import CollectionStats, collection_stats
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running.runner import RunOptions
@@ -44,6 +50,24 @@ class Engine(sessions.Engine):
         """Score runs that the engine reads, files or folders: what `citebed.evaluate` gives."""
         several = [runs] if isinstance(runs, str | Path) else runs
         return evaluate_on(self, qrels, several, measures, settings)
+
+    def import_sources(
+        self,
+        folder: str | Path,
+        paths: str | Path | Sequence[str | Path],
+        options: ImportOptions = DEFAULTS,
+        progress: Progress = SILENT,
+    ) -> ImportReport:
+        """Import files and folders into a new collection in shards, on the workers: what
+        `citebed.collection.import_sources` gives with that ``shard_size``."""
+        several = [paths] if isinstance(paths, str | Path) else paths
+        return import_on(self, folder, several, options, progress)
+
+    def stats(self, collection: str | Path | Collection) -> CollectionStats:
+        """Count what is in a collection, its documents shard by shard on the workers: what
+        `Collection.stats` gives."""
+        opened = collection if isinstance(collection, Collection) else open_collection(collection)
+        return collection_stats(opened, tally_on(self, opened))
 
     def timeline(
         self, judgements: Any, runs: str | Path | Sequence[str | Path], **options: Any

@@ -184,5 +184,12 @@ def _quiet() -> Iterator[None]:
 
 def collected(frame: DataFrame) -> Any:
     """The rows of a frame as an Arrow table."""
-    with told(), _quiet():
+    with told_shortly():
         return frame.toArrow()
+
+
+@contextmanager
+def told_shortly() -> Iterator[None]:
+    """Around work of the engine's: what it says when it fails is told shortly."""
+    with told(), _quiet():
+        yield

@@ -30,6 +30,7 @@ from citebed.collection.building.combining import (
 )
 from citebed.collection.building.merging import identities
 from citebed.collection.building.records import Parts, keys_of
+from citebed.collection.names import stem_of
 from citebed.collection.rules import Rules, check_languages, check_types, reasons
 from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE, read_part, write_part
 from citebed.records import Problem
@@ -82,7 +83,7 @@ def decide(
     From the part ``earlier`` on they are of an earlier import, where their lines tell their order;
     the documents that there were ``before`` keep their cite keys.
     """
-    problems = _resolve_crossrefs(parts)
+    problems = resolve_crossrefs(parts)
     numbers: dict[str, int] = {}
     types: set[str] = set()
     languages: set[str] = set()
@@ -133,7 +134,7 @@ def _in_order(index: pl.DataFrame, sources: list[str]) -> pl.DataFrame:
     return index.drop("rank", "line")
 
 
-def _resolve_crossrefs(parts: Parts) -> list[tuple[str, Problem]]:
+def resolve_crossrefs(parts: Parts) -> list[tuple[str, Problem]]:
     """Fill in what BibTeX's ``crossref`` lends; what there is to say of it, by source."""
     named = [parts.read(part, ["crossref"])["crossref"].drop_nulls() for part in range(len(parts))]
     names = pl.concat([pl.Series(dtype=pl.String), *named]).str.to_lowercase().unique()
@@ -178,22 +179,30 @@ def _renamed(table: pl.DataFrame) -> pl.DataFrame:
     """Different documents under one id: all but the first get a number behind it."""
     is_owner = pl.col("owner") == pl.col("row")
     owners = table.lazy().filter(is_owner).select("row", "doc_id").collect()
-    twice = owners.filter(pl.col("doc_id").is_duplicated())
-    if twice.is_empty():
+    rows = fresh_ids(owners)
+    if rows.is_empty():
         return table
-    names = twice["doc_id"].unique()
-    numbered = owners.filter(
-        pl.col("doc_id").str.contains(r"-\d+$")
-        & pl.col("doc_id").str.replace(r"-\d+$", "").is_in(names.implode())
-    )
-    ids = FreeIds([*numbered["doc_id"], *names])
-    fresh = [ids.take(name, owner=name) for name in twice["doc_id"]]
-    rows = twice.select("row", fresh=pl.Series(fresh, dtype=pl.String))
     return (
         table.join(rows, on="row", how="left", maintain_order="left")
         .with_columns(doc_id=pl.coalesce("fresh", "doc_id"))
         .drop("fresh")
     )
+
+
+def fresh_ids(owners: pl.DataFrame) -> pl.DataFrame:
+    """The ids (``fresh``) of those documents of which several have one ``doc_id``, by ``row``; the
+    first one's is that."""
+    twice = owners.filter(pl.col("doc_id").is_duplicated())
+    if twice.is_empty():
+        return owners.select("row", fresh="doc_id").clear()
+    names = twice["doc_id"].unique()
+    numbered = owners.filter(
+        (stem_of(pl.col("doc_id")) != pl.col("doc_id"))
+        & stem_of(pl.col("doc_id")).is_in(names.implode())
+    )
+    ids = FreeIds([*numbered["doc_id"], *names])
+    fresh = [ids.take(name, owner=name) for name in twice["doc_id"]]
+    return twice.select("row", fresh=pl.Series(fresh, dtype=pl.String))
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -205,12 +214,14 @@ def documents(decided: Decided, folder: Path, crew: Crew) -> Iterator[pl.DataFra
     names = decided.table.select("doc_id", "cite_key")
     for number, span in decided.spans():
         single = span.filter(pl.col("size") == 1)
-        parts = [_singles(decided.parts.take(single), single)]
-        parts += [_several(read, names) for read in map(read_part, made.get(number, ()))]
+        parts = [singles(decided.parts.take(single), single)]
+        several_of = map(read_part, made.get(number, ()))
+        parts += [several(read, names[read["row"]]) for read in several_of]
         yield pl.concat(parts).sort("row").select(list(DOCUMENTS))
 
 
-def _singles(records: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def singles(records: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The documents of one record each; ``rows`` say what becomes of these."""
     read_as = pl.col("doc_id")
     named = records.with_columns(
         rows["row"],
@@ -224,8 +235,9 @@ def _singles(records: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     return with_aliases(named).select(*DOCUMENTS, "row")
 
 
-def _several(made: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    doc_id, key = names[made["row"]].get_columns()
+def several(made: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    """The documents that were made of several records, under their ``names`` in the collection."""
+    doc_id, key = names["doc_id"], names["cite_key"]
     renamed = pl.col("doc_id") != doc_id
     more = pl.concat_list("doc_id", "aliases").list.unique(maintain_order=True)
     return made.with_columns(
@@ -241,15 +253,21 @@ def set_aside(decided: Decided) -> Iterator[pl.DataFrame]:
     as."""
     ids = decided.table["doc_id"]
     for _, span in decided.spans():
-        rows = span.filter(pl.col("reason").is_not_null() | (pl.col("size") > 1))
-        yield (
-            decided.parts.take(rows)
-            .with_columns(
-                reason=pl.lit(rows["reason"].cast(pl.String).fill_null(MERGED)),
-                kept_as=pl.lit(ids.gather(rows["owner"])),
-            )
-            .select(list(SET_ASIDE))
-        )
+        rows = span.filter(is_aside())
+        kept_as = ids.gather(rows["owner"])
+        yield told_aside(decided.parts.take(rows), rows["reason"].cast(pl.String), kept_as)
+
+
+def is_aside() -> pl.Expr:
+    """Whether a record is no document of its own."""
+    return pl.col("reason").is_not_null() | (pl.col("size") > 1)
+
+
+def told_aside(records: pl.DataFrame, reason: pl.Series, kept_as: pl.Series) -> pl.DataFrame:
+    """Records that are set aside, with why and what they are kept as."""
+    return records.with_columns(
+        reason=pl.lit(reason.fill_null(MERGED)), kept_as=pl.lit(kept_as)
+    ).select(list(SET_ASIDE))
 
 
 def _combined(decided: Decided, folder: Path, crew: Crew) -> dict[int, list[Path]]:

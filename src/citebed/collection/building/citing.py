@@ -11,12 +11,13 @@ Links and sections of records, under the ids of the documents that these became.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import polars as pl
 
 from citebed.collection.building.records import first_author
-from citebed.collection.names import document_names, is_arxiv, name_in
+from citebed.collection.names import document_names, every_name, is_arxiv, name_in
 from citebed.collection.rules import Rules
 from citebed.collection.tables import CONTEXTS, PAPERS, QUERIES, REFERENCES
 from citebed.runs.times import is_later
@@ -67,6 +68,35 @@ def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
         )
     papers = _resolve_papers(read.papers, references, records)
     return Citing(papers, references, _resolve_contexts(read.contexts, references), read.lists)
+
+
+def asked(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.Series, pl.Series]:
+    """The names and the folded titles that are looked up for tables as they were read: what has
+    none of them changes nothing of what `resolve` and `with_ids` find."""
+    record = pl.col("record").str.replace_all(r"\s+", "_").str.to_lowercase()
+    items = [
+        tables["papers"].select(name=name_in(pl.coalesce("doi", "paper_id"))),
+        tables["links"].select(name=name_in(pl.col("target"))),
+    ]
+    items += [tables[name].select(name=record) for name in ("links", "sections")]
+    titles = []
+    for references in (tables["references"], tables["lists"]):
+        own = (pl.col("doi"), _arxiv_name(), pl.col("target").str.to_lowercase())
+        items += [references.select(name=each) for each in own]
+        titles.append(references.select(plain=plain_title(pl.col("title"))))
+    names, plain = pl.concat(items)["name"], pl.concat(titles)["plain"]
+    return names.drop_nulls().unique(), plain.drop_nulls().unique()
+
+
+def are_asked(documents: pl.DataFrame, names: pl.Series, titles: pl.Series) -> pl.DataFrame:
+    """Those of some documents that have a name or a title which is `asked`."""
+    named = every_name(documents).filter(pl.col("name").is_in(names.implode()))
+    is_asked = (
+        pl.col("doc_id").is_in(named["doc_id"].implode())
+        | pl.col("doi").is_in(names.implode()).fill_null(value=False)
+        | plain_title(pl.col("title")).is_in(titles.implode()).fill_null(value=False)
+    )
+    return documents.filter(is_asked)
 
 
 def _with_lists(read: Citing) -> pl.DataFrame:

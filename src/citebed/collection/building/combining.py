@@ -273,11 +273,8 @@ def with_cite_keys(
     records = table.lazy().filter(pl.col("owner").is_not_null()).select(
         "row", "owner", "doc_id", "part", "at"
     ).collect()  # fmt: skip
-    records = records.hstack(parts.take(records, _WANTED))
-    merged = pl.col("owner").is_duplicated()  # few are: to group all takes three times as long
-    first = records.filter(merged).group_by("owner").agg(pl.all().drop_nulls().first())
-    documents = pl.concat([records.filter(~merged), first.select(records.columns)]).sort("owner")
-    documents = documents.with_columns(made=pl.coalesce("made", "poorer"))
+    records = records.hstack(parts.take(records, WISHES))
+    documents = wishes(records)
     rows = pl.concat([_hashed(piece) for piece in (empty(BEFORE), *before)])
     documents = documents.join(
         _earlier_keys(records, rows), on="owner", how="left", maintain_order="left"
@@ -286,6 +283,15 @@ def with_cite_keys(
     return table.join(
         documents.select("owner", cite_key=keys), on="owner", how="left", maintain_order="left"
     )
+
+
+def wishes(records: pl.DataFrame) -> pl.DataFrame:
+    """What the documents of records (``owner``, and their `WISHES`) would have as keys, by owner:
+    their ``own``, and one ``made``."""
+    merged = pl.col("owner").is_duplicated()  # few are: to group all takes three times as long
+    first = records.filter(merged).group_by("owner").agg(pl.all().drop_nulls().first())
+    documents = pl.concat([records.filter(~merged), first.select(records.columns)]).sort("owner")
+    return documents.with_columns(made=pl.coalesce("made", "poorer"))
 
 
 def _hashed(documents: pl.DataFrame) -> pl.DataFrame:
@@ -304,7 +310,8 @@ def _wanted(records: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-_WANTED = Keys(("doi", *MADE_OF), _wanted)
+WISHES = Keys(("doi", *MADE_OF), _wanted)
+"""What tells the keys that a record would lend its document, and whether it was there before."""
 
 
 def _earlier_keys(records: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from citebed.collection.building.assembling import Decided
 from citebed.collection.formats.biblatex import ONLY_STRINGS
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError
+from citebed.records import Problem
 from citebed.wording import count, first_few, printable
 
 _MOST_FILES = 3
@@ -244,12 +245,38 @@ def _nothing(report: ImportReport, named: Collection[str]) -> str:
     return f"nothing was imported: {place}: {first['what']}{more}. {reads}."
 
 
-# --- What became of files ---------------------------------------------------------------------
+# --- What became of records and files ---------------------------------------------------------
 
 
 Files = dict[str, dict[str, int]]
 """For each file its ``own`` documents, records merged ``within`` it, those merged with records of
 ``other`` files, and those set ``aside``."""
+
+
+@dataclass(frozen=True)
+class Became:
+    """What became of all records: how many there are, how many documents were made of them, how
+    many were set aside for each reason, how many documents are doubtful; and by file."""
+
+    records: int
+    documents: int
+    set_aside: dict[str, int]
+    doubtful: int
+    files: Files
+    problems: list[tuple[str, Problem]] = field(default_factory=list)
+
+
+def became(decided: Decided) -> Became:
+    """What became of the records, in numbers."""
+    table = decided.table
+    return Became(
+        records=table.height,
+        documents=table["owner"].drop_nulls().n_unique(),
+        set_aside=counted(table["reason"].drop_nulls().cast(pl.String)),
+        doubtful=table.filter("doubtful")["owner"].n_unique(),
+        files=fates(decided),
+        problems=decided.problems,
+    )
 
 
 def fates(decided: Decided) -> Files:

@@ -93,6 +93,29 @@ the place of publication.
 """
 
 
+def _shared(records: pl.DataFrame) -> pl.DataFrame:
+    first = first_author(pl.col("authors"))
+    likely = ~_FEW_WORDS & ~_AUTHORLESS
+    work = pl.when(likely).then(pl.concat_str(["plain", first], separator="|")).otherwise(_alike())
+    return (
+        records.lazy()
+        .with_columns(plain=plain_title(pl.col("title")))
+        .select(
+            doi=pl.lit("doi:") + pl.col("doi"),
+            work=pl.lit("work:") + pl.when(pl.col("title") != "").then(work),
+            number=pl.lit("arxiv:") + pl.col("arxiv") + "|" + first,
+        )
+        .collect()
+    )
+
+
+SHARED = Keys(
+    ("title", "authors", "year", "venue", "volume", "pages", "doi", "arxiv", "abstract"), _shared
+)
+"""Texts of which records of one document have one in common at least, whatever rule says that they
+are one; so which of those that have are one is decided without any others."""
+
+
 def _hash(text: pl.Expr) -> pl.Expr:
     """A number for each text; unknown where that is."""
     return pl.when(text.is_not_null()).then(text.hash(seed=0))
@@ -166,6 +189,10 @@ class Parts:
             self._room -= size
             self._held[part] = read_part(path)
         return self._held[part].select(columns)
+
+    def path(self, part: int) -> Path:
+        """Where a part is."""
+        return self._files[part]
 
     def add(self, records: pl.DataFrame) -> None:
         """Put records behind the others."""

@@ -13,7 +13,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,10 +25,16 @@ from citebed.collection.formats.biblatex import ONLY_STRINGS, XDATA, carry
 from citebed.collection.formats.bibtex import bare_words
 from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.progress import Progress
-from citebed.collection.reading.parsing import RECORDS, Piece, parse_all, pieces, read_tables
+from citebed.collection.reading.parsing import (
+    RECORDS,
+    Parsed,
+    Piece,
+    parse_all,
+    pieces,
+    read_tables,
+)
 from citebed.collection.reading.sources import (
     BAD_DATA,
-    Member,
     SourceFile,
     SourceNames,
     members,
@@ -195,7 +201,7 @@ class Reader:
         self.progress.step("reading", total)
         # A name of its own: a worker that outlives an import that was killed writes nowhere else.
         folder = Path(tempfile.mkdtemp(dir=self.folder))
-        parsed = parse_all(self._pieces(files, pruned), folder, self.workers)
+        parsed = self._parsed(files, pruned, folder)
         fresh = read_tables(parsed)
         self.records = [job.files[RECORDS] for job in parsed if RECORDS in job.files]
         self.problem_count = sum(job.problems for job in parsed)
@@ -213,6 +219,10 @@ class Reader:
         self._tell_of_silent(counts, fresh)
         return fresh
 
+    def _parsed(self, files: list[SourceFile], pruned: set[str], folder: Path) -> list[Parsed]:
+        """What is in the files that are to be read, as tables under ``folder``."""
+        return parse_all(self._pieces(files, pruned), folder, self.workers)
+
     def _tell_of_silent(self, counts: Counter[str], fresh: Frames) -> None:
         """No source goes without a word: one that gave neither records nor problems gets one."""
         noted = {source for source, _ in self.problems}
@@ -226,6 +236,21 @@ class Reader:
             self.problems.append((source, Problem(1, what, "ignored")))
 
     def _pieces(self, files: list[SourceFile], pruned: set[str]) -> Iterator[Piece]:
+        for file, row in self._to_read(files, pruned):
+            formats: dict[str, None] = {}
+            lent = self._strings.used_by(file)
+            for found in pieces_of(file, self._recogniser, self.only, lent, self.progress.add):
+                if isinstance(found, Piece):
+                    formats[found.format] = None
+                    yield found
+                else:
+                    self.problems.append(found)
+            self.sources.append({**row, "format": ", ".join(formats)})
+
+    def _to_read(
+        self, files: list[SourceFile], pruned: set[str]
+    ) -> Iterator[tuple[SourceFile, dict[str, object]]]:
+        """The files that are new or have changed, each with what is known of it as a source."""
         hashes = dict(self.known.select("source", "sha256").iter_rows())
         digests = {file.name: self._digest(file) for file in files if file.name in hashes}
         stale = pruned | {name for name, digest in digests.items() if hashes[name] != digest}
@@ -239,53 +264,48 @@ class Reader:
                 self.progress.add(size)
                 continue
             contents[digest] = file.name
-            formats: dict[str, None] = {}
-            yield from self._pieces_of(file, formats)
-            row = {"source": file.name, "sha256": digest, "bytes": size, "records": 0}
-            self.sources.append({**row, "format": ", ".join(formats)})
+            yield file, {"source": file.name, "sha256": digest, "bytes": size, "records": 0}
 
     def _digest(self, file: SourceFile) -> str:
         """The hash of what is read of a file: of what it is lent and how it is read, too.
 
         A file that was read in a forced format stays so until it changes.
         """
-        with translate_os_errors(file.path):
-            digest = file_hash(file.path)
+        digest = self._hash(file)
         if lent := self._strings.used_by(file):
             digest = hashlib.sha256(f"{digest}{lent}".encode()).hexdigest()
         known, format = self._before.get(file.name, ("", ""))
         again = self._digest_of(digest, format)
         return again if again == known and not self.forced else self._digest_of(digest, self.forced)
 
+    def _hash(self, file: SourceFile) -> str:
+        with translate_os_errors(file.path):
+            return file_hash(file.path)
+
     def _digest_of(self, digest: str, format: str | None) -> str:
         how = sorted(self.only) + ([f"format {format}"] if format else [])
         return hashlib.sha256("\n".join([digest, *how]).encode()).hexdigest() if how else digest
 
-    def _pieces_of(self, file: SourceFile, formats: dict[str, None]) -> Iterator[Piece]:
-        try:
-            for member in members(file.path, file.name, self.progress.add):
-                if isinstance(member, Problem):
-                    self.problems.append((file.name, member))
-                elif self._is_wanted(member.name):
-                    alone = member.name == file.name
-                    lent = self._strings.used_by(file) if alone else {}
-                    yield from self._pieces_of_member(member, formats, lent)
-        except BAD_DATA as error:
-            what = f"could not be read to the end: {error}"
-            self.problems.append((file.name, Problem(1, what)))
 
-    def _is_wanted(self, name: str) -> bool:
-        return not self.only or any(fnmatch.fnmatchcase(name, f"*{only}") for only in self.only)
-
-    def _pieces_of_member(
-        self, member: Member, formats: dict[str, None], lent: dict[str, str]
-    ) -> Iterator[Piece]:
-        for piece in pieces(member, self._recogniser, lent):
-            if isinstance(piece, Problem):
-                self.problems.append((member.name, piece))
-            else:
-                formats[piece.format] = None
-                yield piece
+def pieces_of(
+    file: SourceFile,
+    recogniser: Recogniser,
+    only: Sequence[str],
+    lent: Mapping[str, str],
+    on_read: Callable[[int], None] = lambda _: None,
+) -> Iterator[Piece | tuple[str, Problem]]:
+    """The pieces of a file, and of those in it whose names are like one of ``only``; and what could
+    not be read, by source. ``lent`` are BibTeX's strings of other files."""
+    try:
+        for member in members(file.path, file.name, on_read):
+            if isinstance(member, Problem):
+                yield file.name, member
+            elif not only or any(fnmatch.fnmatchcase(member.name, f"*{like}") for like in only):
+                strings = lent if member.name == file.name else {}
+                for piece in pieces(member, recogniser, strings):
+                    yield piece if isinstance(piece, Piece) else (member.name, piece)
+    except BAD_DATA as error:
+        yield file.name, Problem(1, f"could not be read to the end: {error}")
 
 
 def _top(source: str) -> str:

@@ -21,6 +21,7 @@ from citebed.collection.statistics import (
     Passages,
     References,
     Spread,
+    Tally,
     rows,
     statistics,
 )
@@ -310,9 +311,10 @@ class CollectionStats(Shown):
         return self.table.with_columns(text, pl.col("share").round(2))
 
 
-def collection_stats(collection: Collection) -> CollectionStats:
-    """Count what is in a collection and in its index."""
-    numbers = statistics(collection)
+def collection_stats(collection: Collection, tally: Tally | None = None) -> CollectionStats:
+    """Count what is in a collection and in its index; a ``tally`` of its documents that was made
+    elsewhere is not made again."""
+    numbers = statistics(collection, tally=tally)
     if not (collection.folder / FOLDER / DESCRIPTION).exists():
         return CollectionStats(numbers)
     try:

@@ -1,0 +1,139 @@
+"""An import whose steps run on an engine: `citebed.collection.importing`, with other hands.
+
+What is the collection's as a whole, its citing papers, queries and judgements, is put together here
+and committed as ever; documents are read, merged, named and put into shards by workers. So the
+memory of this machine follows the citing papers and the number of files, not that of documents.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from citebed.collection.building.assembling import resolve_crossrefs
+from citebed.collection.building.citing import asked
+from citebed.collection.building.import_report import Became, ImportReport
+from citebed.collection.building.records import Parts
+from citebed.collection.importing import ASIDE, DEFAULTS, Import, ImportOptions, run_import
+from citebed.collection.progress import SILENT, Progress
+from citebed.collection.reading.reader import Reader
+from citebed.collection.rules import check_languages, check_types
+from citebed.collection.storing import store, table_files
+from citebed.collection.tables import SET_ASIDE, Frames, read_part
+from citebed.distributed.importing.deciding import Place, Shard, documents_of
+from citebed.distributed.importing.knowing import known
+from citebed.distributed.importing.merging import parts_of
+from citebed.distributed.importing.reading import EngineReader
+from citebed.distributed.sessions import Engine
+from citebed.errors import CitebedError
+from citebed.wording import printable
+
+SHARD_SIZE = 250_000
+"""So many documents are in a shard that an engine makes, unless another number is asked for."""
+
+
+def import_on(
+    engine: Engine,
+    folder: str | Path,
+    paths: Iterable[str | Path],
+    options: ImportOptions = DEFAULTS,
+    progress: Progress = SILENT,
+) -> ImportReport:
+    """Import files and folders into a new collection at ``folder``, on an engine: what
+    `import_sources` gives with the same ``shard_size``.
+
+    The folder and the sources must be at the same paths here and on the workers. It happens whole
+    or not at all, whatever becomes of workers or of this process.
+    """
+    wanted = list(paths)
+    _refuse_schemes(str(path) for path in (folder, *wanted))
+    make = partial(EngineImport, engine=engine, options=options, progress=progress)
+    return run_import(Path(folder), wanted, make)
+
+
+def _refuse_schemes(paths: Iterable[str]) -> None:
+    for path in paths:
+        if path.partition("/")[0].endswith(":") and not os.path.exists(path):  # "s3a:/", in a Path
+            raise CitebedError(
+                f"'{printable(path)}' is no path of a file system. An import reads and writes "
+                "files that this machine and the workers see at the same path: mount the store on "
+                "all of them (NFS, Lustre, a bucket by s3fs), or copy the sources to such a place."
+            )
+
+
+class EngineImport(Import):
+    """One import in the making, on an engine."""
+
+    def __init__(
+        self,
+        folder: Path,
+        staging: Path,
+        engine: Engine,
+        options: ImportOptions,
+        progress: Progress,
+    ) -> None:
+        self.engine, self.aside = engine, list[Path]()
+        super().__init__(folder, staging.absolute(), options, progress)
+        if (folder / store.MANIFEST).exists():
+            raise CitebedError(
+                f"'{printable(folder)}' is a collection already, and an import on an engine makes "
+                "new ones. Import all of its sources into another folder, or without --on."
+            )
+        if options.shard_size == 0:
+            raise CitebedError("an engine puts documents into shards: give a --shard-size above 0.")
+        self.shards.size = options.shard_size or SHARD_SIZE
+
+    def _reader(self, only: tuple[str, ...], workers: int) -> Reader:
+        return EngineReader(
+            self.known, self.parts, only, workers, self.progress, self.options.format,
+            engine=self.engine,
+        )  # fmt: skip
+
+    def _make_documents(self, dropped: set[str]) -> Became:
+        assert isinstance(self.reader, EngineReader)
+        notes = self.reader.notes
+        if not notes:
+            return super()._make_documents(dropped)
+        check_types(self.rules, {name for note in notes for name in note.types})
+        check_languages(self.rules, {name for note in notes for name in note.languages})
+        files = Parts(self.parts, self.reader.records)
+        problems = resolve_crossrefs(files) if any(note.crossrefs for note in notes) else []
+        place = Place(self.engine, self.parts / "engine", self.rules, self.shards.size)
+        made = documents_of(place, parts_of(notes, files))
+        self.aside, self.is_any_aside = made.aside, bool(made.aside)
+        rows = (read_part(path) for path in made.aside)
+        table_files.write_frames(self.ready / f"{ASIDE}.parquet", rows, SET_ASIDE)
+        self._take(made.shards)
+        return replace(made.told, problems=problems)
+
+    def _take(self, shards: list[Shard]) -> None:
+        """Put the shards that workers wrote to where they are committed; of none there is one that
+        is empty."""
+        if not shards:
+            self.shards.write_documents(())
+        for number, shard in enumerate(shards):
+            name = store.shard_name(number)
+            target = self.ready / store.SHARDS / name
+            target.mkdir(parents=True)
+            shutil.move(shard.path, target / "documents.parquet")
+            self.shards.names = (*self.shards.names, name)
+            self.latex_left.texts += shard.latex
+
+    def _known(self, state: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
+        names, titles = asked(state)
+        if names.is_empty() and titles.is_empty():
+            return super()._known({name: table.clear() for name, table in state.items()})
+        self.parts.mkdir(exist_ok=True)
+        paths = self.shards.documents()
+        return known(self.engine, paths, self.aside, (names, titles), self.parts)
+
+    def _write(self) -> list[str]:
+        remove = super()._write()
+        shutil.rmtree(self.parts, ignore_errors=True)  # the disk may have better use for the room
+        return remove

@@ -1,0 +1,224 @@
+"""Which records are one document, found by a shuffle.
+
+Records of one document have a text in common (`SHARED`). Those that have, by way of others too, are
+brought together on one worker, where the rules of one machine say which of them are one. All others
+are documents by themselves, and stay where they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from citebed.collection.building.assembling import Decided
+from citebed.collection.building.combining import WISHES, combine, wishes
+from citebed.collection.building.import_report import fates
+from citebed.collection.building.merging import identities
+from citebed.collection.building.records import SHARED, Keys, Parts, keys_of
+from citebed.collection.rules import Rules, reasons
+from citebed.collection.tables import RECORD, read_part
+from citebed.distributed.importing.reading import PartNote
+from citebed.distributed.parcels import (
+    MOST_PARTS,
+    SCHEMA,
+    Given,
+    Parcel,
+    addressed,
+    at_each,
+    joined,
+    kept,
+    noted,
+    rows_of,
+)
+from citebed.distributed.sessions import Engine, collected
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+AT_ONCE = 20_000
+"""So many records that may be the same are looked at together."""
+_LINKS = "key bigint, row bigint, part bigint"
+
+
+class Part(NamedTuple):
+    """A file of records: where it is, the row of the first of each source among all records, and
+    how many it has."""
+
+    path: str
+    starts: dict[str, int]
+    rows: int
+
+    def records(self) -> pl.DataFrame:
+        """Its records with their ``row`` among all."""
+        records = read_part(Path(self.path)).select(list(RECORD))
+        starts = pl.col("source").replace_strict(self.starts, return_dtype=pl.Int64())
+        return records.with_columns(row=starts + pl.int_range(pl.len()).over("source"))
+
+
+def parts_of(notes: list[PartNote], files: Parts) -> list[Part]:
+    """The parts of all records, which are in the order of their sources' names."""
+    counted = [(name, at, n) for at, note in enumerate(notes) for name, n in note.counts.items()]
+    starts: list[dict[str, int]] = [{} for _ in notes]
+    row = 0
+    for source, at, count in sorted(counted):
+        starts[at][source] = row
+        row += count
+    return [
+        Part(str(files.path(at)), starts[at], sum(note.counts.values()))
+        for at, note in enumerate(notes)
+    ]
+
+
+def seeds(parts: Iterable[Part]) -> list[Parcel]:
+    """What tells each part's address what the part is."""
+    return [Parcel("part", at, noted(part)) for at, part in enumerate(parts)]
+
+
+def part_in(given: Given) -> Part:
+    """The part that an address is."""
+    return Part(*json.loads(given["part"][0]))
+
+
+# --- What may be the same ---------------------------------------------------------------------
+
+
+def merged(engine: Engine, start: DataFrame, count: int, rules: Rules, folder: Path) -> DataFrame:
+    """What becomes of records that may be the same as others: their fates, addressed to the parts
+    that they are in, and the documents made of them, to the part of the first."""
+    from pyspark.sql import functions as of
+
+    parts = max(1, min(count, MOST_PARTS))
+    linked = start.repartition(parts, "to").groupBy("to").applyInArrow(_linking(rules), _LINKS)
+    labels = _components(engine, kept(engine, linked, folder / "links"), folder)
+    if labels is None:
+        return start.limit(0)
+    several = int(collected(labels.agg(of.count("*").alias("n")))["n"][0].as_py())
+    buckets = -(-several // AT_ONCE)
+    nothing = of.lit(None)
+    rows = labels.select(
+        of.col("part").alias("to"), "row", "label", nothing.cast("binary").alias("data")
+    )
+    files = start.select("to", *(nothing.cast("bigint").alias(n) for n in ("row", "label")), "data")
+    wanted = files.unionByName(rows).repartition(parts, "to").groupBy("to")
+    brought = wanted.applyInArrow(_bringing(buckets), SCHEMA)
+    return kept(engine, at_each(brought, _merge, buckets), folder / "merged")
+
+
+def _linking(rules: Rules) -> Any:
+    """What gives the texts that the records of a part may share, as numbers."""
+
+    def link(table: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        part = Part(*json.loads(table["data"][0].as_py()))
+        records = part.records()
+        records = records.filter(reasons(records, rules).is_null())
+        texts = SHARED.of(records.select(SHARED.columns)).with_columns(records["row"])
+        links = texts.unpivot(index="row", value_name="text").drop_nulls("text")
+        rows = links["row"].to_arrow()
+        keys = pa.array(map(number_of, links["text"]), pa.int64())
+        to = pa.array([table["to"][0].as_py()] * len(rows), pa.int64())
+        return pa.table({"key": keys, "row": rows.cast(pa.int64()), "part": to})
+
+    return link
+
+
+def number_of(text: str) -> int:
+    """A number for a text, the same on every machine; two of a number do no harm here."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def _components(engine: Engine, links: DataFrame, folder: Path) -> DataFrame | None:
+    """The records that share a text with another, with a ``label`` that is the same for those which
+    do by way of others, too: the least row; ``None`` where there are none."""
+    from pyspark.sql import functions as of
+
+    doubled = links.groupBy("key").agg(of.count("*").alias("n")).filter("n > 1").select("key")
+    found = links.join(doubled, "key").withColumn("label", of.col("row"))
+    before, number = None, 0
+    while True:
+        found = kept(engine, found, folder / f"labels-{number}")
+        totals = collected(found.agg(of.count("*").alias("n"), of.sum("label").alias("sum")))
+        now = totals["n"][0].as_py(), totals["sum"][0].as_py()
+        if not now[0]:
+            return None
+        if now == before:  # labels only ever get less
+            return found.select("row", "part", "label").distinct()
+        before, number = now, number + 1
+        least = found.groupBy("key").agg(of.min("label").alias("least"))
+        own = found.join(least, "key").groupBy("row").agg(of.min("least").alias("label"))
+        found = found.drop("label").join(own, "row").select("key", "row", "part", "label")
+
+
+def _bringing(buckets: int) -> Any:
+    """What gives the records of a part that may be the same as others, to where those are."""
+
+    def bring(table: pa.Table) -> pa.Table:
+        own = pl.DataFrame(table)
+        labels = own.drop_nulls("row").select("row", "label")
+        if labels.is_empty():
+            return rows_of(())
+        part = Part(*json.loads(own["data"].drop_nulls()[0]))
+        records = part.records().join(labels, on="row", maintain_order="left")
+        to, bucket = pl.lit(int(own["to"][0]), dtype=pl.Int64), pl.col("label") % buckets
+        records = records.with_columns(part=to, bucket=bucket).drop("label")
+        return rows_of(addressed("record", records, "bucket"))
+
+    return bring
+
+
+# --- What is the same -------------------------------------------------------------------------
+
+
+def _merge(bucket: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: which of some records are one document, and the documents of several."""
+    records = joined(given["record"])
+    assert records is not None
+    records = records.sort("row").rechunk()
+
+    def look(rows: pl.Series, what: Keys) -> pl.DataFrame:
+        return what.of(records.select(what.columns)[rows])
+
+    same = identities(keys_of(records).with_columns(records["source"]), look)
+    first = pl.col("row").first().over("identity")
+    table = records.hstack(same).with_columns(
+        owner=first,
+        size=pl.len().over("identity").cast(pl.UInt32),
+        kept_as=pl.col("doc_id").first().over("identity"),
+    )
+    told = table.select("row", "owner", "size", "doubtful", "kept_as", "part")
+    yield from addressed("fate", told, "part")
+    several = table.filter(pl.col("size") > 1)
+    if several.height:
+        yield from addressed("made", _made_of(several), "part")
+    doubtful = table.filter("doubtful")["owner"].n_unique()
+    yield Parcel("count", bucket, noted({"files": files_of(several), "doubtful": doubtful}))
+
+
+def _made_of(records: pl.DataFrame) -> pl.DataFrame:
+    """The documents of several records, each with the part of its first one, and the cite keys that
+    it would have (``own``, ``made``)."""
+    made = combine(records.select(*RECORD, "row", "identity", "doubtful"))
+    wanted = wishes(
+        records.select("row", "owner").hstack(WISHES.of(records.select(WISHES.columns)))
+    ).select("own", "made", row="owner")
+    owners = records.select("row", "part")
+    return made.join(wanted, on="row", maintain_order="left").join(owners, on="row")
+
+
+def files_of(table: pl.DataFrame) -> dict[str, dict[str, int]]:
+    """What became of the records of each file, of some documents that are whole."""
+    if table.is_empty():
+        return {}
+    names = table["source"].unique(maintain_order=True)
+    numbers = dict(zip(names, range(len(names)), strict=True))
+    source = pl.col("source").replace_strict(numbers, return_dtype=pl.UInt32)
+    told = table.select("row", "owner", "size", source)
+    return fates(Decided(Parts(Path(), ()), told, list(names)))

@@ -1,0 +1,147 @@
+"""From what was decided of records to the files of a collection: its shards, and what is aside.
+
+Each part is looked at twice: to tell what its documents want to be called and how many there are,
+and, once the place of each among all is known, to send them to their shards.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from citebed.collection.building import assembling
+from citebed.collection.building.combining import WISHES, wishes
+from citebed.collection.building.import_report import counted
+from citebed.collection.names import wanted_keys
+from citebed.collection.rules import Rules, reasons
+from citebed.collection.storing.table_files import write_table
+from citebed.collection.tables import DOCUMENTS, SET_ASIDE, read_part, write_part
+from citebed.distributed.importing.merging import files_of, part_in
+from citebed.distributed.importing.naming import asking
+from citebed.distributed.parcels import Given, Parcel, addressed, joined, noted
+
+SPAN = assembling.SPAN
+_FATE = {
+    "row": pl.Int64(), "owner": pl.Int64(), "size": pl.UInt32(), "doubtful": pl.Boolean(),
+    "kept_as": pl.String(),
+}  # fmt: skip
+
+
+def _decided(given: Given, rules: Rules) -> pl.DataFrame:
+    """The records of a part with what becomes of them."""
+    records = part_in(given).records().sort("row")
+    fates = joined(given.get("fate", ()))
+    fates = pl.DataFrame(schema=_FATE) if fates is None else fates.select(list(_FATE))
+    table = records.with_columns(reason=reasons(records, rules)).join(
+        fates, on="row", how="left", maintain_order="left"
+    )
+    is_kept = pl.col("reason").is_null()
+    return table.with_columns(
+        owner=pl.when(is_kept).then(pl.coalesce("owner", "row")),
+        size=pl.when(is_kept).then(pl.col("size").fill_null(1)),
+        doubtful=pl.when(is_kept).then(pl.col("doubtful").fill_null(value=False)),
+    )
+
+
+def ask(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: what the documents of a part want to be called, and how many records and
+    documents there are."""
+    table = _decided(given, rules)
+    alone = table.filter(pl.col("size") == 1)
+    own = wishes(alone.select("row", "owner").hstack(WISHES.of(alone.select(WISHES.columns))))
+    columns = ("row", "doc_id", "own", "made")
+    every = own.with_columns(alone["doc_id"]).select(columns)
+    if (made := joined(given.get("made", ()))) is not None:
+        every = pl.concat([every, made.select(columns)])
+    keys = wanted_keys(every.with_columns(kept=pl.lit(None, dtype=pl.String)))
+    place = every.select("row", part=pl.lit(number, dtype=pl.Int64))
+    yield from asking("wish", place.hstack(keys), "same", buckets)
+    yield from asking("name", every.select("row", "doc_id"), "doc_id", buckets)
+    yield Parcel("count", number, noted(_counts(table)))
+
+
+def _counts(table: pl.DataFrame) -> dict[str, object]:
+    owners = table.filter(pl.col("owner") == pl.col("row"))
+    by_source = dict(owners["source"].value_counts().iter_rows())
+    here = table.filter((pl.col("size") == 1) | pl.col("owner").is_null())
+    aside = counted(table["reason"].drop_nulls())
+    return {
+        "owners": by_source,
+        "files": files_of(here),
+        "set_aside": aside,
+        "records": table.height,
+    }
+
+
+def place(rules: Rules, size: int, renamed: str, _: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: the documents of a part to their shards of a size, and what is aside."""
+    table = _decided(given, rules)
+    fresh = read_part(Path(renamed))
+    table = _named(table, fresh, "row", "doc_id", "id")
+    bases = json.loads(given["bases"][0])
+    documents = _documents(table, given)
+    shard = _places(table, bases) // size
+    sent = documents.join(table.select("row").hstack([shard.alias("shard")]), on="row")
+    yield from addressed("document", sent, "shard")
+    aside = _named(table.filter(assembling.is_aside()), fresh, "owner", "kept_as", "kept_as")
+    told = assembling.told_aside(aside, aside["reason"], aside["kept_as"])
+    told = told.with_columns(aside["row"], span=aside["row"] // SPAN)
+    yield from addressed("aside", told, "span")
+
+
+def _named(table: pl.DataFrame, fresh: pl.DataFrame, row: str, old: str, new: str) -> pl.DataFrame:
+    """A table with the ids of documents by their rows as they became, in the column ``new``."""
+    ids = fresh.rename({"row": row})
+    joined = table.join(ids, on=row, how="left", maintain_order="left")
+    return joined.with_columns(pl.coalesce("fresh", old).alias(new)).drop("fresh")
+
+
+def _places(table: pl.DataFrame, bases: dict[str, int]) -> pl.Series:
+    """The place of each document among all, in the row of its first record."""
+    is_owner = (pl.col("owner") == pl.col("row")).fill_null(value=False)
+    base = pl.col("source").replace_strict(bases, return_dtype=pl.Int64())
+    before = is_owner.cum_sum().over("source").cast(pl.Int64) - 1
+    return table.select(pl.when(is_owner).then(base + before).alias("place")).to_series()
+
+
+def _documents(table: pl.DataFrame, given: Given) -> pl.DataFrame:
+    """The documents that begin in a part, as they are written, by ``row``."""
+    keys = joined(given.get("key", ()))
+    if keys is None:
+        return pl.DataFrame(schema={**DOCUMENTS, "row": pl.Int64()})
+    table = table.join(keys, on="row", how="left", maintain_order="left")
+    alone = table.filter(pl.col("size") == 1)
+    names = alone.select("row", "cite_key", "doubtful", doc_id="id")
+    parts = [assembling.singles(alone.select(pl.exclude("id", "cite_key", "doubtful")), names)]
+    if (made := joined(given.get("made", ()))) is not None:
+        own = made.select("row").join(table, on="row", maintain_order="left")
+        parts.append(assembling.several(made, own.select("cite_key", doc_id="id")))
+    columns = [*DOCUMENTS, "row"]
+    return pl.concat([part.select(columns) for part in parts])
+
+
+# --- Files ------------------------------------------------------------------------------------
+
+
+def write_shard(folder: str, number: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: write the documents of a shard, and tell where they are."""
+    table = joined(given["document"])
+    assert table is not None
+    path = Path(tempfile.mkdtemp(dir=folder)) / "documents.parquet"
+    table = table.sort("row").drop("row")
+    write_table(path, table, DOCUMENTS)
+    left = assembling.latex_left(table.lazy()).height
+    yield Parcel("shard", number, noted({"path": str(path), "latex": left}))
+
+
+def write_aside(folder: str, span: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: write some of the records that are set aside, and tell where they are."""
+    table = joined(given["aside"])
+    assert table is not None
+    path = Path(tempfile.mkdtemp(dir=folder)) / "aside.arrow"
+    write_part(path, table.sort("row").select(list(SET_ASIDE)))
+    yield Parcel("aside", span, noted({"path": str(path)}))

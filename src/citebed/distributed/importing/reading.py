@@ -1,0 +1,253 @@
+"""Reading the files of an import on workers: hashed, cut and parsed where they lie.
+
+Workers leave the tables that they made in the collection's staging folder, each try in a folder of
+its own, so that a task which is run twice does no harm; what comes here is where they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from citebed.collection.formats import FORMATS
+from citebed.collection.formats.base import Chunk
+from citebed.collection.formats.recognising import Recogniser
+from citebed.collection.reading.parsing import RECORDS, Parsed, Piece, jobs, run_job
+from citebed.collection.reading.reader import Reader, pieces_of
+from citebed.collection.reading.sources import SourceFile, translate_os_errors
+from citebed.collection.tables import read_part
+from citebed.distributed.parcels import Given, Parcel, at_each, dealt, fetched, noted
+from citebed.distributed.sessions import Engine
+from citebed.files.reading import file_hash
+from citebed.records import Problem
+
+AT_ONCE = 32 << 20
+"""Bytes that a worker is given to read at a time; a file that cannot be cut is read by one."""
+_OTHERS = 4
+"""A packed file is taken for so many times its size."""
+
+Cut = tuple[int, int, int, str]
+"""Where a piece of a file begins, its bytes, its first line, and its format."""
+
+
+class PartNote(NamedTuple):
+    """What is to be known of a file of records: where it is, how many each source has in it, in
+    what types and languages, and whether one takes from another."""
+
+    path: str
+    counts: dict[str, int]
+    types: list[str]
+    languages: list[str]
+    crossrefs: bool
+
+
+@dataclass
+class EngineReader(Reader):
+    """Reads the files of an import on an engine; ``notes`` are of the files in ``records``."""
+
+    engine: Engine = field(kw_only=True)
+    notes: list[PartNote] = field(default_factory=list)
+
+    def _parsed(self, files: list[SourceFile], pruned: set[str], folder: Path) -> list[Parsed]:
+        settings = folder / "settings.json"
+        names = [file.name for file in files]
+        values = {"only": self.only, "forced": self.forced, "names": names}
+        settings.write_text(json.dumps(values), encoding="utf-8")
+        self._looked = _looked_at(self.engine, files, settings)
+        found = list(self._to_read(files, pruned))
+        specs = [self._spec(file) for file, _ in found]
+        batches = list(_batches(specs))
+        answers = _answers(self.engine, "job", partial(_parse, str(settings)), batches)
+        formats: dict[str, dict[str, None]] = {}
+        for answer in answers:
+            self.problems += [(source, Problem(*told)) for source, *told in answer["problems"]]
+            for name, used in answer["formats"].items():
+                formats.setdefault(name, {}).update(dict.fromkeys(used))
+            self.notes += [PartNote(*note) for note in answer["notes"]]
+        for file, row in found:
+            self.sources.append({**row, "format": ", ".join(formats.get(file.name, ()))})
+        return [_parsed(*values) for answer in answers for values in answer["parsed"]]
+
+    def _hash(self, file: SourceFile) -> str:
+        digest: str = self._looked[file.name][0]
+        return digest
+
+    def _spec(self, file: SourceFile) -> dict[str, Any]:
+        lent = self._strings.used_by(file)
+        _, cuts, size = self._looked[file.name]
+        place = {"path": os.fspath(file.path.absolute()), "name": file.name, "lent": lent}
+        return {**place, "cuts": cuts, "size": size}
+
+
+def _answers(
+    engine: Engine, kind: str, work: Any, batches: list[list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """What workers answer to batches, in their order."""
+    if not batches:
+        return []
+    parcels = [Parcel(kind, number, noted(batch)) for number, batch in enumerate(batches)]
+    made = at_each(dealt(engine, parcels), work, len(batches))
+    return [json.loads(data) for _, data in fetched(made)]
+
+
+# --- Looking ----------------------------------------------------------------------------------
+
+
+def _looked_at(
+    engine: Engine, files: list[SourceFile], settings: Path
+) -> dict[str, tuple[str, list[Cut] | None, int]]:
+    """The hash of each file, where it can be cut, and how many bytes there are to read."""
+    specs = []
+    for file in files:
+        with translate_os_errors(file.path):
+            size = file.path.stat().st_size
+        where = {"path": os.fspath(file.path.absolute()), "name": file.name}
+        specs.append({**where, "size": size, "cuts": None})
+    looked: dict[str, tuple[str, list[Cut] | None, int]] = {}
+    work = partial(_look, str(settings))
+    for answer in _answers(engine, "files", work, list(_batches(specs))):
+        looked |= {name: (digest, cuts, size) for name, digest, cuts, size in answer["files"]}
+    return looked
+
+
+def _look(settings: str, number: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: what there is to know of files before they are read."""
+    told = []
+    for spec in json.loads(given["files"][0]):
+        file = SourceFile(Path(spec["path"]), spec["name"])
+        with translate_os_errors(file.path):
+            digest = file_hash(file.path)
+        large = spec["size"] > AT_ONCE
+        is_whole = not large or _settings(settings)["only"]
+        cuts = None if is_whole else _cuts(file, _recogniser(settings))
+        packed = large and cuts is None
+        told.append((file.name, digest, cuts, spec["size"] * (_OTHERS if packed else 1)))
+    yield Parcel("looked", number, noted({"files": told}))
+
+
+def _cuts(file: SourceFile, recogniser: Recogniser) -> list[Cut] | None:
+    """Where the pieces of a file are; ``None`` where they are not just parts of it, each to be read
+    without the others."""
+    cuts: list[Cut] = []
+    at = 0
+    for piece in pieces_of(file, recogniser, (), {}):
+        if not isinstance(piece, Piece) or not _is_apart(piece, file, at):
+            return None
+        size = len(piece.chunk.data)
+        cuts.append((at, size, piece.chunk.line, piece.format))
+        at += size
+    return cuts
+
+
+def _is_apart(piece: Piece, file: SourceFile, at: int) -> bool:
+    """Whether a piece is what the file has at a place, and needs nothing of what is before it."""
+    format = FORMATS[piece.format]
+    if piece.chunk.source != file.name or format.cut is None or format.carry is not None:
+        return False
+    with translate_os_errors(file.path), file.path.open("rb") as stream:
+        stream.seek(at)
+        return stream.read(4096) == piece.chunk.data[:4096]
+
+
+@cache
+def _settings(path: str) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
+    return values
+
+
+def _recogniser(settings: str) -> Recogniser:
+    """One for each task: it learns the names that it meets, and a task may be run twice."""
+    values = _settings(settings)
+    return Recogniser(values["forced"], values["names"])
+
+
+def _batches(specs: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Files, and cut ones in parts, until there is enough to be worth a task."""
+    waiting: list[dict[str, Any]] = []
+    size = 0
+    for spec in itertools.chain.from_iterable(map(_parts, specs)):
+        if waiting and size + spec["size"] > AT_ONCE:
+            yield waiting
+            waiting, size = [], 0
+        waiting.append(spec)
+        size += spec["size"]
+    if waiting:
+        yield waiting
+
+
+def _parts(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A file that was cut, in parts of some pieces."""
+    if not spec["cuts"]:
+        yield spec
+        return
+    some: list[Cut] = []
+    for cut in spec["cuts"]:
+        if some and sum(size for _, size, *_ in some) + cut[1] > AT_ONCE:
+            yield {**spec, "cuts": some, "size": sum(size for _, size, *_ in some)}
+            some = []
+        some.append(cut)
+    yield {**spec, "cuts": some, "size": sum(size for _, size, *_ in some)}
+
+
+# --- Parsing ----------------------------------------------------------------------------------
+
+
+def _parse(settings: str, number: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: parse some files, or parts of one, into tables beside the settings."""
+    only, recogniser = _settings(settings)["only"], _recogniser(settings)
+    folder = Path(tempfile.mkdtemp(dir=Path(settings).parent))
+    problems: list[tuple[str, Problem]] = []
+    formats: dict[str, dict[str, None]] = {}
+
+    def found() -> Iterator[Piece]:
+        for spec in json.loads(given["job"][0]):
+            file = SourceFile(Path(spec["path"]), spec["name"])
+            cuts, lent = spec["cuts"], spec["lent"]
+            pieces = _cut_out(file, cuts) if cuts else pieces_of(file, recogniser, only, lent)
+            for piece in pieces:
+                if isinstance(piece, Piece):
+                    formats.setdefault(file.name, {})[piece.format] = None
+                    yield piece
+                else:
+                    problems.append(piece)
+
+    parsed = [run_job(job) for job in jobs(found(), folder)]
+    answer = {
+        "parsed": [_as_plain(number, each) for each in parsed],
+        "notes": [_note(each.files[RECORDS]) for each in parsed if RECORDS in each.files],
+        "problems": [(source, told.line, told.what, told.kind) for source, told in problems],
+        "formats": {name: list(used) for name, used in formats.items()},
+    }
+    yield Parcel("parsed", number, noted(answer))
+
+
+def _cut_out(file: SourceFile, cuts: Iterable[Cut]) -> Iterator[Piece]:
+    with translate_os_errors(file.path), file.path.open("rb") as stream:
+        for start, size, line, format in cuts:
+            stream.seek(start)
+            yield Piece(format, Chunk(stream.read(size), file.name, line))
+
+
+def _as_plain(number: int, parsed: Parsed) -> tuple[Any, ...]:
+    files = {name: os.fspath(path) for name, path in parsed.files.items()}
+    return (number, *parsed.number), files, parsed.counts, parsed.unread, parsed.problems
+
+
+def _parsed(number: list[int], files: dict[str, str], *rest: Any) -> Parsed:
+    return Parsed(tuple(number), {name: Path(path) for name, path in files.items()}, *rest)
+
+
+def _note(path: Path) -> PartNote:
+    records = read_part(path, ("source", "type", "language", "crossref"))
+    counts = records["source"].value_counts().sort("source").iter_rows()
+    types = records["type"].unique().sort().to_list()
+    languages = records["language"].drop_nulls().unique().sort().to_list()
+    lending = records["crossref"].count() > 0
+    return PartNote(os.fspath(path), dict(counts), types, languages, lending)

@@ -1,0 +1,143 @@
+"""Parcels: tables and notes on their way between workers, each addressed to where it is needed.
+
+A step of some work is a function of one address: it is given all parcels that were sent there, and
+sends others. What travels is packed Arrow or JSON, so that an engine has nothing to translate, and
+rows are rows of no engine's.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from citebed.distributed.arrow import ERROR
+from citebed.distributed.sessions import Engine, collected, told_shortly
+from citebed.errors import CitebedError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+SCHEMA = f"kind string, to bigint, data binary, {ERROR} string"
+MOST_PARTS = 2000
+"""So many partitions at most: each is a task of the engine's."""
+
+
+class Parcel(NamedTuple):
+    """Something of a ``kind``, for the address ``to``."""
+
+    kind: str
+    to: int
+    data: bytes
+
+
+Given = Mapping[str, list[bytes]]
+"""What was sent to an address, by kind."""
+Work = Callable[[int, Given], Iterable[Parcel]]
+
+
+def packed(table: pl.DataFrame) -> bytes:
+    """A table as bytes."""
+    data = io.BytesIO()
+    table.write_ipc(data, compression="zstd")
+    return data.getvalue()
+
+
+def unpacked(data: bytes) -> pl.DataFrame:
+    """The table that was packed."""
+    return pl.read_ipc(io.BytesIO(data))
+
+
+def joined(data: Iterable[bytes]) -> pl.DataFrame | None:
+    """The tables that were packed, behind one another; ``None`` where there are none."""
+    parts = [unpacked(each) for each in data]
+    return pl.concat(parts, rechunk=False) if parts else None
+
+
+def noted(value: Any) -> bytes:
+    """A plain value as bytes."""
+    return json.dumps(value).encode()
+
+
+def addressed(kind: str, table: pl.DataFrame, to: str) -> Iterator[Parcel]:
+    """The rows of a table as parcels to the addresses that its column ``to`` has."""
+    for part in table.partition_by(to, maintain_order=True) if table.height else ():
+        yield Parcel(kind, int(part[to][0]), packed(part.drop(to)))
+
+
+def dealt(engine: Engine, parcels: Iterable[Parcel]) -> DataFrame:
+    """Parcels that are sent from here; there must be some."""
+    return engine.session.createDataFrame(rows_of(parcels))
+
+
+def at_each(frame: DataFrame, work: Work, addresses: int) -> DataFrame:
+    """What ``work`` sends from each address to which something was sent; there are so many."""
+    parts = max(1, min(addresses, MOST_PARTS))
+
+    def step(table: pa.Table) -> pa.Table:
+        return rows_of(*_done(work, table))
+
+    # An engine that is not told so would put small parcels, however much work, into one task.
+    return frame.repartition(parts, "to").groupBy("to").applyInArrow(step, SCHEMA)
+
+
+def _done(work: Work, table: pa.Table) -> tuple[list[Parcel], str | None]:
+    """The parcels that were made, or what was wrong."""
+    given: dict[str, list[bytes]] = {}
+    for kind, data in zip(table["kind"].to_pylist(), table["data"].to_pylist(), strict=True):
+        given.setdefault(kind, []).append(data)
+    try:
+        return list(work(table["to"][0].as_py(), given)), None
+    except CitebedError as error:
+        return [], str(error)
+
+
+def rows_of(parcels: Iterable[Parcel], error: str | None = None) -> pa.Table:
+    """Parcels, or what was wrong, as an engine takes them."""
+    import pyarrow as pa
+
+    rows: list[tuple[Any, ...]] = [(*parcel, None) for parcel in parcels]
+    rows += [(None, None, None, error)] if error is not None else []
+    kinds = (pa.string(), pa.int64(), pa.binary(), pa.string())
+    columns = zip(*rows, strict=True) if rows else ((), (), (), ())
+    arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.Table.from_arrays(arrays, names=["kind", "to", "data", ERROR])
+
+
+def kept(engine: Engine, frame: DataFrame, folder: Path) -> DataFrame:
+    """The rows of a frame once they are made, on disk: several steps may read them."""
+    store(frame, folder)
+    read = engine.session.read.schema(frame.schema).parquet(str(folder))
+    if ERROR in read.columns:
+        _refuse(collected(read.select(ERROR).filter(f"{ERROR} is not null")))
+    return read
+
+
+def store(frame: DataFrame, folder: Path) -> None:
+    """Have the engine write a frame's rows; what it says when it fails is told shortly."""
+    with told_shortly():
+        frame.write.parquet(str(folder))
+
+
+def of_kind(frame: DataFrame, *kinds: str) -> DataFrame:
+    """The parcels of some kinds."""
+    return frame.filter(frame["kind"].isin(*kinds))
+
+
+def fetched(frame: DataFrame) -> list[tuple[int, bytes]]:
+    """Parcels that are brought here, by address."""
+    table = collected(frame.select("to", "data", ERROR))
+    _refuse(table)
+    pairs = zip(table["to"].to_pylist(), table["data"].to_pylist(), strict=True)
+    return sorted(pairs)
+
+
+def _refuse(table: pa.Table) -> None:
+    """Tell what was wrong, if anything was: of several things always the same."""
+    if told := sorted(text for text in table[ERROR].to_pylist() if text is not None):
+        raise CitebedError(told[0])

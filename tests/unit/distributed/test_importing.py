@@ -1,0 +1,246 @@
+"""Imports on an engine: the collection that one machine makes of the same sources, in shards."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from citebed.cli.app import main
+from citebed.collection import Collection, ImportOptions, ImportReport, Rules, import_sources
+from citebed.collection.storing import store
+from citebed.distributed.door import Engine
+from citebed.distributed.importing import merging, naming, placing, reading
+from citebed.errors import CitebedError
+from citebed.report.collection.table import collection_stats
+
+TABLES = (
+    "documents", "papers", "references", "contexts", "links", "sections", "set_aside", "problems",
+    "files",
+)  # fmt: skip
+
+
+def assert_same(left: Path, right: Path) -> None:
+    """Two collections have the same tables, queries, judgements and shards."""
+    ours, theirs = Collection(left), Collection(right)
+    for name in TABLES:
+        one, other = getattr(ours, name), getattr(theirs, name)
+        assert one.equals(other), f"{name}:\n{one}\n{other}"
+    assert ours.query_sets == theirs.query_sets
+    for name in ours.query_sets:
+        assert ours.queries(name).equals(theirs.queries(name))
+        assert ours.qrels(name).table.equals(theirs.qrels(name).table)
+    assert [each.name for each in ours.shards] == [each.name for each in theirs.shards]
+    for one, other in zip(ours.shards, theirs.shards, strict=True):
+        for name in ("documents", "papers", "contexts", "sections"):
+            assert getattr(Collection(one), name).equals(getattr(Collection(other), name))
+    manifests = [(path / "citebed.toml").read_text().splitlines() for path in (left, right)]
+    assert [line for line in manifests[0] if not line.startswith("name")] == [
+        line for line in manifests[1] if not line.startswith("name")
+    ]
+
+
+def assert_told_alike(ours: ImportReport, theirs: ImportReport) -> None:
+    for name in (each.name for each in fields(ours) if each.name != "folder"):
+        one, other = getattr(ours, name), getattr(theirs, name)
+        same = one.equals(other) if isinstance(one, pl.DataFrame) else one == other
+        assert same, f"{name}: {one} {other}"
+
+
+def import_both(engine: Engine, home: Path, sources: list[Path], **options: Any) -> None:
+    """Import sources here and on an engine; both must be the same."""
+    shutil.rmtree(home, ignore_errors=True)
+    chosen = ImportOptions(workers=1, **{"shard_size": 3, **options})
+    ours = import_sources(home / "one", sources, chosen)
+    theirs = engine.import_sources(home / "two", sources, chosen)
+    assert_same(home / "one", home / "two")
+    assert_told_alike(ours, theirs)
+    assert not (home / "two" / ".staging").exists()
+
+
+FIRST = r"""
+@string{jt = "Journal of Trees"}
+@article{doe1, title={A paper about many shards}, author={Doe, J and Roe, R}, year={2001},
+  doi={10.5072/one}, journal=jt}
+@article{doe2, title={Another paper about shards}, author={Doe, J}, year={2002}, pages={1--9}}
+@inproceedings{child, title={On things in proceedings}, author={Poe, E}, crossref={PROC}}
+@proceedings{proc, title={Proceedings of Things}, year={1999}, editor={Ed, I}}
+@article{doe1, title={The same key once more}, author={Zed, Q}, year={2009}}
+@article{doe1-2, title={The key with a number behind it}, author={Zed, Q}, year={2010}}
+@article{nobody, title={Editorial}, year={2003}, journal=jt, volume={1}}
+@article{shared1, title={Oak and beech in winter}, author={Elm, A}, year={2000}, doi={10.5072/two}}
+@article{shared2, title={Quantum computing for cats}, author={Ash, B}, year={2004},
+  doi={10.5072/two}}
+@article{broken, title={No end
+"""
+SECOND = [
+    {"id": "x1", "title": "A Paper About Many Shards", "authors": ["Doe, J", "Roe, R"],
+     "year": 2001, "abstract": "What it says."},
+    {"id": "x2", "title": "Another paper about shards", "authors": ["Doe, J"], "year": 2002,
+     "abstract": r"With \textbf left in it."},
+    {"id": "x3", "title": "A preprint of trees to come", "authors": ["Fir, C"], "year": 2020,
+     "arxiv": "2001.01234"},
+    {"id": "x4", "title": "Trees that came", "authors": ["Fir, C"], "year": 2021,
+     "arxiv": "2001.01234", "doi": "10.5072/three"},
+    {"id": "x5", "title": "Editorial", "year": 2003},
+    {"id": "x6", "title": "???", "authors": ["Fir, C"], "year": 2020},
+    {"id": "x7", "title": "", "authors": ["Fir, C"], "year": 2020},
+]  # fmt: skip
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> list[Path]:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "b.bib").write_text(FIRST)
+    (tmp_path / "in" / "copy.bib").write_text(FIRST)
+    (tmp_path / "in" / "a.jsonl").write_text("\n".join(map(json.dumps, SECOND)))
+    (tmp_path / "in" / "empty.bib").write_text("")
+    return [tmp_path / "in"]
+
+
+def test_records_of_every_kind(engine: Engine, tmp_path: Path, sources: list[Path]) -> None:
+    import_both(engine, tmp_path / "c", sources)
+    import_both(engine, tmp_path / "c", sources, rules=Rules(types=("article",)), shard_size=100)
+
+
+def test_small_pieces_everywhere(
+    engine: Engine, tmp_path: Path, sources: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sizes at which work is cut change nothing: the engine's workers are in this process."""
+    monkeypatch.setattr(reading, "AT_ONCE", 100)
+    monkeypatch.setattr(merging, "AT_ONCE", 2)
+    monkeypatch.setattr(naming, "AT_ONCE", 3)
+    monkeypatch.setattr(placing, "SPAN", 2)
+    import_both(engine, tmp_path / "c", sources, shard_size=1)
+
+
+WORDS = ("oak", "beech", "elm", "trees of the north", "on shards and trees", "shards", "?", "")
+RECORD = st.fixed_dictionaries(
+    {
+        "id": st.sampled_from(("a", "b", "a-2", "b-2", "b-2-2", "c")),
+        "title": st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join),
+        "authors": st.lists(st.sampled_from(("Doe, J", "Roe, R", "Ünal, Ö")), max_size=2),
+    },
+    optional={
+        "year": st.sampled_from((1999, 2000)),
+        "doi": st.sampled_from(("10.5072/one", "10.5072/two")),
+        "arxiv": st.sampled_from(("2001.01234", "2001.01235")),
+        "venue": st.sampled_from(("J. of Trees", "Shards")),
+        "volume": st.sampled_from(("1", "2")),
+        "pages": st.sampled_from(("1–9", "20–30")),
+        "abstract": st.sampled_from(("Short.", "Longer than the other.")),
+        "keys": st.lists(st.sampled_from(("k", "K", "k-2", "doe1999oak")), max_size=2),
+    },
+)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(files=st.lists(st.lists(RECORD, min_size=1, max_size=12), min_size=1, max_size=3))
+def test_random_records(engine: Engine, tmp_path: Path, files: list[list[dict[str, Any]]]) -> None:
+    home = tmp_path / "in"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    for number, records in enumerate(files):
+        (home / f"{number}.jsonl").write_text("\n".join(map(json.dumps, records)))
+    import_both(engine, tmp_path / "c", [home])
+
+
+def test_citing_papers(engine: Engine, tmp_path: Path, sources: list[Path]) -> None:
+    """References are found among documents by DOI, id, arXiv id and title, wherever these are."""
+    references = [
+        {"ref_id": "1", "doi": "10.5072/one"},
+        {"ref_id": "2", "doi": "10.48550/arXiv.2001.01234"},
+        {"ref_id": "3", "title": "The same key once more", "author": "Zed, Q"},
+        {"ref_id": "4", "doc_id": "doe2"},
+        {"ref_id": "5", "doi": "10.5072/nowhere"},
+    ]
+    sentences = [{"text": f"As {n} says.", "cites": [str(n)]} for n in range(1, 6)]
+    paper = {
+        "paper_id": "nobody", "title": "A citing paper", "references": references,
+        "contexts": [{"context_id": "p1", "section": "introduction", "sentences": sentences}],
+    }  # fmt: skip
+    (sources[0] / "citing.jsonl").write_text(json.dumps(paper))
+    import_both(engine, tmp_path / "c", sources)
+    found = Collection(tmp_path / "c" / "two").references
+    assert found["doc_id"].drop_nulls().len() == 4
+
+
+def test_statistics_are_those_of_one_machine(
+    engine: Engine, tmp_path: Path, sources: list[Path]
+) -> None:
+    import_sources(tmp_path / "c", sources, ImportOptions(shard_size=2, workers=1))
+    import_sources(tmp_path / "d", sources, ImportOptions(workers=1))
+    for folder in (tmp_path / "c", tmp_path / "d"):
+        assert collection_stats(Collection(folder)).rows == engine.stats(folder).rows
+
+
+def test_what_goes_wrong_leaves_nothing(
+    engine: Engine, tmp_path: Path, sources: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "c"
+    with monkeypatch.context() as patched:
+        patched.setattr(placing, "write_shard", _fail)
+        with pytest.raises(CitebedError, match="no room"):
+            engine.import_sources(folder, sources)
+    assert not folder.exists()
+    with monkeypatch.context() as patched:  # killed: nothing is tidied up
+        patched.setattr(store, "_clear", lambda _: None)
+        patched.setattr(store, "_unmake", lambda _: None)
+        patched.setattr(store, "commit", _fail)
+        with pytest.raises(CitebedError, match="no room"):
+            engine.import_sources(folder, sources)
+    assert not (folder / "shards").exists()
+    engine.import_sources(folder, sources, ImportOptions(shard_size=3))
+    import_sources(tmp_path / "one", sources, ImportOptions(shard_size=3, workers=1))
+    assert_same(tmp_path / "one", folder)
+
+
+def _fail(*_: object) -> Any:
+    raise CitebedError("no room")
+
+
+def test_what_is_refused(engine: Engine, tmp_path: Path, sources: list[Path]) -> None:
+    for folder, paths, options, what in (
+        (tmp_path / "c", ["s3a://bucket/x.bib"], ImportOptions(), "is no path of a file system"),
+        ("hdfs://host/c", sources, ImportOptions(), "is no path of a file system"),
+        (tmp_path / "c", sources, ImportOptions(shard_size=0), "above 0"),
+        (tmp_path / "c", [tmp_path / "nowhere"], ImportOptions(), "no such file"),
+        (tmp_path / "c", sources, ImportOptions(strict=True), "strict"),
+        (
+            tmp_path / "c",
+            sources,
+            ImportOptions(rules=Rules(types=("book",))),
+            "none would be kept",
+        ),
+    ):
+        with pytest.raises(CitebedError, match=what):
+            engine.import_sources(folder, paths, options)
+        assert not (tmp_path / "c").exists()
+    engine.import_sources(tmp_path / "c", sources)
+    with pytest.raises(CitebedError, match="a collection already"):
+        engine.import_sources(tmp_path / "c", sources)
+
+
+def test_the_command_line(
+    tmp_path: Path, sources: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pysail", reason="the extra 'spark' is not installed")
+
+    def printed(*words: str) -> Any:
+        assert main(words) == 0
+        return json.loads(capsys.readouterr().out)
+
+    words = (str(sources[0]), "--shard-size", "4", "--json")
+    ours = printed("import", str(tmp_path / "one"), *words)
+    more = ("--on", "local", "--spark-conf", "a=1")
+    assert printed("import", str(tmp_path / "two"), *words, *more) == ours
+    assert_same(tmp_path / "one", tmp_path / "two")
+    stats = ("stats", str(tmp_path / "two"), "--json")
+    assert printed(*stats, "--on", "local") == printed(*stats)
