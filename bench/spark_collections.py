@@ -1,0 +1,99 @@
+"""Importing, indexing and searching on an engine against the same commands without one.
+
+Records are those of bench/millions.py, ACM-CR's texts recombined, a unit being 100,000; searched
+are 100 paragraphs with BM25 to depth 1,000. The plain commands make one table and one index, the
+others shards: the runs must be the same to the byte. Told is what bench/spark.py tells.
+Run: python bench/spark_collections.py [--units 1 3 10] [--shards 8] [--folder DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import filecmp
+import shutil
+import tempfile
+from pathlib import Path
+
+import millions
+from common import machine, shared_data
+from spark import Measured, engines, growth, measured
+
+UNIT = 100_000
+STEPS = ("import", "index", "search")
+MODEL = "bm25"
+
+
+def words(step: str, place: Path, source: Path, size: int) -> list[str]:
+    """The command of a step for a collection at a place; ``size`` is that of its shards, 0 for a
+    collection in one piece."""
+    collection, queries = str(place / "c"), str(source.with_name("queries.jsonl"))
+    sharded = ["--shard-size", str(size)] if size else []
+    return {
+        "import": ["import", collection, str(source), "-q", *sharded],
+        "index": ["index", collection, "-q", "--no-fit"] if not size else ["index", collection],
+        "search": [
+            *("search", collection, "--queries", queries, "--model", MODEL, "--depth", "1000"),
+            *("-o", str(place / "found.run")),
+        ],
+    }[step]
+
+
+def report(units: list[int], shards: int, folder: Path) -> None:
+    """Print a line for each size, step and engine, and how each grows."""
+    events = folder / "events"
+    events.mkdir(exist_ok=True)
+    pools = _pools(folder)
+    times: dict[tuple[str, str], list[float]] = {}
+    for unit in units:
+        source = folder / "records"
+        size = millions.write(source, pools, unit * UNIT)
+        millions.write_queries(folder / "queries.jsonl", pools)
+        print(f"{unit * UNIT:,} documents, {size / 1e6:,.0f} MB", flush=True)
+        plain: dict[str, Measured] = {}
+        for name, chosen in engines(events).items():
+            place = folder / name
+            place.mkdir()
+            for step in STEPS:
+                cut = -(-unit * UNIT // shards) if chosen else 0
+                result = measured([*words(step, place, source, cut), *chosen], events)
+                times.setdefault((step, name), []).append(result.seconds)
+                print(_line(step, name, result, plain.setdefault(step, result)), flush=True)
+            same = filecmp.cmp(folder / "plain/found.run", place / "found.run", shallow=False)
+            print(f"  {name:10} {'the same run' if same else 'ANOTHER RUN'}", flush=True)
+        for name in ("records", *engines(events)):
+            shutil.rmtree(folder / name)
+    for (step, name), seconds in times.items():
+        if len(units) > 1:
+            print(f"  {step:7} {name:10} grows with the power {growth(units, seconds):.2f}")
+
+
+def _pools(folder: Path) -> millions.Pools:
+    """ACM-CR's texts."""
+    place = folder / "acm-cr"
+    source = shared_data("acm-cr") / "acm-dl.tar.xz"
+    measured(["import", str(place), str(source), "--profile", "acm-cr", "-q"], folder / "events")
+    return millions.pools(place)
+
+
+def _line(step: str, name: str, result: Measured, plain: Measured) -> str:
+    sent = "" if result.shuffled is None else f"  {result.shuffled / 1e6:7,.0f} MB shuffled"
+    return (
+        f"  {step:7} {name:10} {result.seconds:7.1f} s  {result.megabytes:6,.0f} MB in all  "
+        f"{result.driver:6,} MB driver{sent}  {result.seconds / plain.seconds:5.2f} times plain"
+    )
+
+
+def main() -> None:
+    """Measure what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--units", type=int, nargs="+", default=[1, 3, 10])
+    parser.add_argument("--shards", type=int, default=8)
+    parser.add_argument("--folder", type=Path, help="Where all is made.")
+    given = parser.parse_args()
+    print(machine())
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        report(given.units, given.shards, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
