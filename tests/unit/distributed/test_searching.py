@@ -22,7 +22,8 @@ from citebed.runs.tables import Run
 
 WORDS = ("oak", "elm", "ash", "forest", "soil", "sea", "bark", "tree", "münchen", "rain", "cloud",
          "river", "stone")  # fmt: skip
-MODELS = ("bm25", "okapi", "ql", "kl", "cosine", "bm25f", "bm25+rm3(docs=3)", "cosine+rocchio")
+MODELS = ("bm25", "okapi", "ql", "kl", "cosine", "bm25f", "bm25+rm3(docs=3)", "cosine+rocchio",
+          "bm25+learned(fit=no)")  # fmt: skip
 
 
 def made(folder: Path) -> Path:
