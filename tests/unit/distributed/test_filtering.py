@@ -171,6 +171,13 @@ def test_the_command_writes_the_same(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "1 judged or training document not in the stream: none" in printed[0][0]
 
 
+def test_progress_is_told_in_bytes_of_the_stream(tmp_path: Path, task: FilterTask) -> None:
+    told: list[int] = []
+    filter_on(engine_here(), task, tmp_path / "out", OPTIONS, told.append, 1500)
+    size = (tmp_path / "s.jsonl").stat().st_size
+    assert size - 50 < sum(told) <= size  # half a byte may be lost in each part
+
+
 # --- stopped, and gone on with ----------------------------------------------------------------
 
 

@@ -10,8 +10,10 @@ import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _DONE: Schema = {"part": pl.Int64, "line": pl.Int64, "what": pl.String, ERROR: pl.String}
+_SECONDS = 1.0
 _BYTES = "the stream's bytes"
 _LAID = 1 << 22
 _AT_ONCE = BoundedSemaphore(os.cpu_count() or 1)
@@ -140,14 +143,12 @@ class _Run:
         self._folder.make()
         planned = self._planned(task, part)
         resumed = [n for n in range(planned.parts) if planned.part(n).scored.exists()]
-        account = self._read(planned)
+        account = self._read(planned, advance)
         if not account.whole.documents:
             self._write_list(planned, account)
             self._files.put_list_in_place(self._drafts)
             raise no_documents(task.source.name, account.whole)
-        advance(planned.cuts[-1] // 2)
-        unmet = self._scored(planned, account)
-        advance(planned.cuts[-1] - planned.cuts[-1] // 2)
+        unmet = self._scored(planned, account, advance)
         self._write(task, planned, account)
         before = sum(account.documents[n + 1] - account.documents[n] for n in resumed)
         return report_of(task, account.whole, unmet, output, before)
@@ -191,32 +192,44 @@ class _Run:
                 file.write(block.data)
         return laid, {"crc": crc, "size": laid.stat().st_size}
 
-    def _read(self, task: PartTask) -> Account:
-        """Read the parts that are not read yet."""
-        self._each(task, read_part, lambda n: not task.part(n).summary.exists())
+    def _read(self, task: PartTask, advance: Advance) -> Account:
+        """Read the parts that are not read yet: half of all that is to do."""
+        self._each(task, read_part, [task.part(n).summary for n in range(task.parts)], advance)
         return account_of(task, task.parts)
 
-    def _scored(self, task: PartTask, account: Account) -> list[str]:
+    def _scored(self, task: PartTask, account: Account, advance: Advance) -> list[str]:
         """Score the parts that are not scored yet; gives the documents that did not come."""
         times = {time for judged in account.judged.values() for time in judged}
         task = task._replace(due=tuple(sorted(time + task.tools.delay for time in times)))
-        all_of_them = task.declared.looks_back and bool(times)
-
-        def is_untold(number: int) -> bool:
-            return (all_of_them or number in account.judged) and not task.part(number).told.exists()
-
-        self._each(task, tell_part, is_untold)
+        parts = [task.part(number) for number in range(task.parts)]
+        if times:
+            told = [
+                part.told if task.declared.looks_back or number in account.judged else None
+                for number, part in enumerate(parts)
+            ]
+            self._each(task, tell_part, told)
         unmet = save_states(task, account).unmet()
-        self._each(task, score_part, lambda n: not task.part(n).scored.exists())
+        self._each(task, score_part, [part.scored for part in parts], advance)
         return unmet
 
-    def _each(self, task: PartTask, work: Work, is_open: Callable[[int], bool]) -> None:
-        """Have workers do something with the parts that it was not done with."""
-        todo = [number for number in range(task.parts) if is_open(number)]
-        if not todo:
-            return
-        numbers = self._engine.session.range(0, len(todo), 1, len(todo))
-        found = collected(numbers.mapInArrow(_working(task.sent(), todo, work), spelled(_DONE)))
+    def _each(
+        self,
+        task: PartTask,
+        work: Work,
+        made: Sequence[Path | None],
+        advance: Advance = lambda _: None,
+    ) -> None:
+        """Have workers make a file of each part, where it is not there; half the parts' bytes are
+        told as they come."""
+        todo = [n for n, path in enumerate(made) if path and not path.exists()]
+        half = {
+            path: length // 2 for path, length in zip(made, _lengths(task), strict=True) if path
+        }
+        with _advancing(half, advance):
+            if not todo:
+                return
+            numbers = self._engine.session.range(0, len(todo), 1, len(todo))
+            found = collected(numbers.mapInArrow(_working(task.sent(), todo, work), spelled(_DONE)))
         table = pl.DataFrame(found)
         for number, line, what in table.sort("part").select("part", "line", "what").iter_rows():
             if what is not None:
@@ -250,6 +263,33 @@ class _Run:
                 for problems in problems_of(task, account):
                     listing.write(listed(task.name, problems))
                 listing.flush()
+
+
+def _lengths(task: PartTask) -> list[int]:
+    return [end - begin for begin, end in pairwise(task.cuts)]
+
+
+@contextmanager
+def _advancing(coming: dict[Path, int], advance: Advance) -> Iterator[None]:
+    """Tell of files as others make them: how many bytes each stands for."""
+    left, over = dict(coming), Event()
+
+    def look() -> None:
+        while not over.wait(_SECONDS):
+            there()
+
+    def there() -> None:
+        advance(sum(left.pop(path) for path in list(left) if path.exists()))
+
+    there()
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join()
+        there()
 
 
 def _working(
