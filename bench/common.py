@@ -60,12 +60,13 @@ def watch(command: Sequence[str], timeout: float | None = None) -> Watched:
 
 def _watch(pid: int, peak: list[float]) -> None:
     while Path(f"/proc/{pid}").exists():
-        family = list(_family(pid))
+        family = list(family_of(pid))
         peak[0] = max(peak[0], sum(map(_megabytes, family)) if family[1:] else _highest(pid))
         time.sleep(0.05)
 
 
-def _family(pid: int) -> Iterator[int]:
+def family_of(pid: int) -> Iterator[int]:
+    """A process and all that it started, and they."""
     yield pid
     children: list[str] = []
     try:
@@ -74,7 +75,7 @@ def _family(pid: int) -> Iterator[int]:
     except OSError:
         return
     for child in set(children):
-        yield from _family(int(child))
+        yield from family_of(int(child))
 
 
 def _highest(pid: int) -> float:
