@@ -1,12 +1,14 @@
 """Remembering a few of the things that were made lately, for whoever asks, in whichever thread; and
-forgetting: giving memory back that is no longer used."""
+forgetting: giving memory back that is no longer used, and how much there is."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from pathlib import Path
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -50,6 +52,21 @@ def give_back() -> None:
     a tenth of all that a large collection takes is such)."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def free_memory() -> int:
+    """The bytes of memory that this process may still take, as far as the system tells."""
+    known = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        known += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
+    with contextlib.suppress(OSError, ValueError):  # what a container may have, if that is limited
+        most, used = (int((_GROUP / name).read_text()) for name in ("memory.max", "memory.current"))
+        known.append(max(most - used, 0))
+    return min(known)
+
+
+_GROUP = Path("/sys/fs/cgroup")
 
 
 def share_memory() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval import kernels
+from citebed.retrieval.index.index import Index
 from citebed.retrieval.search.exhaustive import FREQUENT
 from citebed.retrieval.search.view import View
 
@@ -122,6 +123,18 @@ class Prepared:
             np.zeros(self.documents, np.float64),
             np.zeros(kernels.SUMS, np.float64),
         )
+
+
+_OF_POSTING = 28
+"""Bytes that a posting takes at most while a view is made ready: document, impact and level, again
+by document, and copies on the way."""
+
+
+def bytes_of(index: Index) -> int:
+    """About how much memory it takes to make an index ready for many searches."""
+    documents = len(index.ids)
+    frequent = np.count_nonzero(np.diff(index.offsets) * FREQUENT > documents)
+    return _OF_POSTING * len(index.docs) + int(frequent) * documents
 
 
 def prepare(view: View) -> Prepared | None:

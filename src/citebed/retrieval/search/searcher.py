@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from citebed.retrieval.dense.vectors import Docs
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.base import Corpus, Model
+from citebed.retrieval.remembering import free_memory
 from citebed.retrieval.search import exhaustive
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
@@ -29,6 +31,11 @@ _A_CALL = 32
 _VIEWS = 4
 """Views without a paper's citing text that are kept: queries of one paper come together."""
 _NONE: Docs = np.zeros(0, np.int64)
+_LOG = logging.getLogger("citebed")
+_TOO_LARGE = (
+    "note: to make this index ready for many queries takes about %.1f GB of memory, and %.1f are "
+    "free; each query is answered by itself, which takes longer"
+)
 
 
 class OfWhole(Protocol):
@@ -67,10 +74,17 @@ class Searcher:
         self._views: dict[str, View] = {}
 
     def prepare(self) -> None:
-        """Make ready for many searches: takes about a second for 100,000 documents."""
-        if self._prepared is None:
-            from citebed.retrieval.search.prepared import prepare
+        """Make ready for many searches: takes about a second for 100,000 documents.
 
+        Where memory does not suffice, which is told, it stays as it is: slower, and as exact.
+        """
+        if self._prepared is None:
+            from citebed.retrieval.search.prepared import bytes_of, prepare
+
+            needed, free = bytes_of(self.index), free_memory()
+            if needed > free:
+                _LOG.warning(_TOO_LARGE, needed / 1e9, free / 1e9)
+                return
             self._prepared = prepare(self.view)
             if self._prepared is not None:
                 self.view.know_documents(self._prepared.terms_of)

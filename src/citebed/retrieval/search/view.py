@@ -18,6 +18,8 @@ from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.whole import Whole, weighed
 
 _AT_ONCE = 1 << 21
+_LONG = 1 << 16
+"""A term with more postings is not read as a whole for what it adds to a few documents."""
 _REMEMBERED = 1 << 23
 """Postings of terms asked for one by one that are kept for the next question."""
 
@@ -65,6 +67,7 @@ class View:
         self._share = self._own_share(without)
         self._all_fields = set(index.fields) <= set(fields.weights) and self._share is None
         self._terms: dict[int, TermPostings] = {}
+        self._frequencies: dict[int, tuple[int, float]] = {}
         self._impacts: dict[int, NDArray[np.float32]] = {}
         self._remembered = 0
         self._terms_of: Callable[[int], NDArray[np.int64]] | None = None
@@ -183,6 +186,13 @@ class View:
         cf = {name: each[terms] for name, each in self._whole.cf.items()}
         return df, weighed(self.fields.weights, cf)
 
+    def _frequency(self, number: int) -> tuple[int, float]:
+        """df and cf of a term, which are kept longer than its postings."""
+        if number not in self._frequencies:
+            found = self.term(number)
+            self._frequencies[number] = found.df, found.cf
+        return self._frequencies[number]
+
     def frequencies(self, terms: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
         """df and cf of some terms."""
         if self._whole is not None:
@@ -190,10 +200,10 @@ class View:
         if "all_frequencies" in self.__dict__:
             df, cf = self.all_frequencies
             return df[terms], cf[terms]
-        found = [self.term(number) for number in terms.tolist()]
+        found = [self._frequency(number) for number in terms.tolist()]
         return (
-            np.array([each.df for each in found], np.int64),
-            np.array([each.cf for each in found], np.float64),
+            np.array([df for df, _ in found], np.int64),
+            np.array([cf for _, cf in found], np.float64),
         )
 
     @cached_property
@@ -229,13 +239,32 @@ class View:
         """What each term (column) adds to each document (row) for a unit of query weight."""
         table = np.zeros((len(docs), len(terms)))
         for column, number in enumerate(terms.tolist()):
+            if self._is_long(number):
+                has, impacts = self._impacts_on(number, docs)
+                table[has, column] = impacts
+                continue
             postings = self.term(number)
-            place = np.searchsorted(postings.docs, docs.astype(postings.docs.dtype))
-            there = len(postings.docs)
-            place[place == there] = 0
-            has = postings.docs[place] == docs if there else np.zeros(len(docs), bool)
-            table[has, column] = self.impacts(number)[place[has]]
+            has, place = _found(postings.docs, docs)
+            table[has, column] = self.impacts(number)[place]
         return table
+
+    def _is_long(self, number: int) -> bool:
+        """Whether a term has so many postings that few of them are better looked at alone."""
+        first, last = self.index.offsets[number : number + 2].tolist()
+        return number not in self._impacts and last - first > _LONG
+
+    def _impacts_on(
+        self, number: int, docs: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Which of some documents have a term, by their places, and what it adds to their
+        scores."""
+        first, last = self.index.offsets[number : number + 2].tolist()
+        has, place = _found(np.asarray(self.index.docs[first:last]), docs)
+        tf = self._tf(first + place)
+        has, tf = has[tf > 0], tf[tf > 0]
+        df, cf = self._frequency(number)
+        every = Occurrences(tf, df, cf, self.per_document[docs[has]])
+        return has, self.model.impacts(every, self.stats).astype(np.float32)
 
     def parts(self) -> Iterator[TermRange]:
         """All terms, some at a time."""
@@ -310,6 +339,16 @@ class View:
 
 def _summed(terms: Numbers, counts: Numbers, size: int) -> Numbers:
     return np.bincount(terms, weights=counts, minlength=size).astype(np.int64)
+
+
+def _found(
+    among: NDArray[np.uint32], docs: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which documents are among others, which rise, by their places; and where they are there."""
+    place = np.searchsorted(among, docs.astype(among.dtype))
+    place[place == len(among)] = 0
+    has = np.flatnonzero(among[place] == docs) if len(among) else np.zeros(0, np.int64)
+    return has, place[has]
 
 
 def _less(tf: Numbers, share: Share, where: Where) -> Numbers:

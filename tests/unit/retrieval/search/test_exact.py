@@ -24,7 +24,12 @@ from tests.unit.retrieval.search.made import (
 from citebed.retrieval import kernels
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
+from citebed.retrieval.models import model_of
+from citebed.retrieval.remembering import free_memory
+from citebed.retrieval.search import view
 from citebed.retrieval.search.fields import Fields
+from citebed.retrieval.search.prepared import bytes_of
+from citebed.retrieval.search.searcher import Searcher
 
 KS = (1, 10, 1000)
 SHARES = (*[1e-9] * 6, *[1e-4] * 6, *[0.003] * 8, *[0.02] * 8, 0.04, 0.05, 0.1, 0.3, 0.6, 0.95, 1.0)
@@ -314,3 +319,34 @@ def test_anything(
         queries += [both.query(each) for each in counts]
         for hits in both.assert_same(queries, k):
             assert_in_order(hits)
+
+
+# --- what is larger than memory -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", EVERY_MODEL)
+@pytest.mark.parametrize("fields", [ONE_FIELD, TWO_FIELDS])
+def test_a_term_looked_at_in_part_adds_what_it_adds_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, fields: Fields
+) -> None:
+    index = random_index(tmp_path / "index", 400, [0.5, 0.2, 0.01, 1e-9], seed=1)
+    terms, docs = np.arange(4), np.unique(np.random.default_rng(2).choice(400, 60))
+    whole = Searcher(index, model_of(model), fields).contributions(terms, docs)
+    monkeypatch.setattr(view, "_LONG", 0)
+    in_part = Searcher(index, model_of(model), fields).contributions(terms, docs)
+    np.testing.assert_array_equal(in_part, whole)
+    assert whole.any()
+
+
+def test_an_index_that_memory_does_not_hold_is_searched_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    index = random_index(tmp_path / "index", 400, [0.5, 0.2, 0.01], seed=1)
+    needed = bytes_of(index)
+    for free, is_ready in ((needed, True), (needed - 1, False)):
+        monkeypatch.setattr("citebed.retrieval.search.searcher.free_memory", lambda f=free: f)
+        both = Both(index, "bm25")
+        assert both.is_bounded is is_ready
+        both.assert_same([both.query({0: 1.0, 1: 2.0, 2: 1.0})], 10)
+    assert "each query is answered by itself" in caplog.text
+    assert free_memory() > 0
