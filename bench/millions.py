@@ -2,8 +2,9 @@
 
 Records are made of ACM-CR's: titles of words from all titles, abstracts of sentences from all
 abstracts, authors of given and family names, under new DOIs; one in three has a word that no other
-has, as real texts go on to bring new ones. Of a hundred, two have the DOI of an earlier one, and two
-its title, authors and year but no DOI. They are JSON Lines, in files of 100,000 records.
+has, as real texts go on to bring new ones. Of a hundred, two have the DOI and title of an earlier
+one, and two its title, authors, year and place but no DOI. They are JSON Lines, in files of 100,000
+records.
 
 Each step is a command of its own. Memory is what its processes hold together, at most: all of it,
 and that part which is no file of the index (which the system takes back when it needs room).
@@ -140,7 +141,8 @@ def _line(from_: Pools, rng: random.Random, number: int, same: Known) -> str:
     return (
         f'{{"doc_id":"m{number}","type":"article","title":"{same.title}",'
         f'"authors":[{same.authors}],"year":{same.year},{doi}"venue":"{same.venue}",'
-        f'"pages":"{same.page}–{same.page + 12}","abstract":"{abstract}","keywords":["{keywords}"]}}\n'
+        f'"pages":"{same.page}–{same.page + 12}","abstract":"{abstract}",'
+        f'"keywords":["{keywords}"]}}\n'
     )
 
 
@@ -150,15 +152,16 @@ def _word(number: int) -> str:
 
 
 def write(folder: Path, from_: Pools, count: int) -> int:
-    """So many records under ``folder``; gives their bytes."""
-    folder.mkdir(parents=True)
-    lines, written = records(from_, count), 0
-    for number in range(math.ceil(count / A_FILE)):
-        path = folder / f"{number:05d}.jsonl"
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines(itertools.islice(lines, A_FILE))
-        written += path.stat().st_size
-    return written
+    """So many records under ``folder``, unless they are there; gives their bytes."""
+    if not folder.exists():
+        draft, lines = folder.with_name("making"), records(from_, count)
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
+        for number in range(math.ceil(count / A_FILE)):
+            with (draft / f"{number:05d}.jsonl").open("w", encoding="utf-8") as file:
+                file.writelines(itertools.islice(lines, A_FILE))
+        draft.rename(folder)
+    return sum(path.stat().st_size for path in folder.iterdir())
 
 
 def write_queries(path: Path, from_: Pools) -> None:
@@ -276,7 +279,7 @@ HEAD = f"{'records':>10} {'step':10} {'wall s':>8} {'CPU s':>8} {'GB':>6} {'own 
 def run(size: int, folder: Path, from_: Pools, steps: list[str], *, keep: bool) -> dict[str, Cost]:
     """All steps at one size, a line each."""
     if "import" in steps:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder / "c", ignore_errors=True)
         started = time.perf_counter()
         gigabytes = write(folder / "files", from_, size) / 1e9
         print(f"{size:10,} records are {gigabytes:.2f} GB of JSON Lines", end=" ")

@@ -155,6 +155,35 @@ class Collection:
             yield read
             left = None if left is None else left - read.height
 
+    @property
+    def document_count(self) -> int:
+        """How many documents there are; none is read."""
+        with self._reading():
+            table_files.check_there(self._first_of_documents())
+            return sum(map(table_files.rows_of, self.files_of("documents")))
+
+    def document_pieces(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Columns of the documents piece by piece, in their order, first none: the texts of
+        millions are more than memory should hold."""
+        schema = {name: tables.DOCUMENTS[name] for name in columns}
+        with self._reading():
+            table_files.check_there(self._first_of_documents())
+        pieces = table_files.read_slices(self.folder, "documents", schema)
+        piece: pl.DataFrame | None = tables.empty(schema)
+        while piece is not None:
+            yield piece
+            with self._reading():
+                piece = next(pieces, None)
+
+    def some_documents(self, rows: Sequence[int], columns: Sequence[str]) -> pl.DataFrame:
+        """Columns of the documents at hundreds of rows of their table, which rise."""
+        wanted, start, found = pl.Series(rows, dtype=pl.Int64), 0, list[pl.DataFrame]()
+        for piece in self.document_pieces(columns):
+            here = wanted.filter(wanted.is_between(start, start + piece.height - 1))
+            found.append(piece[here - start])
+            start += piece.height
+        return pl.concat(found, rechunk=True)
+
     def documents_at(self, rows: Iterable[int], columns: Sequence[str]) -> pl.DataFrame:
         """Columns of the documents at some rows of their table, in this order: no others are
         unpacked."""

@@ -72,11 +72,10 @@ def _documents(text: str | None, qrels: Path) -> int | None:
             f"--documents takes a number or the folder of a collection; found "
             f"'{printable(folder)}', which is neither."
         )
-    import polars as pl
 
     from citebed.collection import open_collection
 
-    return int(open_collection(folder).scan_documents().select(pl.len()).collect().item())
+    return open_collection(folder).document_count
 
 
 def _figures_table(statistics: Sequence[JudgementStatistics]) -> Table:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 Where = slice | NDArray[np.int64]
+_AT_ONCE = 1 << 23
 
 
 class Column:
@@ -68,19 +70,70 @@ def summed(number: NDArray[np.uint32], times: NDArray[np.uint16]) -> Filled:
     return number[first], np.add.reduceat(times.astype(np.uint32), first)
 
 
-def packed_column(name: str, filled: list[Filled], postings: int) -> dict[str, NDArray[Any]]:
-    """The arrays of a column, from the parts of it that are not 0, in order."""
-    most = max((int(values.max(initial=0)) for _, values in filled), default=0)
-    kind = np.min_scalar_type(most)
-    count = sum(len(at) for at, _ in filled)
-    if count * (4 + kind.itemsize) < postings * kind.itemsize:
-        none = (np.zeros(0, np.uint32), np.zeros(0, np.uint32))
-        at, values = (np.concatenate(each) for each in zip(none, *filled, strict=True))
-        return {name: values.astype(kind), f"{name}.at": at}
-    column = np.zeros(postings, kind)
-    for at, values in filled:
-        column[at] = values
-    return {name: column}
+class Growing:
+    """An array that is made piece by piece, in memory or in a file of a folder.
+
+    A file is written and then mapped: memory that is written to and cannot be put on a full disk
+    would end the process without a word.
+    """
+
+    def __init__(self, name: str, kind: Any, folder: Path | None = None) -> None:
+        self._kind = np.dtype(kind)
+        self._path = None if folder is None else folder / f"{name}.column"
+        self._parts: list[NDArray[Any]] = []
+        self._file = None if self._path is None else self._path.open("wb")
+        self._size = 0
+
+    def add(self, part: NDArray[Any]) -> None:
+        """Put numbers behind the others."""
+        whole = np.ascontiguousarray(part, self._kind)
+        self._size += len(whole)
+        if self._file is None:
+            self._parts.append(whole)
+        else:
+            self._file.write(whole.data)
+
+    def array(self) -> NDArray[Any]:
+        """All of it; nothing more is added."""
+        if self._file is None or self._path is None:
+            return np.concatenate([np.zeros(0, self._kind), *self._parts])
+        self._file.close()
+        if not self._size:  # which cannot be mapped
+            return np.zeros(0, self._kind)
+        return np.memmap(self._path, self._kind, mode="r")
+
+
+class FilledColumn:
+    """A column in the making: what is not 0 of it, in order, in memory or in files of a folder."""
+
+    def __init__(self, name: str, folder: Path | None = None) -> None:
+        self.name, self._folder = name, folder
+        self._at = Growing(f"{name}.at", np.uint32, folder)
+        self._values = Growing(f"{name}.values", np.uint32, folder)
+        self._most = 0
+
+    def add(self, filled: Filled) -> None:
+        """Put some places, and what is there, behind the others."""
+        at, values = filled
+        self._at.add(at)
+        self._values.add(values)
+        self._most = max(self._most, int(values.max(initial=0)))
+
+    def packed(self, postings: int) -> dict[str, NDArray[Any]]:
+        """The arrays of the column."""
+        kind = np.min_scalar_type(self._most)
+        at, values = self._at.array(), self._values.array()
+        made = Growing(self.name, kind, self._folder)
+        if len(at) * (4 + kind.itemsize) < postings * kind.itemsize:
+            for start in range(0, len(at), _AT_ONCE):
+                made.add(values[start : start + _AT_ONCE])
+            return {self.name: made.array(), f"{self.name}.at": at}
+        for start in range(0, postings, _AT_ONCE):
+            part = np.zeros(min(_AT_ONCE, postings - start), kind)
+            here = slice(*_places(at, np.array((start, start + len(part)))))
+            part[at[here] - np.int64(start)] = values[here]
+            made.add(part)
+        return {self.name: made.array()}
 
 
 class Strings(Sequence[str]):
@@ -94,6 +147,8 @@ class Strings(Sequence[str]):
     @staticmethod
     def packed(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The two arrays of some strings, which must be sorted already."""
+        if isinstance(strings, pl.Series):
+            return _packed_series(strings)
         encoded = [text.encode("utf-8", "surrogatepass") for text in strings]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(data) for data in encoded], out=offsets[1:])
@@ -129,3 +184,16 @@ class Strings(Sequence[str]):
 
     def _raw(self, number: int) -> bytes:
         return bytes(self._bytes[self._offsets[number] : self._offsets[number + 1]])
+
+
+def _packed_series(strings: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The two arrays of a column, without an object for each of its strings."""
+    offsets = np.zeros(len(strings) + 1, np.int64)
+    np.cumsum(strings.str.len_bytes().to_numpy(), out=offsets[1:])
+    parts = (part.str.join("").cast(pl.Binary)[0] for part in _parts(strings))
+    return np.frombuffer(b"".join(parts), np.uint8), offsets
+
+
+def _parts(strings: pl.Series) -> Iterator[pl.Series]:
+    for start in range(0, len(strings), _AT_ONCE):
+        yield strings.slice(start, _AT_ONCE)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.errors import CitebedError
 from citebed.retrieval.index import counting
-from citebed.retrieval.index.arrays import Strings, packed_column, summed
+from citebed.retrieval.index.arrays import FilledColumn, Growing, Strings, summed
 from citebed.retrieval.index.counting import Counts, Keys, TermNumbers
 from citebed.retrieval.index.layout import FIELDS
+from citebed.retrieval.index.spilling import AT_ONCE, Pile
 
-_AT_ONCE = 1 << 23
+MOST_POSTINGS = (1 << 32) - 1
+"""The places of postings are numbers of 32 bits."""
 
 
 @dataclass
@@ -24,14 +28,14 @@ class Gathered:
 
     documents: int
     numbers: TermNumbers
-    parts: list[Keys] = field(default_factory=list)
+    pile: Pile = field(default_factory=Pile)
     lengths: dict[str, NDArray[np.uint32]] = field(default_factory=dict)
 
     def add(self, counts: Counts, document_of_row: NDArray[np.int64]) -> None:
         """Take in what a job counted."""
         start = counts.job.start
         rows = document_of_row[start : start + counts.job.texts.height]
-        self.parts.append(counting.renumbered(counts.keys, rows))
+        self.pile.add(counting.renumbered(counts.keys, rows))
         for name, lengths in counts.lengths.items():
             np.add.at(self.length(name), rows[rows >= 0], lengths[rows >= 0])
 
@@ -42,22 +46,24 @@ class Gathered:
 
 def assemble(gathered: Gathered) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
     """The arrays of the postings, and the final number of each gathered term (-1: unused)."""
-    keys = _joined(gathered.parts)
-    names, final = _final_numbers(gathered.numbers.names(), keys)
-    for part in _slices(keys):
-        part[:] = counting.with_terms(part, final)
-    keys.sort()
-    arrays = _columns(keys, len(names), tuple(gathered.lengths))
+    terms, pile = gathered.numbers.names(), gathered.pile
+    often = pile.often(len(terms))
+    names, final = _final_numbers(terms, often > 0)
+    folder = pile.folder if pile.is_large else None
+    columns = _Columns(len(names), tuple(gathered.lengths), folder)
+    for keys in pile.in_order(final, often):
+        for part in _whole_pairs(keys):
+            columns.add(part)
+    arrays = columns.arrays()
     arrays["terms"], arrays["terms.offsets"] = Strings.packed(names)
     for name, lengths in gathered.lengths.items():
         arrays[f"length.{name}"] = lengths
     return arrays, final
 
 
-def _final_numbers(terms: list[str], keys: Keys) -> tuple[list[str], NDArray[np.int64]]:
-    used = np.zeros(len(terms), bool)
-    for part in _slices(keys):
-        used[counting.terms_of(part)] = True
+def _final_numbers(
+    terms: list[str], used: NDArray[np.bool_]
+) -> tuple[list[str], NDArray[np.int64]]:
     numbers = np.flatnonzero(used).tolist()
     numbers.sort(key=lambda number: terms[number].encode("utf-8", "surrogatepass"))
     final = np.full(len(terms), -1, np.int64)
@@ -65,27 +71,11 @@ def _final_numbers(terms: list[str], keys: Keys) -> tuple[list[str], NDArray[np.
     return [terms[number] for number in numbers], final
 
 
-def _joined(parts: list[Keys]) -> Keys:
-    """All parts as one array; each part is given up as soon as it is copied."""
-    keys = np.empty(sum(map(len, parts)), np.uint64)
-    end = len(keys)
-    while parts:
-        part = parts.pop()
-        keys[end - len(part) : end] = part
-        end -= len(part)
-    return keys
-
-
-def _slices(keys: Keys) -> Iterator[Keys]:
-    for start in range(0, len(keys), _AT_ONCE):
-        yield keys[start : start + _AT_ONCE]
-
-
 def _whole_pairs(keys: Keys) -> Iterator[Keys]:
     """Sorted postings in parts that do not tear a term and a document apart."""
     start = 0
     while start < len(keys):
-        end = min(start + _AT_ONCE, len(keys))
+        end = min(start + AT_ONCE, len(keys))
         if end < len(keys):
             pair = keys[end - 1] >> np.uint64(counting.ROW_SHIFT)
             after = (pair + np.uint64(1)) << np.uint64(counting.ROW_SHIFT)
@@ -94,30 +84,48 @@ def _whole_pairs(keys: Keys) -> Iterator[Keys]:
         start = end
 
 
-def _columns(keys: Keys, terms: int, fields: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    df = np.zeros(terms, np.int64)
-    docs: list[NDArray[np.uint32]] = []
-    filled: dict[str, list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]] = {n: [] for n in fields}
-    before = 0
-    for part in _whole_pairs(keys):
+class _Columns:
+    """The columns of postings that come in their order, in memory or in files of a folder."""
+
+    def __init__(self, terms: int, fields: tuple[str, ...], folder: Path | None) -> None:
+        self._df = np.zeros(terms, np.int64)
+        self._docs = Growing("docs", np.uint32, folder)
+        self._filled = {name: FilledColumn(f"tf.{name}", folder) for name in fields}
+        self._postings = 0
+
+    def add(self, part: Keys) -> None:
+        """Take in sorted postings, all of each term and document."""
         pairs = part >> np.uint64(counting.ROW_SHIFT)
         first = np.r_[True, pairs[1:] != pairs[:-1]]
         single = part[first]
-        df += np.bincount(counting.terms_of(single), minlength=terms)
-        docs.append(counting.rows_of(single).astype(np.uint32))
-        number = (np.cumsum(first) + (before - 1)).astype(np.uint32)
+        start = int(counting.terms_of(single[:1])[0])
+        df = np.bincount(counting.terms_of(single) - start)
+        self._df[start : start + len(df)] += df
+        self._docs.add(counting.rows_of(single).astype(np.uint32))
+        self._check_room(len(single))
+        number = (np.cumsum(first) + (self._postings - 1)).astype(np.uint32)
         of_field, times = counting.fields_of(part), counting.times_of(part)
-        for name in fields:
+        for name, filled in self._filled.items():
             chosen = of_field == FIELDS.index(name)
-            filled[name].append(summed(number[chosen], times[chosen]))
-        before += len(single)
-    arrays: dict[str, NDArray[Any]] = {
-        "offsets": np.r_[0, np.cumsum(df)].astype(np.int64),
-        "docs": np.concatenate([np.zeros(0, np.uint32), *docs]),
-    }
-    for name in fields:
-        arrays |= packed_column(f"tf.{name}", filled.pop(name), before)
-    return arrays
+            filled.add(summed(number[chosen], times[chosen]))
+        self._postings += len(single)
+
+    def _check_room(self, more: int) -> None:
+        if self._postings + more > MOST_POSTINGS:
+            raise CitebedError(
+                f"this collection has more than {MOST_POSTINGS:,} postings (terms of documents), "
+                "which is as many as an index holds. Leave out full texts, or split the collection."
+            )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of them; nothing more is added."""
+        arrays: dict[str, NDArray[Any]] = {
+            "offsets": np.r_[0, np.cumsum(self._df)].astype(np.int64),
+            "docs": self._docs.array(),
+        }
+        for name in tuple(self._filled):
+            arrays |= self._filled.pop(name).packed(self._postings)
+        return arrays
 
 
 def citing_shares(

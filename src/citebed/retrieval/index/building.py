@@ -34,6 +34,7 @@ from citebed.retrieval.index.embedding import (
     Before,
     Embedded,
     Embedding,
+    Made,
     Part,
     checked,
     unchanged,
@@ -41,6 +42,7 @@ from citebed.retrieval.index.embedding import (
 from citebed.retrieval.index.encoding import encode_index
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
+from citebed.retrieval.index.spilling import Pile
 from citebed.retrieval.index.statistics import IndexReport, report_of
 from citebed.retrieval.index.threads import in_threads
 from citebed.wording import printable
@@ -145,7 +147,7 @@ class _Builder:
     counted: int = 0
     citing: dict[str, Any] = field(default_factory=dict)
     before: Before | None = None
-    made: list[Part] = field(default_factory=list)
+    made: Made | None = None
 
     def build(self) -> IndexReport:
         """All of it: find what is new, count, assemble, write."""
@@ -156,7 +158,8 @@ class _Builder:
         with workshop(folder / FOLDER) as work, ThreadPoolExecutor(1) as beside:
             states = beside.submit(self._states)
             documents = self._documents()
-            gathered = Gathered(documents.height, TermNumbers(analyser_of(self.options.analyser)))
+            numbers = TermNumbers(analyser_of(self.options.analyser))
+            gathered = Gathered(documents.height, numbers, Pile(work))
             planned = self._plan(documents, gathered, work)
             rows = sum(int((plan.document_of_row >= 0).sum()) for plan in planned)
             compiled = rows >= _COMPILED_ROWS
@@ -170,9 +173,9 @@ class _Builder:
             known = records.arrays_of(self.collection, documents["row"].to_numpy())
             self.progress.step("writing", 0)
             arrays = assembled.result() | embedded.arrays | known
-        self.collection.check_unchanged()
-        described = self._describe(documents.height, arrays, states.result(), embedded)
-        description = layout.write(folder / FOLDER, described, arrays)
+            self.collection.check_unchanged()
+            described = self._describe(documents.height, arrays, states.result(), embedded)
+            description = layout.write(folder / FOLDER, described, arrays)
         report = report_of(description, self.counted, self.contexts, self.elsewhere, embedded)
         before, now = _static_of(self.old), description.vectors["static"]["fingerprint"]
         gone = self.options.static is None and before not in ("", now)
@@ -180,7 +183,8 @@ class _Builder:
 
     def _arrays(self, documents: pl.DataFrame, gathered: Gathered) -> dict[str, NDArray[Any]]:
         """The arrays of the postings, the citing text and the documents' ids."""
-        arrays, final = assembling.assemble(gathered)
+        with translate_os_errors(self.collection.folder / FOLDER):
+            arrays, final = assembling.assemble(gathered)
         arrays |= self._shares(final, arrays)
         arrays["ids"], arrays["ids.offsets"] = Strings.packed(documents["doc_id"])
         arrays["hashes"] = documents["hash"].to_numpy()
@@ -214,8 +218,9 @@ class _Builder:
             pl.col("keywords").list.join("\x1e").fill_null(""),
             separator="\x1f",
         )
-        found = self.collection.scan_documents().select("doc_id", text.hash(seed=0).alias("hash"))
-        documents = found.with_row_index("row").collect()
+        pieces = self.collection.document_pieces(("doc_id", "title", "abstract", "keywords"))
+        hashed = [piece.select("doc_id", hash=text.hash(seed=0)) for piece in pieces]
+        documents = pl.concat(hashed).with_row_index("row")
         if documents.height > counting.MOST_ROWS:
             raise CitebedError(
                 f"an index holds {counting.MOST_ROWS:,} documents; this collection has "
@@ -276,19 +281,17 @@ class _Builder:
         terms = gathered.numbers.of_terms(old.terms)
         now = [*(name for name, _ in _TEXT), *(("fulltext",) if self._has_sections else ())]
         for name in (name for name in now if name in old.fields):
-            keys = counting.with_terms(old.packed(name), terms)
-            gathered.parts.append(counting.renumbered(keys, to_new))
+            for keys in old.packed(name):
+                gathered.pile.add(counting.renumbered(counting.with_terms(keys, terms), to_new))
             gathered.length(name)[to_new[to_new >= 0]] = old.lengths[name][to_new >= 0]
         is_new = np.ones(numbered.height, bool)
         is_new[before.now] = False
         return numbered.filter(is_new)
 
     def _plan_citing(self, numbered: pl.DataFrame, gathered: Gathered, work: Path) -> list[Planned]:
-        named = self.collection.scan_documents().select(
-            "doc_id", "doi", "arxiv", "aliases", "doubtful"
+        found, self.elsewhere = citing_text(
+            self.collection, self.options.citing, self._names() if self.options.citing else None
         )
-        names = document_names(named.collect())
-        found, self.elsewhere = citing_text(self.collection, self.options.citing, names)
         rows = found.join(numbered.select("doc_id", "number"), on="doc_id", maintain_order="left")
         self.contexts = rows.height
         if rows.height > counting.MOST_ROWS:
@@ -315,6 +318,11 @@ class _Builder:
         }
         return [Planned(path, (("citing", "text"),), self.citing["document"])]
 
+    def _names(self) -> pl.DataFrame:
+        """What contexts of others may call the documents."""
+        columns = ("doc_id", "doi", "arxiv", "aliases", "doubtful")
+        return document_names(self.collection.scan_documents().select(columns).collect())
+
     def _count(self, planned: list[Planned], gathered: Gathered, compiled: bool) -> None:
         self.progress.step("counting terms", sum(len(plan.document_of_row) for plan in planned))
         by_table = {plan.table: plan.document_of_row for plan in planned}
@@ -328,8 +336,11 @@ class _Builder:
             return counts._replace(tokens=None), part
 
         for counts, part in in_threads(work, jobs, threads):
-            gathered.add(counts, by_table[counts.job.table])
-            self.made += [] if part is None else [part]
+            with translate_os_errors(self.collection.folder / FOLDER):
+                gathered.add(counts, by_table[counts.job.table])
+            if part is not None:
+                self.made = self.made or Made(gathered.documents, model.width)
+                self.made.add(part)
             if counts.job.texts.columns == ["citing"]:
                 self._remember_citing(counts)
             self.progress.add(counts.job.texts.height)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import polars as pl
-
 from citebed.collection import Collection
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.analysis.analysers import WITHOUT_BLANKS, languages
@@ -42,9 +40,8 @@ def languages_of(collection: Collection) -> list[str]:
     """The codes of the languages that a sample of a collection's texts is in, most frequent
     first."""
     columns = ("language", "title", "abstract")
-    count = collection.scan_documents().select(pl.len()).collect().item()
-    step = max(1, count // _SAMPLE)
-    rows = collection.scan_documents().select(columns).gather_every(step).collect().iter_rows()
+    count = collection.document_count
+    rows = collection.some_documents(range(0, count, max(1, count // _SAMPLE)), columns).iter_rows()
     found = Counter(filter(None, (language_of(*row) for row in rows)))
     enough = _LEAST * found.total()
     return [code for code, many in found.most_common() if many >= enough]

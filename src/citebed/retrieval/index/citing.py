@@ -38,9 +38,10 @@ _SCHEMA = {"paper_id": pl.String, "doc_id": pl.String, "text": pl.String, "year"
 
 
 def citing_text(
-    collection: Collection, files: tuple[Path, ...], names: pl.DataFrame
+    collection: Collection, files: tuple[Path, ...], names: pl.DataFrame | None = None
 ) -> tuple[pl.DataFrame, int]:
-    """The citing text of a collection's documents; ``names`` are as `document_names` has them.
+    """The citing text of a collection's documents; ``names`` are as `document_names` has them, and
+    needed where there are files.
 
     Gives rows of ``paper_id``, ``doc_id``, ``text``, ``year``, and how many contexts cite something
     else.
@@ -51,6 +52,7 @@ def citing_text(
     parts = [own.explode("doc_id").drop_nulls("doc_id").select(list(_SCHEMA))]
     elsewhere = 0
     for path in files:
+        assert names is not None
         found = _read(path)
         linked = found.join(names, left_on="cited", right_on="name", maintain_order="left")
         elsewhere += found.height - linked.height

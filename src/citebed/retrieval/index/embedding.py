@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +43,20 @@ class Part(NamedTuple):
 
     numbers: Numbers
     vectors: Quantised
+
+
+class Made:
+    """Vectors of documents that were made while their words were counted."""
+
+    def __init__(self, documents: int, width: int) -> None:
+        rows = np.zeros((documents, width), np.int8)
+        self.vectors = Quantised(rows, np.zeros(documents, np.float32))
+        self.has = np.zeros(documents, bool)
+
+    def add(self, part: Part) -> None:
+        """Put in those of some documents."""
+        self.vectors.rows[part.numbers], self.vectors.scales[part.numbers] = part.vectors
+        self.has[part.numbers] = True
 
 
 class Before(NamedTuple):
@@ -98,7 +111,7 @@ class Embedding:
     table_rows: Numbers
     model: Embedder
     before: Before | None
-    made: Sequence[Part]
+    made: Made | None
     anew: bool
     threads: int
     progress: Progress
@@ -109,12 +122,9 @@ class Embedding:
         start, found, model = time.monotonic(), Embedded(), self.model
         old = None if self.anew else self._old("static")
         taken = old if old is not None and old.is_of(model) else None
-        vectors, wanted = self._taken_over(taken, model.width)
+        vectors, wanted = self._taken_over(taken, model.width, self.made)
         found.made = len(wanted)
-        for part in self.made:
-            vectors.rows[part.numbers], vectors.scales[part.numbers] = part.vectors
-            wanted = np.setdiff1d(wanted, part.numbers, assume_unique=True)
-        self._make(wanted, vectors)
+        self._make(wanted if self.made is None else wanted[~self.made.has[wanted]], vectors)
         of_model = {"name": model.name, "fingerprint": model.fingerprint, "width": model.width}
         found.add("static", vectors, **of_model)
         self._keep_others(found)
@@ -133,19 +143,22 @@ class Embedding:
     def _old(self, kind: str) -> DocumentVectors | None:
         return None if self.before is None else self.before.old.vectors(kind, incomplete=True)
 
-    def _taken_over(self, old: DocumentVectors | None, width: int) -> tuple[Quantised, Numbers]:
-        """Room for all vectors, with those that can be used again; and the numbers of the others.
+    def _taken_over(
+        self, old: DocumentVectors | None, width: int, made: Made | None = None
+    ) -> tuple[Quantised, Numbers]:
+        """All vectors, those that were ``made`` and those that can be used again, with room for the
+        rest; and the numbers of what cannot be used again.
 
         Where some were missing before, those of empty texts are made again too.
         """
-        count = len(self.table_rows)
-        vectors = Quantised(np.zeros((count, width), np.int8), np.zeros(count, np.float32))
-        wanted = np.ones(count, bool)
+        made = made or Made(len(self.table_rows), width)
+        wanted = np.ones(len(made.has), bool)
         if old is not None and self.before is not None:
             _, then, now = self.before
-            vectors.rows[now], vectors.scales[now] = old.rows[then], old.scales[then]
             wanted[now] = (old.scales[then] == 0) & (old.missing > 0)
-        return vectors, np.flatnonzero(wanted)
+            then, now = then[~made.has[now]], now[~made.has[now]]
+            made.vectors.rows[now], made.vectors.scales[now] = old.rows[then], old.scales[then]
+        return made.vectors, np.flatnonzero(wanted)
 
     def _make(self, numbers: Numbers, vectors: Quantised) -> None:
         if not len(numbers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ from citebed.retrieval.index.layout import FIELDS, FOLDER, Description
 from citebed.retrieval.index.records import Records
 from citebed.wording import printable
 
+_AT_ONCE = 1 << 23
+"""Postings that are looked at at a time."""
 _TURNED_FROM = 50
 """From so many questions for a document's terms on, it pays to order the postings by document."""
 
@@ -203,21 +206,29 @@ class Index:
         """The terms of the postings at some places."""
         return np.searchsorted(self.offsets, places, side="right") - 1
 
-    def packed(self, field: str) -> Keys:
-        """A field's postings in packed form, as counting makes them.
+    def packed(self, field: str) -> Iterator[Keys]:
+        """A field's postings in packed form, as counting makes them, part by part.
 
         A frequency above what one packed posting holds (of a text in many parts) takes several.
         """
-        there, times = self.tf[field].filled()
-        there, times = _in_parts(there, times.astype(np.int64), counting.MOST_TIMES)
-        terms = np.repeat(np.arange(len(self.terms), dtype=np.uint64), np.diff(self.offsets))
-        keys: Keys = (
-            (terms[there] << np.uint64(counting.TERM_SHIFT))
-            | (self.docs[there].astype(np.uint64) << np.uint64(counting.ROW_SHIFT))
-            | np.uint64(FIELDS.index(field) << counting.FIELD_SHIFT)
-            | times.astype(np.uint64)
-        )
-        return keys
+        for start in range(0, len(self.docs), _AT_ONCE):
+            span = slice(start, min(start + _AT_ONCE, len(self.docs)))
+            found = self.tf[field][span]
+            there, times = _in_parts(np.flatnonzero(found), found, counting.MOST_TIMES)
+            terms = self._terms_in(span)[there].astype(np.uint64)
+            docs = self.docs[span][there].astype(np.uint64)
+            yield (
+                (terms << np.uint64(counting.TERM_SHIFT))
+                | (docs << np.uint64(counting.ROW_SHIFT))
+                | np.uint64(FIELDS.index(field) << counting.FIELD_SHIFT)
+                | times.astype(np.uint64)
+            )
+
+    def _terms_in(self, span: slice) -> NDArray[np.int64]:
+        """The terms of the postings of a span."""
+        first, last = self.terms_at(np.array((span.start, span.stop - 1))).tolist()
+        bounds = np.clip(self.offsets[first : last + 2], span.start, span.stop)
+        return np.repeat(np.arange(first, last + 1), np.diff(bounds))
 
     @cached_property
     def papers(self) -> Strings:
@@ -242,9 +253,11 @@ class Index:
 
 
 def _in_parts(
-    places: NDArray[np.int64], times: NDArray[np.int64], most: int
+    places: NDArray[np.int64], found: NDArray[Any], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Times as sums of parts that are no more than ``most``, with the place of each part."""
+    """The times found at some places as sums of parts that are no more than ``most``, with the
+    place of each part."""
+    times = found[places].astype(np.int64)
     parts = -(-times // most)
     last = np.cumsum(parts) - 1
     each = np.full(parts.sum(), most, np.int64)
@@ -384,10 +397,12 @@ def _numbers(arrays: Arrays, name: str, below: int, kind: type[np.generic]) -> i
 
 def _check_rises(found: NDArray[Any], starts: NDArray[np.int64], name: str) -> None:
     """Numbers rise, but for where another span of them starts; the starts are in order."""
-    falls = np.flatnonzero(found[1:] <= found[:-1]) + 1
-    at = np.searchsorted(starts, falls)
-    holds = bool((at < len(starts)).all()) and bool((starts[at] == falls).all())
-    _require(holds, name, "they do not rise")
+    for first in range(0, len(found) - 1, _AT_ONCE):
+        part = found[first : first + _AT_ONCE + 1]
+        falls = np.flatnonzero(part[1:] <= part[:-1]) + (first + 1)
+        at = np.searchsorted(starts, falls)
+        holds = bool((at < len(starts)).all()) and bool((starts[at] == falls).all())
+        _require(holds, name, "they do not rise")
 
 
 def _check_length(name: str, found: NDArray[Any], count: int, kind: type[np.generic]) -> None:

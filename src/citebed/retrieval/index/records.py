@@ -64,11 +64,7 @@ class Records:
 
     def authorship(self, docs: Docs) -> Authorship:
         """Who wrote documents, by their places. People of one name are one."""
-        starts = self.starts[docs]
-        counts = self.starts[docs + 1] - starts
-        places = np.repeat(np.arange(len(docs)), counts)
-        first = np.cumsum(counts) - counts
-        rows = np.arange(len(places)) + np.repeat(starts - first, counts)
+        places, rows = _spans(self.starts, docs)
         return Authorship(places, np.unique(self.authors[rows], return_inverse=True)[1])
 
     def works_by_authors_of(self, docs: Docs) -> Authorship:
@@ -83,27 +79,66 @@ class Records:
 
 
 def arrays_of(collection: Collection, table_rows: Docs) -> dict[str, NDArray[Any]]:
-    """The arrays of the records at some rows of the collection's table, in their order.
+    """The arrays of the records at all rows of the collection's table, in another order.
 
     Pages are those of a usual paper where they are not known. A single number is one page, as the
     ACM has it.
     """
-    columns = ("year", "pages", "authors")
-    table = collection.scan_documents().select(columns).collect()[table_rows]
+    parts = [_columns(piece) for piece in collection.document_pieces(("year", "pages", "authors"))]
+    written = _authors([part.names for part in parts])
+    years, pages, counts = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("years", "pages", "counts")
+    )
+    starts = np.r_[0, np.cumsum(counts)]
+    places, rows = _spans(starts, table_rows)
+    pairs = np.unique(places << _BITS | written[rows])
+    values: tuple[NDArray[Any], ...] = (
+        years[table_rows],
+        pages[table_rows],
+        (pairs & ((1 << _BITS) - 1)).astype(np.uint32),
+        np.searchsorted(pairs, np.arange(len(table_rows) + 1) << _BITS).astype(np.int64),
+    )
+    return dict(zip(NAMES, values, strict=True))
+
+
+_BITS = 32
+
+
+class _Columns(NamedTuple):
+    """Some records: years, pages, how many authors each has, and these, one after another."""
+
+    years: NDArray[np.int32]
+    pages: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+    names: pl.Series
+
+
+def _columns(table: pl.DataFrame) -> _Columns:
     parts = table["pages"].str.extract_groups(_PAGES)
     first, last = (parts.struct[part].cast(pl.Int32) for part in range(2))
     pages = (last.fill_null(first) - first + 1).fill_null(0).to_numpy()
     known = (pages > 0) & (pages < _NO_PAPER)
-    written = table.select(author="authors").with_row_index("document").explode("author")
-    names = written.drop_nulls().with_columns(pl.col("author").str.to_lowercase())
-    numbered = names.select(pl.col("author").unique().sort()).with_row_index("number")
-    rows = names.join(numbered, on="author").select("document", "number").unique()
-    rows = rows.sort("document", "number")
-    starts = np.searchsorted(rows["document"].to_numpy(), np.arange(table.height + 1))
-    values: tuple[NDArray[Any], ...] = (
+    authors = table["authors"].list.drop_nulls()
+    return _Columns(
         table["year"].fill_null(0).to_numpy().astype(np.int32),
         np.where(known, np.minimum(pages, _MOST), _USUAL).astype(np.uint8),
-        rows["number"].to_numpy().astype(np.uint32),
-        starts.astype(np.int64),
+        authors.list.len().fill_null(0).to_numpy().astype(np.int64),
+        authors.explode(empty_as_null=False).drop_nulls().str.to_lowercase(),
     )
-    return dict(zip(NAMES, values, strict=True))
+
+
+def _authors(parts: list[pl.Series]) -> Docs:
+    """A number for each name, in the order of names; the parts are used up."""
+    names = pl.concat(parts)
+    parts.clear()
+    return (names.rank("dense").to_numpy() - 1).astype(np.int64)
+
+
+def _spans(starts: Docs, docs: Docs) -> tuple[Docs, Docs]:
+    """The rows that documents have, one after another, with the place of the document of each."""
+    first = starts[docs]
+    counts = starts[docs + 1] - first
+    places = np.repeat(np.arange(len(docs)), counts)
+    before = np.cumsum(counts) - counts
+    return places, np.arange(len(places)) + np.repeat(first - before, counts)

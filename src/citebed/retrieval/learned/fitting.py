@@ -177,10 +177,10 @@ class Asked(NamedTuple):
 
 def _copy(collection: Collection, folder: Path) -> list[Asked]:
     """Make a small copy of a collection, sentences taken out; returns these."""
-    count = collection.scan_documents().select(pl.len()).collect().item()
+    count = collection.document_count
     rng = np.random.default_rng(_SEED)
     rows = np.sort(rng.choice(count, min(DOCUMENTS, count), replace=False))
-    table = collection.scan_documents().select(_COLUMNS).collect()[rows]
+    table = collection.some_documents(rows.tolist(), _COLUMNS)
     chance, asked, abstracts = random.Random(_SEED), list[Asked](), table["abstract"].to_list()
     for place in rng.permutation(len(abstracts)).tolist():
         if len(asked) == SENTENCES:

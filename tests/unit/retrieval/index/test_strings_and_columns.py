@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.retrieval.index.arrays import Column, Strings, packed_column, summed
+from citebed.retrieval.index.arrays import Column, Filled, FilledColumn, Strings, summed
 
 ANY = st.text(st.characters(codec=None), max_size=8)
 """Any text, halves of characters included."""
@@ -15,6 +19,13 @@ ANY = st.text(st.characters(codec=None), max_size=8)
 
 def by_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def packed(*filled: Filled, postings: int, folder: Path | None = None) -> dict[str, Any]:
+    column = FilledColumn("tf", folder)
+    for part in filled:
+        column.add(part)
+    return column.packed(postings)
 
 
 @given(st.sets(ANY), ANY, st.integers(-20, 20), st.slices(10))
@@ -39,7 +50,11 @@ def test_strings_are_a_sorted_list(values: set[str], other: str, at: int, part: 
 @given(st.sets(st.text(st.characters(codec="utf-8"))))
 def test_strings_are_a_column(values: set[str]) -> None:
     expected = sorted(values, key=by_bytes)
-    assert Strings(*Strings.packed(expected)).series().to_list() == expected
+    blob, offsets = Strings.packed(expected)
+    assert Strings(blob, offsets).series().to_list() == expected
+    of_column = Strings.packed(pl.Series(expected, dtype=pl.String))
+    np.testing.assert_array_equal(of_column[0], blob)
+    np.testing.assert_array_equal(of_column[1], offsets)
 
 
 @given(
@@ -58,7 +73,7 @@ def test_columns_are_a_dense_array(
         number = np.r_[number, [number[-1]] * len(more)]
         times = np.r_[times, more]
     filled = summed(number.astype(np.uint32), times.astype(np.uint16))
-    arrays = packed_column("tf", [filled], postings=len(dense))
+    arrays = packed(filled, postings=len(dense))
     column = Column(len(dense), arrays["tf"], arrays.get("tf.at"))
     start = data.draw(st.integers(0, len(dense)))
     stop = data.draw(st.integers(start, len(dense)))
@@ -72,12 +87,8 @@ def test_columns_are_a_dense_array(
 
 
 def test_a_column_that_is_mostly_empty_is_kept_as_its_rest() -> None:
-    few = packed_column(
-        "tf", [summed(np.array([7], np.uint32), np.array([2], np.uint16))], postings=100
-    )
+    few = packed(summed(np.array([7], np.uint32), np.array([2], np.uint16)), postings=100)
     assert {name: array.tolist() for name, array in few.items()} == {"tf": [2], "tf.at": [7]}
-    many = packed_column(
-        "tf", [summed(np.arange(50, dtype=np.uint32), np.ones(50, np.uint16))], postings=60
-    )
+    many = packed(summed(np.arange(50, dtype=np.uint32), np.ones(50, np.uint16)), postings=60)
     assert list(many) == ["tf"]
     assert many["tf"].dtype == np.uint8
