@@ -129,10 +129,8 @@ def _columns(table: pl.DataFrame) -> _Columns:
 
 
 def _authors(parts: list[pl.Series]) -> Docs:
-    """A number for each name, in the order of names; the parts are used up."""
-    names = pl.concat(parts)
-    parts.clear()
-    return (names.rank("dense").to_numpy() - 1).astype(np.int64)
+    """A number for each name, in the order of names."""
+    return (pl.concat(parts).rank("dense").to_numpy() - 1).astype(np.int64)
 
 
 def _spans(starts: Docs, docs: Docs) -> tuple[Docs, Docs]:
