@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from citebed.collection import Collection, ImportOptions, import_sources
+from citebed.collection.storing import table_files
 from citebed.errors import CollectionError
 
 ENTRIES = "\n".join(
@@ -43,6 +44,23 @@ def test_documents_are_those_of_one_table(tmp_path: Path, source: Path, size: in
         assert read.equals(whole.documents.select(lazy).head(rows))
     wanted = [22, 0, 7, 7, 5]
     assert parts.documents_at(wanted, ["doc_id"]).equals(whole.documents.select("doc_id")[wanted])
+
+
+@pytest.mark.parametrize("size", [None, 5])
+@pytest.mark.parametrize("piece", [3, 100])
+def test_documents_in_pieces(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, size: int | None, piece: int
+) -> None:
+    monkeypatch.setattr(table_files, "_SLICE", piece)
+    opened, columns = imported(tmp_path / "a", source, size), ["doc_id", "title"]
+    table = opened.documents.select(columns)
+    assert opened.document_count == 23
+    pieces = list(opened.document_pieces(columns))
+    assert pl.concat(pieces).equals(table)
+    assert max(each.height for each in pieces) == min(piece, size or 23)
+    rows = [0, 2, 3, 4, 5, 21, 22]
+    assert opened.some_documents(rows, columns).equals(table[rows])
+    assert opened.some_documents([], columns).equals(table.clear())
 
 
 def test_later_imports_keep_shards_until_told(tmp_path: Path, source: Path) -> None:
