@@ -82,6 +82,36 @@ def _lay_collection(folder: Path, *options: str) -> None:
     (folder / "asked.jsonl").write_text("\n".join(lines) + "\n")
 
 
+def lay_stream(folder: Path) -> None:
+    """A stream in some parts, with lines that are none and documents that come again; topics with
+    names, texts and training documents; and judgements."""
+    chance = random.Random(2)
+    words = [f"word{n}" for n in range(60)]
+    names = [("Ann Oak", "oak tree"), ("Bo Elm", "elm tree"), ("Sea Company", "salt")]
+    lines, ids = [], []
+    for n in range(900):
+        text = chance.choices(words, k=12) + list(chance.choice(names)) * (n % 9 == 0)
+        ids.append(f"{START + n // 3 * 50}-{n:08x}")
+        lines.append(json.dumps({"doc_id": ids[-1], "text": " ".join(text)}))
+        lines += [lines[-1]] * (n % 100 == 7) + ["{"] * (n % 200 == 11)
+    (folder / "stream.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    topics = [
+        {"query_id": f"t{n}", "name": name, "text": text, "training": ids[n * 27 : 200 : 45]}
+        for n, (name, text) in enumerate(names)
+    ]
+    (folder / "topics.jsonl").write_text("".join(json.dumps(each) + "\n" for each in topics))
+    judged = (f"t{chance.randrange(3)} 0 {each} {chance.randrange(2)}\n" for each in ids[::11])
+    (folder / "judged.qrels").write_text("".join(judged))
+
+
+def filtering(model: str, *more: str) -> Work:
+    """A filter over a stream in some ten parts."""
+    run = f"{model}.run.gz"
+    words = ("filter", "stream.jsonl", "-t", "topics.jsonl", "-m", model, "-o", run, *more)
+    options = ("--skipped", "skipped.txt", "--part-size", "0.015", "--quiet")
+    return Work(f"filter-{model}", lay_stream, (*words, *options), (run, "skipped.txt"))
+
+
 _RUNS = ("some.qrels", "whole.run", "other.parquet")
 _SEARCH = ("search", "c", "--queries", "asked.jsonl", "--quiet", "-o", "found.run", "--model")
 WORKS = (
@@ -94,4 +124,7 @@ WORKS = (
     Work(
         "search", lay_indexed_shards, (*_SEARCH, "bm25+rm3"), ("found.run",), alone=lay_index,
     ),
+    filtering("names"),
+    filtering("relevance_model", "--feedback-delay", "10min"),
+    filtering("incremental", "--judgements", "judged.qrels", "--feedback-delay", "10min"),
 )  # fmt: skip

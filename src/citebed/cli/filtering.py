@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.output import AsJson, a_number, print_json
-from citebed.cli.scoring_options import On, SparkConf
+from citebed.cli.scoring_options import Debug, On, SparkConf
 from citebed.errors import CitebedError, CollectionError
 from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
@@ -88,6 +88,7 @@ def filter_(
             help="With --on: MB of the stream that are a part; 0 is 16 to 128, by its size.",
         ),
     ] = 0.0,
+    debug: Debug = False,  # noqa: ARG001 - its callback does it
     as_json: AsJson = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, no notes, no summary.")
