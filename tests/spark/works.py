@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -112,9 +113,21 @@ def filtering(model: str, *more: str) -> Work:
     return Work(f"filter-{model}", lay_stream, (*words, *options), (run, "skipped.txt"))
 
 
+def lay_sources(folder: Path) -> None:
+    """The demo's bibliography twice: the second time under other keys, and with less in it."""
+    text = (resources.files("citebed") / "demo" / "landmarks.bib").read_text("utf-8")
+    (folder / "in").mkdir()
+    (folder / "in" / "landmarks.bib").write_text(text)
+    shorter = re.sub(r"(?m)^\s*doi\s*=.*\n", "", re.sub(r"(?m)^(@\w+\{)", r"\1of-", text))
+    (folder / "in" / "shorter.bib").write_text(shorter)
+
+
 _RUNS = ("some.qrels", "whole.run", "other.parquet")
 _SEARCH = ("search", "c", "--queries", "asked.jsonl", "--quiet", "-o", "found.run", "--model")
+_IMPORTED = ("c/citebed.toml", "c/documents.parquet", "c/import", "c/shards")
 WORKS = (
+    Work("import", lay_sources, ("import", "c", "in", "--shard-size", "50", "--json"), _IMPORTED),
+    Work("stats", lay_shards, ("stats", "c", "--json")),
     Work("evaluate", lay_runs, ("evaluate", *_RUNS, "--per-query", "--json")),
     Work("timeline", lay_runs, ("timeline", *_RUNS, "--slice", "1d", "--per-slice", "--json")),
     Work(

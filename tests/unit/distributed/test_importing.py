@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
+import tarfile
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from citebed.cli.app import main
-from citebed.collection import Collection, ImportOptions, ImportReport, Rules, import_sources
+from citebed.collection import (
+    Collection,
+    ImportOptions,
+    ImportReport,
+    Rules,
+    import_sources,
+    load_profile,
+    read_exclusions,
+)
+from citebed.collection.reading import parsing
+from citebed.collection.reading.sources import SourceFile
 from citebed.collection.storing import store
+from citebed.distributed import parcels
 from citebed.distributed.door import Engine
 from citebed.distributed.importing import merging, naming, placing, reading
 from citebed.errors import CitebedError
@@ -30,13 +43,7 @@ TABLES = (
 def assert_same(left: Path, right: Path) -> None:
     """Two collections have the same tables, queries, judgements and shards."""
     ours, theirs = Collection(left), Collection(right)
-    for name in TABLES:
-        one, other = getattr(ours, name), getattr(theirs, name)
-        assert one.equals(other), f"{name}:\n{one}\n{other}"
-    assert ours.query_sets == theirs.query_sets
-    for name in ours.query_sets:
-        assert ours.queries(name).equals(theirs.queries(name))
-        assert ours.qrels(name).table.equals(theirs.qrels(name).table)
+    assert_same_tables(ours, theirs)
     assert [each.name for each in ours.shards] == [each.name for each in theirs.shards]
     for one, other in zip(ours.shards, theirs.shards, strict=True):
         for name in ("documents", "papers", "contexts", "sections"):
@@ -45,6 +52,16 @@ def assert_same(left: Path, right: Path) -> None:
     assert [line for line in manifests[0] if not line.startswith("name")] == [
         line for line in manifests[1] if not line.startswith("name")
     ]
+
+
+def assert_same_tables(ours: Collection, theirs: Collection) -> None:
+    for name in TABLES:
+        one, other = getattr(ours, name), getattr(theirs, name)
+        assert one.equals(other), f"{name}:\n{one}\n{other}"
+    assert ours.query_sets == theirs.query_sets
+    for name in ours.query_sets:
+        assert ours.queries(name).equals(theirs.queries(name))
+        assert ours.qrels(name).table.equals(theirs.qrels(name).table)
 
 
 def assert_told_alike(ours: ImportReport, theirs: ImportReport) -> None:
@@ -114,11 +131,30 @@ def test_small_pieces_everywhere(
     engine: Engine, tmp_path: Path, sources: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sizes at which work is cut change nothing: the engine's workers are in this process."""
-    monkeypatch.setattr(reading, "AT_ONCE", 100)
-    monkeypatch.setattr(merging, "AT_ONCE", 2)
-    monkeypatch.setattr(naming, "AT_ONCE", 3)
-    monkeypatch.setattr(placing, "SPAN", 2)
-    import_both(engine, tmp_path / "c", sources, shard_size=1)
+    lines = (json.dumps({**each, "id": f"{each['id']}-{n}"}) for n in range(14) for each in SECOND)
+    (sources[0] / "long.jsonl").write_text("\n".join(lines))
+    monkeypatch.setattr(parsing, "_HEAD_BYTES", 500)
+    monkeypatch.setattr(parsing, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(parsing, "JOB_BYTES", 1500)
+    monkeypatch.setattr(reading, "AT_ONCE", 4000)
+    long = sources[0] / "long.jsonl"
+    others = long.read_bytes().replace(b"trees", b"stones")
+    (sources[0] / "packed.jsonl.gz").write_bytes(gzip.compress(others))
+    with tarfile.open(sources[0] / "all.tar.xz", "w:xz") as archive:
+        for name in ("b.bib", "a.jsonl", "long.jsonl"):
+            archive.add(sources[0] / name, f"in/{name}")
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps({"only": [], "forced": None, "names": []}))
+    cuts = reading._cuts(SourceFile(long, long.name), str(settings))
+    shares = [
+        reading._shares(SourceFile(path, path.name), str(settings))
+        for path in (sources[0] / "packed.jsonl.gz", sources[0] / "all.tar.xz")
+    ]
+    assert min(len(each or ()) for each in (cuts, *shares)) > 1
+    monkeypatch.setattr(merging, "AT_ONCE", 20)
+    monkeypatch.setattr(naming, "AT_ONCE", 30)
+    monkeypatch.setattr(placing, "SPAN", 25)
+    import_both(engine, tmp_path / "c", sources, shard_size=40)
 
 
 WORDS = ("oak", "beech", "elm", "trees of the north", "on shards and trees", "shards", "?", "")
@@ -150,6 +186,22 @@ def test_random_records(engine: Engine, tmp_path: Path, files: list[list[dict[st
     for number, records in enumerate(files):
         (home / f"{number}.jsonl").write_text("\n".join(map(json.dumps, records)))
     import_both(engine, tmp_path / "c", [home])
+
+
+def test_acm_cr(engine: Engine, shared_data: Path, acm_cr: Path, tmp_path: Path) -> None:
+    """The whole of ACM-CR in 16 shards: every table as that of one machine's one table."""
+    check_acm_cr(engine, shared_data, acm_cr, tmp_path / "acm-cr")
+
+
+def check_acm_cr(engine: Engine, shared_data: Path, whole: Path, folder: Path) -> None:
+    """Import ACM-CR on an engine, and compare it with what one machine made of it."""
+    data = shared_data / "acm-cr"
+    rules = load_profile("acm-cr").changed(exclude=read_exclusions(data / "blacklist.txt"))
+    paths = [data / "acm-dl.tar.xz", data / "papers"]
+    engine.import_sources(folder, paths, ImportOptions(rules=rules, shard_size=7000))
+    ours, theirs = Collection(whole), Collection(folder)
+    assert len(theirs.shards) == -(-ours.documents.height // 7000) == 16
+    assert_same_tables(ours, theirs)
 
 
 def test_citing_papers(engine: Engine, tmp_path: Path, sources: list[Path]) -> None:
@@ -202,6 +254,13 @@ def test_what_goes_wrong_leaves_nothing(
     assert_same(tmp_path / "one", folder)
 
 
+def test_workers_that_do_not_see_the_folder(tmp_path: Path, sources: list[Path]) -> None:
+    specs = [{"path": str(path), "name": path.name, "size": 1} for path in sources]
+    given = {"files": [parcels.noted(specs)]}
+    with pytest.raises(CitebedError, match=r"do not see '.*elsewhere'"):
+        list(reading._look(str(tmp_path / "elsewhere" / "settings.json"), 0, given))
+
+
 def _fail(*_: object) -> Any:
     raise CitebedError("no room")
 
@@ -211,6 +270,7 @@ def test_what_is_refused(engine: Engine, tmp_path: Path, sources: list[Path]) ->
         (tmp_path / "c", ["s3a://bucket/x.bib"], ImportOptions(), "is no path of a file system"),
         ("hdfs://host/c", sources, ImportOptions(), "is no path of a file system"),
         (tmp_path / "c", sources, ImportOptions(shard_size=0), "above 0"),
+        (tmp_path / "c[1]", sources, ImportOptions(), "a sign of their own"),
         (tmp_path / "c", [tmp_path / "nowhere"], ImportOptions(), "no such file"),
         (tmp_path / "c", sources, ImportOptions(strict=True), "strict"),
         (
