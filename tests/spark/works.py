@@ -137,6 +137,10 @@ WORKS = (
     Work(
         "search", lay_indexed_shards, (*_SEARCH, "bm25+rm3"), ("found.run",), alone=lay_index,
     ),
+    Work(
+        "search-learned", lay_indexed_shards, (*_SEARCH, "bm25+learned"), ("found.run",),
+        alone=lay_index,
+    ),
     filtering("names"),
     filtering("relevance_model", "--feedback-delay", "10min"),
     filtering("incremental", "--judgements", "judged.qrels", "--feedback-delay", "10min"),
