@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.spark.clusters import MASTER, WORKERS, Command
-from tests.spark.works import WORKS
+from tests.spark.works import WORKS, lay_indexed_shards
 
 pytestmark = pytest.mark.spark
 NOISE = re.compile(r"\tat |Exception|WARN|log4j|\[Stage")
@@ -113,3 +113,21 @@ def test_a_run_is_missing(tmp_path: Path) -> None:
     assert command.ended() == (1, "")
     assert "parts.run: the engine finds no such file" in command.notes
     assert not NOISE.search(command.notes)
+
+
+@pytest.mark.parametrize(("damage", "words"), [("folder", "is not there"), ("format", "format 9")])
+def test_a_shard_is_missing_or_of_another_format(tmp_path: Path, damage: str, words: str) -> None:
+    lay_indexed_shards(tmp_path)
+    shard = tmp_path / "c" / "shards" / "00002"
+    if damage == "folder":
+        shutil.rmtree(shard)
+    else:
+        facts = shard / "index" / "index.json"
+        facts.write_text(re.sub(r'"format": \d+', '"format": 9', facts.read_text()))
+    search = ["search", "c", "--queries", "asked.jsonl", "-o", "found.run", "--on", "local[1]"]
+    command = Command(tmp_path, search)
+    assert command.ended() == (1, "")
+    assert "the shard 00002" in command.notes
+    assert words in command.notes
+    assert not NOISE.search(command.notes)
+    assert not (tmp_path / "found.run").exists()

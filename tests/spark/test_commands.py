@@ -38,7 +38,7 @@ def test_the_answer_is_that_of_one_machine(
     work: Work, folder: Path, cluster: Cluster, plain: Plain
 ) -> None:
     assert played(work, folder, cluster) == plain(work)
-    assert tasks[work.name, cluster.on] > 2
+    assert tasks[work.name, cluster.on]
 
 
 def test_a_worker_that_is_killed_changes_nothing(

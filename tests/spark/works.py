@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 from tests.docs_place import run
+from tests.unit.retrieval.sharded.cutting import index_here
 
 START = 1_323_400_000
 """When TREC KBA 2012's stream begins, about."""
@@ -21,9 +22,9 @@ class Work(NamedTuple):
     """A command, in a folder that ``prepare`` lays out.
 
     ``outputs`` are the files and folders that are there when it is done, and not before; ``parts``
-    patterns of files that may be there earlier, each whole. ``alone`` lays out the folder for one
-    machine where it has another; ``words_alone`` are further words there. What is printed must be
-    the same too, unless the command is to be quiet.
+    patterns of files that may be there earlier, each whole. What is printed must be as on one
+    machine too. ``alone`` does all of it on one machine, printing nothing, where that is not the
+    same command without an engine.
     """
 
     name: str
@@ -32,7 +33,6 @@ class Work(NamedTuple):
     outputs: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     alone: Callable[[Path], None] | None = None
-    words_alone: tuple[str, ...] = ()
 
 
 def lay_runs(folder: Path) -> None:
@@ -66,13 +66,20 @@ def lay_shards(folder: Path) -> None:
 def lay_indexed_shards(folder: Path) -> None:
     """The same, indexed by shards."""
     lay_shards(folder)
-    run("index", folder / "c", "--on", "local", "--quiet")
+    index_here(folder / "c")
 
 
-def lay_index(folder: Path) -> None:
-    """The same as one collection with one index."""
-    _lay_collection(folder)
-    run("index", folder / "c", "--quiet")
+def searching(model: str) -> Work:
+    """A search of shards, which finds what one index finds."""
+
+    def alone(folder: Path) -> None:
+        _lay_collection(folder)
+        run("index", folder / "c", "--quiet")
+        paths = {word: folder / word for word in ("c", "asked.jsonl", "found.run")}
+        run(*(paths.get(word, word) for word in words))
+
+    words = (*_SEARCH, model)
+    return Work(f"search-{model}", lay_indexed_shards, words, ("found.run",), alone=alone)
 
 
 def _lay_collection(folder: Path, *options: str) -> None:
@@ -131,16 +138,11 @@ WORKS = (
     Work("evaluate", lay_runs, ("evaluate", *_RUNS, "--per-query", "--json")),
     Work("timeline", lay_runs, ("timeline", *_RUNS, "--slice", "1d", "--per-slice", "--json")),
     Work(
-        "index", lay_shards, ("index", "c"), ("c/index",), ("c/shards/*/index/*.npy",),
-        words_alone=("--on", "local"),
+        "index", lay_shards, ("index", "c", "--quiet"), ("c/index",),
+        ("c/shards/*/index/[!w]*.npy",), lay_indexed_shards,
     ),
-    Work(
-        "search", lay_indexed_shards, (*_SEARCH, "bm25+rm3"), ("found.run",), alone=lay_index,
-    ),
-    Work(
-        "search-learned", lay_indexed_shards, (*_SEARCH, "bm25+learned"), ("found.run",),
-        alone=lay_index,
-    ),
+    searching("bm25+rm3"),
+    searching("bm25+learned"),
     filtering("names"),
     filtering("relevance_model", "--feedback-delay", "10min"),
     filtering("incremental", "--judgements", "judged.qrels", "--feedback-delay", "10min"),

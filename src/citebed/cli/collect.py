@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citebed.cli.output import AsCsv, AsJson, CollectionFolder, print_json, print_rows
-from citebed.cli.scoring_options import On, SparkConf
+from citebed.cli.scoring_options import Debug, On, SparkConf
 from citebed.report.terminal import progress_bar
 from citebed.wording import printable
 
@@ -34,6 +34,7 @@ def stats(
     ] = False,
     on: On = None,
     spark_conf: SparkConf = None,
+    debug: Debug = False,  # noqa: ARG001 - its callback does it
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:

@@ -79,6 +79,7 @@ def filter_(
     ] = False,
     on: On = None,
     spark_conf: SparkConf = None,
+    debug: Debug = False,  # noqa: ARG001 - its callback does it
     part_size: Annotated[
         float,
         typer.Option(

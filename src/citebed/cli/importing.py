@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citebed.cli.output import AsJson, CollectionFolder, Quiet, print_json, tell_of_terminal
-from citebed.cli.scoring_options import On, SparkConf
+from citebed.cli.scoring_options import Debug, On, SparkConf
 from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
@@ -151,6 +151,7 @@ def import_(
     workers: _Workers = 0,
     on: On = None,
     spark_conf: SparkConf = None,
+    debug: Debug = False,  # noqa: ARG001 - its callback does it
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

@@ -63,12 +63,20 @@ def _started(master: str, settings: Mapping[str, str], log: IO[str]) -> SparkSes
     try:
         with _printing_to(None if loud else log), _for_seconds(master):
             session: SparkSession = builder.getOrCreate()
+            _choose_python(session)
     except Exception as error:
         log.seek(0)
         told = in_our_words(error, log.read())
         _forget_java()
         raise CitebedError(f"Spark does not start with master {master}: {told}") from error
     return session
+
+
+def _choose_python(session: SparkSession) -> None:
+    """Let workers run the Python that is set: pyspark knows the environment's only, and leaves
+    settings to who submits a program."""
+    context = session.sparkContext
+    context.pythonExec = context.getConf().get("spark.pyspark.python") or context.pythonExec
 
 
 def _check_java() -> None:
@@ -140,11 +148,11 @@ def _for_seconds(master: str) -> Iterator[None]:
 
 
 def _watch(done: threading.Event, ended: threading.Event) -> None:
-    """Give Spark its seconds from when Java runs, which takes as long as the machine is slow."""
+    """Give Spark its seconds from when Java runs, and more of them where others compute too."""
     while _context()._gateway is None:
         if done.wait(0.1):
             return
-    if not done.wait(SECONDS):
+    if not done.wait(SECONDS * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))):
         ended.set()
         _end_java()
 

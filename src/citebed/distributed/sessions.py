@@ -7,8 +7,10 @@ this process; anything else is a master of Spark's (``local[4]``, ``spark://host
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from citebed.distributed.masters import is_master, mastered
 from citebed.distributed.reaching import SECONDS, reach
-from citebed.distributed.troubles import debugging, reason, told
+from citebed.distributed.troubles import debugging, in_our_words, told
 from citebed.errors import CitebedError, import_extra
 
 if TYPE_CHECKING:
@@ -140,9 +142,10 @@ def _connected(address: str, settings: Mapping[str, str]) -> Iterator[SparkSessi
             stack.callback(_stopped, opened)
             version = opened.version
         except Exception as error:
-            raise CitebedError(
-                f"the server at {address} is no Spark Connect of Spark {_LEAST}: {reason(error)}"
-            ) from error
+            for made in _half_made(error):
+                stack.callback(_stopped, made)
+            otherwise = f"the server at {address} is no Spark Connect of Spark {_LEAST}"
+            raise CitebedError(in_our_words(error, otherwise=otherwise)) from error
         _check_version(address, version)
         yield opened
 
@@ -169,9 +172,21 @@ def _check_version(address: str, version: str) -> None:
         )
 
 
-def _stopped(session: SparkSession) -> None:
-    with suppress(Exception):  # the server may be gone
+def _stopped(session: Any) -> None:
+    """End a session whose server may be gone: its client would try for minutes to say goodbye, now
+    and again at the end of the process."""
+    with suppress(Exception):
+        atexit.unregister(session.client._on_exit)
+        session.client.set_retry_policies([])
         session.stop()
+
+
+def _half_made(error: BaseException) -> Iterator[Any]:
+    """The sessions that were being made when something went wrong."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        made = frame.f_locals.get("session")
+        if hasattr(made, "client"):
+            yield made
 
 
 @contextmanager

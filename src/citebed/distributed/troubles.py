@@ -18,7 +18,7 @@ from citebed.wording import printable
 
 DEBUG = "CITEBED_DEBUG"
 _LIBRARIES = {"grpc", "py4j", "pyspark"}
-_PYTHON = "--spark-conf spark.pyspark.python=…"
+_PYTHON = "--spark-conf spark.pyspark.python=…, or PYSPARK_PYTHON of the server of Spark Connect"
 _TROUBLES = (
     (r"No module named 'citebed[.']",
      f"the engine's workers have no citebed: install citebed {__version__} in the Python that they "
@@ -36,6 +36,8 @@ _TROUBLES = (
      "{0}: the engine finds no such file. Paths are those of the engine's machines"),
     (r"UnsupportedClassVersionError|Java (?:version|8|11)\b.{0,80}not supported",
      "Spark 4 needs Java 17 or later, and the Java here is older (JAVA_HOME, or java in PATH)"),
+    (r"unsupported PySpark version: (\S+)",
+     "Sail does not know PySpark {0} yet: install the one before it, or work on a Spark"),
     (r"All masters are unresponsive",
      "no master of Spark's takes work at this address. Is it one of the same version of Spark?"),
     (r"OutOfMemoryError|exit(?:ed with)? code 137",
@@ -66,14 +68,15 @@ def _is_engines(error: Exception) -> bool:
     return bool(modules & _LIBRARIES) or isinstance(error, ConnectionError)
 
 
-def in_our_words(error: BaseException, log: str = "") -> str:
-    """An engine's error as a sentence; ``log`` is what it printed besides."""
+def in_our_words(error: BaseException, log: str = "", otherwise: str = "the engine gave up") -> str:
+    """An engine's error as a sentence; ``log`` is what it printed besides, and ``otherwise`` is
+    said before what nobody foresaw."""
     text = f"{error}\n{log}"
     for pattern, words in _TROUBLES:
         found = re.search(pattern, text, re.DOTALL)
         if found:
             return words.format(*map(printable, found.groups()))
-    return f"the engine gave up: {reason(error)}"
+    return f"{otherwise}: {reason(error)}"
 
 
 def reason(error: BaseException) -> str:
