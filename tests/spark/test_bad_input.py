@@ -15,13 +15,14 @@ from tests.spark.works import WORKS, lay_indexed_shards
 
 pytestmark = pytest.mark.spark
 NOISE = re.compile(r"\tat |Exception|WARN|log4j|\[Stage")
+EVALUATE = next(work for work in WORKS if work.name == "evaluate")
 _PATH = f"spark.executorEnv.PYTHONPATH={WORKERS}"
 
 
 def said(folder: Path, on: str, *more: str) -> str:
     """What a command says that fails."""
-    WORKS[0].prepare(folder)
-    words = [*WORKS[0].words, "--on", on]
+    EVALUATE.prepare(folder)
+    words = [*EVALUATE.words, "--on", on]
     command = Command(folder, [*words, "--spark-conf", "spark.ui.enabled=false", *more])
     assert command.ended() == (1, ""), command.notes
     return command.notes
@@ -106,7 +107,7 @@ def test_the_stack_is_shown_with_debug(tmp_path: Path) -> None:
 
 
 def test_a_run_is_missing(tmp_path: Path) -> None:
-    WORKS[0].prepare(tmp_path)
+    EVALUATE.prepare(tmp_path)
     shutil.rmtree(tmp_path / "parts.run")
     words = ["evaluate", "some.qrels", "parts.run", "--on", "local[1]"]
     command = Command(tmp_path, words)
