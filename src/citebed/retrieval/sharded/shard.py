@@ -17,7 +17,7 @@ from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.query import Docs, Query
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.search.searcher import Searcher
-from citebed.retrieval.sharded.all_terms import Frequencies, kept_frequencies, path_of
+from citebed.retrieval.sharded.all_terms import Frequencies, KeptTerms
 from citebed.retrieval.sharded.counting import WholeCounts, Wholes
 from citebed.retrieval.sharded.indexed import IndexedShards, Shard
 
@@ -57,9 +57,7 @@ class SeenWhole:
     def _all_of(self, shard: Shard) -> Frequencies | None:
         if self.everything is None:
             return None
-        name, fields = shard.index.folder.parent.name, self.counts.fields
-        path = path_of(self.everything, name, self.indexed, fields)
-        return kept_frequencies(path, shard.index, fields)
+        return KeptTerms(self.everything, self.indexed, self.counts.fields)(shard)
 
 
 class ShardQuery(NamedTuple):
