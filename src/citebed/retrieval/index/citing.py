@@ -13,7 +13,7 @@ same.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,11 @@ def citing_text(
     cleaned = [remove_markers(text) for text in rows["text"]]
     rows = rows.with_columns(pl.Series("text", cleaned, dtype=pl.String))
     return rows.unique(["paper_id", "doc_id", "text"], keep="first", maintain_order=True), elsewhere
+
+
+def count_contexts(files: Iterable[Path]) -> int:
+    """How many contexts there are in files, one for each document that a text cites."""
+    return sum(_read(path).height for path in files)
 
 
 def _read(path: Path) -> pl.DataFrame:

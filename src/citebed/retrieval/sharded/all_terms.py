@@ -85,6 +85,21 @@ class KeepAll:
 KEPT: Mapping[str, Any] = {"shard": pl.String, "terms": pl.Int64}
 
 
+@dataclass(frozen=True)
+class KeptTerms:
+    """Reads what is kept of a shard's terms."""
+
+    folder: Path
+    indexed: IndexedShards
+    fields: Fields
+
+    def __call__(self, shard: Shard) -> Frequencies:
+        """df of the shard's terms in the whole collection, then how often each field has them."""
+        name = shard.index.folder.parent.name
+        path = path_of(self.folder, name, self.indexed, self.fields)
+        return kept_frequencies(path, shard.index, self.fields)
+
+
 def path_of(folder: Path, shard: str, indexed: IndexedShards, fields: Fields) -> Path:
     """Where the frequencies of a shard's terms are, if they are there."""
     name = f"whole-{_key(indexed)}-{'-'.join(fields.weights)}.npy"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from citebed.errors import CollectionError
 from citebed.retrieval.dense.static_model import index_model, model_of
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.choosing import AUTO, fitting_analyser
+from citebed.retrieval.index.citing import count_contexts
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import FIELDS
 from citebed.retrieval.index.statistics import IndexReport
@@ -110,7 +111,7 @@ def index_shards(
     rows = everywhere(work, [folder / shard.name for shard in collection.shards]).sort("shard")
     indexed = _fitted(collection, _indexed(collection, analyser, rows), options.rebuild)
     write_indexed(collection, indexed)
-    return _report(rows, analyser)
+    return _report(rows, analyser, citing)
 
 
 def _indexed(collection: Collection, analyser: str, rows: pl.DataFrame) -> IndexedShards:
@@ -153,6 +154,11 @@ def _fitted(collection: Collection, indexed: IndexedShards, anew: bool) -> Index
     return replace(indexed, fit=asdict(known))
 
 
-def _report(rows: pl.DataFrame, analyser: str) -> IndexReport:
+def _report(rows: pl.DataFrame, analyser: str, citing: Sequence[Path]) -> IndexReport:
     added: dict[str, Any] = {name: int(rows[name].sum()) for name in _ADDED}
+    # To a shard, what cites the documents of another is elsewhere; one that is unchanged has not
+    # looked.
+    looked = bool(citing) and not rows["unchanged"].sum()
+    others = (rows.height - 1) * count_contexts(citing) if looked else 0
+    added["contexts_elsewhere"] = added["contexts_elsewhere"] - others if looked else 0
     return IndexReport(**added, unchanged=bool(rows["unchanged"].min()), analyser=analyser)

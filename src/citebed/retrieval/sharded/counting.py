@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -21,13 +21,14 @@ from citebed.retrieval.search.view import View
 from citebed.retrieval.search.whole import Whole, weighed
 from citebed.retrieval.sharded.indexed import IndexedShards, Shard
 
-NUMBERS = ("filled", "df", *FIELDS)
+NUMBERS = ("filled", "told", "df", *FIELDS)
 COUNTS: Mapping[str, Any] = {
     "paper": pl.String, "term": pl.String, **dict.fromkeys(NUMBERS, pl.Int64),
 }  # fmt: skip
 """A row a term: in how many documents it is (``df``), and how often by field. The row without a
 term has the documents that have any text in the fields (``filled``), and the tokens by field. Rows
-of a ``paper`` are what changes where its citing text does not count."""
+of a ``paper`` are what changes where its citing text does not count. A shard that knows what all
+have of a term says so (``told`` is 1), and so does every other that has the term."""
 _NO_DOCUMENTS: Any = np.zeros(0)
 
 
@@ -38,16 +39,23 @@ class CountTerms:
     terms: tuple[str, ...]
     papers: tuple[str, ...]
     fields: Fields
+    kept: Callable[[Shard], NDArray[np.int64]] | None = None
+    """What has the frequencies of all terms in the whole collection, where they are kept."""
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """The counts of a shard."""
         index, view = shard.index, view_of(shard.index, self.fields)
         rows = [_row("", "", view.tokens, filled=view.stats.filled)]
-        for term in self.terms:
-            number = index.term_number(term)
-            df, times = view.counts_of(number) if number >= 0 else (0, {})
+        kept = None if self.kept is None else self.kept(shard)
+        numbers = ((term, index.term_number(term)) for term in self.terms)
+        for term, number in ((term, number) for term, number in numbers if number >= 0):
+            if kept is None:
+                df, times = view.counts_of(number)
+            else:
+                df, *by_field = kept[:, number].tolist()
+                times = dict(zip(self.fields.weights, by_field, strict=True))
             if df:
-                rows.append(_row("", term, times, df=df))
+                rows.append(_row("", term, times, df=df, told=int(kept is not None)))
         for paper in self.papers:
             rows += _less(index, view, self.fields, paper)
         return pl.DataFrame(rows, schema=COUNTS, orient="row")
@@ -164,6 +172,8 @@ def whole_counts(indexed: IndexedShards, fields: Fields, sums: pl.DataFrame) -> 
     """The whole collection, of the sums of what its shards counted."""
     told = {row["paper"]: row for row in sums.filter(pl.col("term") == "").iter_rows(named=True)}
     counted = sums.filter(pl.col("term") != "").sort("term")
+    # What several shards told alike was added up, too.
+    counted = counted.with_columns(pl.col("df", *FIELDS) // pl.col("told").clip(1))
     by_paper = counted.partition_by("paper", as_dict=True)
     none = counted.clear()
     papers = {

@@ -158,7 +158,11 @@ def opened_shard(folder: Path, entry: ShardEntry) -> Shard:
     process opens and checks it once, until another index takes its place."""
     path = folder / SHARDS / entry.name
     if not path.is_dir():
-        raise _unusable(folder, entry, "its folder is not there, or not where workers look for it")
+        raise CollectionError(
+            f"the shard {entry.name} of {printable(folder)}: its folder is not there, or not where "
+            "workers look for it. They must see the collection under the same path; if it is gone, "
+            f"make the collection anew with: citebed import {printable(folder)} SOURCES"
+        )
     written = layout.written(path / FOLDER)
     if written is None:
         raise _unusable(folder, entry, "it has no index")

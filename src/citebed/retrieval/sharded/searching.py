@@ -25,7 +25,7 @@ from citebed.retrieval.search.feeding import told_of_judged
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.search.searcher import usable_by
-from citebed.retrieval.sharded.all_terms import CountAll, KeepAll, are_kept
+from citebed.retrieval.sharded.all_terms import CountAll, KeepAll, KeptTerms, are_kept
 from citebed.retrieval.sharded.counting import COUNTS, CountTerms, WholeCounts, whole_counts
 from citebed.retrieval.sharded.feeding import NOBODY, Judged, better_terms, ranked
 from citebed.retrieval.sharded.indexed import IndexedShards, facts_of, fields_in
@@ -128,8 +128,9 @@ class ShardedSearch:
         analyser = analyser_of(self.indexed.analyser)
         asked = asked_queries(table, analyser, as_is=options.as_is)
         ranks = isinstance(pipeline.stage, Ranking)
-        counts = self.counted(asked, options, _of_sentences(table, analyser) if ranks else ())
         everything = self._all_terms(options.fields, pipeline, queries)
+        more = _of_sentences(table, analyser) if ranks else ()
+        counts = self.counted(asked, options, more, everything)
         seen = SeenWhole(pipeline, options, self.indexed, counts, everything)
         hidden = [each.paper if each.paper in counts.papers else None for each in asked]
         terms = [
@@ -156,17 +157,23 @@ class ShardedSearch:
             self.spread.handed_back(CountAll(fields), keep)
 
     def counted(
-        self, asked: Sequence[AskedQuery], options: RunOptions, more: Iterable[str] = ()
+        self,
+        asked: Sequence[AskedQuery],
+        options: RunOptions,
+        more: Iterable[str] = (),
+        everything: Path | None = None,
     ) -> WholeCounts:
-        """The terms of queries, and some ``more``, counted in all shards; fields are those of the
-        index."""
+        """The terms of queries, and some ``more``, counted in all shards, or looked up where all
+        are kept; fields are those of the index."""
         terms = sorted(set(more).union(*(each.counts for each in asked)))
         papers = sorted({each.paper for each in asked if each.paper})
         if "citing" not in options.fields.weights:
             papers = []
-        work = CountTerms(tuple(terms), tuple(papers), options.fields)
+        fields = options.fields
+        kept = None if everything is None else KeptTerms(everything, self.indexed, fields)
+        work = CountTerms(tuple(terms), tuple(papers), fields, kept)
         sums = self.spread.sums(work, COUNTS, ("paper", "term"))
-        return whole_counts(self.indexed, options.fields, sums)
+        return whole_counts(self.indexed, fields, sums)
 
     def is_current(self) -> bool:
         """Whether the shards are still those that were indexed."""

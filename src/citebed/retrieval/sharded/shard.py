@@ -15,9 +15,9 @@ from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.base import Floats
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.query import Docs, Query
-from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.retrieval.running.runner import Runner, RunOptions, pays
 from citebed.retrieval.search.searcher import Searcher
-from citebed.retrieval.sharded.all_terms import Frequencies, kept_frequencies, path_of
+from citebed.retrieval.sharded.all_terms import Frequencies, KeptTerms
 from citebed.retrieval.sharded.counting import WholeCounts, Wholes
 from citebed.retrieval.sharded.indexed import IndexedShards, Shard
 
@@ -50,16 +50,16 @@ class SeenWhole:
         runner = Runner(
             shard.collection, shard.index, self.pipeline, self.options, searcher=searcher
         )
-        if self.everything is not None:
-            runner.prepare_for(queries)
+        # As one machine would be for all documents: what a query costs beside its postings it costs
+        # in every shard.
+        if self.everything is not None and pays(queries, self.indexed.postings):
+            runner.searcher.prepare()
         return runner, wholes
 
     def _all_of(self, shard: Shard) -> Frequencies | None:
         if self.everything is None:
             return None
-        name, fields = shard.index.folder.parent.name, self.counts.fields
-        path = path_of(self.everything, name, self.indexed, fields)
-        return kept_frequencies(path, shard.index, fields)
+        return KeptTerms(self.everything, self.indexed, self.counts.fields)(shard)
 
 
 class ShardQuery(NamedTuple):

@@ -14,6 +14,7 @@ from citebed.collection import Collection
 from citebed.collection.storing.shards import Shards
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import QUERIES, TABLES, empty
+from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running.runner import RunOptions
 from citebed.retrieval.sharded.building import IndexShard, ShardOptions, index_shards
@@ -45,15 +46,20 @@ def cut(whole: Path, folder: Path, size: int) -> Path:
 
 
 def index_here(folder: Path, **options: Any) -> Collection:
-    """Index every shard in this process, without waiting for the disk."""
+    """Index every shard in this process."""
+    return indexed_here(folder, **options)[0]
+
+
+def indexed_here(folder: Path, **options: Any) -> tuple[Collection, IndexReport]:
+    """The same, without waiting for the disk; and what became of it."""
     collection = Collection(folder)
 
     def everywhere(work: IndexShard, folders: list[Path]) -> pl.DataFrame:
         return pl.concat(map(work, folders))
 
     with mock.patch("os.fsync"):
-        index_shards(collection, ShardOptions(**options), everywhere)
-    return collection
+        report = index_shards(collection, ShardOptions(**options), everywhere)
+    return collection, report
 
 
 def sharded(collection: Collection) -> ShardedSearch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -19,7 +20,14 @@ from tests.unit.retrieval.index.making import (
     write_collection,
 )
 from tests.unit.retrieval.search.made import EVERY_MODEL
-from tests.unit.retrieval.sharded.cutting import cut, index_here, queries_of, search_here, sharded
+from tests.unit.retrieval.sharded.cutting import (
+    cut,
+    index_here,
+    indexed_here,
+    queries_of,
+    search_here,
+    sharded,
+)
 
 from citebed.errors import CitebedError, CollectionError
 from citebed.retrieval.index.index import open_index
@@ -117,6 +125,21 @@ def test_one_index_of_all_shards_is_that_of_one_table(tmp_path: Path) -> None:
     shutil.copy(others / "documents.parquet", parts / "shards" / "00002")
     assert not open_index(parts).is_current()
     assert not build(parts).unchanged
+
+
+def test_contexts_of_files_are_counted_once(tmp_path: Path) -> None:
+    one = collection(tmp_path / "one", rows(9))
+    parts, said = cut(one, tmp_path / "parts", 4), tmp_path / "said.jsonl"
+    lines = [{"citing": "p", "context": f"oak {n}", "cited": [f"d{n}", "no"]} for n in range(7)]
+    said.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report = build(one, citing=(said,), analyser="english")
+    _, told = indexed_here(parts, citing=(said,), analyser="english")
+    assert (told.contexts, told.contexts_elsewhere) == (7, 7)
+    assert (report.contexts, report.contexts_elsewhere) == (7, 7)
+    options = RunOptions(fields=fields_of("title,citing=0.3"))
+    queries = queries_of({"query_id": "q", "text": "oak 3", "paper_id": "p"})
+    here = run_queries(one, None, queries, pipeline_of("ql"), options)
+    assert search_here(parts, queries, "ql", options).table.equals(here.table)
 
 
 def test_shards_that_have_changed_since_are_told(tmp_path: Path) -> None:
