@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
+import tarfile
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from hypothesis import strategies as st
 
 from citebed.cli.app import main
 from citebed.collection import Collection, ImportOptions, ImportReport, Rules, import_sources
+from citebed.collection.reading import parsing
+from citebed.collection.reading.sources import SourceFile
 from citebed.collection.storing import store
 from citebed.distributed.door import Engine
 from citebed.distributed.importing import merging, naming, placing, reading
@@ -114,11 +118,30 @@ def test_small_pieces_everywhere(
     engine: Engine, tmp_path: Path, sources: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sizes at which work is cut change nothing: the engine's workers are in this process."""
-    monkeypatch.setattr(reading, "AT_ONCE", 100)
-    monkeypatch.setattr(merging, "AT_ONCE", 2)
-    monkeypatch.setattr(naming, "AT_ONCE", 3)
-    monkeypatch.setattr(placing, "SPAN", 2)
-    import_both(engine, tmp_path / "c", sources, shard_size=1)
+    lines = (json.dumps({**each, "id": f"{each['id']}-{n}"}) for n in range(30) for each in SECOND)
+    (sources[0] / "long.jsonl").write_text("\n".join(lines))
+    monkeypatch.setattr(parsing, "_HEAD_BYTES", 500)
+    monkeypatch.setattr(parsing, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(parsing, "JOB_BYTES", 1500)
+    monkeypatch.setattr(reading, "AT_ONCE", 4000)
+    long = sources[0] / "long.jsonl"
+    others = long.read_bytes().replace(b"trees", b"stones")
+    (sources[0] / "packed.jsonl.gz").write_bytes(gzip.compress(others))
+    with tarfile.open(sources[0] / "all.tar.xz", "w:xz") as archive:
+        for name in ("b.bib", "a.jsonl", "long.jsonl"):
+            archive.add(sources[0] / name, f"in/{name}")
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps({"only": [], "forced": None, "names": []}))
+    cuts = reading._cuts(SourceFile(long, long.name), str(settings))
+    shares = [
+        reading._shares(SourceFile(path, path.name), str(settings))
+        for path in (sources[0] / "packed.jsonl.gz", sources[0] / "all.tar.xz")
+    ]
+    assert min(len(each or ()) for each in (cuts, *shares)) > 4
+    monkeypatch.setattr(merging, "AT_ONCE", 20)
+    monkeypatch.setattr(naming, "AT_ONCE", 30)
+    monkeypatch.setattr(placing, "SPAN", 25)
+    import_both(engine, tmp_path / "c", sources, shard_size=40)
 
 
 WORDS = ("oak", "beech", "elm", "trees of the north", "on shards and trees", "shards", "?", "")

@@ -29,12 +29,21 @@ from citebed.files.reading import file_hash
 from citebed.records import Problem
 
 AT_ONCE = 32 << 20
-"""Bytes that a worker is given to read at a time; a file that cannot be cut is read by one."""
-_OTHERS = 4
-"""A packed file is taken for so many times its size."""
+"""Bytes that a worker is given to read at a time."""
+_PACKED = 8
+"""A packed file may have so many times its bytes: from there on it is looked at."""
+_MOST_SHARES = 16
+"""A packed file is read by so many workers at most: each unpacks it from its beginning."""
+
+_COMPARED = 4 << 10
+"""Bytes of a piece that tell whether it is what the file has there, and not what it unpacks to."""
 
 Cut = tuple[int, int, int, str]
 """Where a piece of a file begins, its bytes, its first line, and its format."""
+Share = tuple[int, int, int]
+"""The first of some pieces, the first that is none of them any more, and their bytes."""
+Looked = tuple[str, list[Cut] | None, list[Share] | None, int]
+"""The hash of a file, where it can be cut, else how it can be shared, and its bytes."""
 
 
 class PartNote(NamedTuple):
@@ -81,9 +90,9 @@ class EngineReader(Reader):
 
     def _spec(self, file: SourceFile) -> dict[str, Any]:
         lent = self._strings.used_by(file)
-        _, cuts, size = self._looked[file.name]
+        _, cuts, shares, size = self._looked[file.name]
         place = {"path": os.fspath(file.path.absolute()), "name": file.name, "lent": lent}
-        return {**place, "cuts": cuts, "size": size}
+        return {**place, "cuts": cuts, "shares": shares, "size": size}
 
 
 def _answers(
@@ -100,20 +109,18 @@ def _answers(
 # --- Looking ----------------------------------------------------------------------------------
 
 
-def _looked_at(
-    engine: Engine, files: list[SourceFile], settings: Path
-) -> dict[str, tuple[str, list[Cut] | None, int]]:
-    """The hash of each file, where it can be cut, and how many bytes there are to read."""
+def _looked_at(engine: Engine, files: list[SourceFile], settings: Path) -> dict[str, Looked]:
+    """What is to be known of each file."""
     specs = []
     for file in files:
         with translate_os_errors(file.path):
             size = file.path.stat().st_size
         where = {"path": os.fspath(file.path.absolute()), "name": file.name}
-        specs.append({**where, "size": size, "cuts": None})
-    looked: dict[str, tuple[str, list[Cut] | None, int]] = {}
+        specs.append({**where, "size": size})
+    looked: dict[str, Looked] = {}
     work = partial(_look, str(settings))
     for answer in _answers(engine, "files", work, list(_batches(specs))):
-        looked |= {name: (digest, cuts, size) for name, digest, cuts, size in answer["files"]}
+        looked |= {name: (digest, *rest) for name, digest, *rest in answer["files"]}
     return looked
 
 
@@ -124,20 +131,41 @@ def _look(settings: str, number: int, given: Given) -> Iterator[Parcel]:
         file = SourceFile(Path(spec["path"]), spec["name"])
         with translate_os_errors(file.path):
             digest = file_hash(file.path)
-        large = spec["size"] > AT_ONCE
-        is_whole = not large or _settings(settings)["only"]
-        cuts = None if is_whole else _cuts(file, _recogniser(settings))
-        packed = large and cuts is None
-        told.append((file.name, digest, cuts, spec["size"] * (_OTHERS if packed else 1)))
+        size = spec["size"]
+        cuts = _cuts(file, settings) if size > AT_ONCE else None
+        shared = cuts is None and size * _PACKED > AT_ONCE
+        shares = _shares(file, settings) if shared else None
+        told.append((file.name, digest, cuts, shares, size))
     yield Parcel("looked", number, noted({"files": told}))
 
 
-def _cuts(file: SourceFile, recogniser: Recogniser) -> list[Cut] | None:
+def _shares(file: SourceFile, settings: str) -> list[Share] | None:
+    """How several workers can share the pieces of a file, each reading what is before its own."""
+    sizes = [
+        len(piece.chunk.data) if isinstance(piece, Piece) else 0
+        for piece in pieces_of(file, _recogniser(settings), _settings(settings)["only"], {})
+    ]
+    count = min(_MOST_SHARES, sum(sizes) // AT_ONCE)
+    if count < 2:
+        return None
+    shares: list[Share] = []
+    start = read = 0
+    for number, size in enumerate(sizes):
+        read += size
+        if read >= sum(sizes) / count or number + 1 == len(sizes):
+            shares.append((start, number + 1, read))
+            start, read = number + 1, 0
+    return shares
+
+
+def _cuts(file: SourceFile, settings: str) -> list[Cut] | None:
     """Where the pieces of a file are; ``None`` where they are not just parts of it, each to be read
     without the others."""
+    if _settings(settings)["only"]:
+        return None
     cuts: list[Cut] = []
     at = 0
-    for piece in pieces_of(file, recogniser, (), {}):
+    for piece in pieces_of(file, _recogniser(settings), (), {}):
         if not isinstance(piece, Piece) or not _is_apart(piece, file, at):
             return None
         size = len(piece.chunk.data)
@@ -153,7 +181,8 @@ def _is_apart(piece: Piece, file: SourceFile, at: int) -> bool:
         return False
     with translate_os_errors(file.path), file.path.open("rb") as stream:
         stream.seek(at)
-        return stream.read(4096) == piece.chunk.data[:4096]
+        head = piece.chunk.data[:_COMPARED]
+        return stream.read(len(head)) == head
 
 
 @cache
@@ -183,9 +212,11 @@ def _batches(specs: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _parts(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A file that was cut, in parts of some pieces."""
-    if not spec["cuts"]:
-        yield spec
+    """A file that can be cut or shared, in parts of some pieces."""
+    for first, stop, size in spec.get("shares") or ():
+        yield {**spec, "shares": [first, stop], "size": size}
+    if not spec.get("cuts"):
+        yield from () if spec.get("shares") else (spec,)
         return
     some: list[Cut] = []
     for cut in spec["cuts"]:
@@ -208,10 +239,10 @@ def _parse(settings: str, number: int, given: Given) -> Iterator[Parcel]:
 
     def found() -> Iterator[Piece]:
         for spec in json.loads(given["job"][0]):
-            file = SourceFile(Path(spec["path"]), spec["name"])
-            cuts, lent = spec["cuts"], spec["lent"]
-            pieces = _cut_out(file, cuts) if cuts else pieces_of(file, recogniser, only, lent)
-            for piece in pieces:
+            file, cuts = SourceFile(Path(spec["path"]), spec["name"]), spec["cuts"]
+            whole = pieces_of(file, recogniser, only, spec["lent"])
+            mine = itertools.islice(whole, *(spec["shares"] or (None,)))
+            for piece in _cut_out(file, cuts) if cuts else mine:
                 if isinstance(piece, Piece):
                     formats.setdefault(file.name, {})[piece.format] = None
                     yield piece
