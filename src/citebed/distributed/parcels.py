@@ -18,12 +18,14 @@ import polars as pl
 from citebed.distributed.arrow import ERROR
 from citebed.distributed.sessions import Engine, collected, told_shortly
 from citebed.errors import CitebedError
+from citebed.wording import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
 SCHEMA = f"kind string, to bigint, data binary, {ERROR} string"
+_ODD = frozenset("*?[]{}%\\")
 MOST_PARTS = 2000
 """So many partitions at most: each is a task of the engine's."""
 
@@ -112,7 +114,7 @@ def rows_of(parcels: Iterable[Parcel], error: str | None = None) -> pa.Table:
 def kept(engine: Engine, frame: DataFrame, folder: Path) -> DataFrame:
     """The rows of a frame once they are made, on disk: several steps may read them."""
     store(frame, folder)
-    read = engine.session.read.schema(frame.schema).parquet(str(folder))
+    read = engine.session.read.schema(frame.schema).parquet(_address(folder))
     if ERROR in read.columns:
         _refuse(collected(read.select(ERROR).filter(f"{ERROR} is not null")))
     return read
@@ -121,7 +123,21 @@ def kept(engine: Engine, frame: DataFrame, folder: Path) -> DataFrame:
 def store(frame: DataFrame, folder: Path) -> None:
     """Have the engine write a frame's rows; what it says when it fails is told shortly."""
     with told_shortly():
-        frame.write.parquet(str(folder))
+        frame.write.parquet(_address(folder))
+
+
+def _address(folder: Path) -> str:
+    """A folder of the file system, whatever else a bare path would mean to the engine (HDFS)."""
+    return f"file://{folder}"
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that engines would take for a pattern of names, or for another."""
+    if odd := sorted(set(str(folder.absolute())) & _ODD):
+        raise CitebedError(
+            f"engines take '{''.join(odd)}' in '{printable(folder.absolute())}' for a sign of "
+            "their own: choose a folder whose path has none of them."
+        )
 
 
 def of_kind(frame: DataFrame, *kinds: str) -> DataFrame:

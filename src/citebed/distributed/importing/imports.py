@@ -30,6 +30,7 @@ from citebed.distributed.importing.deciding import Place, Shard, documents_of
 from citebed.distributed.importing.knowing import known
 from citebed.distributed.importing.merging import parts_of
 from citebed.distributed.importing.reading import EngineReader
+from citebed.distributed.parcels import check_folder
 from citebed.distributed.sessions import Engine
 from citebed.errors import CitebedError
 from citebed.wording import printable
@@ -53,6 +54,7 @@ def import_on(
     """
     wanted = list(paths)
     _refuse_schemes(str(path) for path in (folder, *wanted))
+    check_folder(Path(folder))
     make = partial(EngineImport, engine=engine, options=options, progress=progress)
     return run_import(Path(folder), wanted, make)
 
