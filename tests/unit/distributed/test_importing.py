@@ -16,10 +16,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from citebed.cli.app import main
-from citebed.collection import Collection, ImportOptions, ImportReport, Rules, import_sources
+from citebed.collection import (
+    Collection,
+    ImportOptions,
+    ImportReport,
+    Rules,
+    import_sources,
+    load_profile,
+    read_exclusions,
+)
 from citebed.collection.reading import parsing
 from citebed.collection.reading.sources import SourceFile
 from citebed.collection.storing import store
+from citebed.distributed import parcels
 from citebed.distributed.door import Engine
 from citebed.distributed.importing import merging, naming, placing, reading
 from citebed.errors import CitebedError
@@ -34,13 +43,7 @@ TABLES = (
 def assert_same(left: Path, right: Path) -> None:
     """Two collections have the same tables, queries, judgements and shards."""
     ours, theirs = Collection(left), Collection(right)
-    for name in TABLES:
-        one, other = getattr(ours, name), getattr(theirs, name)
-        assert one.equals(other), f"{name}:\n{one}\n{other}"
-    assert ours.query_sets == theirs.query_sets
-    for name in ours.query_sets:
-        assert ours.queries(name).equals(theirs.queries(name))
-        assert ours.qrels(name).table.equals(theirs.qrels(name).table)
+    assert_same_tables(ours, theirs)
     assert [each.name for each in ours.shards] == [each.name for each in theirs.shards]
     for one, other in zip(ours.shards, theirs.shards, strict=True):
         for name in ("documents", "papers", "contexts", "sections"):
@@ -49,6 +52,16 @@ def assert_same(left: Path, right: Path) -> None:
     assert [line for line in manifests[0] if not line.startswith("name")] == [
         line for line in manifests[1] if not line.startswith("name")
     ]
+
+
+def assert_same_tables(ours: Collection, theirs: Collection) -> None:
+    for name in TABLES:
+        one, other = getattr(ours, name), getattr(theirs, name)
+        assert one.equals(other), f"{name}:\n{one}\n{other}"
+    assert ours.query_sets == theirs.query_sets
+    for name in ours.query_sets:
+        assert ours.queries(name).equals(theirs.queries(name))
+        assert ours.qrels(name).table.equals(theirs.qrels(name).table)
 
 
 def assert_told_alike(ours: ImportReport, theirs: ImportReport) -> None:
@@ -175,6 +188,22 @@ def test_random_records(engine: Engine, tmp_path: Path, files: list[list[dict[st
     import_both(engine, tmp_path / "c", [home])
 
 
+def test_acm_cr(engine: Engine, shared_data: Path, acm_cr: Path, tmp_path: Path) -> None:
+    """The whole of ACM-CR in 16 shards: every table as that of one machine's one table."""
+    check_acm_cr(engine, shared_data, acm_cr, tmp_path / "acm-cr")
+
+
+def check_acm_cr(engine: Engine, shared_data: Path, whole: Path, folder: Path) -> None:
+    """Import ACM-CR on an engine, and compare it with what one machine made of it."""
+    data = shared_data / "acm-cr"
+    rules = load_profile("acm-cr").changed(exclude=read_exclusions(data / "blacklist.txt"))
+    paths = [data / "acm-dl.tar.xz", data / "papers"]
+    engine.import_sources(folder, paths, ImportOptions(rules=rules, shard_size=7000))
+    ours, theirs = Collection(whole), Collection(folder)
+    assert len(theirs.shards) == -(-ours.documents.height // 7000) == 16
+    assert_same_tables(ours, theirs)
+
+
 def test_citing_papers(engine: Engine, tmp_path: Path, sources: list[Path]) -> None:
     """References are found among documents by DOI, id, arXiv id and title, wherever these are."""
     references = [
@@ -223,6 +252,13 @@ def test_what_goes_wrong_leaves_nothing(
     engine.import_sources(folder, sources, ImportOptions(shard_size=3))
     import_sources(tmp_path / "one", sources, ImportOptions(shard_size=3, workers=1))
     assert_same(tmp_path / "one", folder)
+
+
+def test_workers_that_do_not_see_the_folder(tmp_path: Path, sources: list[Path]) -> None:
+    specs = [{"path": str(path), "name": path.name, "size": 1} for path in sources]
+    given = {"files": [parcels.noted(specs)]}
+    with pytest.raises(CitebedError, match=r"do not see '.*elsewhere'"):
+        list(reading._look(str(tmp_path / "elsewhere" / "settings.json"), 0, given))
 
 
 def _fail(*_: object) -> Any:

@@ -18,7 +18,7 @@ from citebed.collection.building.combining import WISHES, wishes
 from citebed.collection.building.import_report import counted
 from citebed.collection.names import wanted_keys
 from citebed.collection.rules import Rules, reasons
-from citebed.collection.storing.table_files import write_table
+from citebed.collection.storing.table_files import write_frames
 from citebed.collection.tables import DOCUMENTS, SET_ASIDE, read_part, write_part
 from citebed.distributed.importing.merging import files_of, part_in
 from citebed.distributed.importing.naming import asking
@@ -133,7 +133,7 @@ def write_shard(folder: str, number: int, given: Given) -> Iterator[Parcel]:
     assert table is not None
     path = Path(tempfile.mkdtemp(dir=folder)) / "documents.parquet"
     table = table.sort("row").drop("row")
-    write_table(path, table, DOCUMENTS)
+    write_frames(path, iter((table,)), DOCUMENTS)
     left = assembling.latex_left(table.lazy()).height
     yield Parcel("shard", number, noted({"path": str(path), "latex": left}))
 

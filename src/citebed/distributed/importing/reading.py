@@ -25,8 +25,10 @@ from citebed.collection.reading.sources import SourceFile, translate_os_errors
 from citebed.collection.tables import read_part
 from citebed.distributed.parcels import Given, Parcel, at_each, dealt, fetched, noted
 from citebed.distributed.sessions import Engine
+from citebed.errors import CitebedError
 from citebed.files.reading import file_hash
 from citebed.records import Problem
+from citebed.wording import printable
 
 AT_ONCE = 32 << 20
 """Bytes that a worker is given to read at a time."""
@@ -126,6 +128,12 @@ def _looked_at(engine: Engine, files: list[SourceFile], settings: Path) -> dict[
 
 def _look(settings: str, number: int, given: Given) -> Iterator[Parcel]:
     """On a worker: what there is to know of files before they are read."""
+    if not Path(settings).is_file():
+        raise CitebedError(
+            f"the engine's workers do not see '{printable(Path(settings).parent)}'. A collection "
+            "that is imported on an engine, and its sources, must lie where this machine and all "
+            "workers see them at the same path: choose a folder of a shared file system."
+        )
     told = []
     for spec in json.loads(given["files"][0]):
         file = SourceFile(Path(spec["path"]), spec["name"])
