@@ -16,18 +16,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 from citebed.collection.building.citing import passages, query_id
 from citebed.collection.collection import Collection
 from citebed.collection.names import venue_key, venue_series
-from citebed.collection.tables import TABLES
+from citebed.collection.tallies import Counts, Tally, columns, counted, ranked, tallied
 from citebed.text.languages import language_code
 
 TOKEN = r"\w+(?:[-'’./]\w+)*|[^\w\s]"
-Counts = tuple[tuple[str, int], ...]
-"""How many there are of each kind."""
 
 
 @dataclass(frozen=True)
@@ -153,53 +150,22 @@ class CollectionStatistics:
     imported: Imported
 
 
-@dataclass(frozen=True)
-class Tally:
-    """What is counted of documents, in plain numbers: those of some and of others can be added.
-
-    ``having`` counts documents with something by its name, ``years`` those of each year and those
-    of them with an abstract, the others documents by what the field says.
-    """
-
-    documents: int
-    records: int
-    words: int
-    having: dict[str, int]
-    types: dict[str, int]
-    languages: dict[str, int]
-    venues: dict[str, int]
-    years: dict[int, tuple[int, int]]
-
-
 def statistics(
     collection: Collection, *, top_venues: int = 15, tally: Tally | None = None
 ) -> CollectionStatistics:
     """Count what the collection holds; ``top_venues`` says how many venues are named. A ``tally``
     of its documents that was made elsewhere is not made again."""
-    counted = tallied(collection) if tally is None else tally
+    documents = tallied(collection) if tally is None else tally
     from_files = [name for name in collection.query_sets if name not in ("paragraphs", "sentences")]
     return CollectionStatistics(
         name=collection.name,
-        documents=_documents(counted, top_venues),
+        documents=_documents(documents, top_venues),
         passages=_passages(collection),
         references=_references(collection),
         query_sets=tuple(_file_set(collection, name) for name in from_files),
-        links=_counted(_columns(collection, "links", "kind")["kind"]),
-        imported=_imported(collection, counted),
+        links=counted(columns(collection, "links", "kind")["kind"]),
+        imported=_imported(collection, documents),
     )
-
-
-def _columns(collection: Collection, table: str, *names: str) -> pl.DataFrame:
-    """Some columns of a table: the others, with their long texts, are not read."""
-    return collection.table(table, {name: TABLES[table][name] for name in names})
-
-
-def _ranked(counts: Iterable[tuple[str, int]]) -> Counts:
-    return tuple(sorted(counts, key=lambda item: (-item[1], item[0])))
-
-
-def _counted(values: pl.Series) -> Counts:
-    return _ranked(values.drop_nulls().value_counts().iter_rows())
 
 
 def _spread(values: pl.Series) -> Spread:
@@ -216,48 +182,6 @@ def _ratio(part: float, whole: float) -> float | None:
 # --- documents ---
 
 
-def tallied(collection: Collection) -> Tally:
-    """What is to be counted of a collection's documents."""
-    names = ["type", "year", "venue", "language", "doi", "abstract", "records"]
-    has_keywords = pl.col("keywords").list.len().fill_null(0) > 0
-    table = collection.scan_documents().select(*names, keywords=has_keywords).collect()
-    abstracts = table["abstract"].drop_nulls()
-    full = _columns(collection, "sections", "doc_id")["doc_id"].drop_nulls().n_unique()
-    with_abstract = pl.col("abstract").is_not_null().sum()
-    years = table.drop_nulls("year").group_by("year").agg(pl.len(), with_abstract).iter_rows()
-    having = {name: table.height - table[name].null_count() for name in names}
-    return Tally(
-        documents=table.height,
-        records=int(table["records"].sum()),
-        words=_words(abstracts),
-        having={**having, "keywords": int(table["keywords"].sum()), "full text": full},
-        types=dict(_counted(table["type"])),
-        languages=dict(_counted(table["language"])),
-        venues=dict(_counted(table["venue"])),
-        years={year: (count, described) for year, count, described in years},
-    )
-
-
-def added(tallies: Iterable[Tally]) -> Tally:
-    """What was counted of some documents and of others, of all of them."""
-    every = list(tallies)
-    totals = [Counter[str]() for _ in range(4)]
-    years: dict[int, tuple[int, int]] = {}
-    for each in every:
-        for total, own in zip(
-            totals, (each.having, each.types, each.languages, each.venues), strict=True
-        ):
-            total.update(own)
-        for year, (count, described) in each.years.items():
-            before = years.get(year, (0, 0))
-            years[year] = before[0] + count, before[1] + described
-    documents, records, words = (
-        sum(getattr(each, name) for each in every) for name in ("documents", "records", "words")
-    )
-    having, types, languages, venues = map(dict, totals)
-    return Tally(documents, records, words, having, types, languages, venues, years)
-
-
 def _documents(tally: Tally, top_venues: int) -> Documents:
     venues = _venues(tally.venues)
     names = {"abstract": "abstract", "keywords": "keywords", "DOI": "doi", "full text": "full text"}
@@ -266,8 +190,8 @@ def _documents(tally: Tally, top_venues: int) -> Documents:
         count=tally.documents,
         having=tuple((shown, tally.having.get(name, 0)) for shown, name in names.items()),
         words=_ratio(tally.words, tally.having.get("abstract", 0)),
-        types=_ranked(tally.types.items()),
-        languages=_ranked(_languages(tally.languages).items()),
+        types=ranked(tally.types.items()),
+        languages=ranked(_languages(tally.languages).items()),
         years=tuple((year, *counts) for year, counts in sorted(tally.years.items())),
         venues=venues[:top_venues],
         all_venues=len(venues),
@@ -282,23 +206,13 @@ def _languages(stated: Mapping[str, int]) -> Counter[str]:
     return counts
 
 
-def _words(texts: pl.Series) -> int:
-    """The words of texts whose white space is folded, as it is in every table."""
-    total = 0
-    for start in range(0, len(texts), 5000):
-        # Counting blanks in the bytes of many texts is six times as quick as matching each.
-        joined = texts.slice(start, 5000).str.join(" ").cast(pl.Binary).item()
-        total += 1 + int(np.count_nonzero(np.frombuffer(joined, np.uint8) == ord(" ")))
-    return total
-
-
 def _venues(venues: Mapping[str, int]) -> Counts:
     """Series of events and journals; each goes by the most frequent of its names."""
     series: dict[str, Counter[str]] = {}
     for venue, count in venues.items():
         name = venue_series(venue)
         series.setdefault(venue_key(name), Counter())[name] += count
-    return _ranked((max(n, key=lambda name: (n[name], name)), n.total()) for n in series.values())
+    return ranked((max(n, key=lambda name: (n[name], name)), n.total()) for n in series.values())
 
 
 # --- citing papers ---
@@ -347,7 +261,7 @@ def _means(table: pl.DataFrame) -> Means:
 
 
 def _references(collection: Collection) -> References | None:
-    papers = _columns(collection, "papers", "references", "found")
+    papers = columns(collection, "papers", "references", "found")
     if papers.is_empty():
         return None
     listed = papers.filter(pl.col("references") > 0)
@@ -365,7 +279,7 @@ def _references(collection: Collection) -> References | None:
 
 def _unfound(collection: Collection) -> Counts:
     names = ("doc_id", "doi", "target", "url")
-    table = _columns(collection, "references", *names)
+    table = columns(collection, "references", *names)
     kinds = {
         "doi": "DOI not in the collection",
         "target": "id not in the collection",
@@ -373,7 +287,7 @@ def _unfound(collection: Collection) -> Counts:
     }
     known = [pl.when(pl.col(n).is_not_null()).then(pl.lit(kind)) for n, kind in kinds.items()]
     kind = pl.coalesce(*known, pl.lit("nothing")).alias("kind")
-    return _counted(table.filter(pl.col("doc_id").is_null()).select(kind)["kind"])
+    return counted(table.filter(pl.col("doc_id").is_null()).select(kind)["kind"])
 
 
 # --- given queries, and the import ---
@@ -396,18 +310,18 @@ def _file_set(collection: Collection, name: str) -> FileSet:
 
 
 def _imported(collection: Collection, tally: Tally) -> Imported:
-    files = _columns(collection, "import/sources", "bytes", "format")
-    aside = _columns(collection, "import/set_aside", "reason", "kept_as")
-    problems = _columns(collection, "import/problems", "kind")
+    files = columns(collection, "import/sources", "bytes", "format")
+    aside = columns(collection, "import/set_aside", "reason", "kept_as")
+    problems = columns(collection, "import/problems", "kind")
     by_rule = aside.filter(pl.col("kept_as").is_null())
     return Imported(
         files=files.height,
         size=int(files["bytes"].sum()),
-        formats=_counted(files.filter(pl.col("format") != "")["format"]),
+        formats=counted(files.filter(pl.col("format") != "")["format"]),
         records=tally.records + by_rule.height,
         merged=tally.records - tally.documents,
-        set_aside=_counted(by_rule["reason"]),
-        problems=_counted(problems["kind"]),
+        set_aside=counted(by_rule["reason"]),
+        problems=counted(problems["kind"]),
     )
 
 

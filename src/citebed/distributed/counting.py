@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from citebed.collection import Collection
-from citebed.collection.statistics import Tally, added, tallied
+from citebed.collection.tallies import Tally, added, tallied
 from citebed.distributed.parcels import Given, Parcel, at_each, dealt, fetched, noted
 from citebed.distributed.sessions import Engine
 

@@ -15,16 +15,15 @@ from rich.text import Text
 from citebed.collection import Collection
 from citebed.collection.statistics import (
     CollectionStatistics,
-    Counts,
     FileSet,
     Means,
     Passages,
     References,
     Spread,
-    Tally,
     rows,
     statistics,
 )
+from citebed.collection.tallies import Counts, Tally
 from citebed.frames import Shown
 from citebed.report.tables import Table, text_table
 from citebed.report.terminal import ruled
