@@ -89,7 +89,6 @@ def filter_(
             help="With --on: MB of the stream that are a part; 0 is 16 to 128, by its size.",
         ),
     ] = 0.0,
-    debug: Debug = False,  # noqa: ARG001 - its callback does it
     as_json: AsJson = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, no notes, no summary.")
