@@ -76,7 +76,7 @@ def test_authors_are_looked_for_in_fifty_documents_or_one_of_a_hundred(
         return SimpleNamespace(of_other_works=lambda among: np.full(documents, among.sum()))
 
     records = SimpleNamespace(authorship=authorship)
-    index = SimpleNamespace(ids=range(documents), records=records)
+    index = SimpleNamespace(totals=SimpleNamespace(documents=documents), records=records)
     signals: Any = SimpleNamespace(index=index, constants=shipped_ranker().constants)
     found = Signals._peers(signals, np.arange(documents), np.arange(documents) / documents)
     assert found == pytest.approx(np.log1p(fitting))

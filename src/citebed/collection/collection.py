@@ -168,6 +168,8 @@ class Collection:
         schema = {name: tables.DOCUMENTS[name] for name in columns}
         with self._reading():
             table_files.check_there(self._first_of_documents())
+            for path in self.files_of("documents"):
+                table_files.read_schema(path)
         pieces = table_files.read_slices(self.folder, "documents", schema)
         piece: pl.DataFrame | None = tables.empty(schema)
         while piece is not None:

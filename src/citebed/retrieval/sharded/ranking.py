@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from citebed.retrieval.sharded.extracts import (
     unpacked,
 )
 from citebed.retrieval.sharded.forward import FORWARD, best_of, forward
-from citebed.retrieval.sharded.indexed import Shard
+from citebed.retrieval.sharded.indexed import OPEN, Shard
 from citebed.retrieval.sharded.shard import SearchShard, SeenWhole, ShardQuery
 from citebed.retrieval.sharded.spreading import Spread
 
@@ -82,7 +83,7 @@ class ExtractShard:
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """An extract, if the shard has any of them."""
-        texts = ShardTexts(shard.collection, shard.index)
+        texts = _texts_of(shard)
         docs = np.union1d(numbers_of(shard.index, self.ids), np.arange(len(shard.index.ids))[:1])
         if self.authors is not None:
             docs = np.setdiff1d(_cited_works(shard, texts, self.authors), docs)
@@ -92,20 +93,20 @@ class ExtractShard:
         return pl.DataFrame({"data": [data]}, schema=EXTRACTS)
 
 
+@lru_cache(OPEN)
+def _texts_of(shard: Shard) -> ShardTexts:
+    """What the index of a shard does not have, read once in each process."""
+    return ShardTexts(shard.collection, shard.index)
+
+
 def _cited_works(shard: Shard, texts: ShardTexts, authors: tuple[str, ...]) -> Docs:
     """The documents of a shard that are cited and by one of some authors."""
-    index = shard.index
-    if index.citing is None:
+    citing, records = shard.index.citing, shard.index.records
+    if citing is None or not texts.authors:
         return np.zeros(0, np.int64)
     wanted = pl.Series(texts.authors, dtype=pl.String).is_in(list(authors)).to_numpy()
-    cited = np.unique(index.citing.docs).astype(np.int64)
-    of = index.records.authorship(cited)
-    starts = index.records.starts
-    is_theirs = np.zeros(len(cited), bool)
-    for place in np.unique(of.documents).tolist():
-        span = slice(int(starts[cited[place]]), int(starts[cited[place] + 1]))
-        is_theirs[place] = wanted[index.records.authors[span]].any()
-    return cited[is_theirs]
+    documents = np.repeat(np.arange(len(records.years)), np.diff(records.starts))
+    return np.intersect1d(documents[wanted[records.authors]], citing.docs.astype(np.int64))
 
 
 @dataclass(frozen=True)
