@@ -7,7 +7,7 @@ the same values and in the same order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -45,24 +45,30 @@ def forward(
 ) -> pl.DataFrame:
     """What a shard puts forward; ``first`` are its best by words, ``in_time`` which of its
     documents are not too late for each query."""
-    found = [pl.DataFrame(schema=FORWARD)]
-    vectors = signals.embedded(queries)
-    every = zip(queries, first, vectors, in_time, strict=True)
+    found, ends = list[_List](), [pl.DataFrame(schema=FORWARD)]
+    every = zip(queries, first, signals.embedded(queries), in_time, strict=True)
     for number, (query, hits, own, times) in enumerate(every):
         _, said = signals.said(query, own)
         similar = signals.similar(own)
         allowed = allowed_for(query, times, len(signals.index.ids))
-        known = dict.fromkeys(similar)
         lists = put_forward(
-            hits, similar, known, said,
+            hits, similar, dict.fromkeys(similar), said,
             allowed=allowed, depth=depth, constants=signals.constants,
         )  # fmt: skip
         for name, docs in lists:
             chosen = hits.docs if name == WORDS else docs
-            values = _values(name, chosen, hits, said, similar)
-            found.append(_rows(number, name, signals.index.ids, chosen, values))
-        found += [_ends(number, kind, each) for kind, each in similar.items()]
-    return pl.concat(found, how="diagonal")
+            found.append(_List(number, name, chosen, _values(name, chosen, hits, said, similar)))
+        ends += [_ends(number, kind, each) for kind, each in similar.items()]
+    return pl.concat([_rows(found, signals.index.ids.series()), *ends], how="diagonal")
+
+
+class _List(NamedTuple):
+    """What a signal puts forward for a query, by its place."""
+
+    query: int
+    name: str
+    docs: Docs
+    values: NDArray[np.float64]
 
 
 def _values(
@@ -76,16 +82,17 @@ def _values(
     return np.asarray(similar[kind].of(docs)[row], np.float64)
 
 
-def _rows(
-    number: int, name: str, ids: Sequence[str], docs: Docs, values: NDArray[np.float64]
-) -> pl.DataFrame:
-    names = pl.Series("doc_id", [ids[doc] for doc in docs.tolist()], pl.String)
-    return pl.DataFrame([names]).select(
-        query=pl.lit(number, pl.Int64),
-        name=pl.lit(name, pl.String),
-        doc_id="doc_id",
-        value=pl.Series(values, dtype=pl.Float64),
-    )
+def _rows(lists: Sequence[_List], ids: pl.Series) -> pl.DataFrame:
+    """Lists as rows; ids are looked up for all of them at once."""
+    sizes = [len(each.docs) for each in lists]
+    places = np.concatenate([np.zeros(0, np.int64), *(each.docs for each in lists)])
+    columns = {
+        "query": np.repeat(np.array([each.query for each in lists], np.int64), sizes),
+        "name": np.repeat(np.array([each.name for each in lists], object), sizes),
+        "doc_id": ids.gather(places),
+        "value": np.concatenate([np.zeros(0), *(each.values for each in lists)]),
+    }
+    return pl.DataFrame(columns, schema={name: FORWARD[name] for name in columns})
 
 
 def _ends(number: int, kind: str, similar: Similarities) -> pl.DataFrame:
