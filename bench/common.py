@@ -59,10 +59,12 @@ def watch(command: Sequence[str], timeout: float | None = None) -> Watched:
 
 
 def _watch(pid: int, peak: list[float]) -> None:
+    """To look at large families takes long, and holds them up: the more seldom it is done."""
     while Path(f"/proc/{pid}").exists():
+        started = time.perf_counter()
         family = list(family_of(pid))
         peak[0] = max(peak[0], sum(map(_megabytes, family)) if family[1:] else _highest(pid))
-        time.sleep(0.05)
+        time.sleep(max(0.05, 20 * (time.perf_counter() - started)))
 
 
 def family_of(pid: int) -> Iterator[int]:

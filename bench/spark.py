@@ -5,7 +5,8 @@ runs of 1 to 100 million lines as text: the plain command, on Sail (``--on local
 ``local[2]``. Every one starts cold; all must print the same. Told are seconds, lines per second,
 peak memory of all processes and of the driver (the command's own), bytes that Spark shuffled, the
 ratio to the plain command, and by which power of the lines time grows. Spark takes Java 17 and the
-whole of pyspark; where they are not, it is left out and named.
+whole of pyspark (``make test-spark`` puts it in .venv-spark), Sail the client of Spark Connect
+(.venv): what is not in the Python that runs this is left out and named.
 Run: python bench/spark.py [--lines 1000000 3000000] [--work evaluate timeline] [--folder DIR]
 """
 
@@ -33,11 +34,12 @@ WORDS = {
     "timeline": ["--slice", "1d", "-m", "AP", "-m", "nDCG@R"],
 }
 DRIVER = """
-import resource, sys
+import sys
 from citebed.cli.app import main
 code = main(sys.argv[1:])
 sys.stdout.flush()
-print("driver", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print("driver", int(status["VmHWM"].split()[0]) // 1024, file=sys.stderr)
 sys.exit(code)
 """
 
@@ -90,11 +92,12 @@ MAKE = {"evaluate": make_queries, "timeline": timeline.make}
 def engines(events: Path) -> dict[str, list[str]]:
     """The words that choose each engine that is here."""
     found: dict[str, list[str]] = {"plain": []}
-    if find_spec("pysail"):
+    whole = find_spec("pyspark.core") and find_spec("py4j")
+    if find_spec("pysail") and not whole:  # Sail is behind the newest Spark, which the whole is
         found["Sail"] = ["--on", "local"]
-    if find_spec("pyspark.core") and find_spec("py4j") and shutil.which("java"):
-        log = ("spark.eventLog.enabled=true", f"spark.eventLog.dir=file://{events}")
-        conf = [word for each in log for word in ("--spark-conf", each)]
+    if whole and shutil.which("java"):
+        log = ("enabled=true", "compress=false", f"dir=file://{events}")
+        conf = [word for each in log for word in ("--spark-conf", f"spark.eventLog.{each}")]
         found["local[2]"] = ["--on", "local[2]", *conf]
     return found
 
@@ -112,7 +115,7 @@ def measured(words: list[str], events: Path) -> Measured:
 
 def shuffled(events: Path) -> int | None:
     """The bytes that tasks wrote for others to read, by Spark's own log."""
-    logs = [file for file in events.rglob("*") if file.is_file() and "appstatus" not in file.name]
+    logs = [file for file in events.rglob("events_*") if file.is_file()]
     total = 0
     for line in (line for log in logs for line in log.read_text().splitlines()):
         metrics = json.loads(line).get("Task Metrics") or {}

@@ -11,7 +11,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -41,12 +41,13 @@ class Parcel(NamedTuple):
 Given = Mapping[str, list[bytes]]
 """What was sent to an address, by kind."""
 Work = Callable[[int, Given], Iterable[Parcel]]
+Compression = Literal["zstd", "uncompressed"]
 
 
-def packed(table: pl.DataFrame) -> bytes:
+def packed(table: pl.DataFrame, compression: Compression = "zstd") -> bytes:
     """A table as bytes."""
     data = io.BytesIO()
-    table.write_ipc(data, compression="zstd")
+    table.write_ipc(data, compression=compression)
     return data.getvalue()
 
 
@@ -66,10 +67,12 @@ def noted(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-def addressed(kind: str, table: pl.DataFrame, to: str) -> Iterator[Parcel]:
+def addressed(
+    kind: str, table: pl.DataFrame, to: str, compression: Compression = "zstd"
+) -> Iterator[Parcel]:
     """The rows of a table as parcels to the addresses that its column ``to`` has."""
     for part in table.partition_by(to, maintain_order=True) if table.height else ():
-        yield Parcel(kind, int(part[to][0]), packed(part.drop(to)))
+        yield Parcel(kind, int(part[to][0]), packed(part.drop(to), compression))
 
 
 def dealt(engine: Engine, parcels: Iterable[Parcel]) -> DataFrame:
@@ -89,7 +92,9 @@ def at_each(frame: DataFrame, work: Work, addresses: int) -> DataFrame:
 
 
 def _done(work: Work, table: pa.Table) -> tuple[list[Parcel], str | None]:
-    """The parcels that were made, or what was wrong."""
+    """The parcels that were made, or what was wrong, here or before."""
+    if told := _told(table):
+        return [], told
     given: dict[str, list[bytes]] = {}
     for kind, data in zip(table["kind"].to_pylist(), table["data"].to_pylist(), strict=True):
         given.setdefault(kind, []).append(data)
@@ -154,6 +159,10 @@ def fetched(frame: DataFrame) -> list[tuple[int, bytes]]:
 
 
 def _refuse(table: pa.Table) -> None:
-    """Tell what was wrong, if anything was: of several things always the same."""
-    if told := sorted(text for text in table[ERROR].to_pylist() if text is not None):
-        raise CitebedError(told[0])
+    """Say what was wrong, if anything was: of several things always the same."""
+    if told := _told(table):
+        raise CitebedError(told)
+
+
+def _told(table: pa.Table) -> str | None:
+    return min((text for text in table[ERROR].to_pylist() if text is not None), default=None)

@@ -2,45 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pickle
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from citebed.evaluation.measures.rankings import Rankings
-from citebed.runs.ranking import SortedQrels
+from citebed.runs.ranking import SortedQrels, hashed_here
 from citebed.runs.tables import Ints
 
-COLUMNS = dict.fromkeys(("retrieved", "rank", "relevance", "tie_first", "tie_size"), pl.Int64)
-"""Of a query how many documents the run has; of a judged document in it where it stands."""
+NUMBER = "number"
+COLUMNS = dict.fromkeys(
+    (NUMBER, "retrieved", "rank", "relevance", "tie_first", "tie_size"), pl.Int64
+)
+"""Of a query, by its number among the judged, how many documents the run has; of a judged document
+in it where it stands."""
 _OF_DOCUMENTS = ("rank", "relevance", "tie_first", "tie_size")
+_COMPRESSION = "zstd"
 
 
-def places(name: str, queries: pl.Series, retrieved: Ints, found: Rankings) -> pl.DataFrame:
-    """A row a query with its number of documents, and a row a judged document; ``name`` is the
-    column of the queries."""
+def carried(qrels: SortedQrels, *more: Any) -> Carried:
+    """Judgements, and what else there is, as they travel to each task."""
+    import pyarrow as pa
+
+    data = pickle.dumps((replace(qrels, keys=qrels.keys[:0]), *more))
+    return len(data), pa.compress(data, _COMPRESSION, asbytes=True)
+
+
+Carried = tuple[int, bytes]
+
+
+@lru_cache(2)
+def arrived(what: Carried) -> Any:
+    """The same, with documents' ids as this machine hashes them: once in each worker."""
+    import pyarrow as pa
+
+    size, data = what
+    qrels, *more = pickle.loads(pa.decompress(data, size, _COMPRESSION))
+    return hashed_here(qrels), *more
+
+
+def places(
+    queries: Ints, retrieved: Ints, found: Rankings, more: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
+    """A row a query with its number of documents (and ``more``), and a row a judged document."""
     own = {column: getattr(found, column) for column in _OF_DOCUMENTS}
-    of_queries = pl.DataFrame({name: queries, "retrieved": retrieved})
-    of_documents = pl.DataFrame({name: found.query_ids.gather(found.query), **own})
-    return pl.concat([of_queries, of_documents.cast({name: queries.dtype})], how="diagonal")
+    of_queries = pl.DataFrame({NUMBER: queries, "retrieved": retrieved, **(more or {})})
+    return pl.concat([of_queries, pl.DataFrame({NUMBER: found.query, **own})], how="diagonal")
 
 
-def rankings_of(
-    qrels: SortedQrels, table: pl.DataFrame, number: Callable[[pl.DataFrame], Ints]
-) -> Rankings:
-    """What workers sent of all parts, as if one machine had found it; ``number`` gives the number
-    of each row's query among the judged, -1 for one that is not."""
-    of_queries = table.filter(pl.col("retrieved").is_not_null())
+def rankings_of(qrels: SortedQrels, table: pl.DataFrame) -> Rankings:
+    """What workers sent of all parts, as if one machine had found it."""
+    of_queries = table.filter(pl.col("retrieved").is_not_null() & (pl.col(NUMBER) >= 0))
     of_documents = table.filter(pl.col("rank").is_not_null())
-    codes = number(of_queries)
     retrieved = np.zeros(len(qrels.query_ids), np.int64)
-    retrieved[codes[codes >= 0]] = of_queries["retrieved"].to_numpy()[codes >= 0]
-    query = number(of_documents)
+    in_run = np.zeros(len(qrels.query_ids), bool)
+    numbers = of_queries[NUMBER].to_numpy()
+    retrieved[numbers], in_run[numbers] = of_queries["retrieved"].to_numpy(), True
+    query = of_documents[NUMBER].to_numpy()
     order = np.lexsort((of_documents["rank"].to_numpy(), query))
     rank, relevance, tie_first, tie_size = (
         of_documents[name].to_numpy()[order] for name in _OF_DOCUMENTS
     )
     return Rankings(
-        qrels.query_ids, np.isin(np.arange(len(retrieved)), codes), retrieved, query[order], rank,
-        relevance, tie_first, tie_size, qrels.query, qrels.relevance,
+        qrels.query_ids, in_run, retrieved, query[order], rank, relevance, tie_first, tie_size,
+        qrels.query, qrels.relevance,
     )  # fmt: skip

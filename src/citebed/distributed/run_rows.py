@@ -1,149 +1,297 @@
-"""Runs where an engine has them: TREC's text, KBA's, or Parquet, files or folders of them, as rows
-that go to workers in parts, all rows of a query to the same."""
+"""Runs where an engine has them: TREC's text, KBA's, or Parquet, files or folders of them. Workers
+make tables of them, and send the rows of a query to one place, packed: an engine that took them row
+by row would be busier with them than we are.
+
+Text that this machine sees is read by the workers themselves, in pieces; all else by the engine.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+from zlib import crc32
 
 import polars as pl
 
-from citebed.distributed.arrow import (
-    ERROR,
-    SPARK,
-    Batches,
-    Schema,
-    refuse_errors,
-    sent,
-    spelled,
-    wrong,
+from citebed.distributed.arrow import SPARK, Batches, Schema
+from citebed.distributed.parcels import (
+    MOST_PARTS,
+    SCHEMA,
+    Given,
+    Parcel,
+    addressed,
+    at_each,
+    fetched,
+    joined,
+    packed,
+    rows_of,
+    unpacked,
 )
+from citebed.distributed.run_pieces import MOST, Piece, pieces_of, whole_pieces
 from citebed.distributed.sessions import Engine
 from citebed.errors import CitebedError
+from citebed.files.line_blocks import file_texts
 from citebed.runs.kba_files import RUN_FORM, parsed_filter_lines
+from citebed.runs.reading import read_run
 from citebed.runs.tables import Run, checked_columns, columns_of, is_parquet
 from citebed.runs.trec_files import RUN, parsed_lines
+from citebed.wording import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
-ROWS: Schema = {
+_KINDS: Schema = {
     "query_id": pl.String, "doc_id": pl.String, "score": pl.Float64, "time": pl.Int64,
-    ERROR: pl.String,
 }  # fmt: skip
-_AT_ONCE = 64 << 20
-"""Bytes of a run that a worker holds at a time, about: so many queries go together."""
-_PARTS = 1024
-"""Into so many parts queries go where it cannot be told how large a run is."""
-_LINES = 200_000
-"""Lines that are parsed at once: engines hand over a few thousand."""
+_LEAST_PARTS, _BLIND_PARTS = 4, 1024
+"""Into so many parts a short run goes, and one of which it cannot be told how long it is."""
+_LINES, _ROWS = 200_000, 1_000_000
+"""Lines that are parsed at once, and rows that are sent at once: engines hand over a few
+thousand."""
 _HEAD = 100
+_MADE, _GROUPS = 0, 1
+"""Addresses here: of what was made of a part, and of which groups stood in it."""
 Part = Callable[[Run], pl.DataFrame]
 """What a worker does with a part of a run, whose queries are whole."""
+Grouping = Callable[[Run], pl.Series]
+"""By what a run may be cut: a value for each row, such that ``Part`` of a run is that of the rows
+of some values and that of the others together."""
+Parser = Callable[[bytes], pl.DataFrame]
+Reading = Callable[[Batches], Iterator[pl.DataFrame]]
+"""What makes tables of what an engine hands over."""
 
 
-class RunRows(NamedTuple):
-    """A run on an engine: its rows, what it calls itself, and whose it is."""
+def queries_of(run: Run) -> pl.Series:
+    """Runs may always be cut between queries."""
+    return run.rows["query_id"].cast(pl.String)
 
+
+@dataclass(frozen=True, eq=False)
+class RunRows:
+    """A run on an engine: how its rows are had, what it calls itself, and whose it is."""
+
+    engine: Engine
     path: str
-    rows: DataFrame
+    files: list[Path]
     has_times: bool
+    parse: Parser
     tag: str | None = None
     team: str | None = None
 
-    def by_query(self, work: Part, schema: Schema) -> DataFrame:
-        """What ``work`` makes of the run, part by part, on the engine's workers."""
+    def by_query(self, work: Part, schema: Schema, *groupings: Grouping) -> pl.DataFrame:
+        """What ``work`` makes of the run, part by part, on the engine's workers.
+
+        Where the run stands in the order of one of ``groupings`` workers take pieces of it as it
+        stands; else all rows of a query are sent to one of them.
+        """
+        if self.files and not is_parquet(Path(self.path)):
+            for grouping in groupings:
+                pieces = whole_pieces(self.files, lambda text, of=grouping: of(self._run(text)))  # type: ignore[misc]
+                made = self._of_pieces(pieces, work, grouping) if pieces else None
+                if made is not None:
+                    return _together(made, schema)
+        return _together(self._of_queries(work), schema)
+
+    def _run(self, text: bytes) -> Run:
+        return _run_of(self.parse(text), self.path, self.has_times)
+
+    def _of_pieces(
+        self, pieces: list[Piece], work: Part, grouping: Grouping
+    ) -> list[pl.DataFrame] | None:
+        """What is made of pieces; ``None`` where a group stood in several of them."""
+        path, has_times, parse = self.path, self.has_times, self.parse
+
+        def made(batches: Batches) -> Iterator[Parcel]:
+            for piece in _pieces_here(pieces, batches):
+                run = _run_of(pl.concat(map(parse, piece.texts())), path, has_times)
+                groups = grouping(run).unique().cast(pl.String)
+                yield Parcel("made", _MADE, packed(work(run)))
+                yield Parcel("groups", _GROUPS, packed(pl.DataFrame({"group": groups})))
+
+        numbers = self.engine.session.range(0, len(pieces), 1, len(pieces))
+        found = fetched(numbers.mapInArrow(_parcels_of(made), SCHEMA))
+        groups = joined(data for to, data in found if to == _GROUPS)
+        if groups is not None and groups["group"].is_duplicated().any():
+            return None
+        return [unpacked(data) for to, data in found if to == _MADE]
+
+    def _of_queries(self, work: Part) -> list[pl.DataFrame]:
+        """What is made of rows that were sent to where those of their query are."""
         path, has_times = self.path, self.has_times
 
-        def part(table: pa.Table) -> pa.Table:
-            try:
-                made = work(_run_of(pl.DataFrame(table), path, has_times))
-            except CitebedError as error:
-                made = wrong(error)
-            return sent(made, schema)
+        def made(_: int, given: Given) -> Iterator[Parcel]:
+            rows = joined(given["rows"])
+            assert rows is not None
+            yield Parcel("made", _MADE, packed(work(_run_of(rows, path, has_times))))
 
-        return self.rows.groupBy(_part(path)).applyInArrow(part, spelled(schema))
+        size = sum(file.stat().st_size for file in self.files)
+        addresses = min(MOST_PARTS, max(_LEAST_PARTS, math.ceil(size / MOST)))
+        addresses = addresses if self.files else _BLIND_PARTS
+        frame, read = self._read()
+
+        def send(batches: Batches) -> Iterator[Parcel]:
+            for table in _many(read(batches)):
+                yield from _addressed(table, addresses)
+
+        rows = frame.mapInArrow(_parcels_of(send), SCHEMA)
+        return [unpacked(data) for _, data in fetched(at_each(rows, made, addresses))]
+
+    def _read(self) -> tuple[DataFrame, Reading]:
+        """What the engine hands over, and how it is read."""
+        if is_parquet(Path(self.path)):
+            return _columns(self.engine.table(self.path)), _of_rows(self.path)
+        if not self.files:
+            return self.engine.lines(self.path), _of_lines(self.parse)
+        pieces = pieces_of(self.files)
+        return self.engine.session.range(0, len(pieces), 1, len(pieces)), _of_texts(
+            pieces, self.parse
+        )
 
 
 def run_rows(engine: Engine, path: str) -> RunRows:
     """A run that the engine reads, by its path."""
+    files = _files(path)
     if is_parquet(Path(path)):
-        return RunRows(path, *_of_table(engine, path))
-    lines = engine.lines(path)
-    head: list[list[str]] = [row[0].split() for row in lines.limit(_HEAD).collect()]
-    first = next((fields for fields in head if fields and not fields[0].startswith("#")), [])
-    is_kba = len(first) >= len(RUN_FORM)
-    rows = lines.mapInArrow(_parsing(path, is_kba=is_kba), spelled(ROWS))
+        has_times = "time" in engine.table(path).columns
+        return RunRows(engine, path, files, has_times, _parser(path, is_kba=False))
+    fields = _first_fields(engine, path, files)
+    is_kba = len(fields) >= len(RUN_FORM)
+    parse = _parser(path, is_kba=is_kba)
     if is_kba:
-        return RunRows(path, rows, True, first[1] or None, first[0])
-    return RunRows(path, rows, False, first[-1] if first else None)
+        return RunRows(engine, path, files, True, parse, fields[1] or None, fields[0])
+    if not fields and files:  # which is wrong, but for one of KBA's that returned nothing
+        run = read_run(files[0])
+        return RunRows(engine, path, [], True, parse, run.tag, run.team)
+    return RunRows(engine, path, files, False, parse, fields[-1] if fields else None)
 
 
-def _of_table(engine: Engine, path: str) -> tuple[DataFrame, bool]:
-    """The columns of a table under our names, and whether it has times."""
-    from pyspark.sql import functions as of
-
-    table = engine.table(path)
-    names = columns_of(table.columns, RUN)
-    has_times = "time" in table.columns
-    found = {**names, **({"time": "time"} if has_times else {})}
-    columns = [
-        (of.col(found[name]) if name in found else of.lit(None)).cast(SPARK[kind]).alias(name)
-        for name, kind in ROWS.items()
-    ]
-    return table.select(*columns), has_times
-
-
-def _part(path: str) -> Column:
-    """Which part a row goes to: all rows of a query to one."""
-    from pyspark.sql import functions as of
-
+def _files(path: str) -> list[Path]:
+    """The files of a run that this machine sees, where it sees it; of a folder those that Spark
+    takes."""
     local = Path(path.removeprefix("file://"))
-    files = [local] if local.is_file() else [*local.rglob("*")] if local.is_dir() else []
-    size = sum(file.stat().st_size for file in files if file.is_file())
-    parts = max(8, math.ceil(size / _AT_ONCE)) if size else _PARTS
-    return of.pmod(of.crc32(of.coalesce("query_id", of.lit("")).cast("binary")), of.lit(parts))
+    if local.is_file():
+        return [local.absolute()]
+    names = local.rglob("[!._]*") if local.is_dir() else ()
+    return sorted(file.absolute() for file in names if file.is_file())
 
 
-def _parsing(path: str, *, is_kba: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What makes rows of lines."""
+def _first_fields(engine: Engine, path: str, files: list[Path]) -> list[str]:
+    """The fields of the first line that is no remark."""
+    if files:
+        texts = (next(file_texts(file), b"") for file in files)
+        lines: Iterable[str] = (
+            line for text in texts for line in text.decode("utf-8", "replace").split("\n")
+        )
+    else:
+        lines = (row[0] for row in engine.lines(path).limit(_HEAD).collect())
+    split = (line.split() for line in lines)
+    return next((fields for fields in split if fields and not fields[0].startswith("#")), [])
 
-    def parse(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for lines in _gathered(batches):
-            data = lines.str.join("\n")[0].encode()
+
+def _columns(table: DataFrame) -> DataFrame:
+    """The columns of a table under our names."""
+    from pyspark.sql import functions as of
+
+    found = columns_of(table.columns, RUN) | ({"time": "time"} if "time" in table.columns else {})
+    return table.select(
+        *(of.col(found[name]).cast(SPARK[_KINDS[name]]).alias(name) for name in found)
+    )
+
+
+def _parser(path: str, *, is_kba: bool) -> Parser:
+    if is_kba:
+        return lambda data: parsed_filter_lines(data, Path(path)).select(*_KINDS)
+    return lambda data: parsed_lines(data, RUN, Path(path))
+
+
+def _together(made: list[pl.DataFrame], schema: Schema) -> pl.DataFrame:
+    return pl.concat([pl.DataFrame(schema=schema), *made], how="diagonal")
+
+
+def _run_of(rows: pl.DataFrame, path: str, has_times: bool) -> Run:
+    return Run(rows.select(RUN.columns), path, times=rows["time"] if has_times else None)
+
+
+# --- on workers -----------------------------------------------------------------------------------
+
+
+def _of_rows(path: str) -> Reading:
+    def read(batches: Batches) -> Iterator[pl.DataFrame]:
+        for table in map(pl.DataFrame, batches):
             try:
-                table = (
-                    parsed_filter_lines(data, Path(path))
-                    if is_kba
-                    else parsed_lines(data, RUN, Path(path))
-                )
+                yield table.with_columns(checked_columns(table, RUN))
             except CitebedError as error:
-                table = wrong(error)
-            yield from sent(table, ROWS).to_batches()
+                raise CitebedError(f"{path}: {error}") from None
 
-    return parse
+    return read
 
 
-def _gathered(batches: Batches) -> Iterator[pl.Series]:
-    """Lines in pieces that are worth the reader's beginning."""
-    kept: list[pl.Series] = []
-    for batch in batches:
-        kept.append(pl.Series(batch.column(0)))
-        if sum(map(len, kept)) >= _LINES:
+def _of_lines(parse: Parser) -> Reading:
+    def read(batches: Batches) -> Iterator[pl.DataFrame]:
+        kept: list[pl.Series] = []
+        for batch in batches:
+            kept.append(pl.Series(batch.column(0)))
+            if sum(map(len, kept)) >= _LINES:
+                yield parse(pl.concat(kept).str.join("\n")[0].encode())
+                kept = []
+        if kept:
+            yield parse(pl.concat(kept).str.join("\n")[0].encode())
+
+    return read
+
+
+def _of_texts(pieces: list[Piece], parse: Parser) -> Reading:
+    def read(batches: Batches) -> Iterator[pl.DataFrame]:
+        for piece in _pieces_here(pieces, batches):
+            yield from map(parse, piece.texts())
+
+    return read
+
+
+def _pieces_here(pieces: list[Piece], batches: Batches) -> Iterator[Piece]:
+    """The pieces whose numbers an engine hands over."""
+    for number in (number for batch in batches for number in batch.column(0).to_pylist()):
+        if not Path(pieces[number].path).exists():
+            raise CitebedError(
+                f"the engine's workers do not see '{printable(pieces[number].path)}': put it on a "
+                "disk that they share with this machine, or name it as they reach it (s3a://…)."
+            )
+        yield pieces[number]
+
+
+def _parcels_of(
+    work: Callable[[Batches], Iterator[Parcel]],
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """The parcels of some work as an engine takes them, or what was wrong."""
+
+    def send(batches: Batches) -> Iterator[pa.RecordBatch]:
+        try:
+            for parcel in work(batches):
+                yield from rows_of([parcel]).to_batches()
+        except CitebedError as error:
+            yield from rows_of((), str(error)).to_batches()
+
+    return send
+
+
+def _many(tables: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Tables of many rows, of those of a few."""
+    kept: list[pl.DataFrame] = []
+    for table in tables:
+        kept.append(table)
+        if sum(each.height for each in kept) >= _ROWS:
             yield pl.concat(kept)
             kept = []
     if kept:
         yield pl.concat(kept)
 
 
-def _run_of(rows: pl.DataFrame, path: str, has_times: bool) -> Run:
-    """The rows of a part as a run, checked as those of a file are."""
-    refuse_errors(rows)
-    try:
-        checked = checked_columns(rows, RUN)
-    except CitebedError as error:
-        raise CitebedError(f"{path}: {error}") from None
-    return Run(checked, path, times=rows["time"] if has_times else None)
+def _addressed(table: pl.DataFrame, addresses: int) -> Iterator[Parcel]:
+    names = table["query_id"].unique()
+    numbers = [crc32((name or "").encode()) % addresses for name in names.cast(pl.String)]
+    to = table["query_id"].replace_strict(names, numbers, return_dtype=pl.Int64)
+    return addressed("rows", table.with_columns(to=to), "to", "uncompressed")

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from citebed.distributed.arrow import ERROR, Schema, brought
-from citebed.distributed.places import COLUMNS, places, rankings_of
-from citebed.distributed.run_rows import Part, RunRows, run_rows
+from citebed.distributed.arrow import Schema
+from citebed.distributed.places import COLUMNS, arrived, carried, places, rankings_of
+from citebed.distributed.run_rows import Grouping, Part, RunRows, queries_of, run_rows
 from citebed.distributed.sessions import Engine
 from citebed.evaluation.measures.rankings import Rankings
-from citebed.runs.ranking import hashed_here
 from citebed.runs.reading import distinct_names
-from citebed.runs.tables import Ints, Run
+from citebed.runs.tables import Run
+from citebed.runs.times import FIRST_SECOND, epochs, time_column
 from citebed.timeline.scoring.stream_scores import Laid, RunLedger, lay
 from citebed.timeline.scoring.topic_slices import TopicSlices
+from citebed.timeline.slices import Slices
 from citebed.timeline.streams.run_sources import RunSource
 from citebed.timeline.streams.timed_qrels import Skipped
 
 _LAID: Schema = {
-    "pair": pl.Int64, "which": pl.String, **COLUMNS, "ledger": pl.String, ERROR: pl.String,
+    "which": pl.String, **COLUMNS, "ledger": pl.String,
 }  # fmt: skip
 _COUNTED = ("measured", "judged", "elsewhere", "outside")
 
@@ -57,12 +58,12 @@ class _Elsewhere:
 
     def laid(self, pairs: TopicSlices, times: pl.DataFrame | None, threshold: float | None) -> Laid:
         """The run beside the pairs of topic and slice."""
-        table = brought(self.rows.by_query(_laying(pairs, times, threshold), _LAID))
+        groupings = [queries_of] if times is not None else [_slices_by(pairs.slices), queries_of]
+        table = self.rows.by_query(_laying(pairs, times, threshold), _LAID, *groupings)
         judged = pairs.pair_qrels
 
         def rankings(which: str) -> Rankings:
-            some = table.filter(pl.col("which") == which)
-            return rankings_of(judged, some, _pair_numbers)
+            return rankings_of(judged, table.filter(pl.col("which") == which))
 
         everything = rankings("everything")
         accepted = everything if threshold is None else rankings("accepted")
@@ -87,16 +88,22 @@ class _Elsewhere:
 _SKIPPED = ("lines", "unjudged", "untimed")
 
 
-def _pair_numbers(table: pl.DataFrame) -> Ints:
-    return table["pair"].to_numpy()
+def _slices_by(slices: Slices) -> Grouping:
+    """A run may be cut between slices: a pair is in one."""
+
+    def of(run: Run) -> pl.Series:
+        time = epochs(run.rows["doc_id"]) if run.times is None else time_column(run.times)
+        return pl.Series(slices.of(time.fill_null(FIRST_SECOND - 1).to_numpy()))
+
+    return of
 
 
 def _laying(pairs: TopicSlices, times: pl.DataFrame | None, threshold: float | None) -> Part:
-    data = pickle.dumps((pairs, times))
+    data = carried(pairs.pair_qrels, replace(pairs, pair_qrels=None), times)  # type: ignore[arg-type]
 
     def part(run: Run) -> pl.DataFrame:
-        beside, known = _ready(data)
-        laid = lay(run, beside, known, threshold)
+        pair_qrels, rest, known = arrived(data)
+        laid = lay(run, replace(rest, pair_qrels=pair_qrels), known, threshold)
         kinds = {"everything": laid.everything}
         if threshold is not None:
             kinds["accepted"] = laid.accepted
@@ -109,23 +116,11 @@ def _laying(pairs: TopicSlices, times: pl.DataFrame | None, threshold: float | N
 
 
 def _found(rankings: Rankings) -> pl.DataFrame:
-    """The pairs that a part has documents in, by number, and its judged documents."""
-    numbers = pl.Series(rankings.query_ids.cast(pl.Int64))
-    there = pl.Series(rankings.retrieved > 0)
-    table = places("pair", numbers, rankings.retrieved, rankings)
-    keep = table["rank"].is_not_null() | table["pair"].is_in(numbers.filter(there).implode())
-    return table.filter(keep)
+    """The pairs that a part has documents in, and its judged documents."""
+    there = np.flatnonzero(rankings.retrieved)
+    return places(there, rankings.retrieved[there], rankings)
 
 
 def _written(ledger: RunLedger) -> str:
     counted = {name: getattr(ledger, name) for name in _COUNTED}
     return json.dumps(counted | ledger.skipped._asdict() | {"least": ledger.alike[0]})
-
-
-@cache
-def _ready(data: bytes) -> tuple[TopicSlices, pl.DataFrame | None]:
-    """The pairs and times as this machine hashes ids: once in each worker."""
-    read: tuple[TopicSlices, pl.DataFrame | None] = pickle.loads(data)
-    pairs, times = read
-    here: Any = replace(pairs, pair_qrels=hashed_here(pairs.pair_qrels))
-    return here, times

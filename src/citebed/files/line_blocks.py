@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 from citebed.errors import FormatError
 from citebed.files.limits import SMALL, how_to_raise, limit, shown
 from citebed.files.reading import opened
+from citebed.files.system_errors import open_translated
 from citebed.wording import printable
 
 _PIECE = 1 << 20
@@ -37,6 +38,39 @@ def file_texts(path: Path, size: int = _PIECE) -> Iterator[bytes]:
         texts = whole_lines(pieces_of(stream, size), printable(path), size)
         yield next(texts, b"").removeprefix(_BOM)
         yield from texts
+
+
+def line_cuts(path: Path, size: int) -> list[int]:
+    """Where parts of a plain file of about so many bytes begin, each with a line; and its end."""
+    end = path.stat().st_size
+    with open_translated(path) as handle:
+        begins = {line_start(handle, near) for near in range(size, end, size)}
+    return sorted({0, end} | begins)
+
+
+def line_start(handle: BinaryIO, near: int) -> int:
+    """Where the first line begins that does so at a byte or behind it."""
+    handle.seek(near - 1)
+    while (line := handle.readline(_PIECE)) and not line.endswith(b"\n"):
+        pass
+    return handle.tell()
+
+
+def part_texts(path: Path, begin: int, end: int, size: int = _PIECE) -> Iterator[bytes]:
+    """Whole lines of a part of a plain file, without a byte-order mark at its beginning."""
+    texts = whole_lines(part_pieces(path, begin, end), printable(path), size)
+    first = next(texts, b"")
+    yield first if begin else first.removeprefix(_BOM)
+    yield from texts
+
+
+def part_pieces(path: Path, begin: int, end: int) -> Iterator[bytes]:
+    """The bytes of a part of a plain file."""
+    with open_translated(path) as handle:
+        handle.seek(begin)
+        while begin < end and (piece := handle.read(min(_PIECE, end - begin))):
+            begin += len(piece)
+            yield piece
 
 
 def file_blocks(path: Path, size: int = _PIECE) -> Iterator[Block]:

@@ -110,16 +110,16 @@ def read_own(data: bytes, layout: Layout) -> pl.DataFrame:
 
 
 def parsed_lines(data: bytes, layout: Layout, path: Path) -> pl.DataFrame:
-    """The kept columns of some lines of a file; errors name the file, and quote the line."""
+    """The kept columns of some lines of a file, queries as categories; errors name the file, and
+    quote the line."""
     table = _of_block(data, layout)
-    if table is None:
-        rows = [_parsed(path, None, fields, layout) for line in data.splitlines()
+    if table is None or not table.height:
+        lines = data.split(b"\n") if table is None else []
+        rows = [_parsed(path, None, fields, layout) for line in lines
                 if (fields := _fields(path, None, line, layout))]  # fmt: skip
         schema = {name: layout.schema[name] for name in layout.columns}
         table = pl.DataFrame(rows, schema=schema, orient="row")
-    if not table.height:
-        return pl.DataFrame(schema={name: layout.schema[name] for name in layout.columns})
-    return table.select(layout.columns).cast({"query_id": pl.String})
+    return table.select(layout.columns).cast({"query_id": pl.Categorical})
 
 
 def _in_blocks(path: Path, layout: Layout) -> pl.DataFrame | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
+import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -12,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import citebed
+from citebed.distributed import run_pieces
 from citebed.distributed.door import Engine
 from citebed.errors import CitebedError
 from citebed.evaluation.scoring.evaluating import Evaluation
@@ -38,8 +42,9 @@ qrels_rows = st.dictionaries(st.tuples(queries, documents), st.integers(-1, 3), 
 
 
 cases = st.tuples(
-    run_rows, qrels_rows, st.booleans(), st.sampled_from(["double", "float"]), st.booleans()
-)
+    run_rows, qrels_rows, st.booleans(), st.sampled_from(["double", "float"]), st.booleans(),
+    st.booleans(), st.sampled_from([40, 300, 1 << 20]),
+)  # fmt: skip
 
 
 @given(cases)
@@ -51,15 +56,23 @@ def test_scores_are_those_of_one_machine(engine: Engine, tmp_path: Path, case: A
 
 
 def check_scores(  # noqa: PLR0913, PLR0917
-    engine: Engine, tmp_path: Path, run: Any, qrels: Any, complete: bool, kind: Any, parquet: bool
+    engine: Engine,
+    tmp_path: Path,
+    run: Any,
+    qrels: Any,
+    complete: bool,
+    kind: Any,
+    parquet: bool,
+    in_order: bool,
+    piece: int,
 ) -> None:
-    """Score a run here and there."""
+    """Score a run here and there, where workers read it in pieces of so many bytes."""
     how = Settings(complete=complete, score_type=kind)
     judged = tmp_path / "some.qrels"
     judged.write_text("".join(f"{q} 0 {d} {rel}\n" for (q, d), rel in qrels.items()))
     path = tmp_path / ("one.parquet" if parquet else "one.run")
     table = pl.DataFrame(
-        [(q, d, score) for (q, d), score in run.items()],
+        [(q, d, score) for (q, d), score in (sorted(run.items()) if in_order else run.items())],
         schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}, orient="row",
     )  # fmt: skip
     if parquet:
@@ -72,7 +85,8 @@ def check_scores(  # noqa: PLR0913, PLR0917
         with pytest.raises(CitebedError):
             engine.evaluate(judged, path, MEASURES, how)
         return
-    assert same(here, engine.evaluate(judged, path, MEASURES, how))
+    with patch.multiple(run_pieces, LEAST=piece, PIECES=1 << 20):
+        assert same(here, engine.evaluate(judged, path, MEASURES, how))
 
 
 def test_a_folder_of_parts_is_one_run(engine: Engine, tmp_path: Path) -> None:
@@ -84,6 +98,31 @@ def test_a_folder_of_parts_is_one_run(engine: Engine, tmp_path: Path) -> None:
     for part in range(3):
         (parts / f"part-{part}.txt").write_text("".join(lines[part::3]))
     assert same(citebed.evaluate(qrels, whole, MEASURES), engine.evaluate(qrels, parts, MEASURES))
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n", '#{"team_id": "us"}\n'])
+def test_a_run_without_lines_is_taken_as_on_one_machine(
+    engine: Engine, tmp_path: Path, text: str
+) -> None:
+    qrels, run = tmp_path / "a.qrels", tmp_path / "a.run"
+    qrels.write_text("q1 0 d0 1\n")
+    run.write_text(text)
+    try:
+        here = citebed.evaluate(qrels, run)
+    except CitebedError as error:
+        with pytest.raises(CitebedError, match=re.escape(str(error))):
+            engine.evaluate(qrels, run)
+    else:
+        assert same(here, engine.evaluate(qrels, run))
+
+
+def test_a_packed_run_is_read(engine: Engine, tmp_path: Path) -> None:
+    qrels, run = tmp_path / "a.qrels", tmp_path / "a.run.xz"
+    qrels.write_text("q1 0 d3 1\nq2 0 d4 2\n")
+    run.write_bytes(
+        lzma.compress(b"".join(b"q%d Q0 d%d 1 %d me\n" % (n % 3, n, n) for n in range(9)))
+    )
+    assert same(citebed.evaluate(qrels, run), engine.evaluate(qrels, run))
 
 
 @pytest.mark.parametrize(

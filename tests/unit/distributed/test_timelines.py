@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import citebed
 from citebed.cli.app import main
+from citebed.distributed import run_pieces
 from citebed.distributed.door import Engine
 from citebed.errors import CitebedError
 from citebed.timeline.timelines import Timeline
@@ -42,8 +44,10 @@ qrels_rows = st.dictionaries(st.tuples(topics, documents), st.integers(-1, 2), m
 
 cases = st.tuples(
     run_rows, qrels_rows, st.sampled_from(["1d", "3d", "all"]), st.sampled_from([None, 3.0]),
-    st.sampled_from(["run", "kba", "parquet"]),
+    st.sampled_from(["run", "kba", "parquet"]), st.sampled_from([None, "topic", "time"]),
+    st.sampled_from([40, 300, 1 << 20]),
 )  # fmt: skip
+ORDERS: Any = {"topic": lambda row: row, "time": lambda row: row[1]}
 
 
 @given(cases)
@@ -55,13 +59,22 @@ def test_scores_are_those_of_one_machine(engine: Engine, tmp_path: Path, case: A
 
 
 def check_scores(  # noqa: PLR0913, PLR0917
-    engine: Engine, tmp_path: Path, run: Any, qrels: Any, slicing: str, above: Any, form: str
+    engine: Engine,
+    tmp_path: Path,
+    run: Any,
+    qrels: Any,
+    slicing: str,
+    above: Any,
+    form: str,
+    order: str | None,
+    piece: int,
 ) -> None:
-    """Score a run here and there."""
+    """Score a run here and there, where workers read it in pieces of so many bytes."""
     judged = tmp_path / "some.qrels"
     judged.write_text("".join(f"{q} 0 {d} {rel}\n" for (q, d), rel in qrels.items()))
     path = tmp_path / f"one.{form}"
     rows = [(q, d, score) for (q, d), score in run.items()]
+    rows = sorted(rows, key=ORDERS[order]) if order else rows
     if form == "parquet":
         pl.DataFrame(rows, ["query_id", "doc_id", "score"], orient="row").write_parquet(path)
     elif form == "kba":
@@ -76,7 +89,8 @@ def check_scores(  # noqa: PLR0913, PLR0917
         with pytest.raises(CitebedError):
             engine.timeline(judged, path, **how)
         return
-    assert same(here, engine.timeline(judged, path, **how))
+    with patch.multiple(run_pieces, LEAST=piece, PIECES=1 << 20):
+        assert same(here, engine.timeline(judged, path, **how))
 
 
 def test_times_may_come_from_elsewhere(engine: Engine, tmp_path: Path) -> None:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import Block, line_blocks, pieces_of
+from citebed.files.line_blocks import Block, line_blocks, line_start, part_pieces, pieces_of
 from citebed.files.system_errors import open_translated
 from citebed.timeline.streams.stream_files import decode
 
-_PIECE = 1 << 20
 _LOOK = 1 << 16
 _LEAST, _MOST, _PARTS = 16 << 20, 128 << 20, 32
 
@@ -41,10 +40,7 @@ def cuts(path: Path, part: int, *, naive_is_utc: bool) -> list[int]:
 
 def _change_after(handle: BinaryIO, near: int, path: Path, naive_is_utc: bool) -> int | None:
     """Where the first line begins whose time is another than that of the one before it."""
-    handle.seek(near - 1)
-    while (line := handle.readline(_PIECE)) and not line.endswith(b"\n"):
-        pass
-    start = handle.tell()
+    start = line_start(handle, near)
     before: int | None = None
     try:
         for block in line_blocks(pieces_of(handle, _LOOK), str(path), _LOOK, 2):
@@ -72,17 +68,9 @@ def _line_start(data: bytes, number: int) -> int:
 def part_blocks(path: Path, name: str, begin: int, end: int, size: int) -> Iterator[Block]:
     """The lines of a part, in blocks; numbered from 1 in the first part, in others from 2, as a
     mark at the beginning of a file is one only there."""
-    return line_blocks(_pieces(path, begin, end), name, size, first_line(begin))
+    return line_blocks(part_pieces(path, begin, end), name, size, first_line(begin))
 
 
 def first_line(begin: int) -> int:
     """The number that the first line of a part has in it."""
     return 2 if begin else 1
-
-
-def _pieces(path: Path, begin: int, end: int) -> Iterator[bytes]:
-    with open_translated(path) as handle:
-        handle.seek(begin)
-        while begin < end and (piece := handle.read(min(_PIECE, end - begin))):
-            begin += len(piece)
-            yield piece

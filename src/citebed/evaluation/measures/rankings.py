@@ -210,8 +210,9 @@ def judged_rows(qrels: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, 
     They are found by hash, and then compared letter by letter.
     """
     # Most documents are not judged: few of them have the last bits of one that is.
+    there = _judgements_of(qrels, codes[codes >= 0])
     seen = np.zeros(1 << _BITS, bool)
-    seen[qrels.keys & _LAST] = True
+    seen[qrels.keys[there] & _LAST] = True
     rows, keys = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
     lengths, parts = ranked.lengths, spread(codes)
     for first, last in query_blocks(lengths, _CELLS):
@@ -223,14 +224,21 @@ def judged_rows(qrels: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, 
         rows.append(begin + some)
         keys.append(block[some])
     matches = pl.DataFrame({"key": np.concatenate(keys), "row": np.concatenate(rows)}).join(
-        pl.DataFrame({"key": qrels.keys}).with_row_index("judgement"), on="key"
+        pl.DataFrame({"key": qrels.keys[there], "judgement": there}), on="key"
     )
     row = matches["row"].to_numpy()
-    judgement = matches["judgement"].to_numpy().astype(np.int64)
+    judgement = matches["judgement"].to_numpy()
     group = np.searchsorted(ranked.starts, row, "right") - 1
     same = ranked.ids_at(row) == qrels.doc_ids.gather(judgement)
     real = same.to_numpy() & (qrels.query[judgement] == codes[group])
     return row[real], judgement[real]
+
+
+def _judgements_of(qrels: SortedQrels, queries: Ints) -> Ints:
+    """The rows of the judgements of some queries: a part of a run has few of many."""
+    wanted = np.zeros(len(qrels.query_ids), bool)
+    wanted[queries] = True
+    return np.flatnonzero(np.repeat(wanted, np.diff(qrels.starts)))
 
 
 def _ties(ranked: Ranked, row: Ints) -> tuple[Ints, Ints]:
@@ -281,12 +289,13 @@ def match_unordered(judged: SortedQrels, run: Run, query: Ints) -> Rankings:
 def _judged_unordered(judged: SortedQrels, run: Run, query: Ints) -> tuple[Ints, Ints]:
     """Rows of the run and of the judgements that are the same: by hash, then letter by letter."""
     keys = run.doc_hashes ^ np.append(spread(np.arange(len(judged.query_ids))), np.uint64(0))[query]
+    there = _judgements_of(judged, query[query >= 0])
     seen = np.zeros(1 << _BITS, bool)
-    seen[judged.keys & _LAST] = True
+    seen[judged.keys[there] & _LAST] = True
     some = np.flatnonzero(seen.take((keys & _LAST).view(np.int64)))
-    known = pl.DataFrame({"key": judged.keys}).with_row_index("judgement")
+    known = pl.DataFrame({"key": judged.keys[there], "judgement": there})
     matches = pl.DataFrame({"key": keys[some], "row": some}).join(known, on="key")
-    row, judgement = matches["row"].to_numpy(), matches["judgement"].to_numpy().astype(np.int64)
+    row, judgement = matches["row"].to_numpy(), matches["judgement"].to_numpy()
     same = run.rows["doc_id"].gather(row) == judged.doc_ids.gather(judgement)
     real = same.to_numpy() & (judged.query[judgement] == query[row])
     return row[real], judgement[real]

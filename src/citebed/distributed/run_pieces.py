@@ -1,0 +1,135 @@
+"""The text of a run in pieces of bytes, for workers that read them.
+
+Most runs stand query after query, or in the order of a stream: then they can be cut so that a query
+(or a slice of time) is whole in one piece, and no row has to travel. Where that is so is guessed
+here, from a few lines; that a query was in one piece only, workers say in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import polars as pl
+
+from citebed.errors import CitebedError
+from citebed.files.line_blocks import file_texts, line_cuts, line_start, part_texts
+from citebed.files.reading import is_packed
+from citebed.files.system_errors import open_translated
+
+MOST, LEAST, PIECES = 64 << 20, 4 << 20, 16
+"""Bytes of a piece, about, and how many there should be of a run that is not large."""
+_BLOCK = 8 << 20
+_LOOK = 1 << 15
+_LARGE = 4
+"""A piece that is so many times as large is too much for a worker."""
+GroupsOf = Callable[[bytes], pl.Series]
+"""The query, or the slice, of each line of a text."""
+
+
+class Piece(NamedTuple):
+    """Some lines of a file: from a byte to another, or all of a packed one."""
+
+    path: str
+    begin: int = 0
+    end: int | None = None
+
+    def texts(self) -> Iterator[bytes]:
+        """Whole lines, in blocks."""
+        path = Path(self.path)
+        if self.end is None:
+            return file_texts(path, _BLOCK)
+        return part_texts(path, self.begin, self.end, _BLOCK)
+
+
+def pieces_of(files: Sequence[Path]) -> list[Piece]:
+    """Pieces of about the same size, cut at any line."""
+    size = _size(files)
+    return [
+        piece
+        for file in files
+        for piece in (
+            [Piece(str(file))] if is_packed(file) else _between(file, line_cuts(file, size))
+        )
+    ]
+
+
+def whole_pieces(files: Sequence[Path], groups: GroupsOf) -> list[Piece] | None:
+    """Pieces that are cut between groups; ``None`` where groups seem to be scattered, or one is too
+    large."""
+    if any(map(is_packed, files)):
+        return None
+    size = _size(files)
+    try:
+        cut = [_cuts(file, size, groups) for file in files]
+    except CitebedError:  # whoever reads all of it will say what is wrong
+        return None
+    pieces = [
+        piece for file, at in zip(files, cut, strict=True) if at for piece in _between(file, at)
+    ]
+    largest = max((piece.end or 0) - piece.begin for piece in pieces) if pieces else 0
+    return pieces if None not in cut and largest <= _LARGE * MOST else None
+
+
+def _size(files: Sequence[Path]) -> int:
+    return min(MOST, max(LEAST, sum(file.stat().st_size for file in files) // PIECES))
+
+
+def _between(file: Path, cuts: list[int]) -> Iterator[Piece]:
+    return (Piece(str(file), *each) for each in pairwise(cuts))
+
+
+def _cuts(file: Path, size: int, groups: GroupsOf) -> list[int] | None:
+    """Where pieces begin, and the end; ``None`` where a group stands at several places."""
+    end = file.stat().st_size
+    found = [0]
+    with open_translated(file) as handle:
+        look = _Look(handle, end, groups)
+        for near in range(size, end, size):
+            if near > found[-1]:
+                start = line_start(handle, near)
+                if look.is_scattered(start):
+                    return None
+                found.append(look.change_after(start))
+    return sorted({*found, end})
+
+
+class _Look(NamedTuple):
+    """Looks at lines here and there."""
+
+    handle: BinaryIO
+    end: int
+    groups: GroupsOf
+
+    def is_scattered(self, start: int) -> bool:
+        """Whether groups come back in the lines that follow."""
+        self.handle.seek(start)
+        found = self.groups(self.handle.read(_LOOK).rpartition(b"\n")[0])
+        return len(found) > 0 and found.rle_id().max() != found.n_unique() - 1
+
+    def change_after(self, start: int) -> int:
+        """Where the first line begins that is of another group than the one at ``start``."""
+        same, step = start, _LOOK
+        group = self._group(start)
+        while (other := line_start(self.handle, min(self.end, same + step))) < self.end:
+            if self._group(other) != group:
+                break
+            same, step = other, 2 * step
+        while (middle := line_start(self.handle, (same + other + 1) // 2)) < other or (
+            middle := line_start(self.handle, same + 1)
+        ) < other:
+            if self._group(middle) == group:
+                same = middle
+            else:
+                other = middle
+        return other
+
+    def _group(self, start: int) -> object:
+        """The group of the first line from there on that has one."""
+        self.handle.seek(start)
+        while line := self.handle.readline():
+            if len(found := self.groups(line)):
+                return found[0]
+        return None
