@@ -51,7 +51,7 @@ def report(units: list[int], shards: int, folder: Path) -> None:
         print(f"{unit * UNIT:,} documents, {size / 1e6:,.0f} MB", flush=True)
         plain: dict[str, Measured] = {}
         for name, chosen in engines(events).items():
-            place = folder / name
+            place = folder / _folder_of(name)
             place.mkdir()
             for step in STEPS:
                 cut = -(-unit * UNIT // shards) if chosen else 0
@@ -60,11 +60,16 @@ def report(units: list[int], shards: int, folder: Path) -> None:
                 print(_line(step, name, result, plain.setdefault(step, result)), flush=True)
             same = filecmp.cmp(folder / "plain/found.run", place / "found.run", shallow=False)
             print(f"  {name:10} {'the same run' if same else 'ANOTHER RUN'}", flush=True)
-        for name in ("records", *engines(events)):
+        for name in ("records", *map(_folder_of, engines(events))):
             shutil.rmtree(folder / name)
     for (step, name), seconds in times.items():
         if len(units) > 1:
             print(f"  {step:7} {name:10} grows with the power {growth(units, seconds):.2f}")
+
+
+def _folder_of(engine: str) -> str:
+    """Engines take brackets for signs of their own."""
+    return engine.replace("[2]", "")
 
 
 def _pools(folder: Path) -> millions.Pools:
