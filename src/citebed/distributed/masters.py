@@ -48,6 +48,11 @@ def mastered(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]
         session = _started(master, settings, log)
         try:
             yield session
+        except CitebedError as error:
+            if _is_running():
+                raise
+            log.seek(0)
+            raise CitebedError(in_our_words(error, log.read())) from error
         finally:
             with suppress(Exception):  # it may be gone
                 session.stop()
@@ -63,7 +68,9 @@ def _started(master: str, settings: Mapping[str, str], log: IO[str]) -> SparkSes
     try:
         with _printing_to(None if loud else log), _for_seconds(master):
             session: SparkSession = builder.getOrCreate()
-            _choose_python(session)
+            _set_up_workers(session)
+            if not loud:
+                _hush()
     except Exception as error:
         log.seek(0)
         told = in_our_words(error, log.read())
@@ -72,11 +79,22 @@ def _started(master: str, settings: Mapping[str, str], log: IO[str]) -> SparkSes
     return session
 
 
-def _choose_python(session: SparkSession) -> None:
+def _set_up_workers(session: SparkSession) -> None:
     """Let workers run the Python that is set: pyspark knows the environment's only, and leaves
-    settings to who submits a program."""
+    settings to who submits a program. A worker has the cores of one task, and polars would take all
+    of the machine."""
     context = session.sparkContext
-    context.pythonExec = context.getConf().get("spark.pyspark.python") or context.pythonExec
+    settings = context.getConf()
+    context.pythonExec = settings.get("spark.pyspark.python") or context.pythonExec
+    environment: dict[str, str] = context.environment
+    environment.setdefault("POLARS_MAX_THREADS", settings.get("spark.task.cpus") or "1")
+
+
+def _hush() -> None:
+    """Where Java ends, a thread of pyspark's prints that nobody talks to it any more."""
+    from pyspark import accumulators
+
+    accumulators.AccumulatorTCPServer.handle_error = lambda *_: None  # type: ignore[method-assign]
 
 
 def _check_java() -> None:
@@ -155,6 +173,12 @@ def _watch(done: threading.Event, ended: threading.Event) -> None:
     if not done.wait(SECONDS * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))):
         ended.set()
         _end_java()
+
+
+def _is_running() -> bool:
+    """Whether Java is there; it ends itself where it has no memory left."""
+    gateway: Any = _context()._gateway
+    return gateway is not None and gateway.proc.poll() is None
 
 
 def _end_java() -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -73,6 +75,23 @@ def addressed(
     """The rows of a table as parcels to the addresses that its column ``to`` has."""
     for part in table.partition_by(to, maintain_order=True) if table.height else ():
         yield Parcel(kind, int(part[to][0]), packed(part.drop(to), compression))
+
+
+def left(folder: str, kind: str, table: pl.DataFrame, to: str) -> Iterator[Parcel]:
+    """The same for what is too much for an engine to carry: the rows stay in files that all workers
+    see, in a folder of this try, and parcels say where."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    for part in table.partition_by(to, maintain_order=True) if table.height else ():
+        address = int(part[to][0])
+        path = place / f"{address}.arrow"
+        with path.open("wb") as handle:
+            part.drop(to).write_ipc(handle, compression="lz4")
+        yield Parcel(kind, address, os.fsencode(path))
+
+
+def taken(paths: Iterable[bytes]) -> pl.DataFrame:
+    """The tables that were left in files, behind one another."""
+    return pl.concat([unpacked(Path(os.fsdecode(path)).read_bytes()) for path in paths])
 
 
 def dealt(engine: Engine, parcels: Iterable[Parcel]) -> DataFrame:

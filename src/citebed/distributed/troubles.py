@@ -42,7 +42,7 @@ _TROUBLES = (
      "no master of Spark's takes work at this address. Is it one of the same version of Spark?"),
     (r"OutOfMemoryError|exit(?:ed with)? code 137",
      "a worker of the engine's had too little memory: give each more "
-     "(--spark-conf spark.executor.memory=8g)"),
+     "(--spark-conf spark.executor.memory=8g, on local[N] spark.driver.memory)"),
 )  # fmt: skip
 
 

@@ -72,10 +72,10 @@ def documents_of(place: Place, parts: list[Part]) -> Made:
     if not told.documents:
         return Made(told, [], [])
     names = _kept(place, naming.named(asked, buckets), "named")
-    renamed = _renamed(place, names)
+    _write_renamed(place, names)
     given = of_kind(fates, "part", "fate", "made").unionByName(of_kind(names, "key"))
     given = given.unionByName(dealt(place.engine, _bases(parts, counts)))
-    work = partial(placing.place, place.rules, place.size, renamed)
+    work = partial(placing.place, place.rules, place.size, str(place.folder))
     placed = _kept(place, at_each(given, work, len(parts)), "placed")
     return Made(told, *_written(place, placed, told))
 
@@ -111,14 +111,12 @@ def _bases(parts: list[Part], counts: list[dict[str, Any]]) -> list[Parcel]:
     return [Parcel("bases", at, noted(each)) for at, each in enumerate(bases)]
 
 
-def _renamed(place: Place, names: DataFrame) -> str:
-    """The file of the ids of those documents of which several want one: these alone come here."""
+def _write_renamed(place: Place, names: DataFrame) -> None:
+    """The new ids of documents of which several want one: these alone come here."""
     fresh = joined(data for _, data in fetched(of_kind(names, "id")))
     if fresh is None:
         fresh = pl.DataFrame(schema={"row": pl.Int64(), "fresh": pl.String()})
-    path = place.folder / "renamed.arrow"
-    write_part(path, fresh)
-    return str(path)
+    write_part(place.folder / placing.RENAMED, fresh)
 
 
 def _written(place: Place, placed: DataFrame, told: Became) -> tuple[list[Shard], list[Path]]:

@@ -8,6 +8,7 @@ are documents by themselves, and stay where they are.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -43,35 +44,44 @@ if TYPE_CHECKING:
 
 AT_ONCE = 20_000
 """So many records that may be the same are looked at together."""
+A_PART = 50_000
+"""So many records, about, are a part, which workers take as a whole."""
 _LINKS = "key bigint, row bigint, part bigint"
 
 
 class Part(NamedTuple):
-    """A file of records: where it is, the row of the first of each source among all records, and
-    how many it has."""
+    """Files of records: where they are, the row of the first of each source among all records, and
+    how many they have."""
 
-    path: str
+    paths: list[str]
     starts: dict[str, int]
     rows: int
 
     def records(self) -> pl.DataFrame:
         """Its records with their ``row`` among all."""
-        records = read_part(Path(self.path)).select(list(RECORD))
+        records = pl.concat(read_part(Path(path)).select(list(RECORD)) for path in self.paths)
         starts = pl.col("source").replace_strict(self.starts, return_dtype=pl.Int64())
         return records.with_columns(row=starts + pl.int_range(pl.len()).over("source"))
 
 
 def parts_of(notes: list[PartNote], files: Parts) -> list[Part]:
-    """The parts of all records, which are in the order of their sources' names."""
-    counted = [(name, at, n) for at, note in enumerate(notes) for name, n in note.counts.items()]
-    starts: list[dict[str, int]] = [{} for _ in notes]
+    """The parts of all records, which are in the order of their sources' names: so many files that
+    they are worth a task."""
+    counts: list[Counter[str]] = []
+    paths: list[list[str]] = []
+    for at, note in enumerate(notes):
+        if not counts or counts[-1].total() + sum(note.counts.values()) > A_PART:
+            counts.append(Counter())
+            paths.append([])
+        counts[-1].update(note.counts)
+        paths[-1].append(str(files.path(at)))
+    starts: list[dict[str, int]] = [{} for _ in counts]
     row = 0
-    for source, at, count in sorted(counted):
+    for source, at in sorted((name, at) for at, own in enumerate(counts) for name in own):
         starts[at][source] = row
-        row += count
+        row += counts[at][source]
     return [
-        Part(str(files.path(at)), starts[at], sum(note.counts.values()))
-        for at, note in enumerate(notes)
+        Part(*each) for each in zip(paths, starts, (own.total() for own in counts), strict=True)
     ]
 
 

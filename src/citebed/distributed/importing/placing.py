@@ -22,9 +22,11 @@ from citebed.collection.storing.table_files import write_frames
 from citebed.collection.tables import DOCUMENTS, SET_ASIDE, read_part, write_part
 from citebed.distributed.importing.merging import files_of, part_in
 from citebed.distributed.importing.naming import asking
-from citebed.distributed.parcels import Given, Parcel, addressed, joined, noted
+from citebed.distributed.parcels import Given, Parcel, addressed, joined, left, noted, taken
 
 SPAN = assembling.SPAN
+RENAMED = "renamed.arrow"
+"""The file of the ids of those documents of which several want one."""
 _FATE = {
     "row": pl.Int64(), "owner": pl.Int64(), "size": pl.UInt32(), "doubtful": pl.Boolean(),
     "kept_as": pl.String(),
@@ -77,16 +79,16 @@ def _counts(table: pl.DataFrame) -> dict[str, object]:
     }
 
 
-def place(rules: Rules, size: int, renamed: str, _: int, given: Given) -> Iterator[Parcel]:
+def place(rules: Rules, size: int, folder: str, _: int, given: Given) -> Iterator[Parcel]:
     """On a worker: the documents of a part to their shards of a size, and what is aside."""
     table = _decided(given, rules)
-    fresh = read_part(Path(renamed))
+    fresh = read_part(Path(folder, RENAMED))
     table = _named(table, fresh, "row", "doc_id", "id")
     bases = json.loads(given["bases"][0])
     documents = _documents(table, given)
     shard = _places(table, bases) // size
     sent = documents.join(table.select("row").hstack([shard.alias("shard")]), on="row")
-    yield from addressed("document", sent, "shard")
+    yield from left(folder, "document", sent, "shard")
     aside = _named(table.filter(assembling.is_aside()), fresh, "owner", "kept_as", "kept_as")
     told = assembling.told_aside(aside, aside["reason"], aside["kept_as"])
     told = told.with_columns(aside["row"], span=aside["row"] // SPAN)
@@ -129,13 +131,12 @@ def _documents(table: pl.DataFrame, given: Given) -> pl.DataFrame:
 
 def write_shard(folder: str, number: int, given: Given) -> Iterator[Parcel]:
     """On a worker: write the documents of a shard, and tell where they are."""
-    table = joined(given["document"])
-    assert table is not None
+    table = taken(given["document"])
     path = Path(tempfile.mkdtemp(dir=folder)) / "documents.parquet"
     table = table.sort("row").drop("row")
     write_frames(path, iter((table,)), DOCUMENTS)
-    left = assembling.latex_left(table.lazy()).height
-    yield Parcel("shard", number, noted({"path": str(path), "latex": left}))
+    latex = assembling.latex_left(table.lazy()).height
+    yield Parcel("shard", number, noted({"path": str(path), "latex": latex}))
 
 
 def write_aside(folder: str, span: int, given: Given) -> Iterator[Parcel]:
