@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from citebed._version import __version__
 from citebed.distributed.sessions import collected
 from citebed.errors import CitebedError
 
@@ -41,6 +42,15 @@ def sent(table: pl.DataFrame, schema: Schema) -> pa.Table:
     }  # fmt: skip
     wanted = pa.schema([(name, kinds[kind]) for name, kind in schema.items()])
     return whole.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(wanted)
+
+
+def check_version(version: str) -> None:
+    """On a worker: refuse to work for another citebed, which might count in another way."""
+    if version != __version__:
+        raise CitebedError(
+            f"the engine's workers have citebed {__version__}, and this is {version}: install the "
+            "same version on both sides."
+        )
 
 
 def wrong(error: CitebedError) -> pl.DataFrame:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
-from citebed.distributed.arrow import ERROR
+from citebed._version import __version__
+from citebed.distributed.arrow import ERROR, check_version
 from citebed.distributed.sessions import Engine, collected, told_shortly
 from citebed.errors import CitebedError
 from citebed.wording import printable
@@ -101,16 +102,16 @@ def dealt(engine: Engine, parcels: Iterable[Parcel]) -> DataFrame:
 
 def at_each(frame: DataFrame, work: Work, addresses: int) -> DataFrame:
     """What ``work`` sends from each address to which something was sent; there are so many."""
-    parts = max(1, min(addresses, MOST_PARTS))
+    parts, version = max(1, min(addresses, MOST_PARTS)), __version__
 
     def step(table: pa.Table) -> pa.Table:
-        return rows_of(*_done(work, table))
+        return rows_of(*_done(work, table, version))
 
     # An engine that is not told so would put small parcels, however much work, into one task.
     return frame.repartition(parts, "to").groupBy("to").applyInArrow(step, SCHEMA)
 
 
-def _done(work: Work, table: pa.Table) -> tuple[list[Parcel], str | None]:
+def _done(work: Work, table: pa.Table, version: str) -> tuple[list[Parcel], str | None]:
     """The parcels that were made, or what was wrong, here or before."""
     if told := _told(table):
         return [], told
@@ -118,6 +119,7 @@ def _done(work: Work, table: pa.Table) -> tuple[list[Parcel], str | None]:
     for kind, data in zip(table["kind"].to_pylist(), table["data"].to_pylist(), strict=True):
         given.setdefault(kind, []).append(data)
     try:
+        check_version(version)
         return list(work(table["to"][0].as_py(), given)), None
     except CitebedError as error:
         return [], str(error)

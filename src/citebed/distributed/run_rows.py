@@ -16,7 +16,8 @@ from zlib import crc32
 
 import polars as pl
 
-from citebed.distributed.arrow import SPARK, Batches, Schema
+from citebed._version import __version__
+from citebed.distributed.arrow import SPARK, Batches, Schema, check_version
 from citebed.distributed.parcels import (
     MOST_PARTS,
     SCHEMA,
@@ -267,9 +268,11 @@ def _parcels_of(
     work: Callable[[Batches], Iterator[Parcel]],
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """The parcels of some work as an engine takes them, or what was wrong."""
+    version = __version__
 
     def send(batches: Batches) -> Iterator[pa.RecordBatch]:
         try:
+            check_version(version)
             for parcel in work(batches):
                 yield from rows_of([parcel]).to_batches()
         except CitebedError as error:

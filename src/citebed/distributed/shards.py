@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from citebed.distributed.arrow import ERROR, Batches, brought, sent, spelled, wrong
+from citebed._version import __version__
+from citebed.distributed.arrow import ERROR, Batches, brought, check_version, sent, spelled, wrong
 from citebed.distributed.sessions import Engine
 from citebed.errors import CitebedError
 from citebed.retrieval.sharded.all_terms import KEPT, CountAll, KeepAll
@@ -38,12 +39,13 @@ def each(
     """The rows that work makes of things, each of them a task of its own; what is wrong is a row
     too."""
     whole = {**schema, ERROR: pl.String}
-    todo = list(things)
+    todo, version = list(things), __version__
 
     def part(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 try:
+                    check_version(version)
                     made = work(todo[number])
                 except CitebedError as error:
                     made = wrong(error)

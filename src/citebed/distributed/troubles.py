@@ -23,6 +23,8 @@ _TROUBLES = (
     (r"No module named 'citebed[.']",
      f"the engine's workers have no citebed: install citebed {__version__} in the Python that they "
      f"run, name a Python that has it ({_PYTHON}), or ship an environment (spark.archives)"),
+    (r"Can't get attribute '\w+' on <module 'citebed[.']",
+     f"the engine's workers have another version of citebed: install citebed {__version__} there"),
     (r"No module named '([\w.]+)'",
      "the engine's workers have no {0} in the Python that they run: install citebed there with "
      f"what it needs, or name a Python that has it ({_PYTHON})"),

@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from citebed.distributed.arrow import ERROR, Batches, Schema, refuse_errors, sent, spelled, wrong
+from citebed._version import __version__
+from citebed.distributed.arrow import (
+    ERROR,
+    Batches,
+    Schema,
+    check_version,
+    refuse_errors,
+    sent,
+    spelled,
+    wrong,
+)
 from citebed.distributed.filtering.cutting import cuts, part_size
 from citebed.distributed.filtering.folder import WorkFolder
 from citebed.distributed.filtering.following import (
@@ -296,19 +306,21 @@ def _working(
     data: bytes, todo: Sequence[int], work: Work
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """What does some work with parts, which come by their places in a list."""
+    version = __version__
 
     def each(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for place in batch.column(0).to_pylist():
-                yield from sent(_row(data, todo[place], work), _DONE).to_batches()
+                yield from sent(_row(data, todo[place], work, version), _DONE).to_batches()
 
     return each
 
 
-def _row(data: bytes, number: int, work: Work) -> pl.DataFrame:
+def _row(data: bytes, number: int, work: Work, version: str) -> pl.DataFrame:
     """What came of a part: nothing, or what is wrong."""
     row: dict[str, list[Any]] = {"part": [number]}
     try:
+        check_version(version)
         with _AT_ONCE:
             work(received(data), number)
     except FormatError as error:
