@@ -4,9 +4,9 @@
 runs of 1 to 100 million lines as text: the plain command, on Sail (``--on local``) and on Spark
 ``local[2]``. Every one starts cold; all must print the same. Told are seconds, lines per second,
 peak memory of all processes and of the driver (the command's own), bytes that Spark shuffled, the
-ratio to the plain command, and by which power of the lines time grows. Spark takes Java 17 and the
-whole of pyspark (``make test-spark`` puts it in .venv-spark), Sail the client of Spark Connect
-(.venv): what is not in the Python that runs this is left out and named.
+ratio to the plain command, how long it takes to start, and by which power of the lines time grows.
+Spark takes Java 17 and the whole of pyspark (``make test-spark`` puts it in .venv-spark), Sail the
+client of Spark Connect (.venv): what is not in the Python that runs this is left out and named.
 Run: python bench/spark.py [--lines 1000000 3000000] [--work evaluate timeline] [--folder DIR]
 """
 
@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.optimize import nnls
 
 import timeline
 from common import Watched, machine, watch
@@ -123,9 +124,19 @@ def shuffled(events: Path) -> int | None:
     return total if logs else None
 
 
-def growth(lines: list[int], seconds: list[float]) -> float:
-    """By which power of the lines time grows: the slope of a line through both on log scales."""
-    return float(np.polyfit(np.log(lines), np.log(seconds), 1)[0])
+def growth(sizes: list[int], seconds: list[float]) -> str:
+    """What of the time is the start, and by which power of the size the rest of it grows: those
+    that fit best, by their shares of the seconds."""
+    if len(sizes) < 3:
+        return "at three sizes and more it can be told how time grows"
+    n, t = np.array(sizes, float) / sizes[0], np.array(seconds)
+    fits = []
+    for power in np.arange(0.5, 1.6, 0.01):
+        columns = np.stack([np.ones_like(n), n**power], axis=1) / t[:, None]
+        (start, _), rest = nnls(columns, np.ones_like(t))
+        fits.append((rest, power, start))
+    _, power, start = min(fits)
+    return f"{start:.1f} s to start, then time grows with the power {power:.2f} of the size"
 
 
 def report(work: str, sizes: list[int], folder: Path) -> None:
@@ -146,8 +157,7 @@ def report(work: str, sizes: list[int], folder: Path) -> None:
         for file in files:
             file.unlink()
     for name, seconds in times.items():
-        if len(sizes) > 1:
-            print(f"  {name:10} grows with the power {growth(sizes, seconds):.2f} of the lines")
+        print(f"  {name:10} {growth(sizes, seconds)}")
 
 
 def _line(name: str, result: Measured, plain: Measured, lines: int) -> str:

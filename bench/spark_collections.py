@@ -63,8 +63,7 @@ def report(units: list[int], shards: int, folder: Path) -> None:
         for name in ("records", *map(_folder_of, engines(events))):
             shutil.rmtree(folder / name)
     for (step, name), seconds in times.items():
-        if len(units) > 1:
-            print(f"  {step:7} {name:10} grows with the power {growth(units, seconds):.2f}")
+        print(f"  {step:7} {name:10} {growth(units, seconds)}")
 
 
 def _folder_of(engine: str) -> str:

@@ -152,6 +152,8 @@ def test_small_pieces_everywhere(
     ]
     assert min(len(each or ()) for each in (cuts, *shares)) > 1
     monkeypatch.setattr(merging, "AT_ONCE", 20)
+    monkeypatch.setattr(merging, "A_PART", 40)
+    monkeypatch.setattr(merging, "_FEW", 0)  # labels go from worker to worker
     monkeypatch.setattr(naming, "AT_ONCE", 30)
     monkeypatch.setattr(placing, "SPAN", 25)
     import_both(engine, tmp_path / "c", sources, shard_size=40)

@@ -8,16 +8,26 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import polars as pl
 import pytest
 
 import citebed
+from citebed._version import __version__
 from citebed.cli.app import main
-from citebed.distributed import sessions
+from citebed.distributed import arrow, parcels, run_rows, sessions, shards
+from citebed.distributed.arrow import brought
 from citebed.distributed.door import Engine
+from citebed.distributed.filtering import running
 from citebed.distributed.troubles import in_our_words, told
 from citebed.errors import CitebedError
+from citebed.timeline.filters import filter_of
+from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters.running import FilterTask
+from citebed.timeline.filters.topics import read_topics
+from citebed.timeline.streams.stream_files import file_source
 
 JAVA = "\n\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:2790)"
 
@@ -44,6 +54,10 @@ JAVA = "\n\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.s
         ("java.lang.UnsupportedClassVersionError: org/apache/spark/Main", "needs Java 17"),
         ("Caused by: something odd", "^the engine gave up: something odd$"),
         ("ExecutorLostFailure: Command exited with code 137", "too little memory"),
+        (
+            "AttributeError: Can't get attribute 'place' on <module 'citebed.distributed.places'",
+            "workers have another version of citebed: install citebed",
+        ),
     ],
 )
 def test_what_spark_says_is_a_sentence(said: str, expected: str) -> None:
@@ -107,6 +121,38 @@ def test_a_cluster_of_another_version_is_told() -> None:
         pass
     with server_of("4.9.0") as address, citebed.engine(address) as opened:
         assert opened.session.version == "4.9.0"
+
+
+@pytest.mark.parametrize("module", [arrow, parcels, run_rows, running, shards])
+def test_workers_of_another_version_are_refused(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType
+) -> None:
+    if module is arrow:  # what workers look at: all commands begin with one of the others
+        with pytest.raises(CitebedError, match=rf"have citebed {__version__}, and this is 0\.0\.1"):
+            arrow.check_version("0.0.1")
+        return
+    monkeypatch.setattr(module, "__version__", "0.0.1")
+    (tmp_path / "a.qrels").write_text("q1 0 d0 1\n")
+    (tmp_path / "a.run").write_text("q1 Q0 d0 1 2 me\n")
+    (tmp_path / "a.bib").write_text("@article{a, title={A title}, author={One, A}, year=2001}\n")
+    (tmp_path / "a.jsonl").write_text('{"id": "a", "time": "2011-10-07T00:00:00Z", "text": "a"}\n')
+    with pytest.raises(CitebedError, match=r"and this is 0\.0\.1: install the same"):
+        _begin(module, engine, tmp_path)
+
+
+def _begin(module: ModuleType, engine: Engine, folder: Path) -> None:
+    """A command that begins in a module."""
+    if module is parcels:
+        engine.import_sources(folder / "c", [folder / "a.bib"])
+    elif module is run_rows:
+        engine.evaluate(folder / "a.qrels", folder / "a.run")
+    elif module is shards:
+        brought(shards.each(engine, [1], lambda _: pl.DataFrame({"n": [1]}), {"n": pl.Int64}))
+    else:
+        (folder / "topics.jsonl").write_text('{"query_id": "t", "name": "Ada"}\n')
+        topics = read_topics(folder / "topics.jsonl")
+        task = FilterTask(file_source(folder / "a.jsonl"), topics, filter_of("names"), Tools())
+        engine.filter(task, folder / "out.run")
 
 
 def test_a_missing_run_is_told(engine: Engine, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import polars as pl
 
@@ -44,8 +44,10 @@ if TYPE_CHECKING:
 
 AT_ONCE = 20_000
 """So many records that may be the same are looked at together."""
-A_PART = 50_000
+A_PART = 100_000
 """So many records, about, are a part, which workers take as a whole."""
+_FEW = 500_000
+"""So many records that share a text are followed on this machine, in some 50 MB."""
 _LINKS = "key bigint, row bigint, part bigint"
 
 
@@ -141,8 +143,8 @@ def _linking(rules: Rules) -> Any:
 
 def number_of(text: str) -> int:
     """A number for a text, the same on every machine; two of a number do no harm here."""
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
+    data = text.encode("utf-8", "surrogatepass")
+    return (crc32(data) << 31) ^ crc32(data[::-1])
 
 
 def _components(engine: Engine, links: DataFrame, folder: Path) -> DataFrame | None:
@@ -159,12 +161,25 @@ def _components(engine: Engine, links: DataFrame, folder: Path) -> DataFrame | N
         now = totals["n"][0].as_py(), totals["sum"][0].as_py()
         if not now[0]:
             return None
+        if now[0] <= _FEW:
+            few = _followed(pl.DataFrame(collected(found)))
+            return engine.session.createDataFrame(few.to_arrow())
         if now == before:  # labels only ever get less
             return found.select("row", "part", "label").distinct()
         before, number = now, number + 1
         least = found.groupBy("key").agg(of.min("label").alias("least"))
         own = found.join(least, "key").groupBy("row").agg(of.min("least").alias("label"))
         found = found.drop("label").join(own, "row").select("key", "row", "part", "label")
+
+
+def _followed(links: pl.DataFrame) -> pl.DataFrame:
+    """The labels of a few links, found here: each step would be several jobs of an engine's."""
+    while True:
+        least = links.with_columns(pl.col("label").min().over("key"))
+        least = least.with_columns(pl.col("label").min().over("row"))
+        if least["label"].equals(links["label"]):
+            return links.select("row", "part", "label").unique(maintain_order=True)
+        links = least
 
 
 def _bringing(buckets: int) -> Any:
