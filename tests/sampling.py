@@ -1,7 +1,7 @@
 """What `make test` leaves to `make test-full`: cases of the same kind, and a few long studies.
 
 Which are played the commit's hash chooses, so that all of them are within some commits: long
-studies by one commit in so many, of the cases of a parametrised test every other one. Where cases
+studies by one commit in so many, of the cases of a parametrised test one in three. Where cases
 take long, one in so many is run, the same ones every time, and a tenth of the others. Property
 tests see fewer examples. ``make test-full`` runs everything. What is left out is counted by pytest
 as deselected.
@@ -31,8 +31,8 @@ TURN = os.environ.get("CITEBED_TURN", "")
 """The commit's hash, as ``make test`` has it. Without one, as for a file that somebody runs, only
 what is ``SAMPLED`` is left out.
 
-Nothing remembers which parts were run: of what is played by one commit in two, four, six and ten,
-ten commits run 99.9, 94, 84 and 65 %, twenty of the last 88 % (``1 - 0.9 ** commits``).
+Nothing remembers which parts were run: of what is played by one commit in three, four, six and ten,
+ten commits run 98, 94, 84 and 65 %, twenty of the last 88 % (``1 - 0.9 ** commits``).
 """
 
 ALWAYS = (
@@ -48,9 +48,8 @@ ALWAYS = (
     "tests/unit/retrieval/rerank/test_loading.py",
     "tests/unit/web",
 )
-"""Tests (or their files or folders) of which every case is run every time: web, security, damage.
-
-"""
+"""Tests (or their files or folders) of which every case is run every time: web, security, damage;
+but for those that are played in turn."""
 
 IN_TURN = {
     line.partition(" ")[2]: int(line.partition(" ")[0])
@@ -58,6 +57,9 @@ IN_TURN = {
     if line and not line.startswith("#")
 }
 """Tests that take a second and more: each is played by one commit in so many."""
+
+PLAYED = dict(sorted((dict.fromkeys(ALWAYS, 1) | IN_TURN).items(), reverse=True))
+"""The same with those that always are: what is named more closely comes first."""
 
 SAMPLED = {
     "tests/fuzz/test_harness.py::test_what_is_to_be_damaged_is_well_formed": 4,
@@ -156,16 +158,16 @@ def _is_left(nodeid: str, name: str, number: int) -> bool:
     if EVERY > 1:  # other Pythons, and one room: the same cases every time
         step = EVERY if name.startswith(ALWAYS) else max(_of(SAMPLED, name), EVERY)
         return nodeid != name and number % step > 0
+    step, is_case = _of(SAMPLED, name), nodeid != name
+    if TURN and not _has_its_turn(nodeid, _of(PLAYED, name)):
+        return True
     if name.startswith(ALWAYS):
         return False
-    step, is_case = _of(SAMPLED, name), nodeid != name
     if not TURN:
         return is_case and number % step > 0
-    if not _has_its_turn(nodeid, _of(IN_TURN, name)):
-        return True
     if step > 1:
         return is_case and number % step > 0 and not _has_its_turn(nodeid, TURNS)
-    return is_case and not _has_its_turn(nodeid, 2)
+    return is_case and not _has_its_turn(nodeid, 3)
 
 
 def _of(numbers: Mapping[str, int], name: str) -> int:

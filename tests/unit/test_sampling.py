@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -70,13 +69,24 @@ def test_a_long_study_is_played_by_one_commit_in_eight(monkeypatch: pytest.Monke
 
 
 def test_hashes_play_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of cases that take long a tenth each, of others every other one."""
-    runs = [chosen(f"{number:08x}", monkeypatch) for number in range(20)]
+    """Of cases that take long a tenth each, of others one in three."""
+    runs = [chosen(f"{number:08x}", monkeypatch) for number in range(30)]
     assert set().union(*runs) == {case.nodeid for case in CASES}
     counts = [[sum(case.startswith(name) for case in run) for run in runs] for name in NAMES]
     assert max(counts[3]) <= 20
-    assert all(15 < count < 45 for count in counts[5])
-    assert [one + other for one, other in itertools.pairwise(counts[5])] == [60] * 19
+    assert all(5 < count < 35 for count in counts[5])
+    assert [sum(counts[5][at : at + 3]) for at in range(28)] == [60] * 28
+
+
+def test_what_is_named_more_closely_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "EVERY", 1)
+    played = dict.fromkeys(("test_no_job_outlives_its_server", "test_another"), 0)
+    for number in range(12):
+        monkeypatch.setattr(sampling, "TURN", f"{number:08x}")
+        for test in played:
+            item: Any = SimpleNamespace(nodeid=f"tests/unit/web/test_jobs.py::{test}")
+            played[test] += len(sampling.sampled([item])[0])
+    assert list(played.values()) == [2, 12]
 
 
 def test_a_file_that_was_changed_is_run_whole(monkeypatch: pytest.MonkeyPatch) -> None:
