@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import polars as pl
 
 from citebed._version import __version__
+from citebed.collection.tables import read_part, write_part
 from citebed.distributed.arrow import ERROR, check_version
 from citebed.distributed.sessions import Engine, collected, told_shortly
 from citebed.errors import CitebedError
@@ -25,7 +26,7 @@ from citebed.wording import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, GroupedData
 
 SCHEMA = f"kind string, to bigint, data binary, {ERROR} string"
 _ODD = frozenset("*?[]{}%\\")
@@ -85,14 +86,13 @@ def left(folder: str, kind: str, table: pl.DataFrame, to: str) -> Iterator[Parce
     for part in table.partition_by(to, maintain_order=True) if table.height else ():
         address = int(part[to][0])
         path = place / f"{address}.arrow"
-        with path.open("wb") as handle:
-            part.drop(to).write_ipc(handle, compression="lz4")
+        write_part(path, part.drop(to))
         yield Parcel(kind, address, os.fsencode(path))
 
 
 def taken(paths: Iterable[bytes]) -> pl.DataFrame:
     """The tables that were left in files, behind one another."""
-    return pl.concat([unpacked(Path(os.fsdecode(path)).read_bytes()) for path in paths])
+    return pl.concat([read_part(Path(os.fsdecode(path))) for path in paths])
 
 
 def dealt(engine: Engine, parcels: Iterable[Parcel]) -> DataFrame:
@@ -102,13 +102,18 @@ def dealt(engine: Engine, parcels: Iterable[Parcel]) -> DataFrame:
 
 def at_each(frame: DataFrame, work: Work, addresses: int) -> DataFrame:
     """What ``work`` sends from each address to which something was sent; there are so many."""
-    parts, version = max(1, min(addresses, MOST_PARTS)), __version__
+    version = __version__
 
     def step(table: pa.Table) -> pa.Table:
         return rows_of(*_done(work, table, version))
 
+    return by_address(frame, addresses).applyInArrow(step, SCHEMA)
+
+
+def by_address(frame: DataFrame, addresses: int) -> GroupedData:
+    """The rows to each address together; there are so many."""
     # An engine that is not told so would put small parcels, however much work, into one task.
-    return frame.repartition(parts, "to").groupBy("to").applyInArrow(step, SCHEMA)
+    return frame.repartition(max(1, min(addresses, MOST_PARTS)), "to").groupBy("to")
 
 
 def _done(work: Work, table: pa.Table, version: str) -> tuple[list[Parcel], str | None]:

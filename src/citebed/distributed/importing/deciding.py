@@ -61,7 +61,7 @@ def documents_of(place: Place, parts: list[Part]) -> Made:
     """Merge the records of all parts, name their documents, and write these in shards."""
     place.folder.mkdir()
     start = dealt(place.engine, seeds(parts))
-    fates = merged(place.engine, start, len(parts), place.rules, place.folder)
+    fates = merged(place.engine, start, parts, place.rules, place.folder)
     fates = start.unionByName(of_kind(fates, "fate", "made", "count"))
     buckets = naming.buckets_for(sum(part.rows for part in parts))
     work = partial(placing.ask, place.rules, buckets)

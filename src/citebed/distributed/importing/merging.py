@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -23,18 +24,20 @@ from citebed.collection.building.merging import identities
 from citebed.collection.building.records import SHARED, Keys, Parts, keys_of
 from citebed.collection.rules import Rules, reasons
 from citebed.collection.tables import RECORD, read_part
+from citebed.distributed.arrow import Batches
 from citebed.distributed.importing.reading import PartNote
 from citebed.distributed.parcels import (
-    MOST_PARTS,
     SCHEMA,
     Given,
     Parcel,
     addressed,
     at_each,
+    by_address,
     joined,
     kept,
     noted,
     rows_of,
+    unpacked,
 )
 from citebed.distributed.sessions import Engine, collected
 
@@ -48,6 +51,8 @@ A_PART = 100_000
 """So many records, about, are a part, which workers take as a whole."""
 _FEW = 500_000
 """So many records that share a text are followed on this machine, in some 50 MB."""
+_LINKED = 200_000
+"""The texts of so many records are looked at together, to find those that several have."""
 _LINKS = "key bigint, row bigint, part bigint"
 
 
@@ -100,14 +105,14 @@ def part_in(given: Given) -> Part:
 # --- What may be the same ---------------------------------------------------------------------
 
 
-def merged(engine: Engine, start: DataFrame, count: int, rules: Rules, folder: Path) -> DataFrame:
+def merged(
+    engine: Engine, start: DataFrame, parts: list[Part], rules: Rules, folder: Path
+) -> DataFrame:
     """What becomes of records that may be the same as others: their fates, addressed to the parts
     that they are in, and the documents made of them, to the part of the first."""
     from pyspark.sql import functions as of
 
-    parts = max(1, min(count, MOST_PARTS))
-    linked = start.repartition(parts, "to").groupBy("to").applyInArrow(_linking(rules), _LINKS)
-    labels = _components(engine, kept(engine, linked, folder / "links"), folder)
+    labels = _components(engine, _links(engine, start, parts, rules, folder), folder)
     if labels is None:
         return start.limit(0)
     several = int(collected(labels.agg(of.count("*").alias("n")))["n"][0].as_py())
@@ -117,28 +122,46 @@ def merged(engine: Engine, start: DataFrame, count: int, rules: Rules, folder: P
         of.col("part").alias("to"), "row", "label", nothing.cast("binary").alias("data")
     )
     files = start.select("to", *(nothing.cast("bigint").alias(n) for n in ("row", "label")), "data")
-    wanted = files.unionByName(rows).repartition(parts, "to").groupBy("to")
+    wanted = by_address(files.unionByName(rows), len(parts))
     brought = wanted.applyInArrow(_bringing(buckets), SCHEMA)
     return kept(engine, at_each(brought, _merge, buckets), folder / "merged")
 
 
-def _linking(rules: Rules) -> Any:
-    """What gives the texts that the records of a part may share, as numbers."""
+def _links(
+    engine: Engine, start: DataFrame, parts: list[Part], rules: Rules, folder: Path
+) -> DataFrame:
+    """The texts that several records have, as numbers, with the records that have them."""
+    buckets = 1 + sum(part.rows for part in parts) // _LINKED
+    every = at_each(start, partial(_link, rules, buckets), len(parts))
+    doubled = kept(engine, at_each(every, _doubled, buckets), folder / "links")
+    return doubled.mapInArrow(_unpacked, _LINKS)
 
-    def link(table: pa.Table) -> pa.Table:
-        import pyarrow as pa
 
-        part = Part(*json.loads(table["data"][0].as_py()))
-        records = part.records()
-        records = records.filter(reasons(records, rules).is_null())
-        texts = SHARED.of(records.select(SHARED.columns)).with_columns(records["row"])
-        links = texts.unpivot(index="row", value_name="text").drop_nulls("text")
-        rows = links["row"].to_arrow()
-        keys = pa.array(map(number_of, links["text"]), pa.int64())
-        to = pa.array([table["to"][0].as_py()] * len(rows), pa.int64())
-        return pa.table({"key": keys, "row": rows.cast(pa.int64()), "part": to})
+def _link(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: the texts that the records of a part may share with others."""
+    records = part_in(given).records()
+    records = records.filter(reasons(records, rules).is_null())
+    texts = SHARED.of(records.select(SHARED.columns)).with_columns(records["row"])
+    links = texts.unpivot(index="row", value_name="text").drop_nulls("text")
+    key = pl.Series(map(number_of, links["text"]), dtype=pl.Int64())
+    links = links.select("row", key=key, part=pl.lit(number, dtype=pl.Int64()))
+    yield from addressed("link", links.with_columns(bucket=pl.col("key") % buckets), "bucket")
 
-    return link
+
+def _doubled(bucket: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: those texts of some that several records have."""
+    links = joined(given["link"])
+    assert links is not None
+    several = links.filter(pl.col("key").is_duplicated())
+    yield from addressed("link", several.with_columns(bucket=pl.lit(bucket)), "bucket")
+
+
+def _unpacked(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """On a worker: the links of parcels, as rows of the engine's."""
+    for batch in batches:
+        for data in batch["data"].to_pylist():
+            links = unpacked(data).select("key", "row", "part")
+            yield from links.to_arrow().to_batches()
 
 
 def number_of(text: str) -> int:
