@@ -162,15 +162,15 @@ class Collection:
             table_files.check_there(self._first_of_documents())
             return sum(map(table_files.rows_of, self.files_of("documents")))
 
-    def document_pieces(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Columns of the documents piece by piece, in their order, first none: the texts of
-        millions are more than memory should hold."""
+    def document_pieces(self, columns: Sequence[str], size: int = 0) -> Iterator[pl.DataFrame]:
+        """Columns of the documents piece by piece (of a ``size``, if it matters), in their order,
+        first none: the texts of millions are more than memory should hold."""
         schema = {name: tables.DOCUMENTS[name] for name in columns}
         with self._reading():
             table_files.check_there(self._first_of_documents())
             for path in self.files_of("documents"):
                 table_files.read_schema(path)
-        pieces = table_files.read_slices(self.folder, "documents", schema)
+        pieces = table_files.read_slices(self.folder, "documents", schema, size)
         piece: pl.DataFrame | None = tables.empty(schema)
         while piece is not None:
             yield piece
@@ -180,9 +180,9 @@ class Collection:
     def some_documents(self, rows: Sequence[int], columns: Sequence[str]) -> pl.DataFrame:
         """Columns of the documents at hundreds of rows of their table, which rise."""
         wanted, start, found = pl.Series(rows, dtype=pl.Int64), 0, list[pl.DataFrame]()
-        for piece in self.document_pieces(columns):
+        for piece in self.document_pieces(columns, table_files.ROW_GROUP):
             here = wanted.filter(wanted.is_between(start, start + piece.height - 1))
-            found.append(piece[here - start])
+            found.append(tables.on_their_own(piece[here - start]))
             start += piece.height
         return pl.concat(found, rechunk=True)
 

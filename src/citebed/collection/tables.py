@@ -6,6 +6,7 @@ a changed source can be replaced without reading the others again.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
@@ -247,6 +248,14 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """The rows of a file."""
     with path.open("rb") as handle:
         return pl.read_ipc(handle, columns=list(columns) if columns else None)
+
+
+def on_their_own(rows: pl.DataFrame) -> pl.DataFrame:
+    """A copy of a few rows: polars would keep all texts of the table that they are of."""
+    with io.BytesIO() as file:
+        rows.write_ipc(file)
+        file.seek(0)
+        return pl.read_ipc(file)
 
 
 def frames_of(batches: Iterable[tuple[str, list[Record]]]) -> Frames:

@@ -28,12 +28,14 @@ from citebed.files.system_errors import translate_read_errors
 from citebed.wording import printable
 
 DOCUMENTS = "documents"
-_SLICE = 100_000
+ROW_GROUP = 20_000
+"""Rows that are packed together: fewer of them are not read."""
+_SLICE = 5 * ROW_GROUP
 _PACKED: Any = {
     "compression": "zstd",
     "compression_level": 1,
     "statistics": False,
-    "row_group_size": 20_000,
+    "row_group_size": ROW_GROUP,
 }
 
 
@@ -72,22 +74,24 @@ def table_paths(folder: Path, name: str) -> list[Path]:
     return paths if name == DOCUMENTS else [each for each in paths if each.exists()]
 
 
-def read_slices(folder: Path, name: str, schema: Schema) -> Iterator[pl.DataFrame]:
-    """A table of the collection piece by piece; ``schema`` are the columns that are wanted."""
+def read_slices(folder: Path, name: str, schema: Schema, size: int = 0) -> Iterator[pl.DataFrame]:
+    """A table of the collection piece by piece; ``schema`` are the columns that are wanted, and
+    ``size`` the rows of a piece, if it matters."""
+    size = size or _SLICE
     paths = table_paths(folder, name)
     if not all(path.exists() and _has(path, schema) for path in paths) or not paths:
-        yield from read_table(folder, name, TABLES[name]).select(list(schema)).iter_slices(_SLICE)
+        yield from read_table(folder, name, TABLES[name]).select(list(schema)).iter_slices(size)
         return
     for path in paths:
-        yield from _slices_of(path, name, schema)
+        yield from _slices_of(path, name, schema, size)
 
 
-def _slices_of(path: Path, name: str, schema: Schema) -> Iterator[pl.DataFrame]:
+def _slices_of(path: Path, name: str, schema: Schema, size: int) -> Iterator[pl.DataFrame]:
     with translate_damage(path), at_hand(path) as file:
         check_types(pl.read_parquet_schema(file), schema)
         rows = pl.scan_parquet(file, glob=False).select(list(schema))
-        for start in range(0, int(rows.select(pl.len()).collect().item()), _SLICE):
-            piece = rows.slice(start, _SLICE).collect()
+        for start in range(0, int(rows.select(pl.len()).collect().item()), size):
+            piece = rows.slice(start, size).collect()
             check_values(piece, name)
             yield piece
 
