@@ -38,6 +38,12 @@ _TOO_LARGE = (
 )
 
 
+_SHARE = 4
+"""The part of free memory in which terms are remembered where all do not fit."""
+_WORTH, _BYTES = 5_000_000, 32
+"""Postings of a query from which on it is worth a thread, and bytes that each of them takes."""
+
+
 class OfWhole(Protocol):
     """The numbers of a collection of which an index has a shard."""
 
@@ -84,6 +90,7 @@ class Searcher:
             needed, free = bytes_of(self.index), free_memory()
             if needed > free:
                 _LOG.warning(_TOO_LARGE, needed / 1e9, free / 1e9)
+                self.view.remember(free // _SHARE)
                 return
             self._prepared = prepare(self.view)
             if self._prepared is not None:
@@ -172,10 +179,16 @@ class Searcher:
             threads or os.cpu_count() or 1,
         )
         found = dict(zip(bounded, pruned, strict=True))
-        return [
-            found[i] if i in found else exhaustive.search(view, query, k, allowed, without[i])
-            for i, query in enumerate(final)
-        ]
+
+        def whole(at: int) -> Hits:
+            return exhaustive.search(view, final[at], k, allowed, without[at])
+
+        others = [at for at in range(len(final)) if at not in found]
+        many = _at_once([final[at] for at in others], threads or os.cpu_count() or 1)
+        if many > 1:
+            with ThreadPoolExecutor(many) as pool:
+                found.update(zip(others, pool.map(whole, others), strict=True))
+        return [found[at] if at in found else whole(at) for at in range(len(final))]
 
     def _pruned(
         self,
@@ -246,6 +259,14 @@ def weighted(view: View, counts: dict[int, float]) -> TermWeights:
 def usable(query: TermWeights, view: View) -> TermWeights:
     """The query with its final weights, without terms that weigh nothing."""
     return usable_by(query, view.model, view.stats)
+
+
+def _at_once(queries: Sequence[TermWeights], threads: int) -> int:
+    """How many queries of which every posting is looked at are answered at the same time."""
+    most = max((int(query.df.sum()) for query in queries), default=0)
+    if most < _WORTH:
+        return 1
+    return min(threads, len(queries), int(free_memory() // (2 * _BYTES * most)))
 
 
 def usable_by(query: TermWeights, model: Model, stats: Corpus) -> TermWeights:

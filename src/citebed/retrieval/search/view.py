@@ -20,8 +20,8 @@ from citebed.retrieval.search.whole import Whole, weighed
 _AT_ONCE = 1 << 21
 _LONG = 1 << 16
 """A term with more postings is not read as a whole for what it adds to a few documents."""
-_REMEMBERED = 1 << 23
-"""Postings of terms asked for one by one that are kept for the next question."""
+_REMEMBERED, _BYTES = 1 << 23, 16
+"""Postings of terms asked for one by one that are kept for the next question, and bytes of each."""
 
 
 class TermPostings(NamedTuple):
@@ -69,6 +69,7 @@ class View:
         self._terms: dict[int, TermPostings] = {}
         self._frequencies: dict[int, tuple[int, float]] = {}
         self._impacts: dict[int, NDArray[np.float32]] = {}
+        self._most_remembered = _REMEMBERED
         self._remembered = 0
         self._terms_of: Callable[[int], NDArray[np.int64]] | None = None
 
@@ -149,7 +150,7 @@ class View:
         found = self._terms.get(number)
         if found is None:
             found = self._read_term(number)
-            if self._remembered > _REMEMBERED:
+            if self._remembered > self._most_remembered:
                 self._terms.clear()
                 self._impacts.clear()
                 self._remembered = 0
@@ -219,6 +220,10 @@ class View:
     def know_frequencies(self, df: Numbers, cf: Numbers) -> None:
         """Take the frequencies of all terms from someone who had to count them anyway."""
         self.__dict__["all_frequencies"] = (df, cf)
+
+    def remember(self, memory: int) -> None:
+        """Keep what was read and made of terms, in so many bytes: many queries are to come."""
+        self._most_remembered = max(_REMEMBERED, memory // _BYTES)
 
     def know_documents(self, terms_of: Callable[[int], NDArray[np.int64]]) -> None:
         """Take the terms of a document from someone who has them."""
