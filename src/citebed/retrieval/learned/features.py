@@ -7,7 +7,7 @@ Nothing comes from the asking paper itself, or from papers of its year or later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,8 @@ from citebed.retrieval.search.judged import moved_vectors
 from citebed.retrieval.search.searcher import Searcher, usable
 from citebed.wording import printable
 
+AT_ONCE = 64
+"""Queries whose texts are given to the models at a time."""
 SIGNALS = {
     "bm25": "BM25 of title, abstract and keywords, as a share of the best",
     "bm25_sentence": "BM25 of the sentence for which the document is best, as a share likewise",
@@ -119,6 +121,11 @@ class Signals:
         ends = np.cumsum([len(some) for some in texts])[:-1]
         parts = {k: np.split(model.queries(flat), ends) for k, model in self._models.items()}
         return [{kind: parts[kind][at] for kind in parts} for at in range(len(queries))]
+
+    def embedded_in_turn(self, queries: Sequence[Query]) -> Iterator[dict[str, Vectors]]:
+        """The same for many texts, some at a time."""
+        for start in range(0, len(queries), AT_ONCE):
+            yield from self.embedded(queries[start : start + AT_ONCE])
 
     def features(
         self,

@@ -25,8 +25,6 @@ from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher
 
 _LOG = logging.getLogger("citebed")
-_AT_ONCE = 64
-"""Queries whose texts are given to the models at a time."""
 _ABSTRACTS = 500
 """So many documents' sentences are remembered with their vectors: a text that is being written
 finds the same again and again."""
@@ -98,11 +96,7 @@ class Ranks:
         depth: int,
     ) -> Iterator[tuple[Features, dict[str, Vectors]]]:
         """The candidates of each query with their signals, and the vectors of its texts."""
-        vectors = (
-            each
-            for start in range(0, len(queries), _AT_ONCE)
-            for each in self.signals.embedded(queries[start : start + _AT_ONCE])
-        )
+        vectors = self.signals.embedded_in_turn(queries)
         for query, hits, own, times in zip(queries, first, vectors, in_time, strict=True):
             yield self.signals.features(query, hits, own, depth, times), own
 

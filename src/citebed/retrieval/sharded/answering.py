@@ -59,7 +59,7 @@ class SomeRunner(Runner):
         """The best documents of the whole collection for each of the queries that it was gathered
         for."""
         bounds, ends = _bounds_by_place(self._ends), dict[str, dict[bytes, Ends]]()
-        for place, vectors in enumerate(self.ranks.signals.embedded(queries)):
+        for place, vectors in enumerate(self.ranks.signals.embedded_in_turn(queries)):
             for kind, rows in vectors.items():
                 ends.setdefault(kind, {})[rows.tobytes()] = bounds[place, kind]
         for kind, known in ends.items():

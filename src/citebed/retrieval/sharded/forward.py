@@ -46,7 +46,7 @@ def forward(
     """What a shard puts forward; ``first`` are its best by words, ``in_time`` which of its
     documents are not too late for each query."""
     found, ends = list[_List](), [pl.DataFrame(schema=FORWARD)]
-    every = zip(queries, first, signals.embedded(queries), in_time, strict=True)
+    every = zip(queries, first, signals.embedded_in_turn(queries), in_time, strict=True)
     for number, (query, hits, own, times) in enumerate(every):
         _, said = signals.said(query, own)
         similar = signals.similar(own)

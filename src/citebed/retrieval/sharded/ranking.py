@@ -14,6 +14,7 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.retrieval.index.index import Totals
 from citebed.retrieval.index.layout import Description
+from citebed.retrieval.learned import features
 from citebed.retrieval.learned.constants import Constants
 from citebed.retrieval.learned.ranker import read_ranker, shipped_ranker
 from citebed.retrieval.pipeline import Learned
@@ -36,8 +37,8 @@ from citebed.retrieval.sharded.spreading import Spread
 
 EXTRACTS: Mapping[str, Any] = {"data": pl.Binary}
 """What shards have of documents, as bytes."""
-AT_ONCE = 64
-"""Queries that are ranked together, as on one machine: models are given so many texts."""
+AT_ONCE = 4 * features.AT_ONCE
+"""Queries that are ranked together; models are given as many texts at a time as on one machine."""
 
 
 class Text(NamedTuple):
