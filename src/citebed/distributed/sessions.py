@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from citebed.distributed.masters import is_master, mastered
 from citebed.distributed.reaching import SECONDS, reach
 from citebed.distributed.troubles import debugging, in_our_words, told
+from citebed.distributed.workers import check_workers
 from citebed.errors import CitebedError, import_extra
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def session(on: str, conf: Iterable[str] = ()) -> Iterator[SparkSession]:
         with _quiet():
             opened = stack.enter_context(_opened(on, settings))
         with told():
+            if on != LOCAL:  # which works in this process
+                check_workers(opened)
             yield opened
 
 

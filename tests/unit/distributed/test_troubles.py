@@ -17,7 +17,7 @@ import pytest
 import citebed
 from citebed._version import __version__
 from citebed.cli.app import main
-from citebed.distributed import arrow, parcels, run_rows, sessions, shards
+from citebed.distributed import arrow, parcels, run_rows, sessions, shards, workers
 from citebed.distributed.arrow import brought
 from citebed.distributed.door import Engine
 from citebed.distributed.filtering import running
@@ -112,7 +112,8 @@ def server_of(version: str) -> Iterator[str]:
         server.stop(None)
 
 
-def test_a_cluster_of_another_version_is_told() -> None:
+def test_a_cluster_of_another_version_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "check_workers", lambda _: None)  # these have none
     with (
         server_of("3.5.1") as address,
         pytest.raises(CitebedError, match=r"is Spark 3\.5\.1; citebed needs Spark 4"),
@@ -121,6 +122,17 @@ def test_a_cluster_of_another_version_is_told() -> None:
         pass
     with server_of("4.9.0") as address, citebed.engine(address) as opened:
         assert opened.session.version == "4.9.0"
+
+
+def test_workers_are_asked_what_they_have(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers.check_workers(engine.session)
+
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named {name.partition('.')[0]!r}")
+
+    monkeypatch.setattr("importlib.import_module", missing)  # Sail's worker is this process
+    with pytest.raises(CitebedError, match=r"workers have no citebed: install citebed \d"):
+        workers.check_workers(engine.session)
 
 
 @pytest.mark.parametrize("module", [arrow, parcels, run_rows, running, shards])
