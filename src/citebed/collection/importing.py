@@ -187,7 +187,7 @@ class Import:
         self.parts.mkdir()
         self.ready.mkdir()
         prune = self.options.prune
-        paths = self._with_standard_input(paths)
+        paths = self._with_copies(paths)
         roots = [self.names.of(path) for path in paths]
         items = find_files(self.earlier.still_there(paths, prune=prune), self.names)
         self.earlier.refuse_empty(paths, {item.name for item in items})
@@ -213,7 +213,7 @@ class Import:
             return replace(report, forgotten=sorted(pruned), elsewhere=elsewhere)
         return replace(report, missing=gone, forgotten=sorted(pruned))
 
-    def _with_standard_input(self, paths: list[str | Path]) -> list[str | Path]:
+    def _with_copies(self, paths: list[str | Path]) -> list[str | Path]:
         """The paths, with a copy of standard input, named by what is in it, for ``-``."""
         others = [path for path in paths if os.fspath(path) != STANDARD_INPUT]
         if len(others) == len(paths):

@@ -30,7 +30,7 @@ from citebed.collection.reading.sources import SourceFile
 from citebed.collection.storing import store
 from citebed.distributed import parcels
 from citebed.distributed.door import Engine
-from citebed.distributed.importing import merging, naming, placing, reading
+from citebed.distributed.importing import bringing, merging, naming, placing, reading
 from citebed.errors import CitebedError
 from citebed.report.collection.table import collection_stats
 
@@ -195,14 +195,16 @@ def test_acm_cr(engine: Engine, shared_data: Path, acm_cr: Path, tmp_path: Path)
     check_acm_cr(engine, shared_data, acm_cr, tmp_path / "acm-cr")
 
 
-def check_acm_cr(engine: Engine, shared_data: Path, whole: Path, folder: Path) -> None:
+def check_acm_cr(
+    engine: Engine, shared_data: Path, whole: Path, folder: Path, size: int = 7000
+) -> None:
     """Import ACM-CR on an engine, and compare it with what one machine made of it."""
     data = shared_data / "acm-cr"
     rules = load_profile("acm-cr").changed(exclude=read_exclusions(data / "blacklist.txt"))
     paths = [data / "acm-dl.tar.xz", data / "papers"]
-    engine.import_sources(folder, paths, ImportOptions(rules=rules, shard_size=7000))
+    engine.import_sources(folder, paths, ImportOptions(rules=rules, shard_size=size))
     ours, theirs = Collection(whole), Collection(folder)
-    assert len(theirs.shards) == -(-ours.documents.height // 7000) == 16
+    assert len(theirs.shards) == -(-ours.documents.height // size)
     assert_same_tables(ours, theirs)
 
 
@@ -267,9 +269,49 @@ def _fail(*_: object) -> Any:
     raise CitebedError("no room")
 
 
+@pytest.mark.parametrize("tail", ["", "/", "/more", "/{refs,none}.bib", "/refs.bib"])
+def test_sources_at_an_address(engine: Engine, tmp_path: Path, tail: str) -> None:
+    there = tmp_path / "elsewhere" / "a dump"
+    (there / "more").mkdir(parents=True)
+    (there / "refs.bib").write_text("@book{a, title={One}, year=2001}\n@string{x={y}}\n")
+    (there / "more" / "others.bib").write_bytes(b"@book{b, title={One}, year=2001}\r\n")
+    options = ImportOptions(shard_size=3, workers=1)
+    alike = there / ("refs.bib" if "refs" in tail else tail.strip("/"))
+    import_sources(tmp_path / "one" / "c", [alike], options)
+    engine.import_sources(tmp_path / "two" / "c", [f"file://{there}{tail}"], options)
+    one, two = Collection(tmp_path / "one" / "c"), Collection(tmp_path / "two" / "c")
+    if "{" not in tail:  # a pattern is named by the folder that has it
+        assert_same_tables(one, two)
+    columns = pl.exclude("source", "sources")
+    assert one.documents.select(columns).equals(two.documents.select(columns))
+    assert not list((tmp_path / "two" / "c").rglob("*copies*"))
+
+
+def test_addresses() -> None:
+    for path, address in (
+        ("s3a://bucket/x.bib", "s3a://bucket/x.bib"),
+        (Path("hdfs://host/x/"), "hdfs://host/x"),
+        (Path("file:///x"), "file:///x"),
+        ("C:/refs.bib", None),
+        ("refs.bib", None),
+        ("/a:/b", None),
+    ):
+        assert bringing.as_address(path) == address
+    for root, name, copy in (
+        ("dump", "s3a://b/dump/a/x", "dump/a/x"),
+        ("my/dump", "my/dump/x", "dump/x"),
+        ("a/x.bib", "file:/a/x.bib", "x.bib"),
+        ("", "hdfs://host:1/a/x", "a/x"),
+    ):
+        assert bringing._below(root, name) == copy
+    for name in ("s3a://b/dump/../../x", "s3a://b/other/x", "s3a://b/dumps/x"):
+        with pytest.raises(CitebedError, match="for a file below"):
+            bringing._below("dump", name)
+
+
 def test_what_is_refused(engine: Engine, tmp_path: Path, sources: list[Path]) -> None:
     for folder, paths, options, what in (
-        (tmp_path / "c", ["s3a://bucket/x.bib"], ImportOptions(), "is no path of a file system"),
+        (tmp_path / "c", [f"file://{tmp_path}/none.bib"], ImportOptions(), "none.bib"),
         ("hdfs://host/c", sources, ImportOptions(), "is no path of a file system"),
         (tmp_path / "c", sources, ImportOptions(shard_size=0), "above 0"),
         (tmp_path / "c[1]", sources, ImportOptions(), "a sign of their own"),

@@ -76,7 +76,8 @@ class SourceNames:
         self._here = {os.path.realpath(os.path.join(self._home, name)): name for name in here}
 
     def stand_in(self, path: Path, name: str) -> None:
-        """A file is a copy of what has no path (standard input), and goes by a name of that."""
+        """A file or folder is a copy of what has no path (standard input), and goes by a name of
+        that."""
         self._stand_ins[os.fspath(path)] = f"{_NOWHERE}/{name}"
 
     def of(self, path: str | Path) -> str:
@@ -84,7 +85,7 @@ class SourceNames:
 
         The same file has one name, whatever path or link leads to it.
         """
-        path = self._stand_ins.get(os.fspath(path), path)
+        path = _named(os.fspath(path), self._stand_ins.get) or path
         whole = os.path.abspath(path)
         linked = os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))
         real = os.path.realpath(path) if os.path.exists(path) else linked

@@ -7,8 +7,8 @@ memory of this machine follows the citing papers and the number of files, not th
 
 from __future__ import annotations
 
-import os
 import shutil
+import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -26,6 +26,7 @@ from citebed.collection.reading.reader import Reader
 from citebed.collection.rules import check_languages, check_types
 from citebed.collection.storing import store, table_files
 from citebed.collection.tables import SET_ASIDE, Frames, read_part
+from citebed.distributed.importing.bringing import as_address, brought
 from citebed.distributed.importing.deciding import Place, Shard, documents_of
 from citebed.distributed.importing.knowing import known
 from citebed.distributed.importing.merging import parts_of
@@ -49,24 +50,19 @@ def import_on(
     """Import files and folders into a new collection at ``folder``, on an engine: what
     `import_sources` gives with the same ``shard_size``.
 
-    The folder and the sources must be at the same paths here and on the workers. It happens whole
-    or not at all, whatever becomes of workers or of this process.
+    The folder and the sources must be at the same paths here and on the workers; or sources are
+    addresses that the engine reads (``s3a://…``, ``hdfs://…``), which are copied first. It happens
+    whole or not at all, whatever becomes of workers or of this process.
     """
-    wanted = list(paths)
-    _refuse_schemes(str(path) for path in (folder, *wanted))
+    if as_address(folder):
+        raise CitebedError(
+            f"'{printable(folder)}' is no path of a file system. Sources may be anything that the "
+            "engine reads; a collection is a folder that this machine and the workers see at the "
+            "same path (NFS, Lustre, a bucket that is mounted on all of them)."
+        )
     check_folder(Path(folder))
     make = partial(EngineImport, engine=engine, options=options, progress=progress)
-    return run_import(Path(folder), wanted, make)
-
-
-def _refuse_schemes(paths: Iterable[str]) -> None:
-    for path in paths:
-        if path.partition("/")[0].endswith(":") and not os.path.exists(path):  # "s3a:/", in a Path
-            raise CitebedError(
-                f"'{printable(path)}' is no path of a file system. An import reads and writes "
-                "files that this machine and the workers see at the same path: mount the store on "
-                "all of them (NFS, Lustre, a bucket by s3fs), or copy the sources to such a place."
-            )
+    return run_import(Path(folder), list(paths), make)
 
 
 class EngineImport(Import):
@@ -90,6 +86,21 @@ class EngineImport(Import):
         if options.shard_size == 0:
             raise CitebedError("an engine puts documents into shards: give a --shard-size above 0.")
         self.shards.size = options.shard_size or SHARD_SIZE
+
+    def _with_copies(self, paths: list[str | Path]) -> list[str | Path]:
+        return [self._here(path) for path in super()._with_copies(paths)]
+
+    def _here(self, path: str | Path) -> str | Path:
+        """A path, or for an address a copy of what is there, named as a file there would be."""
+        address = as_address(path)
+        if address is None:
+            return path
+        self.progress.step(f"copying {printable(address)}", 0)
+        place = self.parts.parent / "copies"
+        place.mkdir(exist_ok=True)
+        copy = brought(self.engine, address, Path(tempfile.mkdtemp(dir=place)))
+        self.names.stand_in(copy, address)
+        return copy
 
     def _reader(self, only: tuple[str, ...], workers: int) -> Reader:
         return EngineReader(
