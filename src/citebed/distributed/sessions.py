@@ -34,6 +34,7 @@ _LEAST = 4
 _WHOLE = {"spark.sql.pyspark.jvmStacktrace.enabled": "true"}
 """So errors have all that the engine knows of them."""
 _MODE = "SPARK_CONNECT_MODE_ENABLED"
+_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 class Engine:
@@ -211,3 +212,16 @@ def told_shortly() -> Iterator[None]:
     """Around work of the engine's: what it says when it fails is told shortly."""
     with told(), _quiet():
         yield
+
+
+@contextmanager
+def row_by_row(engine: Engine) -> Iterator[None]:
+    """Around work whose rows are megabytes each: thousands of them in a batch, as is usual, are
+    more than an engine's memory."""
+    conf = engine.session.conf
+    before = conf.get(_ROWS, None)
+    conf.set(_ROWS, "1")
+    try:
+        yield
+    finally:
+        conf.unset(_ROWS) if before is None else conf.set(_ROWS, before)

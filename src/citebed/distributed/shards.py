@@ -15,7 +15,7 @@ import polars as pl
 
 from citebed._version import __version__
 from citebed.distributed.arrow import ERROR, Batches, brought, check_version, sent, spelled, wrong
-from citebed.distributed.sessions import Engine
+from citebed.distributed.sessions import Engine, row_by_row
 from citebed.errors import CitebedError
 from citebed.retrieval.sharded.all_terms import KEPT, CountAll, KeepAll
 from citebed.retrieval.sharded.indexed import IndexedShards, opened_shard
@@ -40,6 +40,7 @@ def each(
     too."""
     whole = {**schema, ERROR: pl.String}
     todo, version = list(things), __version__
+    a_batch = 1 if pl.Binary in schema.values() else None  # those are megabytes each
 
     def part(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -49,7 +50,7 @@ def each(
                     made = work(todo[number])
                 except CitebedError as error:
                     made = wrong(error)
-                yield from sent(made, whole).to_batches()
+                yield from sent(made, whole).to_batches(a_batch)
 
     numbers = engine.session.range(0, len(todo), 1, len(todo))
     return numbers.mapInArrow(part, spelled(whole))
@@ -73,7 +74,10 @@ class OnEngine:
 
     def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
         """What work makes of all shards."""
-        return brought(self._each(work, schema))
+        if pl.Binary not in schema.values():
+            return brought(self._each(work, schema))
+        with row_by_row(self.engine):
+            return brought(self._each(work, schema))
 
     def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
         """The same with all numbers of the same keys added up."""

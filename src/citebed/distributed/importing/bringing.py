@@ -7,12 +7,11 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citebed.distributed.arrow import Batches
-from citebed.distributed.sessions import Engine, collected
+from citebed.distributed.sessions import Engine, collected, row_by_row
 from citebed.errors import CitebedError
 from citebed.wording import printable
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"([A-Za-z][\w+.-]+):/+(.*)", re.DOTALL)
 _PATTERN = re.compile(r"/[^/]*[*?\[{].*", re.DOTALL)
-_A_ROW = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1"}
-"""A worker holds one file at a time."""
 
 
 def as_address(path: str | Path) -> str | None:
@@ -49,7 +46,7 @@ def brought(engine: Engine, address: str, folder: Path) -> Path:
                 _write(Path(place, _below(root, name)), data.as_buffer())
             yield batch.select(["path"])
 
-    with _set(engine, _A_ROW):
+    with row_by_row(engine):  # a worker holds one file at a time
         files = engine.session.read.format("binaryFile").option("recursiveFileLookup", "true")
         copied = files.load(address).select("path", "content")
         count = collected(copied.mapInArrow(write, "path string")).num_rows
@@ -81,17 +78,3 @@ def _write(path: Path, data: pa.Buffer) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
         file.write(data)
     os.replace(file.name, path)
-
-
-@contextmanager
-def _set(engine: Engine, settings: dict[str, str]) -> Iterator[None]:
-    """The session with other settings."""
-    conf = engine.session.conf
-    before = {name: conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, earlier in before.items():
-            conf.unset(name) if earlier is None else conf.set(name, earlier)

@@ -9,7 +9,7 @@ those that are wanted change nothing.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,8 @@ Arrays = dict[str, NDArray[Any]]
 Extract = dict[str, NDArray[Any]]
 """The arrays of an extract by name; strings are two arrays, as `Strings` has them."""
 _YEARS, _PAGES, _AUTHORS, _STARTS = records.NAMES
+_POSTINGS = 1 << 22
+"""Postings that are looked at together."""
 
 
 def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -91,22 +93,39 @@ def _strings(name: str, values: Sequence[str]) -> Extract:
 
 def _postings(index: Index, place: Docs, terms: Sequence[str]) -> Extract:
     """Of each posting the number of its term among ``terms``, its document, and how often."""
+    own = np.array([index.term_number(term) for term in terms], np.int64)
+    number = np.flatnonzero(own >= 0)
+    starts, sizes = index.offsets[own[number]], np.diff(index.offsets)[own[number]]
     found: dict[str, list[NDArray[Any]]] = {n: [] for n in ("term", "doc", *index.fields)}
-    for number, term in enumerate(terms):
-        own = index.term_number(term)
-        if own < 0:
-            continue
-        span = slice(*index.offsets[own : own + 2].tolist())
-        docs = place[index.docs[span]]
+    for some in _spans(sizes):
+        size = sizes[some]
+        at = np.repeat(starts[some] - np.cumsum(size) + size, size) + np.arange(size.sum())
+        docs = place[index.docs[at]]
         there = docs >= 0
-        found["term"].append(np.full(int(there.sum()), number, np.int64))
+        found["term"].append(np.repeat(number[some], size)[there])
         found["doc"].append(docs[there])
         for name in index.fields:
-            found[name].append(index.tf[name][span][there].astype(np.uint32))
+            found[name].append(index.tf[name][at[there]])
     return {
-        f"posting.{name}": np.concatenate([np.zeros(0, np.uint32), *parts])
+        f"posting.{name}": _small(np.concatenate([np.zeros(0, np.uint8), *parts]))
         for name, parts in found.items()
     }
+
+
+def _spans(sizes: NDArray[np.int64]) -> Iterator[slice]:
+    """Terms one after another, with so many postings together that memory has room for them."""
+    ends = np.cumsum(sizes)
+    first = 0
+    while first < len(ends):
+        most = _POSTINGS + (ends[first - 1] if first else 0)
+        last = max(first + 1, int(np.searchsorted(ends, most, side="right")))
+        yield slice(first, last)
+        first = last
+
+
+def _small(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers in as few bytes as they take."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
 def _records(index: Index, texts: ShardTexts, docs: Docs) -> Extract:

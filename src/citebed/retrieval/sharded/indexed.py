@@ -27,7 +27,7 @@ from citebed.retrieval.search.fields import Fields
 from citebed.wording import printable
 
 FORMAT = 1
-OPEN = 8
+_OPEN = 64
 """Indexes of shards that a process keeps open."""
 
 
@@ -169,7 +169,7 @@ def opened_shard(folder: Path, entry: ShardEntry) -> Shard:
     return _opened(folder, entry, written)
 
 
-@lru_cache(OPEN)
+@lru_cache(_OPEN)
 def _opened(folder: Path, entry: ShardEntry, _written: tuple[int, int]) -> Shard:
     path = folder / SHARDS / entry.name
     try:

@@ -31,7 +31,7 @@ from citebed.retrieval.sharded.extracts import (
     unpacked,
 )
 from citebed.retrieval.sharded.forward import FORWARD, best_of, forward
-from citebed.retrieval.sharded.indexed import OPEN, Shard
+from citebed.retrieval.sharded.indexed import Shard
 from citebed.retrieval.sharded.shard import SearchShard, SeenWhole, ShardQuery
 from citebed.retrieval.sharded.spreading import Spread
 
@@ -39,6 +39,11 @@ EXTRACTS: Mapping[str, Any] = {"data": pl.Binary}
 """What shards have of documents, as bytes."""
 AT_ONCE = 4 * features.AT_ONCE
 """Queries that are ranked together; models are given as many texts at a time as on one machine."""
+
+_DOCUMENTS = 16_384
+"""Documents of an extract: engines carry rows of some megabytes better than one of hundreds."""
+_TEXTS = 8
+"""Shards of which authors and dates are kept by a process."""
 
 
 class Text(NamedTuple):
@@ -83,18 +88,17 @@ class ExtractShard:
     authors: tuple[str, ...] | None = None
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
-        """An extract, if the shard has any of them."""
+        """Extracts of those that the shard has."""
         texts = _texts_of(shard)
         docs = np.union1d(numbers_of(shard.index, self.ids), np.arange(len(shard.index.ids))[:1])
         if self.authors is not None:
             docs = np.setdiff1d(_cited_works(shard, texts, self.authors), docs)
-        if not len(docs):
-            return pl.DataFrame(schema=EXTRACTS)
-        data = packed(extract(shard.index, texts, docs, self.terms))
-        return pl.DataFrame({"data": [data]}, schema=EXTRACTS)
+        parts = (docs[start : start + _DOCUMENTS] for start in range(0, len(docs), _DOCUMENTS))
+        data = [packed(extract(shard.index, texts, part, self.terms)) for part in parts]
+        return pl.DataFrame({"data": data}, schema=EXTRACTS)
 
 
-@lru_cache(OPEN)
+@lru_cache(_TEXTS)
 def _texts_of(shard: Shard) -> ShardTexts:
     """What the index of a shard does not have, read once in each process."""
     return ShardTexts(shard.collection, shard.index)
