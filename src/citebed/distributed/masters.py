@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _MASTERS = re.compile(r"local\[[^\]]+\]|local-cluster\[.+\]|spark://.+|yarn|k8s://.+")
 _STANDALONE = "spark://"
+_LONGEST = 22
+"""Seconds that a master is waited for: half a minute until it is told, with what Java takes."""
 _LOUD = {"spark.log.level", "spark.ui.showConsoleProgress"}
 """Who sets one of these wants to see what Spark prints."""
 
@@ -166,11 +168,12 @@ def _for_seconds(master: str) -> Iterator[None]:
 
 
 def _watch(done: threading.Event, ended: threading.Event) -> None:
-    """Give Spark its seconds from when Java runs, and more of them where others compute too."""
+    """Give Spark its seconds from when Java runs, and some more where others compute too."""
     while _context()._gateway is None:
         if done.wait(0.1):
             return
-    if not done.wait(SECONDS * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))):
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+    if not done.wait(min(_LONGEST, SECONDS * max(1, busy))):
         ended.set()
         _end_java()
 
