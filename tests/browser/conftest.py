@@ -15,6 +15,11 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import (
+    JavascriptException,
+    NoSuchElementException,
+    StaleElementReferenceException,
+)
 from selenium.webdriver.chrome.service import Service
 from tests.browser.served import NAME, PASSWORD, Served
 from tests.browser.workbench import InBrowser, WorkbenchServer, served_workbench
@@ -26,6 +31,7 @@ from citebed.judging.organisers import add_organiser
 from citebed.retrieval.index.building import write_index
 
 PATIENCE = 60
+_NOT_YET = (NoSuchElementException, StaleElementReferenceException, JavascriptException)
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",  # the tests may run as root, which Chromium refuses otherwise
@@ -75,11 +81,20 @@ class Browser:
         self.driver.get("about:blank")
 
     def until(self, is_so: Callable[[], Any], what: str = "") -> None:
-        """Wait until something is so, on a busy machine too."""
+        """Wait until something is so, on a busy machine too.
+
+        What asks for an element that is not there yet, or is just being replaced, waits on.
+        """
         end = time.monotonic() + PATIENCE
-        while not is_so():
+        while True:
+            why = what or "waited in vain"
+            try:
+                if is_so():
+                    return
+            except _NOT_YET as error:
+                why = f"{why} ({error.msg})"
             if time.monotonic() > end:
-                pytest.fail(f"{what or 'waited in vain'}: {self.one('body').text[:500]}")
+                pytest.fail(f"{why}: {self.texts('body')[0][:500]}")
             time.sleep(0.02)
 
     def run(self, script: str, *arguments: Any) -> Any:
@@ -91,7 +106,8 @@ class Browser:
         return self.driver.find_elements("css selector", selector)
 
     def one(self, selector: str) -> Any:
-        """The first element that a CSS selector finds."""
+        """The first element that a CSS selector finds, once there is one."""
+        self.until(lambda: self.all(selector), f"there is no {selector}")
         return self.driver.find_element("css selector", selector)
 
     def texts(self, selector: str) -> list[str]:
