@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.spark.clusters import MASTER, settings
+from tests.spark.clusters import MASTER, connect_server, settings
 from tests.unit.distributed.test_importing import check_acm_cr
 
 import citebed
@@ -44,6 +44,12 @@ def alone(
         return run_queries(folder, None, queries, model, DEEP).table
 
     return run
+
+
+def test_behind_a_server_too(shared_data: Path, acm_cr: Path, tmp_path: Path) -> None:
+    conf = settings(tmp_path)
+    with connect_server(conf, tmp_path) as address, citebed.engine(address) as engine:
+        check_acm_cr(engine, shared_data, acm_cr, tmp_path / "acm-cr")
 
 
 @pytest.mark.parametrize("shards", [1, 3, 16])

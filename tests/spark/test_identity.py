@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.spark.clusters import Cluster
-from tests.unit.distributed import test_evaluating, test_importing, test_timelines
+from tests.unit.distributed import test_evaluating, test_timelines
 
 import citebed
 from citebed.distributed.door import Engine
@@ -36,9 +36,3 @@ def test_evaluations_are_those_of_one_machine(engine: Engine, tmp_path: Path, ca
 @few
 def test_timelines_are_those_of_one_machine(engine: Engine, tmp_path: Path, case: Any) -> None:
     test_timelines.check_scores(engine, tmp_path, *case)
-
-
-def test_acm_cr_is_that_of_one_machine(
-    engine: Engine, shared_data: Path, acm_cr: Path, tmp_path: Path
-) -> None:
-    test_importing.check_acm_cr(engine, shared_data, acm_cr, tmp_path / "acm-cr")

@@ -129,11 +129,22 @@ def lay_sources(folder: Path) -> None:
     (folder / "in" / "shorter.bib").write_text(shorter)
 
 
+def lay_imported(folder: Path) -> None:
+    """The same, in a collection that has half of the first."""
+    lay_sources(folder)
+    first = folder / "in" / "landmarks.bib"
+    text = first.read_text("utf-8")
+    first.write_text(text[: len(text) // 2].rpartition("\n@")[0])
+    run("import", folder / "c", folder / "in", "--quiet", "--shard-size", "40")
+    first.write_text(text)
+
+
 _RUNS = ("some.qrels", "whole.run", "other.parquet")
 _SEARCH = ("search", "c", "--queries", "asked.jsonl", "--quiet", "-o", "found.run", "--model")
 _IMPORTED = ("c/citebed.toml", "c/documents.parquet", "c/import", "c/shards")
 WORKS = (
     Work("import", lay_sources, ("import", "c", "in", "--shard-size", "50", "--json"), _IMPORTED),
+    Work("import-again", lay_imported, ("import", "c", "in", "--json"), _IMPORTED),
     Work("stats", lay_shards, ("stats", "c", "--json")),
     Work("evaluate", lay_runs, ("evaluate", *_RUNS, "--per-query", "--json")),
     Work("timeline", lay_runs, ("timeline", *_RUNS, "--slice", "1d", "--per-slice", "--json")),

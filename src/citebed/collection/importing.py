@@ -56,6 +56,9 @@ _ALWAYS = frozenset(("papers", "contexts"))
 STANDARD_INPUT = "-"
 ASIDE = f"{IMPORT}/set_aside"
 _TOP = pl.col("source").str.split("!").list.first()
+READ_AS = pl.col("read_as")
+OWN = {**tables.RECORD, "records": pl.Int32(), "read_as": pl.String()}
+"""What of documents tells the records that they are."""
 KNOWN = (
     *("source", "doc_id", "doi", "arxiv", "year", "date", "title", "authors"),
     *("aliases", "doubtful"),
@@ -248,7 +251,7 @@ class Import:
         )
         state: Frames = {}
         for name, schema in others.items():
-            rows = earlier[name].filter(~_TOP.is_in(list(dropped)))
+            rows = earlier[name].filter(still_there(dropped))
             new = fresh.get(name)
             parts = [rows] if new is None else [rows, new.select(list(schema))]
             table = pl.concat(parts, rechunk=False)
@@ -261,17 +264,13 @@ class Import:
         apart again."""
         parts = Parts(self.parts, self.reader.records)
         fresh = len(parts)
-        # One that was renamed since another document had its id goes by its own again.
-        renamed = pl.col("aliases").list.first() if self.is_old else pl.col("read_as")
-        wanted = {**tables.RECORD, "records": pl.Int32(), "aliases": pl.List(pl.String())}
-        still_there = ~_TOP.is_in(list(dropped))
+        renamed = pl.col("aliases").list.first() if self.is_old else READ_AS
         slices = partial(table_files.read_slices, self.folder)
-        for piece in slices("documents", {**wanted, "read_as": pl.String()}):
-            own = piece.filter(still_there & (pl.col("records") == 1))
-            named = own.with_columns(doc_id=pl.coalesce(renamed, "doc_id"))
-            parts.add(named.select(list(tables.RECORD)))
+        for piece in slices("documents", {**OWN, "aliases": pl.List(pl.String())}):
+            own = own_records(piece.filter(still_there(dropped)), renamed)
+            parts.add(own.select(list(tables.RECORD)))
         for piece in slices(ASIDE, tables.RECORD):
-            parts.add(piece.filter(still_there))
+            parts.add(piece.filter(still_there(dropped)))
         return assembling.decide(parts, self.rules, fresh, slices("documents", BEFORE))
 
     def _assemble(
@@ -424,6 +423,18 @@ class Import:
                 remove += [f"queries/{name}.jsonl", f"qrels/{name}.qrels"]
         (self.ready / store.MANIFEST).write_text(self.new_manifest.to_toml(), encoding="utf-8")
         return remove
+
+
+def still_there(dropped: Iterable[str]) -> pl.Expr:
+    """Whether a row is of none of the sources that are dropped."""
+    return ~_TOP.is_in(list(dropped))
+
+
+def own_records(documents: pl.DataFrame, renamed: pl.Expr = READ_AS) -> pl.DataFrame:
+    """Those documents that are one record each, as these were read: one that was ``renamed`` since
+    another document had its id goes by its own again."""
+    own = documents.filter(pl.col("records") == 1)
+    return own.with_columns(doc_id=pl.coalesce(renamed, "doc_id"))
 
 
 def known_aside(aside: pl.LazyFrame) -> pl.LazyFrame:

@@ -58,7 +58,7 @@ class Engine(sessions.Engine):
         options: ImportOptions = DEFAULTS,
         progress: Progress = SILENT,
     ) -> ImportReport:
-        """Import files and folders into a new collection in shards, on the workers: what
+        """Import files and folders into a collection in shards, on the workers: what
         `citebed.collection.import_sources` gives with that ``shard_size``."""
         several = [paths] if isinstance(paths, str | Path) else paths
         return import_on(self, folder, several, options, progress)

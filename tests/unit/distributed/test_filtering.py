@@ -155,6 +155,30 @@ def test_on_an_engine(engine: Engine, tmp_path: Path, model: str) -> None:
     assert run.count(b"\n") > 10
 
 
+def test_a_stream_at_an_address(engine: Engine, tmp_path: Path, task: FilterTask) -> None:
+    """Several files are one stream, in the order of their names; it is copied once."""
+    there, out = tmp_path / "a dump", tmp_path / "out"
+    (there / "2012").mkdir(parents=True)
+    lines = (tmp_path / "s.jsonl").read_bytes().splitlines()
+    packed = gzip.compress(b"\xef\xbb\xbf" + b"\n".join(lines[40:80]))
+    (there / "2011.jsonl").write_bytes(b"\n".join(lines[:40]))
+    (there / "2012" / "01.jsonl.gz").write_bytes(packed)
+    (there / "2012" / "02.jsonl").write_bytes(b"\n".join(lines[80:]) + b"\n")
+    run_filter(task, tmp_path / "one", OPTIONS)
+    far = task._replace(source=file_source(f"file://{there}"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(running, "save_states", killed)
+        with pytest.raises(Killed):
+            filter_on(engine, far, out, OPTIONS, part=1500)
+    shutil.rmtree(there)
+    filter_on(engine, far, out, OPTIONS, part=1500)
+    assert out.read_bytes() == (tmp_path / "one").read_bytes()
+    assert sorted(path.name for path in tmp_path.glob("out*")) == ["out"]
+    with pytest.raises(CitebedError, match="a dump"):
+        filter_on(engine, far, tmp_path / "none", OPTIONS)
+    assert not list(tmp_path.glob("none*"))
+
+
 def test_the_command_writes_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain = write(tmp_path / "s.jsonl", stream(80)).read_bytes()
     (tmp_path / "s.jsonl.gz").write_bytes(gzip.compress(plain))
@@ -191,6 +215,10 @@ def task(tmp_path: Path) -> FilterTask:
 
 class Killed(BaseException):
     """Somebody stops it."""
+
+
+def killed(*_: Any) -> None:
+    raise Killed
 
 
 @pytest.mark.parametrize("step", ["read_part", "tell_part", "score_part"])
@@ -230,9 +258,6 @@ def test_a_run_that_was_stopped_goes_on(
 def test_another_run_is_not_gone_on_with(
     tmp_path: Path, task: FilterTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: Any) -> None:
-        raise Killed
-
     monkeypatch.setattr(running, "score_part", killed)
     with pytest.raises(Killed):
         filter_on(engine_here(), task, tmp_path / "out", OPTIONS)

@@ -28,9 +28,9 @@ from citebed.collection import (
 from citebed.collection.reading import parsing
 from citebed.collection.reading.sources import SourceFile
 from citebed.collection.storing import store
-from citebed.distributed import parcels
+from citebed.distributed import bringing, parcels
 from citebed.distributed.door import Engine
-from citebed.distributed.importing import bringing, merging, naming, placing, reading
+from citebed.distributed.importing import earlier, merging, naming, placing, reading
 from citebed.errors import CitebedError
 from citebed.report.collection.table import collection_stats
 
@@ -190,6 +190,107 @@ def test_random_records(engine: Engine, tmp_path: Path, files: list[list[dict[st
     import_both(engine, tmp_path / "c", [home])
 
 
+# --- Again ------------------------------------------------------------------------------------
+
+
+Files = dict[str, list[dict[str, Any]] | None]
+
+
+def import_again(engine: Engine, home: Path, files: Files, **options: Any) -> None:
+    """Change some files (those of ``None`` go), and import all here and on an engine, into what
+    there is; both must be the same."""
+    (home / "in").mkdir(parents=True, exist_ok=True)
+    for name, records in files.items():
+        path = home / "in" / name
+        if records is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_text("\n".join(map(json.dumps, records)))
+    chosen = ImportOptions(workers=1, **{"shard_size": 3, **options})
+    told = [
+        _told(make, home / name, [home / "in"], chosen)
+        for name, make in (("one", import_sources), ("two", engine.import_sources))
+    ]
+    if isinstance(told[0], ImportReport) and isinstance(told[1], ImportReport):
+        assert_told_alike(told[0], told[1])
+    else:
+        assert str(told[0]).replace("one", "two") == str(told[1])
+    if (home / "one").exists():
+        assert_same(home / "one", home / "two")
+    assert not (home / "two" / ".staging").exists()
+
+
+def _told(make: Any, folder: Path, *more: Any) -> ImportReport | CitebedError:
+    try:
+        report: ImportReport = make(folder, *more)
+    except CitebedError as error:
+        return error
+    return report
+
+
+def test_again_with_more_less_and_other_sources(engine: Engine, tmp_path: Path) -> None:
+    """Documents keep the keys that they have, whatever comes between them."""
+    first = [
+        {"id": "b1", "title": "On oaks", "authors": ["Doe, J"], "year": 2001, "keys": ["k"]},
+        {"id": "b2", "title": "On beeches", "authors": ["Roe, R"], "year": 2002, "keys": ["k"]},
+        {"id": "b3", "title": "On elms in winter", "authors": ["Poe, E"], "doi": "10.5072/elm"},
+        {"id": "b4", "title": "On elms in Winter", "authors": ["Poe, E"], "year": 1999},
+    ]
+    import_again(engine, tmp_path, {"b.jsonl": first})
+    before = Collection(tmp_path / "two").documents
+    earlier = [
+        {"id": "a1", "title": "On ashes", "authors": ["Zed, Q"], "year": 2003, "keys": ["k"]},
+        {"id": "b1", "title": "On firs", "authors": ["Zed, Q"], "year": 2004},
+        {"id": "a3", "title": "On elms in winter", "authors": ["Poe, E"], "doi": "10.5072/elm"},
+    ]
+    import_again(engine, tmp_path, {"a.jsonl": earlier}, shard_size=2)
+    after = Collection(tmp_path / "two").documents
+    pairs = before.join(after, on="title")
+    assert pairs.height == before.height
+    assert pairs["cite_key"].equals(pairs["cite_key_right"])
+    import_again(engine, tmp_path, {})  # nothing is new
+    import_again(engine, tmp_path, {"b.jsonl": first[1:]})
+    import_again(engine, tmp_path, {"a.jsonl": None}, prune=True)
+    assert set(Collection(tmp_path / "two").documents["title"]) == {
+        each["title"] for each in first[1:]
+    }
+
+
+def test_again_into_one_table(engine: Engine, tmp_path: Path, sources: list[Path]) -> None:
+    """A collection in one piece becomes one of shards."""
+    options = ImportOptions(workers=1)
+    for name in ("one", "two"):
+        import_sources(tmp_path / name, sources, options)
+    (sources[0] / "c.bib").write_text("@book{new, title={New}, year=2001}")
+    import_sources(tmp_path / "one", sources, ImportOptions(workers=1, shard_size=4))
+    engine.import_sources(tmp_path / "two", sources, ImportOptions(workers=1, shard_size=4))
+    assert_same(tmp_path / "one", tmp_path / "two")
+    engine.import_sources(tmp_path / "two", sources, options)
+    assert len(Collection(tmp_path / "two").shards) > 1
+
+
+SOME = st.lists(RECORD, min_size=1, max_size=8)
+CHANGE = st.dictionaries(
+    st.sampled_from(("a.jsonl", "b.jsonl", "c.jsonl")), SOME | st.none(), max_size=3
+)
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(first=SOME, changes=st.lists(CHANGE, min_size=1, max_size=3), prune=st.booleans())
+def test_random_records_again(
+    engine: Engine, tmp_path: Path, first: list[dict[str, Any]], changes: list[Files], prune: bool
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(merging, "A_PART", 4)
+        patched.setattr(earlier, "STEP", 2)
+        patched.setattr(naming, "AT_ONCE", 5)
+        home = tmp_path / "again"
+        shutil.rmtree(home, ignore_errors=True)
+        import_again(engine, home, {"b.jsonl": first})
+        for change in changes:
+            import_again(engine, home, change, prune=prune)
+
+
 def test_acm_cr(engine: Engine, shared_data: Path, acm_cr: Path, tmp_path: Path) -> None:
     """The whole of ACM-CR in 16 shards: every table as that of one machine's one table."""
     check_acm_cr(engine, shared_data, acm_cr, tmp_path / "acm-cr")
@@ -327,8 +428,15 @@ def test_what_is_refused(engine: Engine, tmp_path: Path, sources: list[Path]) ->
         with pytest.raises(CitebedError, match=what):
             engine.import_sources(folder, paths, options)
         assert not (tmp_path / "c").exists()
-    engine.import_sources(tmp_path / "c", sources)
-    with pytest.raises(CitebedError, match="a collection already"):
+
+
+def test_a_collection_of_an_earlier_version(
+    engine: Engine, tmp_path: Path, sources: list[Path]
+) -> None:
+    import_sources(tmp_path / "c", sources, ImportOptions(workers=1))
+    path = tmp_path / "c" / "documents.parquet"
+    pl.read_parquet(path).drop("read_as").write_parquet(path)
+    with pytest.raises(CitebedError, match="import once without --on"):
         engine.import_sources(tmp_path / "c", sources)
 
 

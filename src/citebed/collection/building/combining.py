@@ -259,7 +259,7 @@ def _raw(gaps: Row, kind: str) -> dict[str, str]:
 
 BEFORE = {name: DOCUMENTS[name] for name in ("doc_id", "doi", "title", "year", "cite_key")}
 """What is asked of the documents that were there before."""
-_SAME = (("doc_id", "title"), ("doc_id", "doi"), ("doi",), ("title", "year"))
+SAME = (("doc_id", "title"), ("doc_id", "doi"), ("doi",), ("title", "year"))
 """What tells that a document is one of before, surest first: ids and records may have changed."""
 
 
@@ -277,7 +277,7 @@ def with_cite_keys(
     documents = wishes(records)
     rows = pl.concat([_hashed(piece) for piece in (empty(BEFORE), *before)])
     documents = documents.join(
-        _earlier_keys(records, rows), on="owner", how="left", maintain_order="left"
+        earlier_keys(records, rows), on="owner", how="left", maintain_order="left"
     )
     keys = cite_keys_of(documents.select("kept", "own", "made"))
     return table.join(
@@ -314,10 +314,12 @@ WISHES = Keys(("doi", *MADE_OF), _wanted)
 """What tells the keys that a record would lend its document, and whether it was there before."""
 
 
-def _earlier_keys(records: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+def earlier_keys(
+    records: pl.DataFrame, before: pl.DataFrame, same: Iterable[tuple[str, ...]] = SAME
+) -> pl.DataFrame:
     """The keys of before (``kept``) by the first records (``owner``) of the documents of now."""
     items = [records.select("owner", kept=pl.lit(None, dtype=pl.String)).clear()]
-    for names in _SAME if before.height else ():
+    for names in same if before.height else ():
         theirs = before.unique(names, keep="none").select(*names, kept="cite_key")
         pairs = records.join(theirs, on=names).select("owner", "kept").unique()
         sure = ~pl.col("owner").is_duplicated() & ~pl.col("kept").is_duplicated()

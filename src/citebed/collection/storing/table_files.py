@@ -87,13 +87,18 @@ def read_slices(folder: Path, name: str, schema: Schema, size: int = 0) -> Itera
 
 
 def _slices_of(path: Path, name: str, schema: Schema, size: int) -> Iterator[pl.DataFrame]:
+    for start in range(0, rows_of(path), size):
+        yield read_slice(path, name, schema, start, size)
+
+
+def read_slice(path: Path, name: str, schema: Schema, start: int, size: int) -> pl.DataFrame:
+    """Some columns, which must be there, of so many rows of a file of a table."""
     with translate_damage(path), at_hand(path) as file:
         check_types(pl.read_parquet_schema(file), schema)
         rows = pl.scan_parquet(file, glob=False).select(list(schema))
-        for start in range(0, int(rows.select(pl.len()).collect().item()), size):
-            piece = rows.slice(start, size).collect()
-            check_values(piece, name)
-            yield piece
+        piece = rows.slice(start, size).collect()
+        check_values(piece, name)
+        return piece
 
 
 def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:

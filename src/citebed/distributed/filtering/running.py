@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +31,7 @@ from citebed.distributed.arrow import (
     spelled,
     wrong,
 )
+from citebed.distributed.bringing import as_address, brought
 from citebed.distributed.filtering.cutting import cuts, part_size
 from citebed.distributed.filtering.folder import WorkFolder
 from citebed.distributed.filtering.following import (
@@ -43,6 +45,7 @@ from citebed.distributed.filtering.task import PartTask, received
 from citebed.distributed.filtering.working import read_part, score_part, tell_part
 from citebed.distributed.sessions import Engine, collected
 from citebed.errors import CitebedError, FormatError
+from citebed.files.line_blocks import file_texts, part_pieces
 from citebed.files.reading import is_packed
 from citebed.files.writing import translate_os_errors, whole_files
 from citebed.runs.writing import filter_names, header_line
@@ -85,8 +88,10 @@ def filter_on(
 ) -> FilterReport:
     """Filter a stream on an engine and write a filter run: the bytes that `run_filter` writes.
 
-    The workers must see the stream and the folder of the output under the same names. ``part`` is
-    how many bytes of the stream are a part, about; 0 leaves it to the stream's size.
+    The workers must see the stream and the folder of the output under the same names; or the stream
+    is an address that the engine reads (``s3a://…``), of a file or of several in the order of their
+    names, which are copied first. ``part`` is how many bytes of the stream are a part, about; 0
+    leaves it to the stream's size.
     """
     files = Unfinished(output, options.skipped)
     files.check(options.overwrite)
@@ -151,7 +156,7 @@ class _Run:
         if self._options.restart:
             self._folder.remove()
         self._folder.make()
-        planned = self._planned(task, part)
+        planned = self._planned_or_gone(task, part)
         resumed = [n for n in range(planned.parts) if planned.part(n).scored.exists()]
         account = self._read(planned, advance)
         if not account.whole.documents:
@@ -162,6 +167,15 @@ class _Run:
         self._write(task, planned, account)
         before = sum(account.documents[n + 1] - account.documents[n] for n in resumed)
         return report_of(task, account.whole, unmet, output, before)
+
+    def _planned_or_gone(self, task: FilterTask, part: int) -> PartTask:
+        """The stream in parts; where it cannot be read nothing is left behind."""
+        try:
+            return self._planned(task, part)
+        except BaseException:
+            if not self._folder.plan.exists():
+                self._folder.remove()
+            raise
 
     def _planned(self, task: FilterTask, part: int) -> PartTask:
         """The stream in parts: as it was cut before, if it was."""
@@ -191,16 +205,30 @@ class _Run:
 
     def _stream(self, source: Source) -> tuple[Path, dict[str, int]]:
         """The stream as a plain file, and what tells it from another; what is packed, or no file,
-        is laid out in the work folder."""
+        is laid out in the work folder, once where it is far away."""
         if source.path is not None and source.path.is_file() and not is_packed(source.path):
             status = source.path.stat()
             return source.path.absolute(), {"size": status.st_size, "time": status.st_mtime_ns}
         laid, crc = self._folder.stream, 0
-        with whole_files(laid) as (draft,), draft.open("wb") as file:
-            for block in blocks(source, _LAID):
-                crc = zlib.crc32(block.data, crc)
-                file.write(block.data)
-        return laid, {"crc": crc, "size": laid.stat().st_size}
+        address = as_address(source.path) if source.path else None
+        if address is None:
+            _lay_out(laid, (block.data for block in blocks(source, _LAID)))
+        elif not laid.exists():
+            _lay_out(laid, self._brought(address))
+        for piece in part_pieces(laid, 0, size := laid.stat().st_size):
+            crc = zlib.crc32(piece, crc)
+        return laid, {"crc": crc, "size": size}
+
+    def _brought(self, address: str) -> Iterator[bytes]:
+        """The lines of all files at an address, in the order of their names."""
+        place = Path(tempfile.mkdtemp(prefix=".citebed-", dir=self._folder.path))
+        try:
+            brought(self._engine, address, place)
+            for path in sorted(each for each in place.rglob("*") if each.is_file()):
+                for lines in file_texts(path, _LAID):
+                    yield lines if lines.endswith(b"\n") else lines + b"\n"
+        finally:
+            shutil.rmtree(place)
 
     def _read(self, task: PartTask, advance: Advance) -> Account:
         """Read the parts that are not read yet: half of all that is to do."""
@@ -273,6 +301,12 @@ class _Run:
                 for problems in problems_of(task, account):
                     listing.write(listed(task.name, problems))
                 listing.flush()
+
+
+def _lay_out(laid: Path, lines: Iterable[bytes]) -> None:
+    """Write the lines of a stream to a file, whole or not at all."""
+    with whole_files(laid) as (draft,), draft.open("wb") as file:
+        file.writelines(lines)
 
 
 def _lengths(task: PartTask) -> list[int]:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from citebed.collection.building.import_report import Became, Files
-from citebed.collection.rules import Rules
 from citebed.collection.tables import write_part
 from citebed.distributed.importing import naming, placing
-from citebed.distributed.importing.merging import Part, merged, seeds
+from citebed.distributed.importing.earlier import Piece
+from citebed.distributed.importing.keeping import keys_of_before
+from citebed.distributed.importing.merging import Part, Place, merged, seeds
 from citebed.distributed.parcels import (
     Parcel,
     Work,
@@ -26,20 +27,9 @@ from citebed.distributed.parcels import (
     noted,
     of_kind,
 )
-from citebed.distributed.sessions import Engine
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-class Place(NamedTuple):
-    """Where an import works: an engine, and a folder that its workers see; its rules, and how many
-    documents a shard has."""
-
-    engine: Engine
-    folder: Path
-    rules: Rules
-    size: int
 
 
 class Shard(NamedTuple):
@@ -57,15 +47,22 @@ class Made(NamedTuple):
     aside: list[Path]
 
 
-def documents_of(place: Place, parts: list[Part]) -> Made:
-    """Merge the records of all parts, name their documents, and write these in shards."""
+def documents_of(place: Place, parts: list[Part], before: list[Piece]) -> Made:
+    """Merge the records of all parts, name their documents, and write these in shards; of those
+    that were there ``before`` the names are kept."""
     place.folder.mkdir()
     start = dealt(place.engine, seeds(parts))
-    fates = merged(place.engine, start, parts, place.rules, place.folder)
+    fates = merged(place, start, parts)
     fates = start.unionByName(of_kind(fates, "fate", "made", "count"))
     buckets = naming.buckets_for(sum(part.rows for part in parts))
+    given = of_kind(fates, "part", "fate", "made")
+    known = given
+    if before:
+        work = partial(placing.ask_ids, place.rules, buckets)
+        _write_renamed(place, naming.ids(at_each(given, work, len(parts)), buckets))
+        known = given.unionByName(keys_of_before(place, given, len(parts), before, buckets))
     work = partial(placing.ask, place.rules, buckets)
-    asked = _kept(place, at_each(of_kind(fates, "part", "fate", "made"), work, len(parts)), "asked")
+    asked = _kept(place, at_each(known, work, len(parts)), "asked")
     counts = [json.loads(data) for _, data in fetched(of_kind(asked, "count"))]
     merges = [json.loads(data) for _, data in fetched(of_kind(fates, "count"))]
     told = _became([*counts, *merges])
@@ -73,7 +70,7 @@ def documents_of(place: Place, parts: list[Part]) -> Made:
         return Made(told, [], [])
     names = _kept(place, naming.named(asked, buckets), "named")
     _write_renamed(place, names)
-    given = of_kind(fates, "part", "fate", "made").unionByName(of_kind(names, "key"))
+    given = given.unionByName(of_kind(names, "key"))
     given = given.unionByName(dealt(place.engine, _bases(parts, counts)))
     work = partial(placing.place, place.rules, place.size, str(place.folder))
     placed = _kept(place, at_each(given, work, len(parts)), "placed")

@@ -26,10 +26,11 @@ from citebed.collection.reading.reader import Reader
 from citebed.collection.rules import check_languages, check_types
 from citebed.collection.storing import store, table_files
 from citebed.collection.tables import SET_ASIDE, Frames, read_part
-from citebed.distributed.importing.bringing import as_address, brought
-from citebed.distributed.importing.deciding import Place, Shard, documents_of
+from citebed.distributed.bringing import as_address, brought
+from citebed.distributed.importing.deciding import Shard, documents_of
+from citebed.distributed.importing.earlier import earlier_records, pieces_of
 from citebed.distributed.importing.knowing import known
-from citebed.distributed.importing.merging import parts_of
+from citebed.distributed.importing.merging import Place, parts_of
 from citebed.distributed.importing.reading import EngineReader
 from citebed.distributed.parcels import check_folder
 from citebed.distributed.sessions import Engine
@@ -47,7 +48,7 @@ def import_on(
     options: ImportOptions = DEFAULTS,
     progress: Progress = SILENT,
 ) -> ImportReport:
-    """Import files and folders into a new collection at ``folder``, on an engine: what
+    """Import files and folders into the collection at ``folder``, on an engine: what
     `import_sources` gives with the same ``shard_size``.
 
     The folder and the sources must be at the same paths here and on the workers; or sources are
@@ -78,14 +79,14 @@ class EngineImport(Import):
     ) -> None:
         self.engine, self.aside = engine, list[Path]()
         super().__init__(folder, staging.absolute(), options, progress)
-        if (folder / store.MANIFEST).exists():
+        if self.is_old and (folder / store.MANIFEST).exists():
             raise CitebedError(
-                f"'{printable(folder)}' is a collection already, and an import on an engine makes "
-                "new ones. Import all of its sources into another folder, or without --on."
+                f"'{printable(folder)}' was made by an earlier version of citebed: import once "
+                "without --on, or into another folder."
             )
         if options.shard_size == 0:
             raise CitebedError("an engine puts documents into shards: give a --shard-size above 0.")
-        self.shards.size = options.shard_size or SHARD_SIZE
+        self.shards.size = self.shards.size or SHARD_SIZE
 
     def _with_copies(self, paths: list[str | Path]) -> list[str | Path]:
         return [self._here(path) for path in super()._with_copies(paths)]
@@ -110,15 +111,18 @@ class EngineImport(Import):
 
     def _make_documents(self, dropped: set[str]) -> Became:
         assert isinstance(self.reader, EngineReader)
-        notes = self.reader.notes
+        notes = self.reader.notes + earlier_records(
+            self.engine, self.folder, dropped, Path(tempfile.mkdtemp(dir=self.parts))
+        )
         if not notes:
             return super()._make_documents(dropped)
         check_types(self.rules, {name for note in notes for name in note.types})
         check_languages(self.rules, {name for note in notes for name in note.languages})
-        files = Parts(self.parts, self.reader.records)
+        files = Parts(self.parts, (Path(note.path) for note in notes))
         problems = resolve_crossrefs(files) if any(note.crossrefs for note in notes) else []
         place = Place(self.engine, self.parts / "engine", self.rules, self.shards.size)
-        made = documents_of(place, parts_of(notes, files))
+        before = pieces_of(self.folder, "documents")
+        made = documents_of(place, parts_of(notes, files), before)
         self.aside, self.is_any_aside = made.aside, bool(made.aside)
         rows = (read_part(path) for path in made.aside)
         table_files.write_frames(self.ready / f"{ASIDE}.parquet", rows, SET_ASIDE)

@@ -56,6 +56,16 @@ _LINKED = 200_000
 _LINKS = "key bigint, row bigint, part bigint"
 
 
+class Place(NamedTuple):
+    """Where an import works: an engine, and a folder that its workers see; its rules, and how many
+    documents a shard has."""
+
+    engine: Engine
+    folder: Path
+    rules: Rules
+    size: int
+
+
 class Part(NamedTuple):
     """Files of records: where they are, the row of the first of each source among all records, and
     how many they have."""
@@ -105,14 +115,12 @@ def part_in(given: Given) -> Part:
 # --- What may be the same ---------------------------------------------------------------------
 
 
-def merged(
-    engine: Engine, start: DataFrame, parts: list[Part], rules: Rules, folder: Path
-) -> DataFrame:
+def merged(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
     """What becomes of records that may be the same as others: their fates, addressed to the parts
     that they are in, and the documents made of them, to the part of the first."""
     from pyspark.sql import functions as of
 
-    labels = _components(engine, _links(engine, start, parts, rules, folder), folder)
+    labels = _components(place, _links(place, start, parts))
     if labels is None:
         return start.limit(0)
     several = int(collected(labels.agg(of.count("*").alias("n")))["n"][0].as_py())
@@ -124,16 +132,14 @@ def merged(
     files = start.select("to", *(nothing.cast("bigint").alias(n) for n in ("row", "label")), "data")
     wanted = by_address(files.unionByName(rows), len(parts))
     brought = wanted.applyInArrow(_bringing(buckets), SCHEMA)
-    return kept(engine, at_each(brought, _merge, buckets), folder / "merged")
+    return kept(place.engine, at_each(brought, _merge, buckets), place.folder / "merged")
 
 
-def _links(
-    engine: Engine, start: DataFrame, parts: list[Part], rules: Rules, folder: Path
-) -> DataFrame:
+def _links(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
     """The texts that several records have, as numbers, with the records that have them."""
     buckets = 1 + sum(part.rows for part in parts) // _LINKED
-    every = at_each(start, partial(_link, rules, buckets), len(parts))
-    doubled = kept(engine, at_each(every, _doubled, buckets), folder / "links")
+    every = at_each(start, partial(_link, place.rules, buckets), len(parts))
+    doubled = kept(place.engine, at_each(every, _doubled, buckets), place.folder / "links")
     return doubled.mapInArrow(_unpacked, _LINKS)
 
 
@@ -170,7 +176,7 @@ def number_of(text: str) -> int:
     return (crc32(data) << 31) ^ crc32(data[::-1])
 
 
-def _components(engine: Engine, links: DataFrame, folder: Path) -> DataFrame | None:
+def _components(place: Place, links: DataFrame) -> DataFrame | None:
     """The records that share a text with another, with a ``label`` that is the same for those which
     do by way of others, too: the least row; ``None`` where there are none."""
     from pyspark.sql import functions as of
@@ -179,14 +185,14 @@ def _components(engine: Engine, links: DataFrame, folder: Path) -> DataFrame | N
     found = links.join(doubled, "key").withColumn("label", of.col("row"))
     before, number = None, 0
     while True:
-        found = kept(engine, found, folder / f"labels-{number}")
+        found = kept(place.engine, found, place.folder / f"labels-{number}")
         totals = collected(found.agg(of.count("*").alias("n"), of.sum("label").alias("sum")))
         now = totals["n"][0].as_py(), totals["sum"][0].as_py()
         if not now[0]:
             return None
         if now[0] <= _FEW:
             few = _followed(pl.DataFrame(collected(found)))
-            return engine.session.createDataFrame(few.to_arrow())
+            return place.engine.session.createDataFrame(few.to_arrow())
         if now == before:  # labels only ever get less
             return found.select("row", "part", "label").distinct()
         before, number = now, number + 1

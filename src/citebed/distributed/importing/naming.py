@@ -44,7 +44,12 @@ def named(wishes: DataFrame, buckets: int) -> DataFrame:
     """The cite keys of all documents, to the parts that they are in, and the ids of those that
     cannot have the one they want."""
     keys = at_each(of_kind(wishes, "wish"), _keys, buckets)
-    return keys.unionByName(at_each(of_kind(wishes, "name"), _ids, buckets))
+    return keys.unionByName(ids(wishes, buckets))
+
+
+def ids(wishes: DataFrame, buckets: int) -> DataFrame:
+    """The ids of those documents that cannot have the one they want."""
+    return at_each(of_kind(wishes, "name"), _ids, buckets)
 
 
 def _keys(_: int, given: Given) -> Iterator[Parcel]:

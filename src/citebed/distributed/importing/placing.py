@@ -27,13 +27,14 @@ from citebed.distributed.parcels import Given, Parcel, addressed, joined, left, 
 SPAN = assembling.SPAN
 RENAMED = "renamed.arrow"
 """The file of the ids of those documents of which several want one."""
+_KEPT = {"row": pl.Int64(), "kept": pl.String()}
 _FATE = {
     "row": pl.Int64(), "owner": pl.Int64(), "size": pl.UInt32(), "doubtful": pl.Boolean(),
     "kept_as": pl.String(),
 }  # fmt: skip
 
 
-def _decided(given: Given, rules: Rules) -> pl.DataFrame:
+def decided(given: Given, rules: Rules) -> pl.DataFrame:
     """The records of a part with what becomes of them."""
     records = part_in(given).records().sort("row")
     fates = joined(given.get("fate", ()))
@@ -50,20 +51,29 @@ def _decided(given: Given, rules: Rules) -> pl.DataFrame:
 
 
 def ask(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Parcel]:
-    """On a worker: what the documents of a part want to be called, and how many records and
-    documents there are."""
-    table = _decided(given, rules)
+    """On a worker: what the documents of a part want to be called, whose keys of before it is told,
+    and how many records and documents there are."""
+    table = decided(given, rules)
     alone = table.filter(pl.col("size") == 1)
     own = wishes(alone.select("row", "owner").hstack(WISHES.of(alone.select(WISHES.columns))))
     columns = ("row", "doc_id", "own", "made")
     every = own.with_columns(alone["doc_id"]).select(columns)
     if (made := joined(given.get("made", ()))) is not None:
         every = pl.concat([every, made.select(columns)])
-    keys = wanted_keys(every.with_columns(kept=pl.lit(None, dtype=pl.String)))
+    before = joined(given.get("kept", ()))
+    before = pl.DataFrame(schema=_KEPT) if before is None else before
+    every = every.join(before, on="row", how="left", maintain_order="left")
+    keys = wanted_keys(every)
     place = every.select("row", part=pl.lit(number, dtype=pl.Int64))
     yield from asking("wish", place.hstack(keys), "same", buckets)
     yield from asking("name", every.select("row", "doc_id"), "doc_id", buckets)
     yield Parcel("count", number, noted(_counts(table)))
+
+
+def ask_ids(rules: Rules, buckets: int, _: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: the ids that the documents of a part want."""
+    owners = decided(given, rules).filter(pl.col("owner") == pl.col("row"))
+    yield from asking("name", owners.select("row", "doc_id"), "doc_id", buckets)
 
 
 def _counts(table: pl.DataFrame) -> dict[str, object]:
@@ -81,21 +91,21 @@ def _counts(table: pl.DataFrame) -> dict[str, object]:
 
 def place(rules: Rules, size: int, folder: str, _: int, given: Given) -> Iterator[Parcel]:
     """On a worker: the documents of a part to their shards of a size, and what is aside."""
-    table = _decided(given, rules)
+    table = decided(given, rules)
     fresh = read_part(Path(folder, RENAMED))
-    table = _named(table, fresh, "row", "doc_id", "id")
+    table = named(table, fresh, "row", "doc_id", "id")
     bases = json.loads(given["bases"][0])
     documents = _documents(table, given)
     shard = _places(table, bases) // size
     sent = documents.join(table.select("row").hstack([shard.alias("shard")]), on="row")
     yield from left(folder, "document", sent, "shard")
-    aside = _named(table.filter(assembling.is_aside()), fresh, "owner", "kept_as", "kept_as")
+    aside = named(table.filter(assembling.is_aside()), fresh, "owner", "kept_as", "kept_as")
     told = assembling.told_aside(aside, aside["reason"], aside["kept_as"])
     told = told.with_columns(aside["row"], span=aside["row"] // SPAN)
     yield from addressed("aside", told, "span")
 
 
-def _named(table: pl.DataFrame, fresh: pl.DataFrame, row: str, old: str, new: str) -> pl.DataFrame:
+def named(table: pl.DataFrame, fresh: pl.DataFrame, row: str, old: str, new: str) -> pl.DataFrame:
     """A table with the ids of documents by their rows as they became, in the column ``new``."""
     ids = fresh.rename({"row": row})
     joined = table.join(ids, on=row, how="left", maintain_order="left")

@@ -260,7 +260,7 @@ def _parse(settings: str, number: int, given: Given) -> Iterator[Parcel]:
     parsed = [run_job(job) for job in jobs(found(), folder)]
     answer = {
         "parsed": [_as_plain(number, each) for each in parsed],
-        "notes": [_note(each.files[RECORDS]) for each in parsed if RECORDS in each.files],
+        "notes": [note_of(each.files[RECORDS]) for each in parsed if RECORDS in each.files],
         "problems": [(source, told.line, told.what, told.kind) for source, told in problems],
         "formats": {name: list(used) for name, used in formats.items()},
     }
@@ -283,7 +283,8 @@ def _parsed(number: list[int], files: dict[str, str], *rest: Any) -> Parsed:
     return Parsed(tuple(number), {name: Path(path) for name, path in files.items()}, *rest)
 
 
-def _note(path: Path) -> PartNote:
+def note_of(path: Path) -> PartNote:
+    """What is to be known of a file of records."""
     records = read_part(path, ("source", "type", "language", "crossref"))
     counts = records["source"].value_counts().sort("source").iter_rows()
     types = records["type"].unique().sort().to_list()

@@ -1,5 +1,5 @@
-"""Sources that only the engine reaches (``s3a://…``, ``hdfs://…``): its workers bring them to the
-staging folder, file by file, to be read as all others are."""
+"""Files that only the engine reaches (``s3a://…``, ``hdfs://…``): its workers bring them, one by
+one, to a folder that all see, to be read as all others are."""
 
 from __future__ import annotations
 
