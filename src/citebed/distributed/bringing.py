@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from citebed.distributed.arrow import Batches
 from citebed.distributed.sessions import Engine, collected, row_by_row
@@ -33,8 +33,15 @@ def as_address(path: str | Path) -> str | None:
     return f"{found[1]}:{slashes}{found[2]}"
 
 
-def brought(engine: Engine, address: str, folder: Path) -> Path:
-    """A copy of the file, or of all files of the folder or pattern, at an address: below
+class Copies(NamedTuple):
+    """Copies of what is at an address: the file or folder that stands for it, and all files."""
+
+    root: Path
+    files: list[Path]
+
+
+def brought(engine: Engine, address: str, folder: Path) -> Copies:
+    """Copies of the file, or of all files of the folder or pattern, at an address: below
     ``folder``, which this machine and the workers see."""
     root = _in_store(_PATTERN.sub("", address))
     place = str(folder.absolute())
@@ -43,16 +50,23 @@ def brought(engine: Engine, address: str, folder: Path) -> Path:
         for batch in batches:
             names = batch["path"].to_pylist()
             for name, data in zip(names, batch["content"], strict=True):
-                _write(Path(place, _below(root, name)), data.as_buffer())
+                if os.path.isdir(place):  # where it would be made, nobody else would see it
+                    _write(Path(place, _below(root, name)), data.as_buffer())
             yield batch.select(["path"])
 
     with row_by_row(engine):  # a worker holds one file at a time
-        files = engine.session.read.format("binaryFile").option("recursiveFileLookup", "true")
-        copied = files.load(address).select("path", "content")
-        count = collected(copied.mapInArrow(write, "path string")).num_rows
-    if not count:
+        reader = engine.session.read.format("binaryFile").option("recursiveFileLookup", "true")
+        copied = reader.load(address).select("path", "content")
+        names = collected(copied.mapInArrow(write, "path string"))["path"].to_pylist()
+    files = sorted(folder / _below(root, name) for name in names)
+    if not files:
         raise CitebedError(f"{printable(address)}: the engine finds no file there.")
-    return folder / root.rpartition("/")[2]
+    if not all(file.is_file() for file in files):
+        raise CitebedError(
+            f"the engine's workers do not see '{printable(folder)}': choose a folder of a file "
+            "system that this machine and all workers share, at the same path."
+        )
+    return Copies(folder / root.rpartition("/")[2], files)
 
 
 def _in_store(address: str) -> str:

@@ -172,8 +172,8 @@ def check_folder(folder: Path) -> None:
 
 
 def of_kind(frame: DataFrame, *kinds: str) -> DataFrame:
-    """The parcels of some kinds."""
-    return frame.filter(frame["kind"].isin(*kinds))
+    """The parcels of some kinds, and what was wrong."""
+    return frame.filter(frame["kind"].isin(*kinds) | frame[ERROR].isNotNull())
 
 
 def fetched(frame: DataFrame) -> list[tuple[int, bytes]]:

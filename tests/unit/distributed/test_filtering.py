@@ -177,6 +177,27 @@ def test_a_stream_at_an_address(engine: Engine, tmp_path: Path, task: FilterTask
     with pytest.raises(CitebedError, match="a dump"):
         filter_on(engine, far, tmp_path / "none", OPTIONS)
     assert not list(tmp_path.glob("none*"))
+    (there / "2012").mkdir(parents=True)
+    (there / "2012" / "01.jsonl.gz").write_bytes(packed[:-9])
+    with pytest.raises(FormatError, match=r"file:///.*a dump \(a dump/2012/01.jsonl.gz\)"):
+        filter_on(engine, far, tmp_path / "none", OPTIONS)
+
+
+def test_another_stream_is_not_gone_on_with(
+    engine: Engine, tmp_path: Path, task: FilterTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("2011", "2012"):
+        (tmp_path / name).mkdir()
+        shutil.copy(tmp_path / "s.jsonl", tmp_path / name)
+    one, two = (
+        task._replace(source=file_source(f"file://{tmp_path}/{name}")) for name in ("2011", "2012")
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(running, "save_states", killed)
+        with pytest.raises(Killed):
+            filter_on(engine, one, tmp_path / "out", OPTIONS)
+    with pytest.raises(CitebedError, match="the stream's bytes"):
+        filter_on(engine, two, tmp_path / "out", OPTIONS)
 
 
 def test_the_command_writes_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

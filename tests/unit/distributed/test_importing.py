@@ -430,14 +430,53 @@ def test_what_is_refused(engine: Engine, tmp_path: Path, sources: list[Path]) ->
         assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.parametrize("column", ["read_as", "cite_key"])
 def test_a_collection_of_an_earlier_version(
-    engine: Engine, tmp_path: Path, sources: list[Path]
+    engine: Engine, tmp_path: Path, sources: list[Path], column: str
 ) -> None:
     import_sources(tmp_path / "c", sources, ImportOptions(workers=1))
     path = tmp_path / "c" / "documents.parquet"
-    pl.read_parquet(path).drop("read_as").write_parquet(path)
+    pl.read_parquet(path).drop(column).write_parquet(path)
     with pytest.raises(CitebedError, match="import once without --on"):
         engine.import_sources(tmp_path / "c", sources)
+
+
+def test_documents_that_are_gone_are_not_forgotten(
+    engine: Engine, tmp_path: Path, sources: list[Path]
+) -> None:
+    import_sources(tmp_path / "c", sources, ImportOptions(workers=1, shard_size=3))
+    shutil.rmtree(tmp_path / "c" / "shards")
+    (sources[0] / "c.bib").write_text("@book{new, title={New}, year=2001}")
+    with pytest.raises(CitebedError, match="is missing"):
+        engine.import_sources(tmp_path / "c", sources)
+
+
+def test_again_with_keys_that_several_have(engine: Engine, tmp_path: Path) -> None:
+    """As an earlier version gave them; and titles that changed, and proceedings of one name."""
+    books = [{"id": f"b{n}", "title": f"On tree {n}", "year": 2000 + n} for n in range(6)]
+    import_again(engine, tmp_path, {"b.jsonl": books}, shard_size=100)
+    for name in ("one", "two"):
+        path = tmp_path / name / "shards" / "00000" / "documents.parquet"
+        key = pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("same")).otherwise("cite_key")
+        pl.read_parquet(path).with_columns(cite_key=key).write_parquet(path)
+    changed = [{**each, "title": f"{each['title']} again"} for each in books[:2]] + books[2:]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(naming, "AT_ONCE", 2)
+        import_again(engine, tmp_path, {"b.jsonl": changed}, shard_size=100)
+    assert "same" not in Collection(tmp_path / "two").documents["cite_key"]
+
+
+def test_again_with_proceedings_of_one_name(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    parent = "@proceedings{conf, title={%s}, year={2001}, editor={Ed, I}}"
+    for name, title in (("a", "Of Oaks"), ("a2", "Of Oaks"), ("z", "Of Elms")):
+        (tmp_path / "in" / f"{name}.bib").write_text(parent % title)
+    import_again(engine, tmp_path, {})
+    child = "@inproceedings{c, title={A child}, author={Poe, E}, crossref={conf}}"
+    (tmp_path / "in" / "b.bib").write_text(child)
+    import_again(engine, tmp_path, {})
+    documents = Collection(tmp_path / "two").documents
+    assert documents.filter(title="A child")["venue"].to_list() == ["Of Oaks"]
 
 
 def test_the_command_line(

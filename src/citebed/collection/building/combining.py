@@ -180,19 +180,20 @@ Parents = dict[str, Row]
 _INHERITED = (
     "editors", "year", "date", "venue", "volume", "number", "publisher", "url", "language",
 )  # fmt: skip
-LENDING = ("doc_id", "source", "title", *_INHERITED)
+LENDING = ("doc_id", "source", "line", "title", *_INHERITED)
 """The columns of a parent that are looked at."""
 _CROSSREF = re.compile(r",\s*crossref\s*=\s*(?:\{[^{}]*\}|\"[^\"]*\")", re.IGNORECASE)
 
 
 def parents_of(records: Iterable[pl.DataFrame]) -> Parents:
-    """The records that others may take from; the first of an id, in each file and in all."""
+    """The records that others may take from; the first of an id, in each file and in all, by the
+    names of files and lines, in whatever order they were read."""
     parents: Parents = {}
-    for part in records:
-        for row in part.select(LENDING).iter_rows(named=True):
-            name = str(row["doc_id"]).lower()
-            parents.setdefault(name, row)
-            parents.setdefault(f"{row['source']}\n{name}", row)
+    rows = (row for part in records for row in part.select(LENDING).iter_rows(named=True))
+    for row in sorted(rows, key=itemgetter("source", "line")):
+        name = str(row["doc_id"]).lower()
+        parents.setdefault(name, row)
+        parents.setdefault(f"{row['source']}\n{name}", row)
     return parents
 
 
@@ -317,7 +318,9 @@ WISHES = Keys(("doi", *MADE_OF), _wanted)
 def earlier_keys(
     records: pl.DataFrame, before: pl.DataFrame, same: Iterable[tuple[str, ...]] = SAME
 ) -> pl.DataFrame:
-    """The keys of before (``kept``) by the first records (``owner``) of the documents of now."""
+    """The keys of before (``kept``) by the first records (``owner``) of the documents of now; one
+    that several documents had is nobody's."""
+    before = before.filter(pl.col("cite_key").is_unique())
     items = [records.select("owner", kept=pl.lit(None, dtype=pl.String)).clear()]
     for names in same if before.height else ():
         theirs = before.unique(names, keep="none").select(*names, kept="cite_key")

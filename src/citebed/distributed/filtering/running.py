@@ -45,7 +45,7 @@ from citebed.distributed.filtering.task import PartTask, received
 from citebed.distributed.filtering.working import read_part, score_part, tell_part
 from citebed.distributed.sessions import Engine, collected
 from citebed.errors import CitebedError, FormatError
-from citebed.files.line_blocks import file_texts, part_pieces
+from citebed.files.line_blocks import file_texts
 from citebed.files.reading import is_packed
 from citebed.files.writing import translate_os_errors, whole_files
 from citebed.runs.writing import filter_names, header_line
@@ -96,6 +96,9 @@ def filter_on(
     files = Unfinished(output, options.skipped)
     files.check(options.overwrite)
     task.declared.start(task.topics, task.tools)  # what is wrong with it is told before all else
+    address = as_address(task.source.path) if task.source.path else None
+    if address:  # of which a path has lost a slash
+        task = task._replace(source=task.source._replace(name=address))
     folder = WorkFolder(Path(f"{files.output.absolute()}.parts"))
     _check_apart(folder, task.source)
     with files.alone() as drafts:
@@ -203,32 +206,34 @@ class _Run:
             strict=options.strict,
         )
 
-    def _stream(self, source: Source) -> tuple[Path, dict[str, int]]:
+    def _stream(self, source: Source) -> tuple[Path, dict[str, int | str]]:
         """The stream as a plain file, and what tells it from another; what is packed, or no file,
         is laid out in the work folder, once where it is far away."""
         if source.path is not None and source.path.is_file() and not is_packed(source.path):
             status = source.path.stat()
             return source.path.absolute(), {"size": status.st_size, "time": status.st_mtime_ns}
-        laid, crc = self._folder.stream, 0
+        laid = self._folder.stream
         address = as_address(source.path) if source.path else None
         if address is None:
-            _lay_out(laid, (block.data for block in blocks(source, _LAID)))
-        elif not laid.exists():
+            crc = _lay_out(laid, (block.data for block in blocks(source, _LAID)))
+            return laid, {"crc": crc, "size": laid.stat().st_size}
+        if not laid.exists() or not self._folder.plan.exists():
             _lay_out(laid, self._brought(address))
-        for piece in part_pieces(laid, 0, size := laid.stat().st_size):
-            crc = zlib.crc32(piece, crc)
-        return laid, {"crc": crc, "size": size}
+        return laid, {"address": address, "size": laid.stat().st_size}
 
     def _brought(self, address: str) -> Iterator[bytes]:
         """The lines of all files at an address, in the order of their names."""
         place = Path(tempfile.mkdtemp(prefix=".citebed-", dir=self._folder.path))
         try:
-            brought(self._engine, address, place)
-            for path in sorted(each for each in place.rglob("*") if each.is_file()):
-                for lines in file_texts(path, _LAID):
-                    yield lines if lines.endswith(b"\n") else lines + b"\n"
+            for path in brought(self._engine, address, place).files:
+                try:
+                    for lines in file_texts(path, _LAID):
+                        yield lines if lines.endswith(b"\n") or not lines else lines + b"\n"
+                except FormatError as error:
+                    name = f"{address} ({printable(path.relative_to(place))})"
+                    raise FormatError(name, error.line, error.what) from None
         finally:
-            shutil.rmtree(place)
+            shutil.rmtree(place, ignore_errors=True)  # a task that is done twice may be at it
 
     def _read(self, task: PartTask, advance: Advance) -> Account:
         """Read the parts that are not read yet: half of all that is to do."""
@@ -303,10 +308,14 @@ class _Run:
                 listing.flush()
 
 
-def _lay_out(laid: Path, lines: Iterable[bytes]) -> None:
-    """Write the lines of a stream to a file, whole or not at all."""
+def _lay_out(laid: Path, lines: Iterable[bytes]) -> int:
+    """Write the lines of a stream to a file, whole or not at all; gives their checksum."""
+    crc = 0
     with whole_files(laid) as (draft,), draft.open("wb") as file:
-        file.writelines(lines)
+        for each in lines:
+            crc = zlib.crc32(each, crc)
+            file.write(each)
+    return crc
 
 
 def _lengths(task: PartTask) -> list[int]:

@@ -48,20 +48,20 @@ class Made(NamedTuple):
 
 
 def documents_of(place: Place, parts: list[Part], before: list[Piece]) -> Made:
-    """Merge the records of all parts, name their documents, and write these in shards; of those
-    that were there ``before`` the names are kept."""
-    place.folder.mkdir()
+    """Merge the records of all parts, name their documents, and write these in shards; those that
+    were there ``before`` keep their cite keys."""
     start = dealt(place.engine, seeds(parts))
     fates = merged(place, start, parts)
     fates = start.unionByName(of_kind(fates, "fate", "made", "count"))
-    buckets = naming.buckets_for(sum(part.rows for part in parts))
+    rows = sum(part.rows for part in parts), sum(piece.size for piece in before)
+    buckets = naming.buckets_for(max(rows))
     given = of_kind(fates, "part", "fate", "made")
     known = given
     if before:
         work = partial(placing.ask_ids, place.rules, buckets)
         _write_renamed(place, naming.ids(at_each(given, work, len(parts)), buckets))
         known = given.unionByName(keys_of_before(place, given, len(parts), before, buckets))
-    work = partial(placing.ask, place.rules, buckets)
+    work = partial(placing.ask, place.rules, buckets, not before)
     asked = _kept(place, at_each(known, work, len(parts)), "asked")
     counts = [json.loads(data) for _, data in fetched(of_kind(asked, "count"))]
     merges = [json.loads(data) for _, data in fetched(of_kind(fates, "count"))]
@@ -69,7 +69,8 @@ def documents_of(place: Place, parts: list[Part], before: list[Piece]) -> Made:
     if not told.documents:
         return Made(told, [], [])
     names = _kept(place, naming.named(asked, buckets), "named")
-    _write_renamed(place, names)
+    if not before:
+        _write_renamed(place, names)
     given = given.unionByName(of_kind(names, "key"))
     given = given.unionByName(dealt(place.engine, _bases(parts, counts)))
     work = partial(placing.place, place.rules, place.size, str(place.folder))

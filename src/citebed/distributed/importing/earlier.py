@@ -7,16 +7,19 @@ aside. They are brought into their order, by source and line, without any machin
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from citebed.collection.importing import ASIDE, OWN, own_records, still_there
+from citebed.collection.importing import OWN, own_records, still_there
 from citebed.collection.storing import table_files
+from citebed.collection.storing.store import MANIFEST
 from citebed.collection.tables import RECORD, TABLES, Schema, read_part, write_part
 from citebed.distributed.importing import merging
 from citebed.distributed.importing.reading import PartNote, note_of
@@ -37,9 +40,10 @@ from citebed.distributed.sessions import Engine
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_DEALT = "dealt"
 STEP = 1000
 """One in so many records tells where the parts begin."""
-_ORDER = ("source", "place", "piece", "at")
+_ORDER = ("source", "line", "piece", "at")
 """By source and line; those of one line as they lie in the tables."""
 
 
@@ -58,12 +62,28 @@ class Piece(NamedTuple):
 
 def pieces_of(folder: Path, table: str) -> list[Piece]:
     """The pieces of a table of a collection, in their order."""
-    size = merging.A_PART
-    return [
-        Piece(table, str(path.absolute()), start, size)
-        for path in table_files.table_paths(folder, table)
-        for start in range(0, table_files.rows_of(path), size)
-    ]
+    most, pieces = merging.A_PART, list[Piece]()
+    for path in _paths(folder, table):
+        rows = table_files.rows_of(path)
+        pieces += [
+            Piece(table, str(path.absolute()), start, min(most, rows - start))
+            for start in range(0, rows, most)
+        ]
+    return pieces
+
+
+def has_columns(folder: Path, columns: Iterable[str]) -> bool:
+    """Whether the documents of a collection, if it is one, have some columns."""
+    schemas = map(table_files.read_schema, _paths(folder, "documents"))
+    return all(schema.keys() >= set(columns) for schema in schemas)
+
+
+def _paths(folder: Path, table: str) -> list[Path]:
+    """The files of a table; that of the documents must be there."""
+    paths = table_files.table_paths(folder, table)
+    if not paths and table == "documents" and (folder / MANIFEST).exists():
+        table_files.check_there(folder / "documents.parquet")
+    return paths
 
 
 def dealt_pieces(engine: Engine, pieces: Iterable[Piece]) -> DataFrame:
@@ -77,11 +97,10 @@ def piece_in(given: Given) -> Piece:
 
 
 def earlier_records(
-    engine: Engine, folder: Path, dropped: Iterable[str], place: Path
+    engine: Engine, pieces: list[Piece], dropped: Iterable[str], place: Path
 ) -> list[PartNote]:
-    """The files of a collection's records, but for those of sources that are ``dropped``, in their
-    order; they are written in ``place``."""
-    pieces = [*pieces_of(folder, "documents"), *pieces_of(folder, ASIDE)]
+    """The files of a collection's records, which are in pieces, but for those of sources that are
+    ``dropped``, in their order; they are written in ``place``."""
     if not pieces:
         return []
     (place / "dropped.json").write_text(json.dumps(sorted(dropped)), encoding="utf-8")
@@ -89,18 +108,23 @@ def earlier_records(
     sampled = fetched(at_each(start, partial(_sample, str(place)), len(pieces)))
     sample = joined(data for _, data in sampled)
     assert sample is not None
-    every = max(1, merging.A_PART // STEP)
-    bounds = sample.sort(_ORDER).gather_every(every, every)
+    number = pl.col("rows").cum_sum() // merging.A_PART
+    bounds = sample.sort(_ORDER).filter(number > number.shift(1, fill_value=0)).select(_ORDER)
     write_part(place / "bounds.arrow", bounds)
+    (place / _DEALT).mkdir()
     parts = at_each(start, partial(_deal, str(place)), len(pieces))
     notes = fetched(at_each(parts, partial(_write, str(place)), bounds.height + 1))
+    shutil.rmtree(place / _DEALT, ignore_errors=True)  # a task that is done twice may be at it
     return [PartNote(*json.loads(note)) for _, note in notes]
 
 
 def _sample(place: str, number: int, given: Given) -> Iterator[Parcel]:
-    """On a worker: what one in so many records of a piece is ordered by."""
-    keys = _read(place, number, piece_in(given), ("source", "line")).select(_ORDER)
-    yield Parcel("sample", number, packed(keys.sort(_ORDER).gather_every(STEP, STEP - 1)))
+    """On a worker: what one in so many records of a piece, and the last, is ordered by; and how
+    many each stands for."""
+    keys = _read(place, number, piece_in(given), ("source", "line")).sort(_ORDER)
+    some = keys.gather_every(STEP, STEP - 1).with_columns(rows=pl.lit(STEP, pl.Int64))
+    rest = keys.tail(1).with_columns(rows=pl.lit(keys.height % STEP, pl.Int64))
+    yield Parcel("sample", number, packed(pl.concat([some, rest.filter(pl.col("rows") > 0)])))
 
 
 def _deal(place: str, number: int, given: Given) -> Iterator[Parcel]:
@@ -108,9 +132,11 @@ def _deal(place: str, number: int, given: Given) -> Iterator[Parcel]:
     records = _read(place, number, piece_in(given), tuple(RECORD))
     bounds = read_part(Path(place, "bounds.arrow")).with_columns(part=pl.lit(1))
     keys = records.select(_ORDER).with_row_index("row")
-    both = pl.concat([bounds, keys], how="diagonal").sort(*_ORDER, "part", nulls_last=True)
+    both = pl.concat([bounds, keys], how="diagonal")
+    both = both.sort(*_ORDER, "part", nulls_last=[False] * len(_ORDER) + [True])
     both = both.with_columns(pl.col("part").fill_null(0).cum_sum()).drop_nulls("row").sort("row")
-    yield from left(place, "record", records.with_columns(both["part"]), "part")
+    records = records.with_columns(both["part"])
+    yield from left(os.path.join(place, _DEALT), "record", records, "part")
 
 
 def _write(place: str, number: int, given: Given) -> Iterator[Parcel]:
@@ -130,13 +156,12 @@ def _read(place: str, number: int, piece: Piece, columns: tuple[str, ...]) -> pl
     rows = own_records(rows) if of_documents else rows
     return rows.select(
         *columns,
-        place=pl.col("line").fill_null(-1),
         piece=pl.lit(number, dtype=pl.Int64),
         at=pl.int_range(pl.len(), dtype=pl.Int64),
     )
 
 
-@cache
+@lru_cache(2)
 def _dropped(place: str) -> list[str]:
     """The names of sources, which may be many."""
     names: list[str] = json.loads(Path(place, "dropped.json").read_text("utf-8"))

@@ -18,6 +18,7 @@ import polars as pl
 
 from citebed.collection.building.assembling import resolve_crossrefs
 from citebed.collection.building.citing import asked
+from citebed.collection.building.combining import BEFORE
 from citebed.collection.building.import_report import Became, ImportReport
 from citebed.collection.building.records import Parts
 from citebed.collection.importing import ASIDE, DEFAULTS, Import, ImportOptions, run_import
@@ -28,7 +29,7 @@ from citebed.collection.storing import store, table_files
 from citebed.collection.tables import SET_ASIDE, Frames, read_part
 from citebed.distributed.bringing import as_address, brought
 from citebed.distributed.importing.deciding import Shard, documents_of
-from citebed.distributed.importing.earlier import earlier_records, pieces_of
+from citebed.distributed.importing.earlier import earlier_records, has_columns, pieces_of
 from citebed.distributed.importing.knowing import known
 from citebed.distributed.importing.merging import Place, parts_of
 from citebed.distributed.importing.reading import EngineReader
@@ -79,7 +80,7 @@ class EngineImport(Import):
     ) -> None:
         self.engine, self.aside = engine, list[Path]()
         super().__init__(folder, staging.absolute(), options, progress)
-        if self.is_old and (folder / store.MANIFEST).exists():
+        if self.is_old or not has_columns(folder, BEFORE):
             raise CitebedError(
                 f"'{printable(folder)}' was made by an earlier version of citebed: import once "
                 "without --on, or into another folder."
@@ -99,7 +100,7 @@ class EngineImport(Import):
         self.progress.step(f"copying {printable(address)}", 0)
         place = self.parts.parent / "copies"
         place.mkdir(exist_ok=True)
-        copy = brought(self.engine, address, Path(tempfile.mkdtemp(dir=place)))
+        copy = brought(self.engine, address, Path(tempfile.mkdtemp(dir=place))).root
         self.names.stand_in(copy, address)
         return copy
 
@@ -111,8 +112,10 @@ class EngineImport(Import):
 
     def _make_documents(self, dropped: set[str]) -> Became:
         assert isinstance(self.reader, EngineReader)
+        before = pieces_of(self.folder, "documents")
+        earlier = [*before, *pieces_of(self.folder, ASIDE)]
         notes = self.reader.notes + earlier_records(
-            self.engine, self.folder, dropped, Path(tempfile.mkdtemp(dir=self.parts))
+            self.engine, earlier, dropped, Path(tempfile.mkdtemp(dir=self.parts))
         )
         if not notes:
             return super()._make_documents(dropped)
@@ -120,8 +123,9 @@ class EngineImport(Import):
         check_languages(self.rules, {name for note in notes for name in note.languages})
         files = Parts(self.parts, (Path(note.path) for note in notes))
         problems = resolve_crossrefs(files) if any(note.crossrefs for note in notes) else []
-        place = Place(self.engine, self.parts / "engine", self.rules, self.shards.size)
-        before = pieces_of(self.folder, "documents")
+        # A name of its own: tasks of an import that was killed may still write elsewhere.
+        folder = Path(tempfile.mkdtemp(dir=self.parts))
+        place = Place(self.engine, folder, self.rules, self.shards.size)
         made = documents_of(place, parts_of(notes, files), before)
         self.aside, self.is_any_aside = made.aside, bool(made.aside)
         rows = (read_part(path) for path in made.aside)

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _FIRST, *_OTHERS = SAME
-_LEFT = "left.arrow"
+_LEFT, _TWICE = "left.arrow", "twice.arrow"
+_KEPT = (pl.col("owner").alias("row"), "kept", "home")
 _OF_OWNERS = ("owner", "home", "doc_id", "doi", "title", "year")
 """A record as it is asked for: its document, the part that this is in, and what tells which."""
 
@@ -48,8 +49,10 @@ def keys_of_before(
     """The keys of before, to the parts of the documents that keep them; ``given`` is what was
     decided of the records of parts, whose ids are written."""
     engine, folder = place.engine, place.folder
+    _write_twice(place, before, buckets)
     now = at_each(given, partial(_now, place.rules, str(folder), buckets), parts)
-    were = at_each(dealt_pieces(engine, before), partial(_before, buckets), len(before))
+    work = partial(_before, str(folder), buckets)
+    were = at_each(dealt_pieces(engine, before), work, len(before))
     asked = now.unionByName(were)
     matched = kept(engine, at_each(asked, partial(_match, buckets), buckets), folder / "matched")
     settled = at_each(of_kind(matched, "claim"), _settle, buckets)
@@ -65,8 +68,7 @@ def keys_of_before(
         return keys
     more = earlier_keys(records, left, _OTHERS)
     homes = records.select("owner", "home").unique()
-    more = more.join(homes, on="owner").select("home", "kept", row="owner")
-    parcels = list(addressed("kept", more.select("row", "kept", "home"), "home"))
+    parcels = list(addressed("kept", more.join(homes, on="owner").select(_KEPT), "home"))
     return keys.unionByName(dealt(engine, parcels)) if parcels else keys
 
 
@@ -79,12 +81,35 @@ def _now(rules: Rules, folder: str, buckets: int, number: int, given: Given) -> 
     records = _numbered(table.filter(pl.col("owner").is_not_null()).select(
         "row", "owner", "size", "doc_id", "doi", "title", "year", home=pl.lit(number, pl.Int64)
     ))  # fmt: skip
-    yield from _by_id("now", records, buckets)
+    yield from _by_name("now", records, "doc_id", buckets)
 
 
-def _before(buckets: int, _: int, given: Given) -> Iterator[Parcel]:
-    """On a worker: the documents that there were."""
-    yield from _by_id("before", _numbered(piece_in(given).read(BEFORE)), buckets)
+def _write_twice(place: Place, before: list[Piece], buckets: int) -> None:
+    """The keys that several documents had, which an earlier version may have given: nobody's."""
+    pieces = dealt_pieces(place.engine, before)
+    keys = at_each(pieces, partial(_keys, buckets), len(before))
+    twice = joined(data for _, data in fetched(at_each(keys, _twice, buckets)))
+    none = pl.DataFrame(schema={"cite_key": pl.String()})
+    write_part(place.folder / _TWICE, none if twice is None else twice)
+
+
+def _keys(buckets: int, _: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: the keys of some documents that there were."""
+    keys = piece_in(given).read({"cite_key": BEFORE["cite_key"]})
+    yield from _by_name("key", keys, "cite_key", buckets)
+
+
+def _twice(bucket: int, given: Given) -> Iterator[Parcel]:
+    keys = joined(given["key"])
+    assert keys is not None
+    yield from _here("twice", keys.filter(pl.col("cite_key").is_duplicated()).unique(), bucket)
+
+
+def _before(folder: str, buckets: int, _: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: the documents that there were, with a key of their own."""
+    twice = read_part(Path(folder, _TWICE))
+    documents = piece_in(given).read(BEFORE).join(twice, on="cite_key", how="anti")
+    yield from _by_name("before", _numbered(documents), "doc_id", buckets)
 
 
 def _numbered(documents: pl.DataFrame) -> pl.DataFrame:
@@ -99,8 +124,9 @@ def _numbered(documents: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _by_id(kind: str, table: pl.DataFrame, buckets: int) -> Iterator[Parcel]:
-    bucket = [zlib.crc32(name.encode()) % buckets for name in table["doc_id"]]
+def _by_name(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterator[Parcel]:
+    """Rows to where others of the same name are."""
+    bucket = [zlib.crc32(text.encode()) % buckets for text in table[name]]
     yield from addressed(
         kind, table.with_columns(bucket=pl.Series(bucket, dtype=pl.Int64)), "bucket"
     )
@@ -121,8 +147,7 @@ def _match(buckets: int, bucket: int, given: Given) -> Iterator[Parcel]:
     wanted = pl.col("owner").n_unique().over("kept")
     found = found.with_columns(is_sure=pl.col("kept").is_not_null() & (wanted == 1))
     alone = found.filter(pl.col("size") == 1)
-    sure = alone.filter("is_sure").select("kept", "home", row="owner")
-    yield from addressed("kept", sure.select("row", "kept", "home"), "home")
+    yield from addressed("kept", alone.filter("is_sure").select(_KEPT), "home")
     yield from _here("rest", alone.filter(~pl.col("is_sure")).select(_OF_OWNERS), bucket)
     several = found.filter(pl.col("size") > 1)
     yield from addressed("claim", several.with_columns(to=pl.col("owner") % buckets), "to")
@@ -137,8 +162,8 @@ def _settle(bucket: int, given: Given) -> Iterator[Parcel]:
     home = pl.col("home").filter(pl.col("row") == pl.col("owner")).first().over("owner")
     one = pl.col("kept").drop_nulls().n_unique().over("owner") == 1
     table = table.with_columns(home=home, is_one=one & pl.col("is_sure").any().over("owner"))
-    sure = table.filter("is_one", "is_sure").unique("owner").select("kept", "home", row="owner")
-    yield from addressed("kept", sure.select("row", "kept", "home"), "home")
+    sure = table.filter("is_one", "is_sure").unique("owner")
+    yield from addressed("kept", sure.select(_KEPT), "home")
     rest = table.filter(~pl.col("is_one"))
     yield from _here("rest", rest.select(_OF_OWNERS), bucket)
     unsettled = rest.filter("is_sure").unique("kept").select(

@@ -171,7 +171,7 @@ def _unpacked(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def number_of(text: str) -> int:
-    """A number for a text, the same on every machine; two of a number do no harm here."""
+    """A number of 63 bits for a text, the same on every machine."""
     data = text.encode("utf-8", "surrogatepass")
     return (crc32(data) << 31) ^ crc32(data[::-1])
 

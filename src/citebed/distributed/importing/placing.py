@@ -50,7 +50,7 @@ def decided(given: Given, rules: Rules) -> pl.DataFrame:
     )
 
 
-def ask(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Parcel]:
+def ask(rules: Rules, buckets: int, with_ids: bool, number: int, given: Given) -> Iterator[Parcel]:
     """On a worker: what the documents of a part want to be called, whose keys of before it is told,
     and how many records and documents there are."""
     table = decided(given, rules)
@@ -66,7 +66,8 @@ def ask(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Parce
     keys = wanted_keys(every)
     place = every.select("row", part=pl.lit(number, dtype=pl.Int64))
     yield from asking("wish", place.hstack(keys), "same", buckets)
-    yield from asking("name", every.select("row", "doc_id"), "doc_id", buckets)
+    if with_ids:
+        yield from asking("name", every.select("row", "doc_id"), "doc_id", buckets)
     yield Parcel("count", number, noted(_counts(table)))
 
 
