@@ -124,7 +124,7 @@ def filter_(
         restart=restart,
         every=checkpoint_every,
     )
-    path = output or Path(f"{stream.name.removesuffix('.gz')}.{declared.name}.run")
+    path = output or Path(f"{_plain_name(stream).removesuffix('.gz')}.{declared.name}.run")
     Unfinished(path, skipped).check_place([each for each in (stream, topics, judgements) if each])
     with _telling_how_to_go_on(), progress_bar(quiet or as_json) as progress:
         known = stream.is_file() and stream.suffix != ".gz"
@@ -134,6 +134,12 @@ def filter_(
     if not quiet:
         _tell_notes(stream, report, len(task.topics), skipped)
     _tell(report, as_json, quiet)
+
+
+def _plain_name(stream: Path) -> str:
+    """The name of a stream; of a pattern, which only an engine takes, that of its folder."""
+    names = (part for part in reversed(stream.parts) if not set(part) & set("*?[{"))
+    return stream.name if stream.exists() else next(names, stream.name)
 
 
 @contextmanager

@@ -210,6 +210,7 @@ class Import:
             check_yield(report, self.frames, {file.name for file in files})
         self.progress.step("writing", 0)
         store.commit(self.folder, self._write())
+        self.shards.sweep(self.folder)
         (self.folder / "runs").mkdir(exist_ok=True)
         if prune:
             elsewhere = self.earlier.elsewhere(roots)

@@ -216,6 +216,17 @@ def test_the_command_writes_the_same(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "1 judged or training document not in the stream: none" in printed[0][0]
 
 
+def test_a_pattern_is_named_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pysail", reason="the extra 'spark' is not installed")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dump").mkdir()
+    write(tmp_path / "dump" / "s.jsonl", stream(30))
+    (tmp_path / "t.jsonl").write_text('{"query_id": "oak", "name": "Ann Oak"}')
+    there = f"file://{tmp_path}/dump/*.jsonl"
+    assert main(["filter", there, "-t", "t.jsonl", "--on", "local", "-q"]) == 0
+    assert (tmp_path / "dump.names.run").is_file()
+
+
 def test_progress_is_told_in_bytes_of_the_stream(tmp_path: Path, task: FilterTask) -> None:
     told: list[int] = []
     filter_on(engine_here(), task, tmp_path / "out", OPTIONS, told.append, 1500)

@@ -7,6 +7,8 @@ its index needs nothing but the shard.
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +70,16 @@ class Shards:
             files = (MANIFEST, *(f"{name}.parquet" for name in _IN_SHARDS))
             old += [folder / SHARDS / name / file for name in gone for file in files]
         return [str(path.relative_to(folder)) for path in old if path.exists()]
+
+    def sweep(self, folder: Path) -> None:
+        """Take away what is left of shards that a collection has no more: folders, and indexes."""
+        for place in (folder / SHARDS).glob("*"):
+            gone = place.name.isdecimal() and place.name not in self.names
+            if gone and place.is_dir() and not place.is_symlink():
+                shutil.rmtree(place, ignore_errors=True)
+        if not self.names:
+            with contextlib.suppress(OSError):
+                (folder / SHARDS).rmdir()
 
 
 def _cut(pieces: Iterable[pl.DataFrame], size: int) -> Iterator[Iterator[pl.DataFrame]]:

@@ -76,6 +76,26 @@ def test_later_imports_keep_shards_until_told(tmp_path: Path, source: Path) -> N
     assert not list(folder.glob("shards/*/*.parquet"))
 
 
+def test_nothing_is_left_of_shards_that_are_gone(tmp_path: Path, source: Path) -> None:
+    """Not their indexes, which no command would find again; what is nobody's shard stays."""
+    folder = tmp_path / "c"
+    for shard in imported(folder, source, 5).shards:
+        (shard / "index").mkdir()
+        (shard / "index" / "postings.npy").touch()
+    (tmp_path / "elsewhere").mkdir()
+    (folder / "shards" / "00009").symlink_to(tmp_path / "elsewhere")
+    (folder / "shards" / "notes").mkdir()
+    imported(folder, source, 12)
+    assert sorted(path.name for path in (folder / "shards").iterdir()) == [
+        *("00000", "00001", "00009", "notes"),
+    ]
+    (folder / "shards" / "00009").unlink()
+    (folder / "shards" / "notes").rmdir()
+    imported(folder, source, 0)
+    assert not (folder / "shards").exists()
+    assert (tmp_path / "elsewhere").is_dir()
+
+
 def test_a_shard_that_is_missing_is_told(tmp_path: Path, source: Path) -> None:
     folder = tmp_path / "c"
     imported(folder, source, 5)
