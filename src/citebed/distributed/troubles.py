@@ -36,6 +36,9 @@ _TROUBLES = (
      f"({_PYTHON})"),
     (r"PATH_NOT_FOUND\] Path does not exist: (\S+?)\.(?:\s|$)",
      "{0}: the engine finds no such file. Paths are those of the engine's machines"),
+    (r"The length of (\S+) is \d+, which exceeds the max length allowed",
+     "{0} is more than the engine hands over whole (2 GB): cut it into parts (split -C 1G), or put "
+     "it on a disk that all workers see"),
     (r"UnsupportedClassVersionError|Java (?:version|8|11)\b.{0,80}not supported",
      "Spark 4 needs Java 17 or later, and the Java here is older (JAVA_HOME, or java in PATH)"),
     (r"unsupported PySpark version: (\S+)",

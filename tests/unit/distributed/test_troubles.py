@@ -51,6 +51,10 @@ JAVA = "\n\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.s
             "[PATH_NOT_FOUND] Path does not exist: hdfs://a:9000/b.run. SQLSTATE: 42K03",
             r"^hdfs://a:9000/b.run: the engine finds no such file",
         ),
+        (
+            "The length of s3a://b/a.gz is 3000000000, which exceeds the max length allowed: 99.",
+            r"^s3a://b/a.gz is more than the engine hands over whole",
+        ),
         ("java.lang.UnsupportedClassVersionError: org/apache/spark/Main", "needs Java 17"),
         ("Caused by: something odd", "^the engine gave up: something odd$"),
         ("ExecutorLostFailure: Command exited with code 137", "too little memory"),
