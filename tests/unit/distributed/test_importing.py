@@ -230,7 +230,7 @@ def _told(make: Any, folder: Path, *more: Any) -> ImportReport | CitebedError:
 
 def test_again_with_more_less_and_other_sources(engine: Engine, tmp_path: Path) -> None:
     """Documents keep the keys that they have, whatever comes between them."""
-    first = [
+    first: list[dict[str, Any]] = [
         {"id": "b1", "title": "On oaks", "authors": ["Doe, J"], "year": 2001, "keys": ["k"]},
         {"id": "b2", "title": "On beeches", "authors": ["Roe, R"], "year": 2002, "keys": ["k"]},
         {"id": "b3", "title": "On elms in winter", "authors": ["Poe, E"], "doi": "10.5072/elm"},
@@ -238,12 +238,12 @@ def test_again_with_more_less_and_other_sources(engine: Engine, tmp_path: Path) 
     ]
     import_again(engine, tmp_path, {"b.jsonl": first})
     before = Collection(tmp_path / "two").documents
-    earlier = [
+    others: list[dict[str, Any]] = [
         {"id": "a1", "title": "On ashes", "authors": ["Zed, Q"], "year": 2003, "keys": ["k"]},
         {"id": "b1", "title": "On firs", "authors": ["Zed, Q"], "year": 2004},
         {"id": "a3", "title": "On elms in winter", "authors": ["Poe, E"], "doi": "10.5072/elm"},
     ]
-    import_again(engine, tmp_path, {"a.jsonl": earlier}, shard_size=2)
+    import_again(engine, tmp_path, {"a.jsonl": others}, shard_size=2)
     after = Collection(tmp_path / "two").documents
     pairs = before.join(after, on="title")
     assert pairs.height == before.height
