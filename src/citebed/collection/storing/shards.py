@@ -72,14 +72,18 @@ class Shards:
         return [str(path.relative_to(folder)) for path in old if path.exists()]
 
     def sweep(self, folder: Path) -> None:
-        """Take away what is left of shards that a collection has no more: folders, and indexes."""
-        for place in (folder / SHARDS).glob("*"):
+        """Take away what is left of shards that a collection has no more: folders, and indexes. A
+        stranger's collection may have a link there, to folders that are none of it."""
+        shards = folder / SHARDS
+        if shards.is_symlink():
+            return
+        for place in shards.glob("*"):
             gone = place.name.isdecimal() and place.name not in self.names
             if gone and place.is_dir() and not place.is_symlink():
                 shutil.rmtree(place, ignore_errors=True)
         if not self.names:
             with contextlib.suppress(OSError):
-                (folder / SHARDS).rmdir()
+                shards.rmdir()
 
 
 def _cut(pieces: Iterable[pl.DataFrame], size: int) -> Iterator[Iterator[pl.DataFrame]]:

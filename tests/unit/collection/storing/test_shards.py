@@ -94,6 +94,10 @@ def test_nothing_is_left_of_shards_that_are_gone(tmp_path: Path, source: Path) -
     imported(folder, source, 0)
     assert not (folder / "shards").exists()
     assert (tmp_path / "elsewhere").is_dir()
+    (tmp_path / "elsewhere" / "2024").mkdir()
+    (folder / "shards").symlink_to(tmp_path / "elsewhere")
+    imported(folder, source, 0)
+    assert (tmp_path / "elsewhere" / "2024").is_dir()
 
 
 def test_a_shard_that_is_missing_is_told(tmp_path: Path, source: Path) -> None:
