@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.spark.clusters import Cluster
 from tests.unit.distributed import test_evaluating, test_timelines
+from tests.unit.timeline.made_streams import stream_files
 
 import citebed
 from citebed.distributed.door import Engine
@@ -32,7 +33,7 @@ def test_evaluations_are_those_of_one_machine(engine: Engine, tmp_path: Path, ca
     test_evaluating.check_scores(engine, tmp_path, *case)
 
 
-@given(test_timelines.cases)
+@given(stream_files)
 @few
 def test_timelines_are_those_of_one_machine(engine: Engine, tmp_path: Path, case: Any) -> None:
-    test_timelines.check_scores(engine, tmp_path, *case)
+    test_timelines.check_scores(engine, tmp_path, case)

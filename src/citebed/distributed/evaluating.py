@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from citebed.distributed.arrow import Schema
-from citebed.distributed.places import COLUMNS, arrived, carried, places, rankings_of
-from citebed.distributed.run_rows import Part, queries_of, run_rows
+from citebed.distributed.places import COLUMNS, Carried, arrived, places, rankings_of
+from citebed.distributed.run_rows import Part, run_rows
 from citebed.distributed.sessions import Engine
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
@@ -20,6 +20,7 @@ from citebed.evaluation.scoring.run_scores import TREC_EVAL, Matched, Settings, 
 from citebed.runs.ranking import ScoreType, SortedQrels, check_twice, codes_of, prepare, rank
 from citebed.runs.reading import as_qrels, distinct_names
 from citebed.runs.tables import Run
+from citebed.runs.texts import queries_of
 
 _PLACES: Schema = {"query_id": pl.String, **COLUMNS}
 
@@ -55,11 +56,11 @@ def _matched(
     rows = run_rows(engine, path)
     table = rows.by_query(_placing(judged, score_type), _PLACES, queries_of)
     queries = table["query_id"].drop_nulls().sort()
-    return Matched(name, rows.tag, queries, rankings_of(judged, table))
+    return Matched(name, rows.text.tag, queries, rankings_of(judged, table))
 
 
 def _placing(judged: SortedQrels, score_type: ScoreType) -> Part:
-    data = carried(judged)
+    data = Carried(judged)
 
     def place(run: Run) -> pl.DataFrame:
         (known,) = arrived(data)

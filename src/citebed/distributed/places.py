@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import polars as pl
 
+from citebed.distributed.parcels import packed, unpacked
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.ranking import SortedQrels, hashed_here
 from citebed.runs.tables import Ints
@@ -22,28 +24,33 @@ COLUMNS = dict.fromkeys(
 """Of a query, by its number among the judged, how many documents the run has; of a judged document
 in it where it stands."""
 _OF_DOCUMENTS = ("rank", "relevance", "tie_first", "tie_size")
-_COMPRESSION = "zstd"
 
 
-def carried(qrels: SortedQrels, *more: Any) -> Carried:
-    """Judgements, and what else there is, as they travel to each task."""
-    import pyarrow as pa
+class Carried:
+    """Judgements, and what else there is, as they travel to each task: documents packed by
+    themselves, so that they are in memory once."""
 
-    data = pickle.dumps((replace(qrels, keys=qrels.keys[:0]), *more))
-    return len(data), pa.compress(data, _COMPRESSION, asbytes=True)
+    def __init__(self, qrels: SortedQrels, *more: Any) -> None:
+        table = pl.DataFrame({"doc_id": qrels.doc_ids, "relevance": qrels.relevance})
+        few = replace(
+            qrels, doc_ids=qrels.doc_ids[:0], relevance=qrels.relevance[:0], keys=qrels.keys[:0]
+        )
+        self.rows, self.rest, self.name = packed(table), pickle.dumps((few, *more)), uuid4().hex
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Carried) and self.name == other.name
 
-Carried = tuple[int, bytes]
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @lru_cache(2)
 def arrived(what: Carried) -> Any:
     """The same, with documents' ids as this machine hashes them: once in each worker."""
-    import pyarrow as pa
-
-    size, data = what
-    qrels, *more = pickle.loads(pa.decompress(data, size, _COMPRESSION))
-    return hashed_here(qrels), *more
+    table = unpacked(what.rows)
+    qrels, *more = pickle.loads(what.rest)
+    doc_ids, relevance = table["doc_id"], table["relevance"].to_numpy()
+    return hashed_here(replace(qrels, doc_ids=doc_ids, relevance=relevance)), *more
 
 
 def places(

@@ -8,7 +8,7 @@ Text that this machine sees is read by the workers themselves, in pieces; all el
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,23 +31,19 @@ from citebed.distributed.parcels import (
     rows_of,
     unpacked,
 )
-from citebed.distributed.run_pieces import MOST, Piece, pieces_of, whole_pieces
 from citebed.distributed.sessions import Engine
 from citebed.errors import CitebedError
-from citebed.files.line_blocks import file_texts
-from citebed.runs.kba_files import RUN_FORM, parsed_filter_lines
+from citebed.runs.pieces import MOST, Piece, pieces_of
 from citebed.runs.reading import read_run
 from citebed.runs.tables import Run, checked_columns, columns_of, is_parquet
-from citebed.runs.trec_files import RUN, parsed_lines
+from citebed.runs.texts import COLUMNS, Grouping, RunText, head_of, run_text
+from citebed.runs.trec_files import RUN
 from citebed.wording import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-_KINDS: Schema = {
-    "query_id": pl.String, "doc_id": pl.String, "score": pl.Float64, "time": pl.Int64,
-}  # fmt: skip
 _LEAST_PARTS, _BLIND_PARTS = 4, 1024
 """Into so many parts a short run goes, and one of which it cannot be told how long it is."""
 _LINES, _ROWS = 200_000, 1_000_000
@@ -58,17 +54,8 @@ _MADE, _GROUPS = 0, 1
 """Addresses here: of what was made of a part, and of which groups stood in it."""
 Part = Callable[[Run], pl.DataFrame]
 """What a worker does with a part of a run, whose queries are whole."""
-Grouping = Callable[[Run], pl.Series]
-"""By what a run may be cut: a value for each row, such that ``Part`` of a run is that of the rows
-of some values and that of the others together."""
-Parser = Callable[[bytes], pl.DataFrame]
 Reading = Callable[[Batches], Iterator[pl.DataFrame]]
 """What makes tables of what an engine hands over."""
-
-
-def queries_of(run: Run) -> pl.Series:
-    """Runs may always be cut between queries."""
-    return run.rows["query_id"].cast(pl.String)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +63,8 @@ class RunRows:
     """A run on an engine: how its rows are had, what it calls itself, and whose it is."""
 
     engine: Engine
-    path: str
+    text: RunText
     files: list[Path]
-    has_times: bool
-    parse: Parser
-    tag: str | None = None
-    team: str | None = None
 
     def by_query(self, work: Part, schema: Schema, *groupings: Grouping) -> pl.DataFrame:
         """What ``work`` makes of the run, part by part, on the engine's workers.
@@ -89,26 +72,23 @@ class RunRows:
         Where the run stands in the order of one of ``groupings`` workers take pieces of it as it
         stands; else all rows of a query are sent to one of them.
         """
-        if self.files and not is_parquet(Path(self.path)):
+        if self.files and not is_parquet(Path(self.text.path)):
             for grouping in groupings:
-                pieces = whole_pieces(self.files, lambda text, of=grouping: of(self._run(text)))  # type: ignore[misc]
+                pieces = self.text.whole_pieces(self.files, grouping)
                 made = self._of_pieces(pieces, work, grouping) if pieces else None
                 if made is not None:
                     return _together(made, schema)
         return _together(self._of_queries(work), schema)
 
-    def _run(self, text: bytes) -> Run:
-        return _run_of(self.parse(text), self.path, self.has_times)
-
     def _of_pieces(
         self, pieces: list[Piece], work: Part, grouping: Grouping
     ) -> list[pl.DataFrame] | None:
         """What is made of pieces; ``None`` where a group stood in several of them."""
-        path, has_times, parse = self.path, self.has_times, self.parse
+        text = self.text
 
         def made(batches: Batches) -> Iterator[Parcel]:
             for piece in _pieces_here(pieces, batches):
-                run = _run_of(pl.concat(map(parse, piece.texts())), path, has_times)
+                run = text.read(piece)
                 groups = grouping(run).unique().cast(pl.String)
                 yield Parcel("made", _MADE, packed(work(run)))
                 yield Parcel("groups", _GROUPS, packed(pl.DataFrame({"group": groups})))
@@ -122,12 +102,12 @@ class RunRows:
 
     def _of_queries(self, work: Part) -> list[pl.DataFrame]:
         """What is made of rows that were sent to where those of their query are."""
-        path, has_times = self.path, self.has_times
+        text = self.text
 
         def made(_: int, given: Given) -> Iterator[Parcel]:
             rows = joined(given["rows"])
             assert rows is not None
-            yield Parcel("made", _MADE, packed(work(_run_of(rows, path, has_times))))
+            yield Parcel("made", _MADE, packed(work(text.run(rows))))
 
         size = sum(file.stat().st_size for file in self.files)
         addresses = min(MOST_PARTS, max(_LEAST_PARTS, math.ceil(size / MOST)))
@@ -143,14 +123,14 @@ class RunRows:
 
     def _read(self) -> tuple[DataFrame, Reading]:
         """What the engine hands over, and how it is read."""
-        if is_parquet(Path(self.path)):
-            return _columns(self.engine.table(self.path)), _of_rows(self.path)
+        path = self.text.path
+        if is_parquet(Path(path)):
+            return _columns(self.engine.table(path)), _of_rows(path)
         if not self.files:
-            return self.engine.lines(self.path), _of_lines(self.parse)
+            return self.engine.lines(path), _of_lines(self.text)
         pieces = pieces_of(self.files)
-        return self.engine.session.range(0, len(pieces), 1, len(pieces)), _of_texts(
-            pieces, self.parse
-        )
+        numbers = self.engine.session.range(0, len(pieces), 1, len(pieces))
+        return numbers, _of_texts(pieces, self.text)
 
 
 def run_rows(engine: Engine, path: str) -> RunRows:
@@ -158,16 +138,15 @@ def run_rows(engine: Engine, path: str) -> RunRows:
     files = _files(path)
     if is_parquet(Path(path)):
         has_times = "time" in engine.table(path).columns
-        return RunRows(engine, path, files, has_times, _parser(path, is_kba=False))
-    fields = _first_fields(engine, path, files)
-    is_kba = len(fields) >= len(RUN_FORM)
-    parse = _parser(path, is_kba=is_kba)
-    if is_kba:
-        return RunRows(engine, path, files, True, parse, fields[1] or None, fields[0])
-    if not fields and files:  # which is wrong, but for one of KBA's that returned nothing
+        return RunRows(engine, RunText(path, has_times), files)
+    head = (
+        head_of(files) if files else (row[0] for row in engine.lines(path).limit(_HEAD).collect())
+    )
+    text = run_text(path, head)
+    if text is None and files:  # which is wrong, but for one of KBA's that returned nothing
         run = read_run(files[0])
-        return RunRows(engine, path, [], True, parse, run.tag, run.team)
-    return RunRows(engine, path, files, False, parse, fields[-1] if fields else None)
+        return RunRows(engine, RunText(path, True, run.tag, run.team), [])
+    return RunRows(engine, text or RunText(path), files)
 
 
 def _files(path: str) -> list[Path]:
@@ -180,41 +159,18 @@ def _files(path: str) -> list[Path]:
     return sorted(file.absolute() for file in names if file.is_file())
 
 
-def _first_fields(engine: Engine, path: str, files: list[Path]) -> list[str]:
-    """The fields of the first line that is no remark."""
-    if files:
-        texts = (next(file_texts(file), b"") for file in files)
-        lines: Iterable[str] = (
-            line for text in texts for line in text.decode("utf-8", "replace").split("\n")
-        )
-    else:
-        lines = (row[0] for row in engine.lines(path).limit(_HEAD).collect())
-    split = (line.split() for line in lines)
-    return next((fields for fields in split if fields and not fields[0].startswith("#")), [])
-
-
 def _columns(table: DataFrame) -> DataFrame:
     """The columns of a table under our names."""
     from pyspark.sql import functions as of
 
     found = columns_of(table.columns, RUN) | ({"time": "time"} if "time" in table.columns else {})
     return table.select(
-        *(of.col(found[name]).cast(SPARK[_KINDS[name]]).alias(name) for name in found)
+        *(of.col(found[name]).cast(SPARK[COLUMNS[name]]).alias(name) for name in found)
     )
-
-
-def _parser(path: str, *, is_kba: bool) -> Parser:
-    if is_kba:
-        return lambda data: parsed_filter_lines(data, Path(path)).select(*_KINDS)
-    return lambda data: parsed_lines(data, RUN, Path(path))
 
 
 def _together(made: list[pl.DataFrame], schema: Schema) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=schema), *made], how="diagonal")
-
-
-def _run_of(rows: pl.DataFrame, path: str, has_times: bool) -> Run:
-    return Run(rows.select(RUN.columns), path, times=rows["time"] if has_times else None)
 
 
 # --- on workers -----------------------------------------------------------------------------------
@@ -231,24 +187,24 @@ def _of_rows(path: str) -> Reading:
     return read
 
 
-def _of_lines(parse: Parser) -> Reading:
+def _of_lines(text: RunText) -> Reading:
     def read(batches: Batches) -> Iterator[pl.DataFrame]:
         kept: list[pl.Series] = []
         for batch in batches:
             kept.append(pl.Series(batch.column(0)))
             if sum(map(len, kept)) >= _LINES:
-                yield parse(pl.concat(kept).str.join("\n")[0].encode())
+                yield text.parse(pl.concat(kept).str.join("\n")[0].encode())
                 kept = []
         if kept:
-            yield parse(pl.concat(kept).str.join("\n")[0].encode())
+            yield text.parse(pl.concat(kept).str.join("\n")[0].encode())
 
     return read
 
 
-def _of_texts(pieces: list[Piece], parse: Parser) -> Reading:
+def _of_texts(pieces: list[Piece], text: RunText) -> Reading:
     def read(batches: Batches) -> Iterator[pl.DataFrame]:
         for piece in _pieces_here(pieces, batches):
-            yield from map(parse, piece.texts())
+            yield from map(text.parse, piece.texts())
 
     return read
 

@@ -302,6 +302,11 @@ def hashed_here(qrels: SortedQrels) -> SortedQrels:
 
 def prepare(qrels: Qrels) -> SortedQrels:
     """Judgements in order; a document judged twice for a query is an error."""
+    return put_in_order(qrels)[0]
+
+
+def put_in_order(qrels: Qrels) -> tuple[SortedQrels, Ints]:
+    """The same, and the row that each of them stood in."""
     table = qrels.rows
     codes = qrels.query_codes
     firsts = _first_rows(codes)
@@ -318,9 +323,8 @@ def prepare(qrels: Qrels) -> SortedQrels:
         if ids.is_duplicated().any():
             duplicate(qrels, query_ids[query], doc_ids[row])
     relevance = table["relevance"].to_numpy()[order]
-    return SortedQrels(
-        qrels.name, query_ids, starts, doc_ids, relevance, hashes ^ spread(codes), qrels.source
-    )
+    keys = hashes ^ spread(codes)
+    return SortedQrels(qrels.name, query_ids, starts, doc_ids, relevance, keys, qrels.source), order
 
 
 def _by_query_and_grade(codes: Ints, relevance: Ints) -> Ints:

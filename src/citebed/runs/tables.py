@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
+from citebed.runs.times import epochs, time_column
 from citebed.runs.trec_files import (
     OUT_OF_RANGE,
     QRELS,
@@ -66,10 +67,16 @@ class _Rows:
             queries = queries.cast(pl.Categorical).to_physical()
         return queries.to_numpy()
 
-    @property
+    @cached_property
     def doc_hashes(self) -> Hashes:
         """The hashes of the documents' ids, row by row."""
         return (self.rows["doc_id"].hash() if self.hashes is None else self.hashes).to_numpy()
+
+    @cached_property
+    def epochs(self) -> pl.Series:
+        """The times of documents: those that were given, or else those in front of their ids; null
+        where there is none."""
+        return epochs(self.rows["doc_id"]) if self.times is None else time_column(self.times)
 
     def only(self, chosen: pl.Series) -> Self:
         """Some of the rows."""

@@ -255,7 +255,7 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
         chosen = slice_measures(measures)
 
         def score(run: RunSource, pairs: TopicSlices, under: Sequence[Measure]) -> StreamScores:
-            return score_stream(run.read(), pairs, under, known, threshold, graded)
+            return score_stream(run.long or run.read(), pairs, under, known, threshold, graded)
 
         if not teams:
             scored = tuple(score(run, pairs, chosen) for run in opened)

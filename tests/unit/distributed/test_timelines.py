@@ -4,93 +4,38 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from tests.reference.timeline import DAY
+from tests.unit.timeline.made_streams import StreamFiles, same, stream_files
 
 import citebed
 from citebed.cli.app import main
-from citebed.distributed import run_pieces
 from citebed.distributed.door import Engine
 from citebed.errors import CitebedError
-from citebed.timeline.timelines import Timeline
-
-MEASURES = ("AP", "nDCG@R", "Rprec", "SetF", "ERR@5")
-DAY = 86_400
 
 
-def same(one: Timeline, other: Timeline) -> bool:
-    """Whether two timelines are the same to the last bit, with what they rest on."""
-    return all(
-        (a.run, a.team, a.ledger) == (b.run, b.team, b.ledger)
-        and np.array_equal(a.values, b.values, equal_nan=True)
-        for a, b in zip(one.runs, other.runs, strict=True)
-    )
-
-
-topics = st.sampled_from(["t1", "t2", "Ada_Lovelace", "t3"])
-documents = st.builds(
-    lambda day, n: f"{1_323_400_000 + day * DAY + n}-{'0123456789abcdef'[n] * 8}",
-    st.integers(0, 12), st.integers(0, 15),
-)  # fmt: skip
-scores = st.one_of(st.integers(1, 5).map(float), st.floats(0.5, 1000))
-run_rows = st.dictionaries(st.tuples(topics, documents), scores, min_size=1, max_size=60)
-qrels_rows = st.dictionaries(st.tuples(topics, documents), st.integers(-1, 2), min_size=1)
-
-
-cases = st.tuples(
-    run_rows, qrels_rows, st.sampled_from(["1d", "3d", "all"]), st.sampled_from([None, 3.0]),
-    st.sampled_from(["run", "kba", "parquet"]), st.sampled_from([None, "topic", "time"]),
-    st.sampled_from([40, 300, 1 << 20]),
-)  # fmt: skip
-ORDERS: Any = {"topic": lambda row: row, "time": lambda row: row[1]}
-
-
-@given(cases)
+@given(stream_files)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_scores_are_those_of_one_machine(engine: Engine, tmp_path: Path, case: Any) -> None:
-    check_scores(engine, tmp_path, *case)
+def test_scores_are_those_of_one_machine(engine: Engine, tmp_path: Path, case: StreamFiles) -> None:
+    check_scores(engine, tmp_path, case)
 
 
-def check_scores(  # noqa: PLR0913, PLR0917
-    engine: Engine,
-    tmp_path: Path,
-    run: Any,
-    qrels: Any,
-    slicing: str,
-    above: Any,
-    form: str,
-    order: str | None,
-    piece: int,
-) -> None:
-    """Score a run here and there, where workers read it in pieces of so many bytes."""
-    judged = tmp_path / "some.qrels"
-    judged.write_text("".join(f"{q} 0 {d} {rel}\n" for (q, d), rel in qrels.items()))
-    path = tmp_path / f"one.{form}"
-    rows = [(q, d, score) for (q, d), score in run.items()]
-    rows = sorted(rows, key=ORDERS[order]) if order else rows
-    if form == "parquet":
-        pl.DataFrame(rows, ["query_id", "doc_id", "score"], orient="row").write_parquet(path)
-    elif form == "kba":
-        lines = (f"us sys {d} {q} {s!r} 2 1 2011-12-09-02\n" for q, d, s in rows)
-        path.write_text('#{"team_id": "us", "system_id": "sys"}\n' + "".join(lines))
-    else:
-        path.write_text("".join(f"{q} Q0 {d} 1 {s!r} me\n" for q, d, s in rows))
-    how: Any = {"slices": slicing, "measures": MEASURES, "threshold": above}
+def check_scores(engine: Engine, tmp_path: Path, case: StreamFiles) -> None:
+    """Score a run here and there, where workers read it in pieces."""
+    judged, path = case.write(tmp_path)
     try:
-        here = citebed.timeline(judged, path, **how)
+        here = citebed.timeline(judged, path, **case.how)
     except CitebedError:
         with pytest.raises(CitebedError):
-            engine.timeline(judged, path, **how)
+            engine.timeline(judged, path, **case.how)
         return
-    with patch.multiple(run_pieces, LEAST=piece, PIECES=1 << 20):
-        assert same(here, engine.timeline(judged, path, **how))
+    with case.in_pieces():
+        assert same(here, engine.timeline(judged, path, **case.how))
 
 
 def test_times_may_come_from_elsewhere(engine: Engine, tmp_path: Path) -> None:

@@ -83,9 +83,13 @@ def slice_values(
     rows = []
     for each in measures:
         seen = alike[uses_grades(each, graded)][isinstance(each, SET_BASED)]
-        nothing = each.empty if isinstance(each, RescaledAUC) else 0.0
-        rows.append(np.where(seen.in_run, each.values(seen), nothing))
+        rows.append(np.where(seen.in_run, each.values(seen), value_of_nothing(each)))
     return np.stack(rows)
+
+
+def value_of_nothing(each: Measure) -> float:
+    """What a cell is worth in which the run returned nothing."""
+    return each.empty if isinstance(each, RescaledAUC) else 0.0
 
 
 def binary(rankings: Rankings) -> Rankings:

@@ -7,7 +7,7 @@ get other numbers for their queries, and then are scored as any others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -50,6 +50,22 @@ class TopicSlices:
         if nowhere.any():
             pairs[nowhere] = -2
         return np.asarray(pairs)
+
+    def only(self, pairs: Ints) -> TopicSlices:
+        """Some of the pairs, ascending, numbered anew."""
+        begins, sizes = self.pair_qrels.starts[pairs], np.diff(self.pair_qrels.starts)[pairs]
+        query = np.repeat(np.arange(len(pairs)), sizes)
+        rows = np.arange(len(query)) + (begins - np.cumsum(sizes) + sizes)[query]
+        number = np.full(len(self._number), -1, np.int64)
+        number[self.query[pairs] * len(self.slices) + self.slice[pairs]] = np.arange(len(pairs))
+        return replace(
+            self,
+            query=self.query[pairs],
+            slice=self.slice[pairs],
+            relevant=self.relevant[pairs],
+            pair_qrels=_renumbered(self.pair_qrels, rows, pairs[query], query, len(pairs)),
+            _number=number,
+        )
 
     @property
     def queries(self) -> Ints:
@@ -98,13 +114,16 @@ def topic_slices(qrels: TimedQrels, slices: Slices) -> TopicSlices:
     pair = np.where(at < 0, -1, number[code])
     chosen = np.flatnonzero(pair >= 0)
     chosen = chosen[np.lexsort((-qrels.relevance[chosen], pair[chosen]))]
-    of_pairs = _renumbered(qrels, chosen, pair[chosen], len(measured))
+    of_pairs = _renumbered(qrels, chosen, qrels.query[chosen], pair[chosen], len(measured))
     return TopicSlices(qrels, slices, measured // n, measured % n, counts, of_pairs, number)
 
 
-def _renumbered(qrels: SortedQrels, rows: Ints, query: Ints, queries: int) -> SortedQrels:
-    """Some judgements under other numbers of queries, ascending, which are their names too."""
-    keys = qrels.keys[rows] ^ spread(qrels.query[rows]) ^ spread(query)
+def _renumbered(
+    qrels: SortedQrels, rows: Ints, before: Ints, query: Ints, queries: int
+) -> SortedQrels:
+    """Some judgements under other numbers of queries than ``before``, ascending, which are their
+    names too."""
+    keys = qrels.keys[rows] ^ spread(before) ^ spread(query)
     return SortedQrels(
         qrels.name,
         pl.Series("query_id", np.arange(queries)).cast(pl.String),

@@ -16,13 +16,18 @@ from typing import Any, NamedTuple
 from citebed.files.reading import at_hand
 from citebed.runs.reading import as_run, as_runs, check_names, distinct_names, read_run
 from citebed.runs.tables import Run
+from citebed.runs.texts import RunText, long_text
 
 
 class RunSource(NamedTuple):
-    """A run by its name, to be read as often as it is scored: no more than one is held."""
+    """A run by its name, to be read as often as it is scored: no more than one is held.
+
+    ``long`` is a text that had better be read in parts.
+    """
 
     name: str
     read: Callable[[], Run]
+    long: RunText | None = None
 
 
 @contextmanager
@@ -59,7 +64,7 @@ def _source(name: str, run: Any, held: ExitStack) -> RunSource:
     if not isinstance(run, str | Path):
         return RunSource(name, partial(_same, replace(as_run(run), name=name)))
     file = held.enter_context(at_hand(Path(run)))
-    return RunSource(name, lambda: replace(read_run(file), name=name))
+    return RunSource(name, lambda: replace(read_run(file), name=name), long_text(file, name))
 
 
 def _same(run: Run) -> Run:
@@ -68,6 +73,8 @@ def _same(run: Run) -> Run:
 
 def _begun(source: RunSource) -> RunSource:
     """The same, read beside whatever else is done until it is first asked for."""
+    if source.long is not None:
+        return source
     beside = ThreadPoolExecutor(1)
     begun = [beside.submit(source.read)]
     beside.shutdown(wait=False)

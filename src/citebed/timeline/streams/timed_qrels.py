@@ -12,7 +12,7 @@ import polars as pl
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import at_hand
 from citebed.runs.assessors import OFFICIAL, Disagreement, disagreements, merge_assessors
-from citebed.runs.ranking import SortedQrels, prepare, query_numbers
+from citebed.runs.ranking import SortedQrels, put_in_order, query_numbers
 from citebed.runs.reading import as_qrels, name_of, read_judged
 from citebed.runs.tables import Ints, Qrels, Run, checked_columns
 from citebed.runs.times import epochs, time_column
@@ -59,6 +59,14 @@ class TimedQrels(SortedQrels):
 
     times: Ints
     ledger: QrelsLedger
+
+    def first(self) -> TimedQrels:
+        """The first judgement alone, beside the names of all queries: as much as a part of a run
+        takes along."""
+        return replace(
+            self, starts=np.minimum(self.starts, 1), doc_ids=self.doc_ids[:1],
+            relevance=self.relevance[:1], keys=self.keys[:1], times=self.times[:1],
+        )  # fmt: skip
 
     def range(self, start: int | None = None, end: int | None = None) -> Range:
         """The time to be sliced."""
@@ -147,10 +155,8 @@ def _graded(table: pl.DataFrame, reading: Reading) -> pl.DataFrame:
 
 
 def _prepared(table: pl.DataFrame, name: str, ledger: QrelsLedger) -> TimedQrels:
-    # In the order that `prepare` puts judgements in, so that times stay beside them.
-    table = table.sort("query_id", "relevance", descending=[False, True], maintain_order=True)
-    judged = prepare(Qrels(table.select("query_id", "doc_id", "relevance"), name))
-    return TimedQrels(**vars(judged), times=table["time"].to_numpy(), ledger=ledger)
+    judged, order = put_in_order(Qrels(table.select("query_id", "doc_id", "relevance"), name))
+    return TimedQrels(**vars(judged), times=table["time"].to_numpy()[order], ledger=ledger)
 
 
 def judged_table(judgements: Any) -> tuple[pl.DataFrame, str]:
@@ -203,7 +209,7 @@ def timed(topics: TopicRun, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]
     """
     run = topics.run if times is None else known_again(topics.run, times)
     own = run.times is not None
-    time = epochs(run.rows["doc_id"]) if run.times is None else time_column(run.times)
+    time = run.epochs
     if not time.null_count():
         return topics._replace(run=run), time.to_numpy()
     known = time.is_not_null()

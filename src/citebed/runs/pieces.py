@@ -1,14 +1,14 @@
-"""The text of a run in pieces of bytes, for workers that read them.
+"""The text of a run in pieces of bytes, which are read beside each other.
 
 Most runs stand query after query, or in the order of a stream: then they can be cut so that a query
-(or a slice of time) is whole in one piece, and no row has to travel. Where that is so is guessed
-here, from a few lines; that a query was in one piece only, workers say in the end.
+(or a slice of time) is whole in one piece. Where that is so is guessed here, from a few lines; that
+a query was in one piece only, who reads them says in the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -22,7 +22,8 @@ from citebed.files.system_errors import open_translated
 MOST, LEAST, PIECES = 64 << 20, 4 << 20, 16
 """Bytes of a piece, about, and how many there should be of a run that is not large."""
 _BLOCK = 8 << 20
-_LOOK = 1 << 15
+_LOOK, _MANY = 1 << 15, 32
+"""Bytes that are looked at in a row, and how many lines here and there at once."""
 _LARGE = 4
 """A piece that is so many times as large is too much for a worker."""
 GroupsOf = Callable[[bytes], pl.Series]
@@ -96,8 +97,15 @@ def _cuts(file: Path, size: int, groups: GroupsOf) -> list[int] | None:
     return sorted({*found, end})
 
 
+class _Line(NamedTuple):
+    """A line of a run, and where it begins."""
+
+    at: int
+    text: bytes
+
+
 class _Look(NamedTuple):
-    """Looks at lines here and there."""
+    """Looks at lines here and there; blank ones and remarks are passed over."""
 
     handle: BinaryIO
     end: int
@@ -110,26 +118,35 @@ class _Look(NamedTuple):
         return len(found) > 0 and found.rle_id().max() != found.n_unique() - 1
 
     def change_after(self, start: int) -> int:
-        """Where the first line begins that is of another group than the one at ``start``."""
-        same, step = start, _LOOK
-        group = self._group(start)
-        while (other := line_start(self.handle, min(self.end, same + step))) < self.end:
-            if self._group(other) != group:
-                break
-            same, step = other, 2 * step
-        while (middle := line_start(self.handle, (same + other + 1) // 2)) < other or (
-            middle := line_start(self.handle, same + 1)
-        ) < other:
-            if self._group(middle) == group:
-                same = middle
-            else:
-                other = middle
-        return other
+        """Where the first line begins that is of another group than the one at ``start``.
 
-    def _group(self, start: int) -> object:
-        """The group of the first line from there on that has one."""
-        self.handle.seek(start)
+        Lines are looked at many at a time: to parse some takes hardly longer than to parse one.
+        """
+        same, other = start, self.end
+        near = [start + (_LOOK << step) for step in range(40)]
+        while other - same > _LOOK:
+            found = [next(self._lines(at), None) for at in (same, *near) if at < other]
+            lines = [line for line in found if line is not None and line.at < other]
+            if len(lines) <= 1:
+                break
+            same, other = self._change(lines, other)
+            near = list(range(same, other, max(1, (other - same) // _MANY)))[1:]
+        lines = list(takewhile(lambda line: line.at < other, self._lines(same)))
+        return self._change(lines, other)[1] if lines else other
+
+    def _change(self, lines: list[_Line], end: int) -> tuple[int, int]:
+        """Where the last of some lines begins that has the group of the first, and the next one."""
+        groups = self.groups(b"".join(line.text.rstrip(b"\r\n") + b"\n" for line in lines))
+        if len(groups) != len(lines):
+            raise CitebedError("there are lines that are none of a run")
+        others = groups.ne_missing(groups[0]).arg_true()
+        first = others[0] if len(others) else len(lines)
+        return lines[first - 1].at, lines[first].at if first < len(lines) else end
+
+    def _lines(self, near: int) -> Iterator[_Line]:
+        """The lines that begin at a byte or behind it."""
+        at = line_start(self.handle, near)
         while line := self.handle.readline():
-            if len(found := self.groups(line)):
-                return found[0]
-        return None
+            if line.strip() and not line.lstrip().startswith(b"#"):
+                yield _Line(at, line)
+            at += len(line)

@@ -1,0 +1,154 @@
+"""Runs scored in parts, here or elsewhere: a pair of topic and slice is whole in one of them.
+
+What is held of a run is then a part of it, however long it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import polars as pl
+
+from citebed.errors import CitebedError
+from citebed.evaluation.measures.base import Measure
+from citebed.runs.pieces import Piece
+from citebed.runs.reading import read_run
+from citebed.runs.tables import Floats, Run
+from citebed.runs.texts import Grouping, RunText, queries_of
+from citebed.runs.times import FIRST_SECOND
+from citebed.timeline.scoring.laying import RunLedger, beside, lay, placed
+from citebed.timeline.scoring.measuring import slice_values, value_of_nothing
+from citebed.timeline.scoring.topic_slices import TopicSlices
+from citebed.timeline.streams.timed_qrels import Skipped
+
+_PAIR, _LEDGER = "pair", "ledger"
+_COUNTED = ("measured", "judged", "elsewhere", "outside")
+_SKIPPED = ("lines", "unjudged", "untimed")
+_MOST_THREADS = 8
+
+
+class Scoring(NamedTuple):
+    """How a run is scored: under which measures in which pairs, with times of documents, if they
+    are not the run's own, above a threshold, with grades or without."""
+
+    pairs: TopicSlices
+    measures: Sequence[Measure]
+    times: pl.DataFrame | None = None
+    threshold: float | None = None
+    graded: bool | None = None
+
+    @property
+    def groupings(self) -> list[Grouping]:
+        """By what a run may be cut: by slices, where its lines have times, and by queries."""
+        return [queries_of] if self.times is not None else [self._slices, queries_of]
+
+    def _slices(self, run: Run) -> pl.Series:
+        times = run.epochs.fill_null(FIRST_SECOND - 1).to_numpy()
+        return pl.Series(self.pairs.slices.of(times))
+
+
+class Scored(NamedTuple):
+    """The values of all pairs, a row a measure, and what they rest on."""
+
+    values: Floats
+    ledger: RunLedger
+
+
+class RunElsewhere(Protocol):
+    """A run that is not read here: whoever has it scores it, and brings that."""
+
+    name: str
+    team: str | None
+
+    def scored(self, how: Scoring) -> Scored:
+        """The scores of the run."""
+
+
+def scored_whole(run: Run, how: Scoring) -> Scored:
+    """Score all of a run at once."""
+    laid = lay(run, how.pairs, how.times, how.threshold)
+    values = slice_values(how.measures, laid.everything, laid.accepted, how.graded)
+    return Scored(values, laid.ledger)
+
+
+def scored_text(text: RunText, how: Scoring) -> Scored:
+    """Score a long text part by part, or all at once where it stands in no order."""
+    try:
+        for grouping in how.groupings:
+            pieces = text.whole_pieces([Path(text.path)], grouping)
+            rows = _rows_of(text, pieces, grouping, how) if pieces else None
+            if rows is not None:
+                return together(text.name, rows, how)
+    except CitebedError:
+        pass  # whoever reads all of it says what is wrong, and in which line
+    return scored_whole(replace(read_run(text.path), name=text.name), how)
+
+
+def _rows_of(
+    text: RunText, pieces: list[Piece], grouping: Grouping, how: Scoring
+) -> pl.DataFrame | None:
+    """What `part_rows` makes of pieces; ``None`` where a group stood in several of them."""
+
+    def part(piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
+        run = text.read(piece)
+        return part_rows(run, how), grouping(run).unique()
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS)) as pool:
+        rows, groups = zip(*pool.map(part, pieces), strict=True)
+    return None if pl.concat(groups).is_duplicated().any() else pl.concat(rows, how="diagonal")
+
+
+# --- a part, and all of them together ---------------------------------------------------------
+
+
+def part_rows(run: Run, how: Scoring) -> pl.DataFrame:
+    """The scores of a part: a row a pair that it has documents in, and a row with its ledger."""
+    topics, pair = placed(run, how.pairs, how.times)
+    there = np.flatnonzero(np.bincount(pair[pair >= 0], minlength=len(how.pairs)))
+    number = np.append(np.full(len(how.pairs), -1), (-2, -1))
+    number[there] = np.arange(len(there))
+    laid = beside(topics, number[pair], how.pairs.only(there), how.threshold)
+    values = slice_values(how.measures, laid.everything, laid.accepted, how.graded)
+    scores = pl.DataFrame({_PAIR: there, **dict(zip(_columns(how), values, strict=True))})
+    return pl.concat([scores, pl.DataFrame({_LEDGER: [_written(laid.ledger)]})], how="diagonal")
+
+
+def together(name: str, rows: pl.DataFrame, how: Scoring) -> Scored:
+    """The scores of a run, of the rows of all its parts."""
+    scores = rows.filter(pl.col(_PAIR).is_not_null()) if rows.height else rows
+    values = np.repeat([[value_of_nothing(each)] for each in how.measures], len(how.pairs), axis=1)
+    if scores.height:
+        values[:, scores[_PAIR].to_numpy()] = scores.select(_columns(how)).to_numpy().T
+    return Scored(values, _ledger(name, rows, how.pairs, scores.height))
+
+
+def _columns(how: Scoring) -> list[str]:
+    return [f"value{at}" for at in range(len(how.measures))]
+
+
+def _written(ledger: RunLedger) -> str:
+    counted = {name: getattr(ledger, name) for name in _COUNTED}
+    return json.dumps(counted | ledger.skipped._asdict() | {"least": ledger.alike[0]})
+
+
+def _ledger(name: str, rows: pl.DataFrame, pairs: TopicSlices, heard: int) -> RunLedger:
+    """The ledgers of parts as one; ``heard`` pairs got documents."""
+    parts = [json.loads(each) for each in rows[_LEDGER].drop_nulls()] if rows.height else []
+    total = {name: sum(part[name] for part in parts) for name in (*_COUNTED, *_SKIPPED)}
+    queries = tuple(sorted({query for part in parts for query in part["queries"]}))
+    ids = [part["least"] for part in parts if part["least"]]
+    return RunLedger(
+        run=name,
+        skipped=Skipped(**{name: total[name] for name in _SKIPPED}, queries=queries),
+        **{name: total[name] for name in _COUNTED},
+        pairs=len(pairs),
+        silent=len(pairs) - heard,
+        alike=("" if total["judged"] else min(ids, default=""), str(pairs.qrels.doc_ids[0])),
+    )

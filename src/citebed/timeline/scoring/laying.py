@@ -1,0 +1,134 @@
+"""A run laid beside pairs of topic and slice, all of it or a part, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.evaluation.measures.rankings import Rankings, match_unordered
+from citebed.runs.ranking import spread
+from citebed.runs.tables import Hashes, Ints, Run, duplicate
+from citebed.timeline.scoring.topic_slices import TopicSlices
+from citebed.timeline.streams.timed_qrels import Skipped, TopicRun, timed, topic_run
+from citebed.wording import count
+
+
+class RunLedger(NamedTuple):
+    """What a run gave: ``measured`` documents are in scored pairs, ``judged`` of them judged.
+
+    ``outside`` documents are in no slice, ``elsewhere`` in one without relevant documents for
+    their query; those of ``skipped`` no score can use. ``silent`` of all ``pairs`` got no document
+    and score 0. ``alike`` shows an id of the run, where none is judged, and one of a judgement.
+    """
+
+    run: str
+    skipped: Skipped
+    measured: int
+    judged: int
+    elsewhere: int
+    outside: int
+    pairs: int
+    silent: int
+    alike: tuple[str, str]
+
+    def notes(self) -> list[str]:
+        """What a reader has to know, in sentences."""
+        skipped = self.skipped
+        if not skipped.lines:
+            return ["the run returned nothing and scores 0"]
+        more = " …" if len(skipped.queries) > 3 else ""
+        return of_some({
+            f"{skipped.unjudged:,} of {count(skipped.lines, 'document')} left out, of "
+            f"{count(len(skipped.queries), 'query')} that nobody judged: "
+            f"{', '.join(skipped.queries[:3])}{more}": skipped.unjudged,
+            f"{count(skipped.untimed, 'document')} without a time, left out": skipped.untimed,
+            f"{count(self.outside, 'document')} outside all slices, left out": self.outside,
+            f"it returned nothing in {self.silent:,} of {count(self.pairs, 'pair')} of query "
+            "and slice, which score 0": self.silent,
+        })  # fmt: skip
+
+
+class Laid(NamedTuple):
+    """A run laid beside the pairs of topic and slice: all that it returned, what of it is above the
+    threshold, and what that rests on."""
+
+    everything: Rankings
+    accepted: Rankings
+    ledger: RunLedger
+
+
+def lay(
+    run: Run, pairs: TopicSlices, times: pl.DataFrame | None = None, threshold: float | None = None
+) -> Laid:
+    """Lay a run beside the pairs; without a ``threshold`` all of it is accepted."""
+    topics, pair = placed(run, pairs, times)
+    return beside(topics, pair, pairs, threshold)
+
+
+def placed(run: Run, pairs: TopicSlices, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]:
+    """The documents of a run that can be used, each with the number of its pair: -1 where it is in
+    none of these, -2 where it is in no slice."""
+    topics, time = timed(topic_run(run, pairs.qrels), times)
+    pair = pairs.of(topics.query, time)
+    _refuse_twice(topics)
+    return topics, pair
+
+
+def beside(topics: TopicRun, pair: Ints, pairs: TopicSlices, threshold: float | None) -> Laid:
+    """Documents with the numbers of their pairs, beside the judgements."""
+    everything = accepted = match_unordered(pairs.pair_qrels, topics.run, np.maximum(pair, -1))
+    if threshold is not None:
+        above = topics.run.rows["score"] > threshold
+        chosen = np.maximum(pair, -1)[above.to_numpy()]
+        accepted = match_unordered(pairs.pair_qrels, topics.run.only(above), chosen)
+    return Laid(everything, accepted, _ledger(topics, pair, everything, pairs))
+
+
+def _refuse_twice(topics: TopicRun) -> None:
+    """A document that stands twice for a topic is an error; hashes tell nearly always."""
+    run = topics.run
+    numbers = np.arange(int(topics.query.max(initial=-1)) + 1)
+    if not _has_doubles(run.doc_hashes ^ spread(numbers)[topics.query]):
+        return
+    rows = run.rows.select("query_id", "doc_id").cast({"query_id": pl.String})
+    twice = rows.filter(rows.is_duplicated()).sort("query_id", "doc_id")
+    if twice.height:
+        duplicate(run, *twice.row(0))
+
+
+def _has_doubles(keys: Hashes) -> bool:
+    """Whether a number stands twice: by half of the bits first, which is twice as quick."""
+    halves = np.sort((keys >> np.uint64(32)).astype(np.uint32))
+    again = halves[1:][halves[1:] == halves[:-1]]
+    alike = np.zeros(1 << 20, bool)
+    alike[again >> np.uint32(12)] = True
+    some = np.sort(keys[alike[(keys >> np.uint64(44)).view(np.int64)]]) if len(again) else keys[:0]
+    return bool((some[1:] == some[:-1]).any())
+
+
+def _ledger(topics: TopicRun, pair: Ints, rankings: Rankings, pairs: TopicSlices) -> RunLedger:
+    """Count what a run gave: ``pair`` is that of each of its documents that could be used."""
+    outside, elsewhere = (int((pair == code).sum()) for code in (-2, -1))
+    return RunLedger(
+        run=topics.run.name,
+        skipped=topics.skipped,
+        measured=len(pair) - outside - elsewhere,
+        judged=len(rankings.rank),
+        elsewhere=elsewhere,
+        outside=outside,
+        pairs=len(pairs),
+        silent=int((rankings.retrieved == 0).sum()),
+        alike=("" if len(rankings.rank) else _least_id(topics), str(pairs.qrels.doc_ids[0])),
+    )
+
+
+def _least_id(topics: TopicRun) -> str:
+    return str(topics.run.rows["doc_id"].min() or "")
+
+
+def of_some(numbers: Mapping[str, int]) -> list[str]:
+    """The notes of numbers that are not 0."""
+    return [note for note, number in numbers.items() if number]

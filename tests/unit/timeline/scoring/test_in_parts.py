@@ -1,0 +1,131 @@
+"""Long runs are scored part by part: the very figures, notes and errors of the whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from tests.reference.timeline import DAY
+from tests.unit.timeline.made_streams import START, StreamFiles, same, stream_files
+
+import citebed
+from citebed.errors import CitebedError
+from citebed.runs import pieces, texts
+from citebed.timeline.scoring import in_parts
+from citebed.timeline.timelines import Timeline
+
+
+def long_timeline(*files: Path, **how: Any) -> Timeline:
+    """The timeline with every text taken for a long one."""
+    with patch.object(texts, "LONG", 0):
+        return citebed.timeline(*files, **how)
+
+
+@given(stream_files)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_parts_give_what_the_whole_gives(tmp_path: Path, case: StreamFiles) -> None:
+    files = case.write(tmp_path)
+    try:
+        whole = citebed.timeline(*files, **case.how)
+    except CitebedError as error:
+        with pytest.raises(CitebedError, match=re.escape(str(error))):
+            long_timeline(*files, **case.how)
+        return
+    with case.in_pieces():
+        assert same(whole, long_timeline(*files, **case.how))
+
+
+def stream(folder: Path, lines: int = 600) -> tuple[Path, Path]:
+    """Judgements and a run of three topics over ten days, in the order of time."""
+    rows = [(f"t{n % 3}", f"{START + n * 10 * DAY // lines}-{n:032x}", n) for n in range(lines)]
+    (folder / "a.qrels").write_text("".join(f"{t} 0 {d} {n % 2}\n" for t, d, n in rows[::5]))
+    (folder / "a.run").write_text("".join(f"{t} Q0 {d} 1 {n * 7 % 5} me\n" for t, d, n in rows))
+    return folder / "a.qrels", folder / "a.run"
+
+
+@pytest.fixture
+def whole_reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The runs that were read whole after all."""
+    read: list[Any] = []
+
+    def reading(path: Any) -> Any:
+        read.append(path)
+        return texts_read(path)
+
+    texts_read = in_parts.read_run
+    monkeypatch.setattr(in_parts, "read_run", reading)
+    monkeypatch.setattr(pieces, "LEAST", 2000)
+    monkeypatch.setattr(pieces, "PIECES", 1 << 20)
+    return read
+
+
+def test_a_run_in_the_order_of_time_is_never_whole_in_memory(
+    tmp_path: Path, whole_reads: list[Any]
+) -> None:
+    files = stream(tmp_path)
+    assert same(citebed.timeline(*files, slices="1d"), long_timeline(*files, slices="1d"))
+    assert not whole_reads
+
+
+def test_a_run_in_no_order_is_read_whole(tmp_path: Path, whole_reads: list[Any]) -> None:
+    qrels, run = stream(tmp_path)
+    lines = np.array(run.read_text().splitlines(keepends=True))
+    run.write_text("".join(lines[np.random.default_rng(0).permutation(len(lines))]))
+    assert same(citebed.timeline(qrels, run, slices="1d"), long_timeline(qrels, run, slices="1d"))
+    assert whole_reads
+
+
+def test_a_group_that_comes_back_is_seen(tmp_path: Path, whole_reads: list[Any]) -> None:
+    qrels, run = stream(tmp_path)
+    lines = run.read_text().splitlines(keepends=True)
+    run.write_text("".join(lines[:40] + lines[41:] + [lines[40]]))  # of the first day, at the end
+    assert same(citebed.timeline(qrels, run, slices="1d"), long_timeline(qrels, run, slices="1d"))
+    assert whole_reads
+
+
+def test_times_may_come_from_elsewhere(tmp_path: Path, whole_reads: list[Any]) -> None:
+    qrels, run = stream(tmp_path)
+    by_topic = sorted(run.read_text().splitlines(keepends=True))
+    run.write_text("".join(by_topic))
+    ids = pl.Series("doc_id", [line.split()[2] for line in by_topic[10:]])
+    times = pl.DataFrame({"doc_id": ids, "time": START + ids.hash() % (10 * DAY)})
+    how: Any = {"slices": "1d", "times": times.cast({"time": pl.Int64})}
+    whole, parts = citebed.timeline(qrels, run, **how), long_timeline(qrels, run, **how)
+    assert same(whole, parts)
+    assert parts.runs[0].ledger.skipped.untimed == 10
+    assert not whole_reads
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("t1 Q0 {} 1 high me", "a.run:301: the score 'high'"),
+        ("t1 Q0 d1 1 0.5 me", "no epoch second in the id 'd1'"),
+        ("t1 Q0 {} 1 0.5", "a.run:301"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(
+    tmp_path: Path, whole_reads: list[Any], line: str, told: str
+) -> None:
+    qrels, run = stream(tmp_path)
+    lines = run.read_text().splitlines(keepends=True)
+    lines[300] = line.format(lines[300].split()[2]) + "\n"
+    run.write_text("".join(lines))
+    with pytest.raises(CitebedError, match=told):
+        long_timeline(qrels, run, slices="1d")
+    assert whole_reads
+
+
+def test_a_document_that_stands_twice_is_told(tmp_path: Path, whole_reads: list[Any]) -> None:
+    qrels, run = stream(tmp_path)
+    lines = run.read_text().splitlines(keepends=True)
+    run.write_text("".join([*lines[:300], *lines[299:]]))
+    with pytest.raises(CitebedError, match="retrieved twice for query"):
+        long_timeline(qrels, run, slices="1d")
+    assert whole_reads
