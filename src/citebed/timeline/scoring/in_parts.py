@@ -26,6 +26,7 @@ from citebed.runs.times import FIRST_SECOND
 from citebed.timeline.scoring.laying import RunLedger, beside, lay, placed
 from citebed.timeline.scoring.measuring import slice_values, value_of_nothing
 from citebed.timeline.scoring.topic_slices import TopicSlices
+from citebed.timeline.slices import Slices
 from citebed.timeline.streams.timed_qrels import Skipped
 
 _PAIR, _LEDGER = "pair", "ledger"
@@ -47,11 +48,16 @@ class Scoring(NamedTuple):
     @property
     def groupings(self) -> list[Grouping]:
         """By what a run may be cut: by slices, where its lines have times, and by queries."""
-        return [queries_of] if self.times is not None else [self._slices, queries_of]
+        return [queries_of] if self.times is not None else [_by(self.pairs.slices), queries_of]
 
-    def _slices(self, run: Run) -> pl.Series:
-        times = run.epochs.fill_null(FIRST_SECOND - 1).to_numpy()
-        return pl.Series(self.pairs.slices.of(times))
+
+def _by(slices: Slices) -> Grouping:
+    """It travels with a part, so it knows no more than slices."""
+
+    def of(run: Run) -> pl.Series:
+        return pl.Series(slices.of(run.epochs.fill_null(FIRST_SECOND - 1).to_numpy()))
+
+    return of
 
 
 class Scored(NamedTuple):

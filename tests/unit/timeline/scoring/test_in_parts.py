@@ -17,6 +17,7 @@ from tests.unit.timeline.made_streams import START, StreamFiles, same, stream_fi
 import citebed
 from citebed.errors import CitebedError
 from citebed.runs import pieces, texts
+from citebed.runs.reading import read_run
 from citebed.timeline.scoring import in_parts
 from citebed.timeline.timelines import Timeline
 
@@ -56,9 +57,8 @@ def whole_reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def reading(path: Any) -> Any:
         read.append(path)
-        return texts_read(path)
+        return read_run(path)
 
-    texts_read = in_parts.read_run
     monkeypatch.setattr(in_parts, "read_run", reading)
     monkeypatch.setattr(pieces, "LEAST", 2000)
     monkeypatch.setattr(pieces, "PIECES", 1 << 20)
