@@ -197,9 +197,8 @@ def test_what_search_writes_is_what_evaluate_reads(
     """A line of query ``#1`` is a remark to some programs and none to others."""
     (tmp_path / "q.tsv").write_text("#1\tsalt\nq2\tforests\n")
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "citebed.retrieval.running.runner.run_queries", None
-        )  # refused before the search
+        # Refused before the search.
+        patch.setattr("citebed.retrieval.running.run_files.run_queries", None)
         for name in ("x.run", "x.run.gz"):
             code, _, err = run("search", "c", "--queries", "q.tsv", "-o", name)
             assert code == 1

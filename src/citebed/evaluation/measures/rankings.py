@@ -24,6 +24,8 @@ from citebed.runs.ranking import (
 from citebed.runs.tables import Flags, Floats, Hashes, Ints, Run
 
 _BITS, _CELLS = 22, 1 << 17
+_COMPARED = 4
+"""So many comparisons a row cost less than to sort them all."""
 _LAST = np.uint64((1 << _BITS) - 1)
 
 
@@ -332,6 +334,63 @@ def _places(
         return rank, tie, size
     wanted = pl.Series(np.unique(key[tied])).implode()
     members = np.flatnonzero(pl.Series(packed).is_in(wanted).to_numpy())
+    many = (after - first)[tied]
+    if many.sum() <= _COMPARED * len(packed):
+        found = _among_few(packed, scores, doc_ids, members, row[tied], many)
+    else:
+        found = _among_many(packed, scores, doc_ids, members, row[tied])
+    above, better, size[tied] = found
+    rank[tied] += above
+    tie[tied] += better
+    return rank, tie, size
+
+
+Among = tuple[Ints, Ints, Ints]
+"""Of rows, among the members of their group: how many stand above them, how many of these by their
+score, and how many have the same score."""
+
+
+def _among_few(
+    packed: Hashes, scores: Floats, doc_ids: pl.Series, members: Ints, row: Ints, many: Ints
+) -> Among:
+    """Each row is compared with all members of its group, of which there are so ``many``."""
+    members = members[pl.Series(packed[members]).arg_sort().to_numpy()]
+    begin = np.searchsorted(packed[members], packed[row])
+    ours = np.repeat(np.arange(len(row)), many)
+    other = members[np.arange(len(ours)) + (begin - np.cumsum(many) + many)[ours]]
+    this, same = row[ours], scores[other] == scores[row][ours]
+    better = scores[other] > scores[this]
+    above = better | (same & _is_greater(doc_ids, other, this))
+    return tuple(  # type: ignore[return-value]
+        np.bincount(ours, flags, len(row)).astype(np.int64) for flags in (above, better, same)
+    )
+
+
+def _is_greater(doc_ids: pl.Series, rows: Ints, than: Ints) -> Flags:
+    """Which documents' ids are greater than others, by their bytes.
+
+    Eight bytes are compared as a number, and eight more where these are alike; the ids themselves,
+    which lie anywhere in memory, only where all sixteen are.
+    """
+    greater, undecided = np.zeros(len(rows), bool), np.flatnonzero(rows != than)
+    for start in (0, 8):
+        long = doc_ids.str.len_bytes().min() >= start + 8  # type: ignore[operator]
+        padded = doc_ids if long else doc_ids.str.pad_end(start + 8, "\0")
+        word = padded.cast(pl.Binary).bin.slice(start, 8).bin.reinterpret(
+            dtype=pl.UInt64, endianness="big"
+        ).to_numpy()  # fmt: skip
+        one, other = word[rows[undecided]], word[than[undecided]]
+        greater[undecided] = one > other
+        undecided = undecided[one == other]
+    one_id, other_id = (doc_ids.gather(each[undecided]) for each in (rows, than))
+    greater[undecided] = (one_id > other_id).to_numpy()
+    return greater
+
+
+def _among_many(
+    packed: Hashes, scores: Floats, doc_ids: pl.Series, members: Ints, row: Ints
+) -> Among:
+    """All members are put in order."""
     table = pl.DataFrame(
         {"key": packed[members], "score": scores[members], "doc_id": doc_ids.gather(members)}
     ).with_columns(row=members)
@@ -340,11 +399,8 @@ def _places(
     new_key = np.append(True, keys[1:] != keys[:-1])
     group, same = _starts(new_key), _starts(new_key | np.append(True, values[1:] != values[:-1]))
     sorter = np.argsort(rows)
-    at = sorter[np.searchsorted(rows, row[tied], sorter=sorter)]
-    rank[tied] += (np.arange(len(rows)) - group)[at]
-    tie[tied] += (same - group)[at]
-    size[tied] = np.bincount(same)[same[at]]
-    return rank, tie, size
+    at = sorter[np.searchsorted(rows, row, sorter=sorter)]
+    return (np.arange(len(rows)) - group)[at], (same - group)[at], np.bincount(same)[same[at]]
 
 
 def _starts(new: Flags) -> Ints:
