@@ -5,9 +5,10 @@ runs of 1 to 100 million lines as text: the plain command, on Sail (``--on local
 ``local[2]``. Every one starts cold; all must print the same. Told are seconds, lines per second,
 peak memory of all processes and of the driver (the command's own), bytes that Spark shuffled, the
 ratio to the plain command, how long it takes to start, and by which power of the lines time grows.
+Judgements grow with the lines, or there are as many as ``--judged`` says, whatever the lines.
 Spark takes Java 17 and the whole of pyspark (``make test-spark`` puts it in .venv-spark), Sail the
 client of Spark Connect (.venv): what is not in the Python that runs this is left out and named.
-Run: python bench/spark.py [--lines 1000000 3000000] [--work evaluate timeline] [--folder DIR]
+Run: python bench/spark.py [--lines 1000000 3000000] [--work evaluate timeline] [--judged 50000]
 """
 
 from __future__ import annotations
@@ -55,16 +56,23 @@ class Measured(NamedTuple):
     out: str
 
 
-def make_queries(folder: Path, lines: int) -> tuple[Path, Path]:
-    """A run of 1,000 documents a query with ties, and judgements of three grades."""
+def make_queries(folder: Path, lines: int, judgements: int | None) -> tuple[Path, Path]:
+    """A run of 1,000 documents a query with ties, and judgements of three grades: of all queries,
+    or so many."""
     qrels, run = folder / f"evaluate-{lines}.qrels", folder / f"evaluate-{lines}.run"
+    queries = lines if judgements is None else judgements // JUDGED
     with run.open("wb") as found, qrels.open("wb") as judged:
         for start in range(0, lines, AT_ONCE):
-            _write_queries(found, judged, np.arange(start, min(lines, start + AT_ONCE)))
+            _write_queries(found, judged, np.arange(start, min(lines, start + AT_ONCE)), queries)
     return qrels, run
 
 
-def _write_queries(found: object, judged: object, numbers: np.ndarray) -> None:
+def make_stream(folder: Path, lines: int, judgements: int | None) -> tuple[Path, Path]:
+    """A run over a stream, and judgements of a share of it, or so many."""
+    return timeline.make(folder, lines, judgements and judgements / lines)
+
+
+def _write_queries(found: object, judged: object, numbers: np.ndarray, queries: int) -> None:
     draw = np.random.default_rng(int(numbers[0]))
     query, rank = numbers // DEPTH, numbers % DEPTH
     table = pl.DataFrame(
@@ -80,14 +88,15 @@ def _write_queries(found: object, judged: object, numbers: np.ndarray) -> None:
         pl.lit("bench").alias("c"),
     )  # fmt: skip
     rows.write_csv(found, include_header=False, separator=" ")  # type: ignore[call-overload]
-    some = table.filter(pl.Series(rank < JUDGED)).with_columns(
-        grade=pl.Series(draw.integers(0, 3, int((rank < JUDGED).sum())))
+    wanted = (rank < JUDGED) & (query < queries)
+    some = table.filter(pl.Series(wanted)).with_columns(
+        grade=pl.Series(draw.integers(0, 3, int(wanted.sum())))
     )
     chosen = some.select(query_id, pl.lit(0).alias("a"), doc_id.alias("d"), "grade")
     chosen.write_csv(judged, include_header=False, separator=" ")  # type: ignore[call-overload]
 
 
-MAKE = {"evaluate": make_queries, "timeline": timeline.make}
+MAKE = {"evaluate": make_queries, "timeline": make_stream}
 
 
 def engines(events: Path) -> dict[str, list[str]]:
@@ -139,13 +148,13 @@ def growth(sizes: list[int], seconds: list[float]) -> str:
     return f"{start:.1f} s to start, then time grows with the power {power:.2f} of the size"
 
 
-def report(work: str, sizes: list[int], folder: Path) -> None:
+def report(work: str, sizes: list[int], judged: int | None, folder: Path) -> None:
     """Print a line an engine and size, and how each grows."""
     times: dict[str, list[float]] = {}
     events = folder / "events"
     events.mkdir(exist_ok=True)
     for lines in sizes:
-        files = MAKE[work](folder, lines)
+        files = MAKE[work](folder, lines, judged)
         print(f"{work}, {lines:,} lines, {files[1].stat().st_size / 1e6:,.0f} MB", flush=True)
         words = [work, *map(str, files), *WORDS[work], "--json"]
         plain: Measured | None = None
@@ -175,6 +184,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, nargs="+", default=[1_000_000, 3_000_000, 10_000_000])
     parser.add_argument("--work", nargs="+", choices=list(MAKE), default=list(MAKE))
+    parser.add_argument("--judged", type=int, help="So many judgements, whatever the lines.")
     parser.add_argument("--folder", type=Path, help="Where the runs are made.")
     given = parser.parse_args()
     print(machine())
@@ -183,7 +193,7 @@ def main() -> None:
         if missing:
             print(f"not here: {', '.join(sorted(missing))}")
         for work in given.work:
-            report(work, given.lines, Path(folder))
+            report(work, given.lines, given.judged, Path(folder))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 Records are those of bench/millions.py, ACM-CR's texts recombined, a unit being 100,000; searched
 are 100 paragraphs with BM25 to depth 1,000. The plain commands make one table and one index, the
-others shards: the runs must be the same to the byte. Told is what bench/spark.py tells.
-Run: python bench/spark_collections.py [--units 1 3 10] [--steps import] [--shards 8] [--folder DIR]
+others shards: the runs must be the same to the byte. ``again`` imports once more after half of a
+file's records are gone. Told is what bench/spark.py tells.
+Run: python bench/spark_collections.py [--units 1 3 10] [--steps import again] [--shards 8]
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import argparse
 import filecmp
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import millions
@@ -19,7 +22,8 @@ from common import machine, shared_data
 from spark import Measured, engines, growth, measured
 
 UNIT = 100_000
-STEPS = ("import", "index", "search")
+STEPS = ("import", "again", "index", "search")
+USUAL = ("import", "index", "search")
 MODEL = "bm25"
 
 
@@ -28,8 +32,10 @@ def words(step: str, place: Path, source: Path, size: int) -> list[str]:
     collection in one piece."""
     collection, queries = str(place / "c"), str(source.with_name("queries.jsonl"))
     sharded = ["--shard-size", str(size)] if size else []
+    taken = ["import", collection, str(source), "-q", *sharded]
     return {
-        "import": ["import", collection, str(source), "-q", *sharded],
+        "import": taken,
+        "again": taken,
         "index": ["index", collection, "-q", "--no-fit"] if not size else ["index", collection],
         "search": [
             *("search", collection, "--queries", queries, "--model", MODEL, "--depth", "1000"),
@@ -55,7 +61,8 @@ def report(units: list[int], steps: list[str], shards: int, folder: Path) -> Non
             place.mkdir()
             for step in steps:
                 cut = -(-unit * UNIT // shards) if chosen else 0
-                result = measured([*words(step, place, source, cut), *chosen], events)
+                with _changed(source) if step == "again" else nullcontext():
+                    result = measured([*words(step, place, source, cut), *chosen], events)
                 times.setdefault((step, name), []).append(result.seconds)
                 print(_line(step, name, result, plain.setdefault(step, result)), flush=True)
             if "search" in steps:
@@ -65,6 +72,19 @@ def report(units: list[int], steps: list[str], shards: int, folder: Path) -> Non
             shutil.rmtree(folder / name)
     for (step, name), seconds in times.items():
         print(f"  {step:7} {name:10} {growth(units, seconds)}")
+
+
+@contextmanager
+def _changed(source: Path) -> Iterator[None]:
+    """While this lasts, half of the records of the last file are gone."""
+    file = max(source.iterdir())
+    whole = file.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[: len(lines) // 2]))
+    try:
+        yield
+    finally:
+        file.write_bytes(whole)
 
 
 def _folder_of(engine: str) -> str:
@@ -92,7 +112,7 @@ def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--units", type=int, nargs="+", default=[1, 3, 10])
-    parser.add_argument("--steps", nargs="+", default=list(STEPS), choices=STEPS)
+    parser.add_argument("--steps", nargs="+", default=list(USUAL), choices=STEPS)
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--folder", type=Path, help="Where all is made.")
     given = parser.parse_args()

@@ -53,8 +53,8 @@ for name in sorted(next(iter(found.values()))):
 AWK = """'{ $1 = $1 "|" int(substr($3, 1, 10) / 86400); print }'"""
 
 
-def make(folder: Path, lines: int) -> tuple[Path, Path]:
-    """Judgements of every fiftieth document, a third of them relevant, and a run."""
+def make(folder: Path, lines: int, share: float | None = None) -> tuple[Path, Path]:
+    """Judgements of every fiftieth document (or a share), a third of them relevant, and a run."""
     draw = np.random.default_rng(lines)
     times = np.sort(draw.integers(START, START + DAYS * DAY, lines))
     entity = draw.integers(0, ENTITIES, lines)
@@ -71,7 +71,7 @@ def make(folder: Path, lines: int) -> tuple[Path, Path]:
     table = pl.DataFrame({"query": names.gather(entity), "doc": ids})
     scores = pl.Series("score", draw.integers(1, 1001, lines))
     _write(run, table.with_columns(scores), "Q0", pl.lit(0), pl.col("score"), pl.lit("bench"))
-    judged = np.flatnonzero(draw.random(lines) < JUDGED)
+    judged = np.flatnonzero(draw.random(lines) < (share or JUDGED))
     grades = pl.Series("grade", draw.integers(0, 3, len(judged)) // 2)
     _write(qrels, table[judged].with_columns(grades), "0", pl.col("grade"))
     return qrels, run
