@@ -77,5 +77,5 @@ def rankings_of(qrels: SortedQrels, table: pl.DataFrame) -> Rankings:
     )
     return Rankings(
         qrels.query_ids, in_run, retrieved, query[order], rank, relevance, tie_first, tie_size,
-        qrels.query, qrels.relevance,
+        qrels.query, qrels.relevance, qrels.highest,
     )  # fmt: skip

@@ -278,7 +278,8 @@ class SortedQrels:
     """Judgements made ready to be met by any number of runs.
 
     ``query_ids`` are sorted by their bytes; rows by query, then by relevance, best first, and
-    ``starts`` says where a query's rows begin.
+    ``starts`` says where a query's rows begin. ``highest`` is the highest grade of all judgements,
+    also where some of them are left out here, and 1 at least.
     """
 
     name: str
@@ -287,6 +288,7 @@ class SortedQrels:
     doc_ids: pl.Series
     relevance: Ints
     keys: Hashes
+    highest: int
     source: Path | None = None
 
     @property
@@ -324,7 +326,11 @@ def put_in_order(qrels: Qrels) -> tuple[SortedQrels, Ints]:
             duplicate(qrels, query_ids[query], doc_ids[row])
     relevance = table["relevance"].to_numpy()[order]
     keys = hashes ^ spread(codes)
-    return SortedQrels(qrels.name, query_ids, starts, doc_ids, relevance, keys, qrels.source), order
+    highest = int(relevance.max(initial=1))
+    judged = SortedQrels(
+        qrels.name, query_ids, starts, doc_ids, relevance, keys, highest, qrels.source
+    )
+    return judged, order
 
 
 def _by_query_and_grade(codes: Ints, relevance: Ints) -> Ints:

@@ -36,8 +36,9 @@ class Rankings:
     ``query``, ``rank`` (from 1), ``relevance``, ``tie_first`` (the rank of the first document
     with the same score) and ``tie_size`` are of the retrieved, judged documents.
     ``retrieved`` counts all documents of a query, judged or not. ``judged_query`` and
-    ``judged_relevance`` are all judgements, a query's best first. ``in_run`` says which of the
-    judged queries the run has. ``counts`` keeps what `judged` has counted.
+    ``judged_relevance`` are all judgements, a query's best first, and ``highest`` is the highest
+    grade there is, also where these are some of the queries. ``in_run`` says which of the judged
+    queries the run has. ``counts`` keeps what `judged` has counted.
     """
 
     query_ids: pl.Series
@@ -50,6 +51,7 @@ class Rankings:
     tie_size: Ints
     judged_query: Ints
     judged_relevance: Ints
+    highest: int
     counts: dict[int, Floats] = field(default_factory=dict)
 
     @property
@@ -203,6 +205,7 @@ def match(qrels: SortedQrels, ranked: Ranked) -> Rankings:
         tie_size=size,
         judged_query=qrels.query,
         judged_relevance=qrels.relevance,
+        highest=qrels.highest,
     )
 
 
@@ -285,6 +288,7 @@ def match_unordered(judged: SortedQrels, run: Run, query: Ints) -> Rankings:
         tie_size=size[order],
         judged_query=judged.query,
         judged_relevance=judged.relevance,
+        highest=judged.highest,
     )
 
 

@@ -96,7 +96,7 @@ class ERR(Measure):
             raise CitebedError(f"ERR: max_rel={self.max_rel} is not a grade from 1.")
 
     def score(self, rankings: Rankings) -> Floats:
-        highest = int(rankings.judged_relevance.max(initial=1))
+        highest = rankings.highest
         if self.max_rel is not None:
             if highest > self.max_rel:
                 raise CitebedError(

@@ -205,4 +205,5 @@ def as_rankings(setting: Setting, order: Ints) -> Rankings:
         tie_size=np.ones_like(rank),
         judged_query=query,
         judged_relevance=(rank <= setting.R).astype(np.int64),
+        highest=1,
     )

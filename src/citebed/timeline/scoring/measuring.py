@@ -98,5 +98,6 @@ def binary(rankings: Rankings) -> Rankings:
         rankings,
         relevance=np.minimum(rankings.relevance, 1),
         judged_relevance=np.minimum(rankings.judged_relevance, 1),
+        highest=1,
         counts={},
     )

@@ -58,12 +58,13 @@ class TopicSlices:
         rows = np.arange(len(query)) + (begins - np.cumsum(sizes) + sizes)[query]
         number = np.full(len(self._number), -1, np.int64)
         number[self.query[pairs] * len(self.slices) + self.slice[pairs]] = np.arange(len(pairs))
+        few = _renumbered(self.pair_qrels, rows, pairs[query], query, len(pairs))
         return replace(
             self,
             query=self.query[pairs],
             slice=self.slice[pairs],
             relevant=self.relevant[pairs],
-            pair_qrels=_renumbered(self.pair_qrels, rows, pairs[query], query, len(pairs)),
+            pair_qrels=replace(few, highest=self.pair_qrels.highest),
             _number=number,
         )
 
@@ -131,6 +132,7 @@ def _renumbered(
         qrels.doc_ids.gather(rows),
         qrels.relevance[rows],
         keys,
+        int(qrels.relevance[rows].max(initial=1)),
     )
 
 

@@ -16,6 +16,8 @@ from tests.unit.timeline.made_streams import START, StreamFiles, same, stream_fi
 
 import citebed
 from citebed.errors import CitebedError
+from citebed.evaluation.measures import MEASURES
+from citebed.evaluation.measures.names import measure
 from citebed.runs import pieces, texts
 from citebed.runs.reading import read_run
 from citebed.timeline.scoring import in_parts
@@ -45,7 +47,7 @@ def test_parts_give_what_the_whole_gives(tmp_path: Path, case: StreamFiles) -> N
 def stream(folder: Path, lines: int = 600) -> tuple[Path, Path]:
     """Judgements and a run of three topics over ten days, in the order of time."""
     rows = [(f"t{n % 3}", f"{START + n * 10 * DAY // lines}-{n:032x}", n) for n in range(lines)]
-    (folder / "a.qrels").write_text("".join(f"{t} 0 {d} {n % 2}\n" for t, d, n in rows[::5]))
+    (folder / "a.qrels").write_text("".join(f"{t} 0 {d} {n // 4 % 2}\n" for t, d, n in rows[::4]))
     (folder / "a.run").write_text("".join(f"{t} Q0 {d} 1 {n * 7 % 5} me\n" for t, d, n in rows))
     return folder / "a.qrels", folder / "a.run"
 
@@ -71,6 +73,47 @@ def test_a_run_in_the_order_of_time_is_never_whole_in_memory(
     files = stream(tmp_path)
     assert same(citebed.timeline(*files, slices="1d"), long_timeline(*files, slices="1d"))
     assert not whole_reads
+
+
+def test_a_part_knows_the_highest_grade_of_all(tmp_path: Path, whole_reads: list[Any]) -> None:
+    """ERR needs it, and most days have none of that grade."""
+    qrels, run = stream(tmp_path)
+    lines = qrels.read_text().splitlines(keepends=True)
+    qrels.write_text("".join([lines[1].replace(" 1\n", " 3\n"), *lines[2:]]))
+    how: Any = {"slices": "1d", "measures": ("ERR@5", "AP"), "graded": True}
+    whole, parts = citebed.timeline(qrels, run, **how), long_timeline(qrels, run, **how)
+    assert same(whole, parts)
+    assert same(
+        whole, citebed.timeline(qrels, run, **how | {"measures": ("ERR(max_rel=3)@5", "AP")})
+    )
+    assert not whole_reads
+
+
+EVERY = [name for name, kind in MEASURES.items() if kind.SUMMARY == "mean"]
+
+
+@pytest.mark.parametrize("graded", [True, False])
+def test_every_measure_looks_at_its_own_query_alone(
+    tmp_path: Path, whole_reads: list[Any], graded: bool
+) -> None:
+    qrels, run = stream(tmp_path)
+    grades = iter("0312011002" * 100)
+    lines = (line.split() for line in qrels.read_text().splitlines())
+    qrels.write_text("".join(f"{t} 0 {d} {next(grades)}\n" for t, _, d, _ in lines))
+    chosen = [
+        next(filter(possible, (name, f"{name}@5", f"{name}@0.3", f"{name}@0.5"))) for name in EVERY
+    ]
+    how: Any = {"slices": "1d", "measures": chosen, "graded": graded, "threshold": 1.0}
+    assert same(citebed.timeline(qrels, run, **how), long_timeline(qrels, run, **how))
+    assert not whole_reads
+
+
+def possible(name: str) -> bool:
+    try:
+        measure(name)
+    except CitebedError:
+        return False
+    return True
 
 
 def test_a_run_in_no_order_is_read_whole(tmp_path: Path, whole_reads: list[Any]) -> None:
