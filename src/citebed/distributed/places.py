@@ -6,8 +6,8 @@ import pickle
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -23,32 +23,40 @@ COLUMNS = dict.fromkeys(
 )
 """Of a query, by its number among the judged, how many documents the run has; of a judged document
 in it where it stands."""
+_COMPRESSION = "zstd"
 _OF_DOCUMENTS = ("rank", "relevance", "tie_first", "tie_size")
 
 
 class Carried:
-    """Judgements, and what else there is, as they travel to each task: documents packed by
-    themselves, so that they are in memory once."""
+    """Judgements, and what else there is, as they travel to each task. The same are known again
+    without being unpacked."""
 
     def __init__(self, qrels: SortedQrels, *more: Any) -> None:
+        import pyarrow as pa
+
         table = pl.DataFrame({"doc_id": qrels.doc_ids, "relevance": qrels.relevance})
         few = replace(
             qrels, doc_ids=qrels.doc_ids[:0], relevance=qrels.relevance[:0], keys=qrels.keys[:0]
         )
-        self.rows, self.rest, self.name = packed(table), pickle.dumps((few, *more)), uuid4().hex
+        rest = pickle.dumps((few, *more))
+        self.rows, self.size = packed(table), len(rest)
+        self.rest: bytes = pa.compress(rest, _COMPRESSION, asbytes=True)
+        self.digest = sha256(self.rows + self.rest).digest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Carried) and self.name == other.name
+        return isinstance(other, Carried) and self.digest == other.digest
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self.digest)
 
 
 @lru_cache(2)
 def arrived(what: Carried) -> Any:
     """The same, with documents' ids as this machine hashes them: once in each worker."""
+    import pyarrow as pa
+
     table = unpacked(what.rows)
-    qrels, *more = pickle.loads(what.rest)
+    qrels, *more = pickle.loads(pa.decompress(what.rest, what.size, _COMPRESSION))
     doc_ids, relevance = table["doc_id"], table["relevance"].to_numpy()
     return hashed_here(replace(qrels, doc_ids=doc_ids, relevance=relevance)), *more
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
-
-import polars as pl
 
 from citebed.distributed.places import Carried, arrived
 from citebed.distributed.run_rows import Part, RunRows, run_rows
 from citebed.distributed.sessions import Engine
 from citebed.runs.reading import distinct_names
-from citebed.runs.tables import Run
 from citebed.timeline.scoring.in_parts import Scored, Scoring, part_rows, together
 from citebed.timeline.streams.run_sources import RunSource
 
@@ -53,8 +50,12 @@ def _scoring(how: Scoring) -> Part:
     rest = how._replace(pairs=replace(how.pairs, qrels=first, pair_qrels=first))
     data = Carried(how.pairs.pair_qrels, rest)
 
-    def part(run: Run) -> pl.DataFrame:
-        pair_qrels, rest = arrived(data)
-        return part_rows(run, rest._replace(pairs=replace(rest.pairs, pair_qrels=pair_qrels)))
+    return lambda run: part_rows(run, _arrived(data))
 
-    return part
+
+@lru_cache(2)
+def _arrived(data: Carried) -> Scoring:
+    """On a worker: what was carried, ready for parts."""
+    pair_qrels, rest = arrived(data)
+    how: Scoring = rest._replace(pairs=replace(rest.pairs, pair_qrels=pair_qrels))
+    return how.for_parts()

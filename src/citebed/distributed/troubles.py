@@ -76,16 +76,12 @@ def _is_engines(error: Exception) -> bool:
 def in_our_words(error: BaseException, log: str = "", otherwise: str = "the engine gave up") -> str:
     """An engine's error as a sentence; ``log`` is what it printed besides, and ``otherwise`` is
     said before what nobody foresaw."""
-    return known(f"{error}\n{log}") or f"{otherwise}: {reason(error)}"
-
-
-def known(text: str) -> str | None:
-    """What an engine said as a sentence, where somebody foresaw it."""
+    text = f"{error}\n{log}"
     for pattern, words in _TROUBLES:
         found = re.search(pattern, text, re.DOTALL)
         if found:
             return words.format(*map(printable, found.groups()))
-    return None
+    return f"{otherwise}: {reason(error)}"
 
 
 def reason(error: BaseException) -> str:

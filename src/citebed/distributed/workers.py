@@ -7,12 +7,13 @@ another one, and Spark is driven from here, the first try is enough.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from citebed.distributed.troubles import debugging, in_our_words, known
+from citebed.distributed.troubles import debugging, in_our_words
 from citebed.errors import CitebedError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _EVERY, _MANY = 0.3, 10
 """Seconds between two looks at tasks, and how many of them are looked at."""
+_FOR_GOOD = "PYTHON_VERSION_MISMATCH|Cannot run program"
+_GROUP, _OF_GROUP = "citebed: whether workers have what they need", "spark.jobGroup.id"
 
 
 def check_workers(session: SparkSession) -> None:
@@ -38,43 +41,46 @@ def check_workers(session: SparkSession) -> None:
 
 @contextmanager
 def _first_failure(session: SparkSession) -> Iterator[None]:
-    """End what is asked where a task fails for a reason that a second try would have, too."""
+    """End what is asked where a task finds no Python, or another one: so would the next try."""
     context: Any = getattr(session, "_sc", None)
     if context is None or debugging():  # of a server tasks are not seen from here
         yield
         return
-    done, told = threading.Event(), list[str]()
+    done, said = threading.Event(), list[str]()
 
     def watch() -> None:
         with suppress(Exception):  # Java may be gone, which who asks is told
-            while not (told or done.wait(_EVERY)):
-                told.extend(words for text in _failures(context) if (words := known(text)))
-            if told:
-                context.cancelAllJobs()
+            while not (said or done.wait(_EVERY)):
+                said.extend(text for text in _failures(context) if re.search(_FOR_GOOD, text))
+            if said:
+                context.cancelJobGroup(_GROUP)
 
     watching = threading.Thread(target=watch, daemon=True)
+    before = context.getLocalProperty(_OF_GROUP)
+    context.setLocalProperty(_OF_GROUP, _GROUP)
     watching.start()
     try:
         yield
     except Exception as error:
-        if told:
-            raise CitebedError(told[0]) from error
+        if said:
+            raise CitebedError(in_our_words(RuntimeError(said[0]))) from error
         raise
     finally:
         done.set()
         watching.join()
+        with suppress(Exception):
+            context.setLocalProperty(_OF_GROUP, before)
 
 
 def _failures(context: Any) -> Iterator[str]:
     """What the tasks said that have failed until now."""
-    store = context._jsc.sc().statusStore()
-    stages = store.activeStages()
-    for stage in map(stages.apply, range(stages.length())):
-        if stage.numFailedTasks():
-            tasks = store.taskList(stage.stageId(), stage.attemptId(), _MANY)
-            for task in map(tasks.apply, range(tasks.length())):
-                if task.errorMessage().isDefined():
-                    yield task.errorMessage().get()
+    tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+    jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(_GROUP))
+    for stage in (stage for job in jobs if job for stage in job.stageIds):
+        tasks = store.taskList(stage, 0, _MANY)
+        for task in map(tasks.apply, range(tasks.length())):
+            if task.errorMessage().isDefined():
+                yield task.errorMessage().get()
 
 
 def _looking() -> Look:

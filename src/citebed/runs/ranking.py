@@ -278,8 +278,8 @@ class SortedQrels:
     """Judgements made ready to be met by any number of runs.
 
     ``query_ids`` are sorted by their bytes; rows by query, then by relevance, best first, and
-    ``starts`` says where a query's rows begin. ``highest`` is the highest grade of all judgements,
-    also where some of them are left out here, and 1 at least.
+    ``starts`` says where a query's rows begin. ``highest`` is the highest grade, and 1 at least: of
+    all that are scored, also where these are a part of them.
     """
 
     name: str

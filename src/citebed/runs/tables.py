@@ -70,7 +70,10 @@ class _Rows:
     @cached_property
     def doc_hashes(self) -> Hashes:
         """The hashes of the documents' ids, row by row."""
-        return (self.rows["doc_id"].hash() if self.hashes is None else self.hashes).to_numpy()
+        hashes = self.rows["doc_id"].hash() if self.hashes is None else self.hashes
+        found = hashes.to_numpy()
+        found.flags.writeable = False  # all who ask have the same
+        return found
 
     @cached_property
     def epochs(self) -> pl.Series:

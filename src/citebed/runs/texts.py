@@ -59,21 +59,22 @@ class RunText:
         return whole_pieces(files, lambda lines: grouping(self.run(self.parse(lines))))
 
 
-def run_text(path: str, head: Iterable[str]) -> RunText | None:
+def run_text(path: str, head: Iterable[bytes]) -> RunText | None:
     """A run by its first lines; ``None`` where all of them are remarks."""
-    split = (line.split() for line in head)
-    fields = next((fields for fields in split if fields and not fields[0].startswith("#")), None)
-    if fields is None:
+    split = (line.split() for line in head)  # by what C takes for white space, as readers do
+    first = next((fields for fields in split if fields and not fields[0].startswith(b"#")), None)
+    if first is None:
         return None
+    fields = [field.decode("utf-8", "replace") for field in first]
     if len(fields) >= len(RUN_FORM):
         return RunText(path, True, fields[1] or None, fields[0])
     return RunText(path, False, fields[-1])
 
 
-def head_of(files: Iterable[Path]) -> Iterator[str]:
+def head_of(files: Iterable[Path]) -> Iterator[bytes]:
     """The first lines of files."""
     for file in files:
-        yield from next(file_texts(file), b"").decode("utf-8", "replace").split("\n")
+        yield from next(file_texts(file), b"").split(b"\n")
 
 
 def long_text(path: Path, name: str) -> RunText | None:

@@ -32,9 +32,10 @@ def epochs(doc_ids: pl.Series) -> pl.Series:
     takes several times as long.
     """
     low, high = _ENDS_OF_TEN_DIGITS
-    digits = doc_ids.str.slice(0, 11).str.strip_suffix("-").cast(pl.Int64, strict=False)
-    ten = digits.set(doc_ids.str.starts_with("+"), None)
-    if not ten.null_count() and ((ten >= low) & (ten < high)).all():
+    front = doc_ids.str.slice(0, 11).str.strip_suffix("-")
+    ten = front.cast(pl.Int64, strict=False)
+    is_ten = (front.str.len_bytes() == 10) & (ten >= low) & (ten < high)
+    if is_ten.all(ignore_nulls=False):
         return ten.rename("time")
     any_length = doc_ids.str.extract(_EPOCH_IN_ID).cast(pl.Int64).rename("time")
     return any_length.set(~is_in_years(any_length), None)

@@ -24,8 +24,9 @@ from citebed.runs.ranking import (
 from citebed.runs.tables import Flags, Floats, Hashes, Ints, Run
 
 _BITS, _CELLS = 22, 1 << 17
-_COMPARED = 4
-"""So many comparisons a row cost less than to sort them all."""
+_COMPARED, _AT_ONCE = 4, 1 << 20
+"""So many comparisons a member of a tie cost less than to sort them all; and how many are made at
+once."""
 _LAST = np.uint64((1 << _BITS) - 1)
 
 
@@ -339,7 +340,7 @@ def _places(
     wanted = pl.Series(np.unique(key[tied])).implode()
     members = np.flatnonzero(pl.Series(packed).is_in(wanted).to_numpy())
     many = (after - first)[tied]
-    if many.sum() <= _COMPARED * len(packed):
+    if many.sum() <= _COMPARED * len(members):
         found = _among_few(packed, scores, doc_ids, members, row[tied], many)
     else:
         found = _among_many(packed, scores, doc_ids, members, row[tied])
@@ -357,36 +358,46 @@ score, and how many have the same score."""
 def _among_few(
     packed: Hashes, scores: Floats, doc_ids: pl.Series, members: Ints, row: Ints, many: Ints
 ) -> Among:
-    """Each row is compared with all members of its group, of which there are so ``many``."""
-    members = members[pl.Series(packed[members]).arg_sort().to_numpy()]
-    begin = np.searchsorted(packed[members], packed[row])
-    ours = np.repeat(np.arange(len(row)), many)
-    other = members[np.arange(len(ours)) + (begin - np.cumsum(many) + many)[ours]]
-    this, same = row[ours], scores[other] == scores[row][ours]
-    better = scores[other] > scores[this]
-    above = better | (same & _is_greater(doc_ids, other, this))
-    return tuple(  # type: ignore[return-value]
-        np.bincount(ours, flags, len(row)).astype(np.int64) for flags in (above, better, same)
-    )
+    """Each row is compared with all members of its group, of which there are so ``many``; some
+    rows at a time."""
+    keys, scores, ids = packed[members], scores[members], doc_ids.gather(members)
+    order = pl.Series(keys).arg_sort().to_numpy()
+    begin, this = np.searchsorted(keys[order], packed[row]), np.searchsorted(members, row)
+    words = [_words(ids, start) for start in (0, 8)]
+    found = np.empty((3, len(row)), np.int64)
+    cuts = np.searchsorted(np.cumsum(many), np.arange(_AT_ONCE, many.sum(), _AT_ONCE))
+    for first, last in pairwise(np.unique([0, *cuts, len(row)]).tolist()):
+        some = slice(first, last)
+        ours = np.repeat(np.arange(last - first), many[some])
+        places = (begin[some] - np.cumsum(many[some]) + many[some])[ours]
+        other, mine = order[np.arange(len(ours)) + places], this[some][ours]
+        same, better = scores[other] == scores[mine], scores[other] > scores[mine]
+        above = better | (same & _is_greater(ids, words, other, mine))
+        for of, flags in zip(found, (above, better, same), strict=True):
+            of[some] = np.bincount(ours, flags, last - first)
+    return tuple(found)  # type: ignore[return-value]
 
 
-def _is_greater(doc_ids: pl.Series, rows: Ints, than: Ints) -> Flags:
-    """Which documents' ids are greater than others, by their bytes.
+def _words(ids: pl.Series, start: int) -> Hashes:
+    """Eight bytes of each id as a number, so that numbers are in the order of the bytes."""
+    is_long = bool((ids.str.len_bytes() >= start + 8).all())
+    padded = ids if is_long else ids.str.pad_end(start + 8, "\0")
+    word = padded.cast(pl.Binary).bin.slice(start, 8)
+    return word.bin.reinterpret(dtype=pl.UInt64, endianness="big").to_numpy()
 
-    Eight bytes are compared as a number, and eight more where these are alike; the ids themselves,
-    which lie anywhere in memory, only where all sixteen are.
+
+def _is_greater(ids: pl.Series, words: list[Hashes], one: Ints, other: Ints) -> Flags:
+    """Which ids are greater than others, by their bytes.
+
+    The first of them are compared as numbers; ids themselves, which lie anywhere in memory, only
+    where all of these are alike.
     """
-    greater, undecided = np.zeros(len(rows), bool), np.flatnonzero(rows != than)
-    for start in (0, 8):
-        long = doc_ids.str.len_bytes().min() >= start + 8  # type: ignore[operator]
-        padded = doc_ids if long else doc_ids.str.pad_end(start + 8, "\0")
-        word = padded.cast(pl.Binary).bin.slice(start, 8).bin.reinterpret(
-            dtype=pl.UInt64, endianness="big"
-        ).to_numpy()  # fmt: skip
-        one, other = word[rows[undecided]], word[than[undecided]]
-        greater[undecided] = one > other
-        undecided = undecided[one == other]
-    one_id, other_id = (doc_ids.gather(each[undecided]) for each in (rows, than))
+    greater, undecided = np.zeros(len(one), bool), np.flatnonzero(one != other)
+    for word in words:
+        ours, theirs = word[one[undecided]], word[other[undecided]]
+        greater[undecided] = ours > theirs
+        undecided = undecided[ours == theirs]
+    one_id, other_id = (ids.gather(each[undecided]) for each in (one, other))
     greater[undecided] = (one_id > other_id).to_numpy()
     return greater
 

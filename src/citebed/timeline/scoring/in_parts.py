@@ -1,6 +1,6 @@
 """Runs scored in parts, here or elsewhere: a pair of topic and slice is whole in one of them.
 
-What is held of a run is then a part of it, however long it is.
+What is held of a run is then a few parts of it, one a thread, however long it is.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from citebed.runs.pieces import Piece
 from citebed.runs.reading import read_run
 from citebed.runs.tables import Floats, Run
 from citebed.runs.texts import Grouping, RunText, queries_of
-from citebed.runs.times import FIRST_SECOND
+from citebed.runs.trec_files import RUN, trec_lines
 from citebed.timeline.scoring.laying import RunLedger, beside, lay, placed
 from citebed.timeline.scoring.measuring import slice_values, value_of_nothing
 from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.slices import Slices
 from citebed.timeline.streams.timed_qrels import Skipped
+from citebed.timeline.streams.times import times_by_id
 
 _PAIR, _LEDGER = "pair", "ledger"
 _COUNTED = ("measured", "judged", "elsewhere", "outside")
 _SKIPPED = ("lines", "unjudged", "untimed")
 _MOST_THREADS = 8
+_UNTIMED = -2
 
 
 class Scoring(NamedTuple):
@@ -50,12 +52,20 @@ class Scoring(NamedTuple):
         """By what a run may be cut: by slices, where its lines have times, and by queries."""
         return [queries_of] if self.times is not None else [_by(self.pairs.slices), queries_of]
 
+    def for_parts(self) -> Scoring:
+        """The same with what every part would make anew."""
+        return self if self.times is None else self._replace(times=times_by_id(self.times))
+
 
 def _by(slices: Slices) -> Grouping:
-    """It travels with a part, so it knows no more than slices."""
+    """A value for each slice, and for what is before, after and without a time. It travels with a
+    part, so it knows no more than slices."""
+    end, after = int(slices.bounds[-1]), len(slices)
 
     def of(run: Run) -> pl.Series:
-        return pl.Series(slices.of(run.epochs.fill_null(FIRST_SECOND - 1).to_numpy()))
+        times = run.epochs
+        at = pl.Series(slices.of(times.fill_null(end).to_numpy()))
+        return at.set(times.fill_null(0) >= end, after).set(times.is_null(), _UNTIMED)
 
     return of
 
@@ -86,14 +96,17 @@ def scored_whole(run: Run, how: Scoring) -> Scored:
 
 def scored_text(text: RunText, how: Scoring) -> Scored:
     """Score a long text part by part, or all at once where it stands in no order."""
+    parts = how.for_parts()
     try:
         for grouping in how.groupings:
             pieces = text.whole_pieces([Path(text.path)], grouping)
-            rows = _rows_of(text, pieces, grouping, how) if pieces else None
+            rows = _rows_of(text, pieces, grouping, parts) if pieces else None
             if rows is not None:
                 return together(text.name, rows, how)
-    except CitebedError:
-        pass  # whoever reads all of it says what is wrong, and in which line
+    except CitebedError:  # who reads all lines says what is wrong, and in which of them
+        if not text.has_times:
+            for _ in trec_lines(Path(text.path), RUN):
+                pass
     return scored_whole(replace(read_run(text.path), name=text.name), how)
 
 
@@ -120,7 +133,7 @@ def part_rows(run: Run, how: Scoring) -> pl.DataFrame:
     there = np.flatnonzero(np.bincount(pair[pair >= 0], minlength=len(how.pairs)))
     number = np.append(np.full(len(how.pairs), -1), (-2, -1))
     number[there] = np.arange(len(there))
-    laid = beside(topics, number[pair], how.pairs.only(there), how.threshold)
+    laid = beside(topics, number[pair], how.pairs, how.pairs.qrels_in(there), how.threshold)
     values = slice_values(how.measures, laid.everything, laid.accepted, how.graded)
     scores = pl.DataFrame({_PAIR: there, **dict(zip(_columns(how), values, strict=True))})
     return pl.concat([scores, pl.DataFrame({_LEDGER: [_written(laid.ledger)]})], how="diagonal")

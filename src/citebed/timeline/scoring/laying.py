@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from citebed.evaluation.measures.rankings import Rankings, match_unordered
-from citebed.runs.ranking import spread
+from citebed.runs.ranking import SortedQrels, spread
 from citebed.runs.tables import Hashes, Ints, Run, duplicate
 from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.streams.timed_qrels import Skipped, TopicRun, timed, topic_run
@@ -65,7 +65,7 @@ def lay(
 ) -> Laid:
     """Lay a run beside the pairs; without a ``threshold`` all of it is accepted."""
     topics, pair = placed(run, pairs, times)
-    return beside(topics, pair, pairs, threshold)
+    return beside(topics, pair, pairs, pairs.pair_qrels, threshold)
 
 
 def placed(run: Run, pairs: TopicSlices, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]:
@@ -77,13 +77,15 @@ def placed(run: Run, pairs: TopicSlices, times: pl.DataFrame | None) -> tuple[To
     return topics, pair
 
 
-def beside(topics: TopicRun, pair: Ints, pairs: TopicSlices, threshold: float | None) -> Laid:
-    """Documents with the numbers of their pairs, beside the judgements."""
-    everything = accepted = match_unordered(pairs.pair_qrels, topics.run, np.maximum(pair, -1))
+def beside(
+    topics: TopicRun, pair: Ints, pairs: TopicSlices, judged: SortedQrels, threshold: float | None
+) -> Laid:
+    """Documents with the numbers of their pairs, beside the judgements that have these numbers."""
+    number = np.maximum(pair, -1)
+    everything = accepted = match_unordered(judged, topics.run, number)
     if threshold is not None:
         above = topics.run.rows["score"] > threshold
-        chosen = np.maximum(pair, -1)[above.to_numpy()]
-        accepted = match_unordered(pairs.pair_qrels, topics.run.only(above), chosen)
+        accepted = match_unordered(judged, topics.run.only(above), number[above.to_numpy()])
     return Laid(everything, accepted, _ledger(topics, pair, everything, pairs))
 
 

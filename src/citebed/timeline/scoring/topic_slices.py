@@ -51,22 +51,13 @@ class TopicSlices:
             pairs[nowhere] = -2
         return np.asarray(pairs)
 
-    def only(self, pairs: Ints) -> TopicSlices:
-        """Some of the pairs, ascending, numbered anew."""
+    def qrels_in(self, pairs: Ints) -> SortedQrels:
+        """The judgements in some of the pairs, ascending, by new numbers of these."""
         begins, sizes = self.pair_qrels.starts[pairs], np.diff(self.pair_qrels.starts)[pairs]
         query = np.repeat(np.arange(len(pairs)), sizes)
         rows = np.arange(len(query)) + (begins - np.cumsum(sizes) + sizes)[query]
-        number = np.full(len(self._number), -1, np.int64)
-        number[self.query[pairs] * len(self.slices) + self.slice[pairs]] = np.arange(len(pairs))
         few = _renumbered(self.pair_qrels, rows, pairs[query], query, len(pairs))
-        return replace(
-            self,
-            query=self.query[pairs],
-            slice=self.slice[pairs],
-            relevant=self.relevant[pairs],
-            pair_qrels=replace(few, highest=self.pair_qrels.highest),
-            _number=number,
-        )
+        return replace(few, highest=self.pair_qrels.highest)
 
     @property
     def queries(self) -> Ints:

@@ -48,8 +48,8 @@ def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:
     return times_table(pairs, printable(path))
 
 
-def joined_times(lines: pl.LazyFrame, times: pl.DataFrame) -> pl.LazyFrame:
-    """Lines with the ``time`` of their ``doc_id`` in a table; null where it has none.
+def times_by_id(times: pl.DataFrame) -> pl.DataFrame:
+    """A table of times with all ids that a document may have (``known`` is its own).
 
     A filter run puts the epoch second in front of an id, with ten places or as it is: such a
     document is the one without.
@@ -57,10 +57,17 @@ def joined_times(lines: pl.LazyFrame, times: pl.DataFrame) -> pl.LazyFrame:
     plain = times.lazy().select("doc_id", "time", known="doc_id")
     written = (pl.col("time").cast(pl.String), pl.col("time").cast(pl.String).str.zfill(10))
     stream_ids = [plain.with_columns(doc_id=pl.format("{}-{}", time, "doc_id")) for time in written]
-    known = pl.concat([plain, *stream_ids]).unique("doc_id", keep="first", maintain_order=True)
+    every = pl.concat([plain, *stream_ids])
+    return every.unique("doc_id", keep="first", maintain_order=True).collect()
+
+
+def joined_times(lines: pl.LazyFrame, times: pl.DataFrame) -> pl.LazyFrame:
+    """Lines with the ``time`` of their ``doc_id`` in a table, by id already or not; null where it
+    has none."""
+    known = times if "known" in times.columns else times_by_id(times)
     return (
         lines.drop("time", strict=False)
-        .join(known, on="doc_id", how="left", maintain_order="left")
+        .join(known.lazy(), on="doc_id", how="left", maintain_order="left")
         .with_columns(doc_id=pl.coalesce("known", "doc_id"))
         .drop("known")
     )

@@ -37,7 +37,7 @@ def test_parts_give_what_the_whole_gives(tmp_path: Path, case: StreamFiles) -> N
     try:
         whole = citebed.timeline(*files, **case.how)
     except CitebedError as error:
-        with pytest.raises(CitebedError, match=re.escape(str(error))):
+        with case.in_pieces(), pytest.raises(CitebedError, match=re.escape(str(error))):
             long_timeline(*files, **case.how)
         return
     with case.in_pieces():
@@ -63,6 +63,7 @@ def whole_reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr(in_parts, "read_run", reading)
     monkeypatch.setattr(pieces, "LEAST", 2000)
+    monkeypatch.setattr(pieces, "_LOOK", 500)
     monkeypatch.setattr(pieces, "PIECES", 1 << 20)
     return read
 
@@ -73,6 +74,38 @@ def test_a_run_in_the_order_of_time_is_never_whole_in_memory(
     files = stream(tmp_path)
     assert same(citebed.timeline(*files, slices="1d"), long_timeline(*files, slices="1d"))
     assert not whole_reads
+
+
+def test_what_is_before_and_after_the_slices_is_read_in_parts_too(
+    tmp_path: Path, whole_reads: list[Any]
+) -> None:
+    files = stream(tmp_path)
+    how: Any = {"slices": "1d", "start": "2011-10-10", "end": "2011-10-13"}
+    whole, parts = citebed.timeline(*files, **how), long_timeline(*files, **how)
+    assert same(whole, parts)
+    assert parts.runs[0].ledger.outside > 300
+    assert not whole_reads
+
+
+def test_a_part_takes_no_id_that_the_whole_refuses(tmp_path: Path) -> None:
+    """Nine digits before September 2001, ten from then on, and one that is neither."""
+    ids = [f"{999_980_000 + n * 100}-{n:08x}" for n in range(300)]
+    ids[-1] = "0100000990077-weird"
+    (tmp_path / "a.qrels").write_text("".join(f"t 0 {d} 1\n" for d in ids[:-1:7]))
+    (tmp_path / "a.run").write_text("".join(f"t Q0 {d} 1 {n} me\n" for n, d in enumerate(ids)))
+    with patch.multiple(pieces, LEAST=500, PIECES=1 << 20):
+        for score in (citebed.timeline, long_timeline):
+            with pytest.raises(CitebedError, match="no epoch second in the id '0100000990077-we"):
+                score(tmp_path / "a.qrels", tmp_path / "a.run", slices="1h")
+
+
+def test_a_blank_that_is_none_to_readers_makes_no_other_form(tmp_path: Path) -> None:
+    (tmp_path / "a.qrels").write_text(f"t 0 {START}-a\u00a0x 1\n")
+    (tmp_path / "a.run").write_text(f"t Q0 {START}-a\u00a0x 1 0.5 me\n")
+    files = (tmp_path / "a.qrels", tmp_path / "a.run")
+    whole, parts = citebed.timeline(*files, slices="all"), long_timeline(*files, slices="all")
+    assert same(whole, parts)
+    assert parts.runs[0].team == ""
 
 
 def test_a_part_knows_the_highest_grade_of_all(tmp_path: Path, whole_reads: list[Any]) -> None:
@@ -146,23 +179,23 @@ def test_times_may_come_from_elsewhere(tmp_path: Path, whole_reads: list[Any]) -
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "told", "is_whole"),
     [
-        ("t1 Q0 {} 1 high me", "a.run:301: the score 'high'"),
-        ("t1 Q0 d1 1 0.5 me", "no epoch second in the id 'd1'"),
-        ("t1 Q0 {} 1 0.5", "a.run:301"),
+        ("t1 Q0 {} 1 high me", "a.run:331: the score 'high'", False),
+        ("t1 Q0 {} 1 0.5", "a.run:331", False),
+        ("t1 Q0 d1 1 0.5 me", "no epoch second in the id 'd1'", True),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(
-    tmp_path: Path, whole_reads: list[Any], line: str, told: str
+    tmp_path: Path, whole_reads: list[Any], line: str, told: str, is_whole: bool
 ) -> None:
     qrels, run = stream(tmp_path)
     lines = run.read_text().splitlines(keepends=True)
-    lines[300] = line.format(lines[300].split()[2]) + "\n"
+    lines[330] = line.format(lines[330].split()[2]) + "\n"
     run.write_text("".join(lines))
     with pytest.raises(CitebedError, match=told):
         long_timeline(qrels, run, slices="1d")
-    assert whole_reads
+    assert bool(whole_reads) is is_whole
 
 
 def test_a_document_that_stands_twice_is_told(tmp_path: Path, whole_reads: list[Any]) -> None:
