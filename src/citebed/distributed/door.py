@@ -118,5 +118,5 @@ class Engine(sessions.Engine):
 def engine(on: str = sessions.LOCAL, conf: Iterable[str] = ()) -> Iterator[Engine]:
     """The engine at an address, until it is done with: ``local``, ``sc://host:15002`` (Spark
     Connect), or a master of Spark's; ``conf`` are settings of Spark's as ``key=value``."""
-    with sessions.session(on, conf) as opened:
-        yield Engine(opened, on)
+    with sessions.session(on, conf) as (opened, checked):
+        yield Engine(opened, on, checked)

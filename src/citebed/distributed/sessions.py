@@ -12,7 +12,8 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,10 +39,18 @@ _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 class Engine:
-    """A session of Spark, as citebed uses it."""
+    """A session of Spark, as citebed uses it; ``checked`` waits for what its workers are asked."""
 
-    def __init__(self, session: SparkSession, on: str) -> None:
-        self.session, self.on = session, on
+    def __init__(
+        self, session: SparkSession, on: str, checked: Callable[[], None] = lambda: None
+    ) -> None:
+        self.on, self._session, self._checked = on, session, checked
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, whose workers have what they need."""
+        self._checked()
+        return self._session
 
     def lines(self, path: str) -> DataFrame:
         """The lines of a text file, or of all in a folder, packed or not, in a column ``value``."""
@@ -64,19 +73,21 @@ class Engine:
 
 
 @contextmanager
-def session(on: str, conf: Iterable[str] = ()) -> Iterator[SparkSession]:
+def session(on: str, conf: Iterable[str] = ()) -> Iterator[tuple[SparkSession, Callable[[], None]]]:
     """The session at an address, until it is done with; ``conf`` are settings as ``key=value``.
 
-    What the engine says while it is used is told in our words.
+    Its workers are asked whether they have what they need beside whatever else is done here; what
+    comes with the session waits for that, and raises what they lack. What the engine says while it
+    is used is told in our words.
     """
     settings = (_WHOLE if debugging() else {}) | dict(_setting(each) for each in conf)
     with _main_with_a_file(), ExitStack() as stack:
         with _quiet():
             opened = stack.enter_context(_opened(on, settings))
-        with told():
-            if on != LOCAL:  # which works in this process
-                check_workers(opened)
-            yield opened
+        with told(), ThreadPoolExecutor(1) as beside:
+            # Of one in this process there is nothing to ask.
+            asked = beside.submit(check_workers, opened) if on != LOCAL else None
+            yield opened, asked.result if asked else lambda: None
 
 
 def _opened(on: str, settings: Mapping[str, str]) -> AbstractContextManager[SparkSession]:
