@@ -139,14 +139,16 @@ def run_rows(engine: Engine, path: str) -> RunRows:
     if is_parquet(Path(path)):
         has_times = "time" in engine.table(path).columns
         return RunRows(engine, RunText(path, has_times), files)
-    head = (
-        head_of(files) if files else (row[0] for row in engine.lines(path).limit(_HEAD).collect())
-    )
-    text = run_text(path, head)
+    text = run_text(path, head_of(files) if files else _head_there(engine, path))
     if text is None and files:  # which is wrong, but for one of KBA's that returned nothing
         run = read_run(files[0])
         return RunRows(engine, RunText(path, True, run.tag, run.team), [])
     return RunRows(engine, text or RunText(path), files)
+
+
+def _head_there(engine: Engine, path: str) -> Iterator[bytes]:
+    """The first lines of a run that only the engine sees."""
+    return (row[0].encode() for row in engine.lines(path).limit(_HEAD).collect())
 
 
 def _files(path: str) -> list[Path]:

@@ -100,6 +100,24 @@ def test_a_folder_of_parts_is_one_run(engine: Engine, tmp_path: Path) -> None:
     assert same(citebed.evaluate(qrels, whole, MEASURES), engine.evaluate(qrels, parts, MEASURES))
 
 
+@pytest.mark.parametrize(
+    "line", ["q{q} Q0 d{n} 1 {s} me\n", "us sys 13234505{n:02}-d q{q} {s} 1 1\n"]
+)
+def test_what_only_the_engine_sees_is_read_by_it(engine: Engine, tmp_path: Path, line: str) -> None:
+    """Here a pattern of names; what lies in a bucket goes the same way."""
+    lines = [line.format(q=n % 3, n=n, s=1 + n * 7 % 5) for n in range(60)]
+    place = line.split().index("d{n}") if "d{n}" in line else 2
+    judged = {(f"q{n % 3}", text.split()[place]) for n, text in enumerate(lines) if n % 4 == 0}
+    (tmp_path / "a.qrels").write_text("".join(f"{q} 0 {d} 1\n" for q, d in sorted(judged)))
+    (tmp_path / "whole.run").write_text("# a remark\n" + "".join(lines))
+    for part in range(2):
+        (tmp_path / f"part-{part}.run").write_text("# a remark\n" + "".join(lines[part::2]))
+    here = citebed.evaluate(tmp_path / "a.qrels", tmp_path / "whole.run", MEASURES)
+    there = engine.evaluate(tmp_path / "a.qrels", str(tmp_path / "part-*.run"), MEASURES)
+    assert here.table().drop("run").equals(there.table().drop("run"))
+    assert here.runs[0].tag == there.runs[0].tag
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n", '#{"team_id": "us"}\n'])
 def test_a_run_without_lines_is_taken_as_on_one_machine(
     engine: Engine, tmp_path: Path, text: str
