@@ -91,7 +91,8 @@ def progress_bar(quiet: bool = False, unit: str = "bytes") -> Iterator[Progress]
     """A bar on standard error, where somebody sees it."""
     from citebed.collection.progress import Progress
 
-    if quiet or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+    is_notebook = type(exact(sys.stderr)).__module__.startswith("ipykernel.")
+    if quiet or not (sys.stderr.isatty() or is_notebook):
         yield Progress()
         return
     from rich import progress as rich

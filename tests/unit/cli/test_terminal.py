@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import sys
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ import citebed
 from citebed.cli.app import main
 from citebed.collection import open_collection
 from citebed.errors import CitebedError, FormatError
-from citebed.report.terminal import console, for_people
+from citebed.report.terminal import console, for_people, progress_bar
 
 SOURCE = Path(citebed.__file__).parent
 EVIL = "\x1b[31m\x9b2J\x08\x7f\u202eevil\u2066\u200f\u061c"
@@ -190,3 +191,14 @@ def test_nobody_goes_around_the_door() -> None:
     for path in SOURCE.rglob("*.py"):
         text = path.read_text()
         assert path == door or not [word for word in around if word in text], path
+
+
+def test_a_bar_is_shown_where_somebody_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook's own stream is seen; that some library has loaded a notebook's code is not."""
+    in_notebook = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})
+    monkeypatch.setitem(sys.modules, "ipykernel", object())
+    for stream, is_shown in ((io.StringIO(), False), (in_notebook(), True)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with for_people(), progress_bar() as progress:
+            progress.step("filtering", 10)
+        assert bool(stream.getvalue()) == is_shown
