@@ -40,6 +40,8 @@ from citebed.wording import printable
 
 SHARD_SIZE = 250_000
 """So many documents are in a shard that an engine makes, unless another number is asked for."""
+_AT_ONCE = 2000
+"""So many records that are set aside are in memory here at a time."""
 
 
 def import_on(
@@ -129,7 +131,7 @@ class EngineImport(Import):
         made = documents_of(place, parts_of(notes, files), before)
         self.aside, self.is_any_aside = made.aside, bool(made.aside)
         rows = (read_part(path) for path in made.aside)
-        table_files.write_frames(self.ready / f"{ASIDE}.parquet", rows, SET_ASIDE)
+        table_files.write_frames(self.ready / f"{ASIDE}.parquet", rows, SET_ASIDE, _AT_ONCE)
         self._take(made.shards)
         return replace(made.told, problems=problems)
 

@@ -49,11 +49,12 @@ AT_ONCE = 20_000
 """So many records that may be the same are looked at together."""
 A_PART = 100_000
 """So many records, about, are a part, which workers take as a whole."""
-_FEW = 500_000
-"""So many records that share a text are followed on this machine, in some 50 MB."""
+_FEW = 2_000_000
+"""So many records that share a text are followed by one worker, in some 200 MB."""
 _LINKED = 200_000
 """The texts of so many records are looked at together, to find those that several have."""
 _LINKS = "key bigint, row bigint, part bigint"
+_LABELS = "row bigint, part bigint, label bigint"
 
 
 class Place(NamedTuple):
@@ -181,8 +182,7 @@ def _components(place: Place, links: DataFrame) -> DataFrame | None:
     do by way of others, too: the least row; ``None`` where there are none."""
     from pyspark.sql import functions as of
 
-    doubled = links.groupBy("key").agg(of.count("*").alias("n")).filter("n > 1").select("key")
-    found = links.join(doubled, "key").withColumn("label", of.col("row"))
+    found = links.withColumn("label", of.col("row"))
     before, number = None, 0
     while True:
         found = kept(place.engine, found, place.folder / f"labels-{number}")
@@ -191,8 +191,8 @@ def _components(place: Place, links: DataFrame) -> DataFrame | None:
         if not now[0]:
             return None
         if now[0] <= _FEW:
-            few = _followed(pl.DataFrame(collected(found)))
-            return place.engine.session.createDataFrame(few.to_arrow())
+            few = found.withColumn("all", of.lit(0)).groupBy("all").applyInArrow(_followed, _LABELS)
+            return kept(place.engine, few, place.folder / "labels")
         if now == before:  # labels only ever get less
             return found.select("row", "part", "label").distinct()
         before, number = now, number + 1
@@ -201,13 +201,14 @@ def _components(place: Place, links: DataFrame) -> DataFrame | None:
         found = found.drop("label").join(own, "row").select("key", "row", "part", "label")
 
 
-def _followed(links: pl.DataFrame) -> pl.DataFrame:
-    """The labels of a few links, found here: each step would be several jobs of an engine's."""
+def _followed(table: pa.Table) -> pa.Table:
+    """On a worker: the labels of a few links; each step would be several jobs of an engine's."""
+    links = pl.DataFrame(table).drop("all")
     while True:
         least = links.with_columns(pl.col("label").min().over("key"))
         least = least.with_columns(pl.col("label").min().over("row"))
         if least["label"].equals(links["label"]):
-            return links.select("row", "part", "label").unique(maintain_order=True)
+            return links.select("row", "part", "label").unique(maintain_order=True).to_arrow()
         links = least
 
 
