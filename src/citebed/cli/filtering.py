@@ -231,7 +231,7 @@ def _seconds(text: str) -> int:
 
 def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int) -> Tools:
     from citebed.files.reading import at_hand
-    from citebed.timeline.filters.base import Tools, no_terms
+    from citebed.timeline.filters.base import Tools
     from citebed.timeline.filters.learning import labels_of
 
     if judgements is not None and not declared.takes_judgements:
@@ -248,10 +248,11 @@ def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int)
         with at_hand(judgements) as file:
             labels = labels_of(file)[0]
     if not declared.needs_terms:
-        return Tools(no_terms, labels, delay)
-    from citebed.retrieval.analysis.terms import Terms
+        return Tools(labels=labels, delay=delay)
+    from citebed.retrieval.analysis import analyser_of
 
-    return Tools(Terms(analyser), labels, delay)
+    chosen = analyser_of(analyser)
+    return Tools(chosen.words, labels, delay, chosen.term)
 
 
 def _source(stream: Path, quiet: bool) -> Source:

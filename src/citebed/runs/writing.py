@@ -257,6 +257,19 @@ def stream_id(doc_id: str, time: int) -> str:
     return doc_id if doc_id.startswith((epoch, own)) and len(own) > 5 else epoch + doc_id
 
 
+def stream_ids(ids: pl.Series, times: pl.Series) -> pl.Series:
+    """``stream_id`` of many documents, which are in the order of time."""
+    if len(times) and times[0] < _TEN_DIGITS:
+        return pl.Series(map(stream_id, ids, times), dtype=pl.String)
+    epochs = times.cast(pl.String) + "-"
+    start = ids.str.starts_with(epochs)  # type: ignore[arg-type]
+    return ids if start.all() else ids.zip_with(start, epochs + ids)
+
+
+_TEN_DIGITS = 10**9
+"""From this second on, in 2001, times have as many digits as an id's epoch."""
+
+
 def date_hour(time: int) -> str:
     """The hour of an epoch second as KBA names its folders: ``2011-12-09-17``, UTC."""
     return _hour(time // 3600)

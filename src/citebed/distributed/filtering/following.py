@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from citebed.distributed.filtering.cutting import first_line
@@ -99,7 +100,7 @@ def save_states(task: PartTask, account: Account) -> Filtering:
             checkpoint.save(part.state, {}, begin, filtering.state())
         _, state = checkpoint.load(part.summary, {})
         first, after = account.documents[number : number + 2]
-        told = (read_told(part.told) if part.told.exists() else []) if account.judged else None
+        told = read_told(part.told) if account.judged else None
         more = _More(telling(task, number, range(after - first)))
         filtering.skip(Skipped(first, after - first, tallied(filtering, state), told, more))
     return filtering
@@ -110,10 +111,15 @@ class _More:
 
     def __init__(self, told: Iterator[Told]) -> None:
         self._told = told
+        self._left: Told | None = None
 
     def __call__(self, start: int, end: int) -> Iterator[Told]:
-        for told in self._told:
-            if told.read.row >= start:
-                yield told
-            if told.read.row == end - 1:
+        while True:
+            told = self._left if self._left is not None else next(self._told)
+            rows = told.reads.rows
+            first, last = np.searchsorted(rows, (start, end)).tolist()
+            self._left = told.take(np.arange(last, rows.size)) if last < rows.size else None
+            if first < last:
+                yield told.take(np.arange(first, last))
+            if rows[-1] >= end - 1:
                 break

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
-from citebed.timeline.filters.base import Read, Told
+from citebed.runs.tables import Ints
+from citebed.timeline.filters.base import Reads, Told, Vectors, no_terms
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _COMPRESSION = "lz4"
-
-
-class Batch(NamedTuple):
-    """Documents, and how many of the part came before their table."""
-
-    first: int
-    reads: list[Read]
+_NONE: Ints = np.empty(0, np.int64)
+_NOBODY = Reads(_NONE, pl.Series(dtype=pl.String), _NONE, {}, no_terms(0))
+_NOTHING = Told(_NOBODY, np.empty(0), {})
 
 
 class ReadWriter:
@@ -31,58 +28,59 @@ class ReadWriter:
     def __init__(self, writer: pa.ipc.RecordBatchFileWriter) -> None:
         self._writer = writer
 
-    def write(self, first: int, reads: Sequence[Read]) -> None:
-        """Append documents; ``first`` is how many of the part came before their table."""
-        self._writer.write_batch(_read_batch(first, reads))
+    def write(self, reads: Reads) -> None:
+        """Append documents."""
+        self._writer.write_batch(_read_batch(reads))
 
 
 @contextmanager
 def writing_reads(path: Path) -> Iterator[ReadWriter]:
     """A new file of what documents say."""
-    import pyarrow as pa
-
-    options = pa.ipc.IpcWriteOptions(compression=_COMPRESSION)
-    with pa.ipc.new_file(path, _read_batch(0, ()).schema, options=options) as writer:
+    with _writing(path, _read_batch(_NOBODY)) as writer:
         yield ReadWriter(writer)
 
 
-def read_batches(path: Path) -> Iterator[Batch]:
+@contextmanager
+def _writing(path: Path, like: pa.RecordBatch) -> Iterator[pa.ipc.RecordBatchFileWriter]:
+    import pyarrow as pa
+
+    options = pa.ipc.IpcWriteOptions(compression=_COMPRESSION)
+    with pa.ipc.new_file(path, like.schema, options=options) as writer:
+        yield writer
+
+
+def read_batches(path: Path) -> Iterator[Reads]:
     """What documents say, as it was written."""
-    for batch in _batches(path):
-        yield Batch(batch.column("first")[0].as_py() if batch.num_rows else 0, _reads_of(batch))
+    return map(_reads_of, _batches(path))
 
 
-def times_of(path: Path) -> tuple[np.ndarray[Any, Any], ...]:
+def times_of(path: Path) -> tuple[Ints, Ints]:
     """The rows of a part's documents, and their times."""
     import pyarrow as pa
 
-    options = pa.ipc.IpcReadOptions(included_fields=[0, 1, 3])
+    options = pa.ipc.IpcReadOptions(included_fields=[0, 2])
     with pa.memory_map(str(path)) as source, pa.ipc.open_file(source, options=options) as file:
         table = file.read_all()
-    rows = table["first"].to_numpy() + table["row"].to_numpy()
-    return rows, table["time"].to_numpy()
+    return table["row"].to_numpy(), table["time"].to_numpy()
 
 
-def write_told(path: Path, told: Sequence[Told]) -> None:
+def write_told(path: Path, told: Iterable[Told]) -> None:
     """Documents that are learned from, with what was counted at them."""
+    with _writing(path, _told_batch(_NOTHING)) as writer:
+        for some in told:
+            writer.write_batch(_told_batch(some))
+
+
+def read_told(path: Path) -> Told:
+    """The same, all together; nothing where nothing was written."""
     import pyarrow as pa
 
-    batch = _read_batch(0, [each.read for each in told])
-    batch = batch.append_column("terms_so_far", _lists([each.terms for each in told], np.uint32))
-    batch = batch.append_column("names_so_far", _lists([each.names for each in told], np.uint32))
-    options = pa.ipc.IpcWriteOptions(compression=_COMPRESSION)
-    with pa.ipc.new_file(path, batch.schema, options=options) as writer:
-        writer.write_batch(batch)
-
-
-def read_told(path: Path) -> list[Told]:
-    """The same, as they were."""
-    told: list[Told] = []
-    for batch in _batches(path):
-        terms = _arrays_of(batch.column("terms_so_far"), np.float64)
-        names = _arrays_of(batch.column("names_so_far"), np.int64)
-        told += map(Told, _reads_of(batch), terms, names)
-    return told
+    if not path.exists():
+        return _NOTHING
+    with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+        (batch,) = file.read_all().combine_chunks().to_batches() or [_told_batch(_NOTHING)]
+    _, terms = _flat(batch.column("terms_so_far"), np.float64)
+    return Told(_reads_of(batch), terms, _by_place(batch.column("names_so_far")))
 
 
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:
@@ -93,44 +91,62 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
             yield file.get_batch(number)
 
 
-def _read_batch(first: int, reads: Sequence[Read]) -> pa.RecordBatch:
+def _read_batch(reads: Reads) -> pa.RecordBatch:
     import pyarrow as pa
 
+    ends, numbers, tf = reads.terms
+    mentions = [reads.mentions.get(place, ()) for place in range(len(reads))]
     return pa.RecordBatch.from_pydict(
         {
-            "first": pa.array([first] * len(reads), pa.int64()),
-            "row": pa.array([read.row for read in reads], pa.int64()),
-            "doc_id": pa.array([read.doc_id for read in reads], pa.string()),
-            "time": pa.array([read.time for read in reads], pa.int64()),
-            "mentions": _lists([read.mentions for read in reads], np.uint32),
-            "numbers": _lists([read.numbers for read in reads], np.uint32),
-            "tf": _lists([read.tf for read in reads], np.uint32),
+            "row": pa.array(reads.rows, pa.int64()),
+            "doc_id": reads.doc_ids.to_arrow(),
+            "time": pa.array(reads.times, pa.int64()),
+            "mentions": _lists_of(mentions),
+            "numbers": _lists(ends, numbers),
+            "tf": _lists(ends, tf),
         }
     )
 
 
-def _lists(lists: Sequence[Sequence[int] | np.ndarray[Any, Any]], kind: Any) -> pa.ListArray:
+def _told_batch(told: Told) -> pa.RecordBatch:
+    batch = _read_batch(told.reads)
+    batch = batch.append_column("terms_so_far", _lists(told.reads.terms.ends, told.terms))
+    names = [told.names.get(place, ()) for place in range(len(told.reads))]
+    return batch.append_column("names_so_far", _lists_of(names))
+
+
+def _lists_of(lists: Sequence[Sequence[int] | Ints]) -> pa.ListArray:
+    ends = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum([len(each) for each in lists], out=ends[1:])
+    return _lists(ends, np.array([number for each in lists for number in each], np.uint32))
+
+
+def _lists(ends: Ints, flat: np.ndarray[Any, Any]) -> pa.ListArray:
     import pyarrow as pa
 
-    offsets = np.zeros(len(lists) + 1, np.int32)
-    np.cumsum([len(each) for each in lists], out=offsets[1:])
-    flat = np.concatenate([np.asarray(each, kind) for each in lists] or [np.empty(0, kind)])
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(flat.astype(np.uint32)))
 
 
-def _reads_of(batch: pa.RecordBatch) -> list[Read]:
-    columns: Iterable[Any] = (
-        batch.column("row").to_pylist(),
-        batch.column("doc_id").to_pylist(),
-        batch.column("time").to_pylist(),
-        batch.column("mentions").to_pylist(),
-        _arrays_of(batch.column("numbers"), np.int64),
-        _arrays_of(batch.column("tf"), np.float64),
+def _reads_of(batch: pa.RecordBatch) -> Reads:
+    ends, numbers = _flat(batch.column("numbers"), np.int64)
+    return Reads(
+        batch.column("row").to_numpy(),
+        pl.Series(batch.column("doc_id")),
+        batch.column("time").to_numpy(),
+        {at: each.tolist() for at, each in _by_place(batch.column("mentions")).items()},
+        Vectors(ends, numbers, _flat(batch.column("tf"), np.float64)[1]),
     )
-    return list(map(Read, *columns))
 
 
-def _arrays_of(column: pa.ListArray, kind: Any) -> list[np.ndarray[Any, Any]]:
+def _by_place(column: pa.ListArray) -> dict[int, Ints]:
+    """The lists that are not empty."""
+    ends, flat = _flat(column, np.int64)
+    places = np.flatnonzero(np.diff(ends)).tolist()
+    return {place: flat[slice(*ends[place : place + 2])] for place in places}
+
+
+def _flat(column: pa.ListArray, kind: Any) -> tuple[Ints, Any]:
+    """Where lists end, and all that is in them."""
+    ends = column.offsets.to_numpy().astype(np.int64)
     flat = column.values.to_numpy(zero_copy_only=False).astype(kind)
-    ends = column.offsets.to_numpy().tolist()
-    return [flat[start:end] for start, end in pairwise(ends)]
+    return ends - ends[0], flat[ends[0] : ends[-1]]

@@ -70,8 +70,8 @@ class PartTask(NamedTuple):
             return pickle.dumps(tuple(self))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise CitebedError(
-                f"what makes terms of a text cannot travel to workers ({error}); take a function "
-                "of a module, or citebed.retrieval.analysis.terms.Terms"
+                f"what makes terms of a text cannot travel to workers ({error}); take functions "
+                "of a module, or those of an analyser (citebed.retrieval.analysis)"
             ) from None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -68,12 +69,12 @@ class _Reading:
         if self._first is None and decoded.table.height:
             self._first = Decoded(decoded.table.head(1), ())
         before = self.admission.progress.documents
-        reads = list(self._filtering.read(decoded.table))
-        writer.write(before, reads)
-        for read in reads:
-            self._tally.add(read)
-            if self._filtering.judged(read):
-                self._judged.append((before + read.row, read.time))
+        reads = self._filtering.read(decoded.table)
+        reads = replace(reads, rows=before + reads.rows)
+        writer.write(reads)
+        self._tally.add(reads)
+        judged = list(self._filtering.judged(reads))
+        self._judged += zip(reads.rows[judged].tolist(), reads.times[judged].tolist(), strict=True)
 
     def state(self) -> State:
         """What was counted, which rows are judged, and the first document."""
@@ -107,9 +108,8 @@ def tell_part(task: PartTask, number: int) -> None:
     rows = set(state["judged"][:, 0].tolist())
     if task.declared.looks_back:
         rows |= _windows(part.reads, task.due)
-    told = list(telling(task, number, rows))
     with several_files(part.folder) as draft:
-        write_told(Part(draft).told, told)
+        write_told(Part(draft).told, telling(task, number, rows))
 
 
 def _windows(reads: Path, due: tuple[int, ...]) -> set[int]:
@@ -122,13 +122,11 @@ def _windows(reads: Path, due: tuple[int, ...]) -> set[int]:
 def telling(task: PartTask, number: int, rows: Container[int]) -> Iterator[Told]:
     """Documents of a part by their rows, with what was counted in it when they came."""
     tally = task.started().tally()
-    for batch in read_batches(task.part(number).reads):
-        for read in batch.reads:
-            row = batch.first + read.row
-            names = tally.names[[mention >> 1 for mention in read.mentions]]
-            tally.add(read)
-            if row in rows:
-                yield Told(read._replace(row=row), tally.terms[read.numbers], names)
+    for reads in read_batches(task.part(number).reads):
+        told = tally.told(reads)
+        places = [place for place, row in enumerate(reads.rows.tolist()) if row in rows]
+        if places:
+            yield told.take(np.array(places))
 
 
 # --- scores -----------------------------------------------------------------------------------
@@ -144,8 +142,8 @@ def score_part(task: PartTask, number: int) -> None:
     with several_files(part.folder) as draft:
         made = Part(draft)
         with made.lines.open("wb") as file:
-            for batch in read_batches(part.reads):
-                lines = filtering.take(begin.documents + batch.first, batch.reads)
+            for reads in read_batches(part.reads):
+                lines = filtering.take(begin.documents, reads)
                 file.write(filter_lines(task.names, lines))
                 done.written += len(lines)
                 named = (line.query_id for line in lines)

@@ -6,8 +6,9 @@ stream: it is shown the documents in the order of time, and each of them once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.grammar import Call
 from citebed.runs.tables import Floats, Ints
-from citebed.runs.writing import FilterLine
+from citebed.runs.writing import FilterLine, stream_ids
 from citebed.timeline.filters.topics import Topic
 
 State = dict[str, NDArray[np.generic]]
@@ -35,16 +36,77 @@ class Documents(NamedTuple):
     table: pl.DataFrame
 
 
-class Read(NamedTuple):
-    """What a document says by itself, whatever came before it: its row in a table, the mentions
-    of names (as ``NameTable.found`` has them), its terms as numbers, and how often each occurs."""
+class Vectors(NamedTuple):
+    """Documents behind one another, each as its terms, which are numbers in ascending order, with a
+    value for each: those at a place are from ``ends[place]`` to before ``ends[place + 1]``."""
 
-    row: int
-    doc_id: str
-    time: int
-    mentions: Sequence[int]
+    ends: Ints
     numbers: Ints
-    tf: Floats
+    values: Floats
+
+    def at(self, place: int) -> tuple[Ints, Floats]:
+        """The terms of one document and their values, which do not hold the others in memory."""
+        its = slice(*self.ends[place : place + 2])
+        return self.numbers[its].copy(), self.values[its].copy()
+
+    def part(self, start: int, end: int) -> Vectors:
+        """Those from a place to before another."""
+        ends = self.ends[start : end + 1]
+        its = slice(ends[0], ends[-1])
+        return Vectors(ends - ends[0], self.numbers[its], self.values[its])
+
+    def take(self, places: Ints) -> Vectors:
+        """Those at some places."""
+        sizes = np.diff(self.ends)[places]
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        its = np.arange(ends[-1]) + np.repeat(self.ends[places] - ends[:-1], sizes)
+        return Vectors(ends, self.numbers[its], self.values[its])
+
+    def places(self) -> Ints:
+        """For each term the place of its document."""
+        return np.repeat(np.arange(len(self.ends) - 1), np.diff(self.ends))
+
+    def sums(self, values: Floats) -> Floats:
+        """What each document has of ``values``, one for each term, added up in their order."""
+        sums = np.bincount(self.places(), values, minlength=len(self.ends) - 1)
+        return np.asarray(sums, np.float64)
+
+
+def no_terms(documents: int) -> Vectors:
+    """So many documents whose terms were not looked at."""
+    return Vectors(np.zeros(documents + 1, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What documents say by themselves, whatever came before them: their rows in a table, the
+    mentions of names (as ``NameTable.found`` has them) at the places of those that have some, and
+    how often each term occurs. They are in the order of time."""
+
+    rows: Ints
+    doc_ids: pl.Series
+    times: Ints
+    mentions: Mapping[int, Sequence[int]]
+    terms: Vectors
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def names(self) -> pl.Series:
+        """The ids of the documents in a run."""
+        return stream_ids(self.doc_ids, pl.Series(self.times))
+
+    def part(self, start: int, end: int) -> Reads:
+        """Those from a place to before another."""
+        inside = (place for place in self.mentions if start <= place < end)
+        return Reads(
+            self.rows[start:end],
+            self.doc_ids[start:end],
+            self.times[start:end],
+            {place - start: self.mentions[place] for place in inside},
+            self.terms.part(start, end),
+        )
 
 
 class Tally:
@@ -56,20 +118,64 @@ class Tally:
         self.terms: Floats = np.zeros(buckets, np.float64)
         self._once = once
 
-    def add(self, read: Read) -> None:
-        """Count a document."""
-        for name in {mention >> 1 for mention in read.mentions}:
-            self.names[name] += 1
-        self.terms[read.numbers] += 1 if self._once else read.tf
+    def add(self, reads: Reads) -> None:
+        """Count documents."""
+        self._add_names(reads)
+        np.add.at(self.terms, reads.terms.numbers, self._counts(reads))
+
+    def told(self, reads: Reads) -> Told:
+        """Count documents, and tell what was counted when they came."""
+        numbers = reads.terms.numbers
+        counts: Floats = np.broadcast_to(self._counts(reads), numbers.shape)
+        terms = self.terms[numbers] + running_sums(numbers, counts)
+        np.add.at(self.terms, numbers, counts)
+        return Told(reads, terms, self._add_names(reads))
+
+    def _counts(self, reads: Reads) -> Floats:
+        return np.ones(()) if self._once else reads.terms.values
+
+    def _add_names(self, reads: Reads) -> dict[int, Ints]:
+        """Count the names of documents; gives how often each was there before."""
+        before: dict[int, Ints] = {}
+        for place, mentions in reads.mentions.items():
+            names = [mention >> 1 for mention in mentions]
+            before[place] = self.names[names]
+            self.names[list(set(names))] += 1
+        return before
+
+
+def running_sums(numbers: Ints, counts: Floats) -> Floats:
+    """For each number the sum of the counts that it has had, the last one that where it stands."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    sums = np.cumsum(counts[order])
+    before = np.concatenate(([0.0], sums))[np.searchsorted(ordered, ordered)]
+    running = np.empty(order.size)
+    running[order] = sums - before
+    return running
 
 
 class Told(NamedTuple):
-    """A document of a part that is skipped: what it says, and what was counted in the part, of
-    its terms with this document, of its mentions' names before it."""
+    """Documents of a part that is skipped, by their rows in it: what they say, and what was counted
+    in the part when they came, of each one's terms with it, of the names of its mentions before."""
 
-    read: Read
+    reads: Reads
     terms: Floats
-    names: Ints
+    names: Mapping[int, Ints]
+
+    def take(self, places: Ints) -> Told:
+        """Those at some places."""
+        reads, terms = self.reads, self.reads.terms
+        named = [(to, at) for to, at in enumerate(places.tolist()) if at in reads.mentions]
+        taken = Reads(
+            reads.rows[places],
+            reads.doc_ids[places],
+            reads.times[places],
+            {to: reads.mentions[at] for to, at in named},
+            terms.take(places),
+        )
+        counted = terms._replace(values=self.terms).take(places).values
+        return Told(taken, counted, {to: self.names[at] for to, at in named})
 
 
 class Skipped(NamedTuple):
@@ -77,18 +183,18 @@ class Skipped(NamedTuple):
 
     ``first`` is how many documents came before it, ``length`` how many it has; ``told`` are those
     that a filter must know, nothing where there is nothing to learn in the whole stream; ``more``
-    gives all from one row to before another, and is asked for ever later ones.
+    gives all from one row to before another, some at a time, and is asked for ever later ones.
     """
 
     first: int
     length: int
     tally: Tally
-    told: Sequence[Told] | None
+    told: Told | None
     more: Callable[[int, int], Iterator[Told]]
 
 
-def no_terms(_: str) -> Sequence[str]:
-    """The terms of a text for those who need none."""
+def no_words(_: str) -> Sequence[str]:
+    """The words of a text for those who need none."""
     return ()
 
 
@@ -96,14 +202,16 @@ def no_terms(_: str) -> Sequence[str]:
 class Tools:
     """What a filter is given beside its topics.
 
-    ``terms`` turns a text into terms. ``labels`` tells, by stream id, for which topics a
-    document is judged and whether it is relevant; a filter may ask for a document's labels only
-    when the document has passed, and use them ``delay`` seconds after it.
+    ``words`` gives the words of a text, and ``term`` the term that a word is, if it is one: as an
+    analyser has them (`citebed.retrieval.analysis`). ``labels`` tells, by stream id, for which
+    topics a document is judged and whether it is relevant; a filter may ask for a document's labels
+    only when the document has passed, and use them ``delay`` seconds after it.
     """
 
-    terms: Callable[[str], Sequence[str]] = no_terms
+    words: Callable[[str], Sequence[str]] = no_words
     labels: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     delay: int = 0
+    term: Callable[[str], str | None] = str
 
 
 class Filtering(Protocol):
@@ -112,10 +220,10 @@ class Filtering(Protocol):
     def score(self, batch: Documents) -> list[FilterLine]:
         """The lines for a batch, by document and then by topic, in their order."""
 
-    def read(self, table: pl.DataFrame) -> Iterable[Read]:
+    def read(self, table: pl.DataFrame) -> Reads:
         """What the documents of a batch say that matters; those that say nothing are left out."""
 
-    def take(self, first: int, reads: Iterable[Read]) -> list[FilterLine]:
+    def take(self, first: int, reads: Reads) -> list[FilterLine]:
         """The lines for documents that were read; ``first`` is how many came before the batch.
 
         To score is to read and to take. What is dear is to read, which depends on nothing else.
@@ -127,8 +235,8 @@ class Filtering(Protocol):
     def skip(self, part: Skipped) -> None:
         """Come to the state in which taking the documents of a part would leave it."""
 
-    def judged(self, read: Read) -> bool:
-        """Whether it learns from a document."""
+    def judged(self, reads: Reads) -> Collection[int]:
+        """The places of those documents that it learns from."""
 
     def unmet(self) -> list[str]:
         """The documents it could have learned from that did not come so far."""

@@ -10,25 +10,35 @@ multitask learning", ICML 2009).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from citebed.runs.tables import Floats, Ints
 from citebed.timeline.filters.base import (
     Filter,
-    Read,
+    Reads,
     Skipped,
     State,
     Tally,
     Told,
     Tools,
+    Vectors,
     confidence,
+    running_sums,
 )
-from citebed.timeline.filters.learning import Learner, Lesson, Passed, Seen, packed, unpacked
+from citebed.timeline.filters.learning import (
+    Learner,
+    Lesson,
+    Passed,
+    Returned,
+    Seen,
+    packed,
+    unpacked,
+)
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.names import NameFiltering, Names
 from citebed.timeline.filters.topics import Topic
@@ -37,7 +47,6 @@ BIAS = -3.0
 MENTION = 4.0
 """What is believed before the first judgement: without a mention of its names, a document is
 relevant with probability 0.05; with one sure mention 0.27; with very many 0.73."""
-_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -85,15 +94,17 @@ class IncrementalFiltering(Learner):
     def _table(self) -> NameTable:
         return self._names.names
 
-    def _see(self, read: Read, before: int) -> Seen:
-        self._df[read.numbers] += 1
-        values = _unit_vector(read.tf, self._df[read.numbers], before)
-        return Seen(self._names.evidence(read.mentions, before), read.numbers, values)
+    def _see(self, first: int, reads: Reads) -> Seen:
+        numbers = reads.terms.numbers
+        df = self._df[numbers] + running_sums(numbers, np.ones(numbers.size))
+        np.add.at(self._df, numbers, 1.0)
+        vectors = _unit_vectors(reads.terms, df, first + reads.rows)
+        return Seen(self._names.evidence(first, reads), vectors)
 
-    def _see_of(self, told: Told, before: int) -> Seen:
-        numbers = told.read.numbers
-        values = _unit_vector(told.read.tf, self._df[numbers] + told.terms, before)
-        return Seen(self._names.evidence_of(told, before), numbers, values)
+    def _see_of(self, first: int, told: Told) -> Seen:
+        df = self._df[told.reads.terms.numbers] + told.terms
+        vectors = _unit_vectors(told.reads.terms, df, first + told.reads.rows)
+        return Seen(self._names.evidence_of(first, told), vectors)
 
     def tally(self) -> Tally:
         """Terms and names, by documents."""
@@ -103,42 +114,44 @@ class IncrementalFiltering(Learner):
         self._df += tally.terms
         self._names.count(tally)
 
-    def _look_back(self, part: Skipped, passed: Sequence[Passed], start: int, end: int) -> None:
-        for each in reversed(passed):
-            if each.row != end - 1:
-                break  # what stands between was not told
-            if self._is_other(each):
-                return
-            end -= 1
+    def _look_back(self, part: Skipped, passed: Passed, start: int, end: int) -> None:
+        told = passed.end
+        while told > passed.start and passed.rows[told - 1] == end - 1:
+            told, end = told - 1, end - 1  # what stands before these was not told
+        judged = {place - told for place in passed.judged if told <= place < passed.end}
+        if self._look_at(passed.seen.part(told, passed.end), judged):
+            return
         if start < end:
-            self._look_through(part, part.more(start, end))
+            for some in part.more(start, end):
+                self._look_at(self._see_of(part.first, some), self.judged(some.reads))
 
-    def _look_through(self, part: Skipped, those: Iterator[Told]) -> None:
-        """Remember the last one of many documents that is to be, some at a time from behind."""
-        while some := list(islice(those, _AT_ONCE)):
-            for told in reversed(some):
-                seen = self._see_of(told, part.first + told.read.row)
-                if self._is_other(Passed(told.read.row, seen, self.judged(told.read))):
-                    break
+    def _look_at(self, seen: Seen, judged: Collection[int]) -> bool:
+        """Remember what is to be of documents that were not taken; gives whether any is."""
+        return self._remember(seen, {place for place, *_ in self._returned(seen)}.union(judged))
 
-    def _is_other(self, passed: Passed) -> bool:
-        """Whether a document is neither judged nor returned for any topic, and so remembered."""
-        is_other = not passed.judged and not self._returned(passed.seen)
-        self._passed(passed.seen, is_other)
-        return is_other
-
-    def _returned(self, seen: Seen) -> list[tuple[int, int]]:
-        z = self._bias + (seen.values[:, None] * self._weights[seen.numbers]).sum(axis=0)
-        for topic, evidence in seen.mentions.items():
-            z[topic] += self._mention[topic] * _saturated(evidence)
+    def _returned(self, seen: Seen) -> list[Returned]:
+        ends, numbers, values = seen.vectors
+        shape = len(ends) - 1, self._buckets
+        z = self._bias + csr_array((values, numbers, ends), shape=shape) @ self._weights
+        for place, named in seen.mentions.items():
+            for topic, evidence in named.items():
+                z[place, topic] += self._mention[topic] * _saturated(evidence)
         least = self._declared.least
         floor = math.log(least / (1 - least)) if least else -math.inf
-        likely = np.flatnonzero(z > floor).tolist()
-        return [(topic, confidence(_sigmoid(float(z[topic])))) for topic in likely]
+        likely = np.argwhere(z > floor)
+        pairs = zip(likely.tolist(), z[likely[:, 0], likely[:, 1]].tolist(), strict=True)
+        return [Returned(at, topic, confidence(_sigmoid(own))) for (at, topic), own in pairs]
 
-    def _passed(self, seen: Seen, is_other: bool) -> None:
-        if is_other:
-            self._other = seen.numbers, seen.values
+    def _passed(self, seen: Seen, known: Collection[int]) -> None:
+        self._remember(seen, known)
+
+    def _remember(self, seen: Seen, known: Collection[int]) -> bool:
+        """Remember the last one that is neither returned nor judged; gives whether there is one."""
+        places = reversed(range(len(seen.vectors.ends) - 1))
+        other = next((place for place in places if place not in known), None)
+        if other is not None:
+            self._other = seen.vectors.at(other)
+        return other is not None
 
     def _learn(self, lesson: Lesson) -> None:
         self._step(lesson, float(lesson.relevant))
@@ -182,11 +195,14 @@ class IncrementalFiltering(Learner):
         self._names.restore({"df": state["names_df"]})
 
 
-def _unit_vector(tf: Floats, df: Floats, before: int) -> Floats:
-    """What a document's terms weigh; ``df`` counts it."""
-    values = (1 + np.log(tf)) * np.log((before + 2) / (df + 0.5))
-    length = math.sqrt(float((values * values).sum()))
-    return values / length if length else values
+def _unit_vectors(terms: Vectors, df: Floats, before: Ints) -> Vectors:
+    """What the terms of documents weigh; ``df`` counts each one's own, ``before`` is how many came
+    before each."""
+    places = terms.places()
+    values = (1 + np.log(terms.values)) * np.log((before + 2)[places] / (df + 0.5))
+    lengths = np.sqrt(terms.sums(values * values))
+    lengths[lengths == 0] = 1.0
+    return terms._replace(values=values / lengths[places])
 
 
 def _saturated(evidence: float) -> float:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,16 +23,17 @@ from citebed.runs.assessors import merge_assessors
 from citebed.runs.reading import read_judged
 from citebed.runs.tables import Floats, Ints, checked_columns
 from citebed.runs.trec_files import QRELS
-from citebed.runs.writing import FilterLine, stream_id
+from citebed.runs.writing import FilterLine
 from citebed.timeline.filters.base import (
     RELEVANT,
     Documents,
-    Read,
+    Reads,
     Skipped,
     State,
     Tally,
     Told,
     Tools,
+    Vectors,
 )
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
@@ -42,21 +42,48 @@ from citebed.timeline.streams.stream_files import TEXTS
 # --- terms as numbers -------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1 << 17)
-def number(term: str) -> int:
-    """The 32-bit number of a term, the same in every process."""
-    return zlib.crc32(term.encode("utf-8", "surrogatepass"))
-
-
-def counted(terms: Iterable[str], buckets: int) -> tuple[Ints, Floats]:
-    """The buckets of a text's terms in ascending order, and how often each occurs.
+class Numbers(dict[str, int]):
+    """The number of each word's term, below ``buckets`` and the same in every process; many are
+    remembered. A word that is no term has none.
 
     What is counted in buckets does not grow with the stream. Different terms may share one; with
     a million of them and the words of a language, few do.
     """
-    counts = Counter(number(term) % buckets for term in terms)
-    keys = sorted(counts)
-    return np.array(keys, np.int64), np.array([counts[key] for key in keys], np.float64)
+
+    def __init__(self, tools: Tools, buckets: int) -> None:
+        super().__init__()
+        self._tools, self._buckets = tools, buckets
+
+    def __missing__(self, word: str) -> int:
+        """Make the number of a word that is new, or was forgotten with all others."""
+        if len(self) == _REMEMBERED:
+            self.clear()
+        term = self._tools.term(word)
+        if term is None:
+            self[word] = _NO_TERM
+        else:
+            self[word] = zlib.crc32(term.encode("utf-8", "surrogatepass")) % self._buckets
+        return self[word]
+
+    def counted(self, texts: Iterable[str]) -> Vectors:
+        """How often terms occur in each of some texts."""
+        flat: list[int] = []
+        ends = [0]
+        number, words = self.__getitem__, self._tools.words
+        for text in texts:
+            flat += map(number, words(text))
+            ends.append(len(flat))
+        places = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+        numbers: Ints = np.array(flat, np.int64)
+        keys = (places * self._buckets + numbers)[numbers != _NO_TERM]
+        keys, counts = np.unique(keys, return_counts=True)
+        places, there = np.divmod(keys, self._buckets)
+        starts = np.searchsorted(places, np.arange(len(ends)))
+        return Vectors(starts, there, counts.astype(np.float64))
+
+
+_NO_TERM = -1
+_REMEMBERED = 1 << 18
 
 
 def packed(name: str, array: Floats) -> dict[str, NDArray[np.generic]]:
@@ -101,12 +128,20 @@ class Lessons:
 
     def add(self, time: int, lesson: Lesson) -> None:
         """Hold a lesson back until after ``time`` plus the delay."""
-        self._waiting.append(lesson._replace(due=time + self._delay))
+        self._waiting.append(lesson._replace(due=self.after(time)))
 
     def due(self, time: int) -> Iterator[Lesson]:
         """The lessons that may be known to a document of this time; each is given once."""
         while self._waiting and self._waiting[0].due < time:
             yield self._waiting.popleft()
+
+    def next(self) -> int | None:
+        """The time after which the first of them is due."""
+        return self._waiting[0].due if self._waiting else None
+
+    def after(self, time: int) -> int:
+        """The time after which a lesson is due that was added at a time."""
+        return time + self._delay
 
     def state(self) -> State:
         """The lessons, as arrays end to end."""
@@ -183,11 +218,19 @@ class Labels:
         self._known = known_labels(topics, labels)
         self._unmet = set(self._known)
 
-    def of(self, *ids: str) -> tuple[tuple[int, bool], ...]:
-        """The topics that a document is judged for under any of its ids; the last one counts."""
-        there = [doc_id for doc_id in ids if doc_id in self._known]
-        self._unmet.difference_update(there)
-        return tuple(sorted({t: r for name in there for t, r in self._known[name]}.items()))
+    def of(self, reads: Reads) -> dict[int, tuple[tuple[int, bool], ...]]:
+        """The topics that documents are judged for under any of their ids, of which the one in a
+        run counts more; by the places of those that are."""
+        known = self._known
+        if not known:
+            return {}
+        judged: dict[int, dict[int, bool]] = {}
+        for ids in (reads.doc_ids, reads.names):
+            for place, doc_id in enumerate(ids.to_list()):
+                if doc_id in known:
+                    self._unmet.discard(doc_id)
+                    judged.setdefault(place, {}).update(known[doc_id])
+        return {place: tuple(sorted(judged[place].items())) for place in sorted(judged)}
 
     def unmet(self) -> list[str]:
         """The ids that no document had so far, in alphabetical order."""
@@ -207,24 +250,36 @@ class Labels:
 
 
 class Seen(NamedTuple):
-    """What a filter sees of a document: the evidence for the topics that it names, its terms as
-    numbers, and a value for each of them."""
+    """What a filter sees of documents: the evidence for the topics that they name, at the places of
+    those that name some, and a value for each term."""
 
-    mentions: Mapping[int, float]
-    numbers: Ints
-    values: Floats
+    mentions: Mapping[int, Mapping[int, float]]
+    vectors: Vectors
+
+    def part(self, start: int, end: int) -> Seen:
+        """Those from a place to before another."""
+        inside = (place for place in self.mentions if start <= place < end)
+        mentions = {place - start: self.mentions[place] for place in inside}
+        return Seen(mentions, self.vectors.part(start, end))
 
 
-class Passed(NamedTuple):
-    """A document of a part that is skipped: its row, what was seen of it, whether it is judged."""
+Judged = Mapping[int, tuple[tuple[int, bool], ...]]
+"""The places of documents that are judged, with the topics and whether they are relevant."""
 
-    row: int
-    seen: Seen
-    judged: bool
+
+class Returned(NamedTuple):
+    """A document that is returned for a topic: its place, and how sure that is."""
+
+    place: int
+    topic: int
+    confidence: int
 
 
 class Learner(ABC):
-    """A filter at work that learns; its kinds say what it sees, believes and learns."""
+    """A filter at work that learns; its kinds say what it sees, believes and learns.
+
+    Documents are taken many at a time, in stretches within which nothing becomes known.
+    """
 
     def __init__(
         self,
@@ -233,10 +288,10 @@ class Learner(ABC):
         labels: Mapping[str, Mapping[str, bool]],
         buckets: float,
     ) -> None:
-        self._terms = tools.terms
         if buckets != int(buckets) or not 1024 <= buckets <= 1 << 28:
             raise CitebedError(f"buckets={buckets:g} is not a whole number from 1024 to {1 << 28}")
         self._buckets = int(buckets)
+        self._numbers = Numbers(tools, self._buckets)
         self._ids = [topic.query_id for topic in topics]
         self._labels = Labels(topics, labels)
         self._lessons = Lessons(tools.delay)
@@ -245,32 +300,44 @@ class Learner(ABC):
         """The lines for a batch; learns what is due before each document."""
         return self.take(batch.first, self.read(batch.table))
 
-    def read(self, table: pl.DataFrame) -> Iterator[Read]:
+    def read(self, table: pl.DataFrame) -> Reads:
         """All documents: each counts, whatever it says."""
         mentions = dict(self._table().found(table))
-        rows = table.select("doc_id", "time", *TEXTS).iter_rows()
-        for row, (doc_id, time, *texts) in enumerate(rows):
-            numbers, tf = self._counted("\n".join(text for text in texts if text))
-            yield Read(row, doc_id, time, mentions.get(row, ()), numbers, tf)
+        texts = (
+            "\n".join(text for text in texts if text) for texts in table.select(TEXTS).iter_rows()
+        )
+        rows: Ints = np.arange(table.height)
+        times = table["time"].to_numpy()
+        return Reads(rows, table["doc_id"], times, mentions, self._numbers.counted(texts))
 
-    def take(self, first: int, reads: Iterable[Read]) -> list[FilterLine]:
+    def take(self, first: int, reads: Reads) -> list[FilterLine]:
         """The lines for documents; learns what is due before each of them."""
+        judged = self._labels.of(reads)
+        names = reads.names.to_list()
         lines: list[FilterLine] = []
-        for read in reads:
-            for lesson in self._lessons.due(read.time):
+        start = 0
+        while start < len(reads):
+            for lesson in self._lessons.due(int(reads.times[start])):
                 self._learn(lesson)
-            seen = self._see(read, first + read.row)
-            name = stream_id(read.doc_id, read.time)
-            returned = list(self._returned(seen))
-            lines += [
-                FilterLine(
-                    self._ids[topic], name, read.time, sure, RELEVANT, topic in seen.mentions
-                )
-                for topic, sure in returned
-            ]
-            judged = self._hold_back(read, seen)
-            self._passed(seen, is_other=not returned and not judged)
+            end = self._changes(reads.times, start, judged)
+            some = reads.part(start, end)
+            seen = self._see(first, some)
+            returned = self._returned(seen)
+            for place, topic, sure in returned:
+                name, time = names[start + place], int(some.times[place])
+                is_named = topic in seen.mentions.get(place, ())
+                lines.append(FilterLine(self._ids[topic], name, time, sure, RELEVANT, is_named))
+            those = {place - start: judged[place] for place in judged if start <= place < end}
+            self._hold_back(some.times, seen, those)
+            self._passed(seen, {place for place, *_ in returned}.union(those))
+            start = end
         return lines
+
+    def _changes(self, times: Ints, start: int, judged: Judged) -> int:
+        """The place of the first document after ``start`` before which something becomes known."""
+        taught = (self._lessons.after(int(times[place])) for place in judged if place >= start)
+        due = [time for time in (self._lessons.next(), next(taught, None)) if time is not None]
+        return int(np.searchsorted(times, min(due), side="right")) if due else len(times)
 
     def skip(self, part: Skipped) -> None:
         """Learn from a part as if its documents had been taken, of which it is told some: those
@@ -280,37 +347,39 @@ class Learner(ABC):
             self._follow(part, part.told)
         self._count(part.tally)
 
-    def _follow(self, part: Skipped, those: Sequence[Told]) -> None:
-        passed: list[Passed] = []
-        start = 0
-        for told in those:
-            due = list(self._lessons.due(told.read.time))
+    def _follow(self, part: Skipped, told: Told) -> None:
+        reads = told.reads
+        seen = self._see_of(part.first, told)
+        judged = self._labels.of(reads)
+        start, row = 0, 0
+        for place, time in enumerate(reads.times.tolist()):
+            due = list(self._lessons.due(time))
             if due:
-                self._look_back(part, passed, start, told.read.row)
-                passed, start = [], told.read.row
+                now = int(reads.rows[place])
+                self._look_back(part, Passed(reads.rows, seen, judged, start, place), row, now)
+                start, row = place, now
             for lesson in due:
                 self._learn(lesson)
-            seen = self._see_of(told, part.first + told.read.row)
-            judged = self._hold_back(told.read, seen)
-            passed.append(Passed(told.read.row, seen, judged))
-        self._look_back(part, passed, start, part.length)
+            if place in judged:
+                self._hold_back(reads.times, seen, {place: judged[place]})
+        self._look_back(part, Passed(reads.rows, seen, judged, start, len(reads)), row, part.length)
 
-    def _hold_back(self, read: Read, seen: Seen) -> bool:
-        """Keep what a document teaches until it is due; gives whether it is judged."""
-        judged = self._labels.of(read.doc_id, stream_id(read.doc_id, read.time))
-        for topic, relevant in judged:
-            mention = seen.mentions.get(topic, 0.0)
-            lesson = Lesson(0, topic, relevant, mention, seen.numbers, seen.values)
-            self._lessons.add(read.time, lesson)
-        return bool(judged)
+    def _hold_back(self, times: Ints, seen: Seen, judged: Judged) -> None:
+        """Keep what documents teach until it is due."""
+        for place, topics in judged.items():
+            numbers, values = seen.vectors.at(place)
+            named = seen.mentions.get(place, {})
+            for topic, relevant in topics:
+                lesson = Lesson(0, topic, relevant, named.get(topic, 0.0), numbers, values)
+                self._lessons.add(int(times[place]), lesson)
 
-    def judged(self, read: Read) -> bool:
-        """Whether a document is judged for any topic; it is remembered that it came."""
-        return bool(self._labels.of(read.doc_id, stream_id(read.doc_id, read.time)))
+    def judged(self, reads: Reads) -> Collection[int]:
+        """The places of documents that are judged; it is remembered that they came."""
+        return self._labels.of(reads).keys()
 
     def _counted(self, text: str) -> tuple[Ints, Floats]:
         """The terms of a text as numbers, and how often each occurs."""
-        return counted(self._terms(text), self._buckets)
+        return self._numbers.counted([text]).at(0)
 
     def unmet(self) -> list[str]:
         """The documents it could have learned from that did not come, in alphabetical order."""
@@ -326,7 +395,7 @@ class Learner(ABC):
         self._labels.restore(state)
 
     @abstractmethod
-    def _look_back(self, part: Skipped, passed: Sequence[Passed], start: int, end: int) -> None:
+    def _look_back(self, part: Skipped, passed: Passed, start: int, end: int) -> None:
         """Remember what ``_passed`` would have of a part's rows from ``start`` to before ``end``,
         between which nothing was learned; ``passed`` are some of them."""
 
@@ -339,26 +408,38 @@ class Learner(ABC):
         """The names that it looks for."""
 
     @abstractmethod
-    def _see(self, read: Read, before: int) -> Seen:
-        """What it sees of a document; ``before`` is how many documents came before it."""
+    def _see(self, first: int, reads: Reads) -> Seen:
+        """What it sees of documents; ``first`` is how many came before the table that they are rows
+        of."""
 
     @abstractmethod
-    def _see_of(self, told: Told, before: int) -> Seen:
-        """The same of a document in a part that is skipped."""
+    def _see_of(self, first: int, told: Told) -> Seen:
+        """The same of documents in a part that is skipped."""
 
     @abstractmethod
     def _count(self, tally: Tally) -> None:
         """Count what a part has."""
 
     @abstractmethod
-    def _returned(self, seen: Seen) -> Iterable[tuple[int, int]]:
-        """The topics that a document is returned for, in their order, with the confidences."""
+    def _returned(self, seen: Seen) -> list[Returned]:
+        """Which documents are returned for which topics, in the order of both."""
 
     @abstractmethod
     def _learn(self, lesson: Lesson) -> None:
         """Take a judgement in that has become known."""
 
     @abstractmethod
-    def _passed(self, seen: Seen, is_other: bool) -> None:
-        """Remember a document for those after it; ``is_other`` if it was neither returned nor
-        judged for any topic."""
+    def _passed(self, seen: Seen, known: Collection[int]) -> None:
+        """Remember documents for those after them; those at the places that are ``known`` were
+        returned or judged for some topic."""
+
+
+class Passed(NamedTuple):
+    """Documents of a part that is skipped, from a place to before another: their rows, what was
+    seen of them, and which are judged."""
+
+    rows: Ints
+    seen: Seen
+    judged: Judged
+    start: int
+    end: int

@@ -7,7 +7,7 @@ name where it is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,27 +15,26 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from citebed.runs.tables import Floats, Ints
-from citebed.runs.writing import FilterLine, stream_id
+from citebed.runs.tables import Ints
+from citebed.runs.writing import FilterLine
 from citebed.timeline.filters.base import (
     RELEVANT,
     Documents,
     Filter,
-    Read,
+    Reads,
     Skipped,
     State,
     Tally,
     Told,
     Tools,
     confidence,
+    no_terms,
 )
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
 
 PRIOR = 1000
 """Documents without any name that are thought of before the stream: no name is common at once."""
-_NO_TERMS: Ints = np.empty(0, np.int64)
-_NO_COUNTS: Floats = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -73,43 +72,47 @@ class NameFiltering:
         """The lines of the documents that mention a name."""
         return self.take(batch.first, self.read(batch.table))
 
-    def read(self, table: pl.DataFrame) -> Iterator[Read]:
+    def read(self, table: pl.DataFrame) -> Reads:
         """The documents that mention a name."""
         found = dict(self.names.found(table))
-        rows = table.select("doc_id", "time")[list(found)].iter_rows()
-        for (row, mentions), (doc_id, time) in zip(found.items(), rows, strict=True):
-            yield Read(row, doc_id, time, mentions, _NO_TERMS, _NO_COUNTS)
+        there = table.select("doc_id", "time")[list(found)]
+        rows: Ints = np.array(list(found), np.int64)
+        mentions = dict(enumerate(found.values()))
+        times = there["time"].to_numpy()
+        return Reads(rows, there["doc_id"], times, mentions, no_terms(len(rows)))
 
-    def take(self, first: int, reads: Iterable[Read]) -> list[FilterLine]:
+    def take(self, first: int, reads: Reads) -> list[FilterLine]:
         """The lines of documents that mention a name."""
-        lines: list[FilterLine] = []
         half = self._declared.half
-        for read in reads:
-            evidence = self.evidence(read.mentions, first + read.row)
-            name = stream_id(read.doc_id, read.time)
-            lines += [
-                FilterLine(self._ids[topic], name, read.time, sure, RELEVANT, True)
-                for topic, x in sorted(evidence.items())
-                for sure in [confidence(x / (x + half) if x else 0.0)]
-            ]
-        return lines
+        ids, times, names = self._ids, reads.times.tolist(), reads.names.to_list()
+        return [
+            FilterLine(ids[topic], names[place], times[place], sure, RELEVANT, True)
+            for place, evidence in self.evidence(first, reads).items()
+            for topic, x in sorted(evidence.items())
+            for sure in [confidence(x / (x + half) if x else 0.0)]
+        ]
 
-    def evidence(self, mentions: Sequence[int], before: int) -> dict[int, float]:
-        """The evidence for each topic in a document's mentions, title first; counts its names.
+    def evidence(self, first: int, reads: Reads) -> dict[int, dict[int, float]]:
+        """The evidence for each topic in documents' mentions, title first; counts their names.
 
-        ``before`` is how many documents came before this one.
+        ``first`` is how many documents came before the table that they are rows of.
         """
-        df = {mention >> 1: int(self._df[mention >> 1]) for mention in mentions}
-        for name in df:
-            self._df[name] += 1
-        return self._weighed(mentions, before, df)
+        found = {}
+        for place, mentions in reads.mentions.items():
+            df = {mention >> 1: int(self._df[mention >> 1]) for mention in mentions}
+            for name in df:
+                self._df[name] += 1
+            found[place] = self._weighed(mentions, first + int(reads.rows[place]), df)
+        return found
 
-    def evidence_of(self, told: Told, before: int) -> dict[int, float]:
-        """The evidence in a document of a part that is skipped; counts nothing."""
-        names = [mention >> 1 for mention in told.read.mentions]
-        counted = zip(names, told.names.tolist(), strict=True)
-        df = {name: int(self._df[name]) + more for name, more in counted}
-        return self._weighed(told.read.mentions, before, df)
+    def evidence_of(self, first: int, told: Told) -> dict[int, dict[int, float]]:
+        """The evidence in documents of a part that is skipped; counts nothing."""
+        found = {}
+        for place, mentions in told.reads.mentions.items():
+            counted = zip(mentions, told.names[place].tolist(), strict=True)
+            df = {mention >> 1: int(self._df[mention >> 1]) + more for mention, more in counted}
+            found[place] = self._weighed(mentions, first + int(told.reads.rows[place]), df)
+        return found
 
     def _weighed(
         self, mentions: Sequence[int], before: int, df: Mapping[int, int]
@@ -139,9 +142,9 @@ class NameFiltering:
         """Count the names of many documents."""
         self._df += tally.names
 
-    def judged(self, read: Read) -> bool:  # noqa: ARG002
-        """Never: it does not learn from documents."""
-        return False
+    def judged(self, reads: Reads) -> Collection[int]:  # noqa: ARG002
+        """None: it does not learn from documents."""
+        return ()
 
     def unmet(self) -> list[str]:
         """Nothing: it does not learn from documents."""

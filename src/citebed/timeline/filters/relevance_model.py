@@ -7,9 +7,9 @@ models", SIGIR 2001; smoothing after Zhai and Lafferty, "A study of smoothing me
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,15 +17,24 @@ from citebed.errors import CitebedError
 from citebed.runs.tables import Floats, Ints
 from citebed.timeline.filters.base import (
     Filter,
-    Read,
+    Reads,
     Skipped,
     State,
     Tally,
     Told,
     Tools,
+    Vectors,
     confidence,
 )
-from citebed.timeline.filters.learning import Learner, Lesson, Passed, Seen, packed, unpacked
+from citebed.timeline.filters.learning import (
+    Learner,
+    Lesson,
+    Passed,
+    Returned,
+    Seen,
+    packed,
+    unpacked,
+)
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
 
@@ -74,15 +83,26 @@ class Background:
         self._different = 0
 
     def add(self, numbers: Ints, tf: Floats) -> None:
-        """Count a text."""
-        self._different += int(np.count_nonzero(self._counts[numbers] == 0))
-        self._counts[numbers] += tf
+        """Count texts."""
+        self._different += self._new(numbers).size
+        np.add.at(self._counts, numbers, tf)
         self._total += float(tf.sum())
 
-    def probability(self, numbers: Ints) -> Floats:
-        """P(w|C): counts with a half added, for one more term than were seen."""
-        all_of_it = self._total + 0.5 * (self._different + 1)
-        return np.asarray((self._counts[numbers] + 0.5) / all_of_it, np.float64)
+    def _new(self, numbers: Ints) -> Ints:
+        """Where terms stand for the first time."""
+        new = np.flatnonzero(self._counts[numbers] == 0)
+        return new[np.unique(numbers[new], return_index=True)[1]]
+
+    def counts(self, numbers: Ints) -> Floats:
+        """How often terms occur, with a half added."""
+        return np.asarray(self._counts[numbers] + 0.5, np.float64)
+
+    def totals(self, vectors: Vectors, lengths: Floats) -> Floats:
+        """What all counts are together before each of some documents that come one after another:
+        with a half for each term, and for one more than were seen."""
+        new = np.bincount(vectors.places()[self._new(vectors.numbers)], minlength=lengths.size)
+        different = self._different + np.cumsum(new) - new
+        return np.asarray(self._total + np.cumsum(lengths) - lengths + 0.5 * (different + 1))
 
     def state(self) -> State:
         """The counts."""
@@ -119,23 +139,57 @@ class _Profile:
         self._mix()
 
     def _mix(self) -> None:
-        """Take the likeliest terms: ``keys`` in ascending order, and their ``weights``."""
+        """Take the likeliest terms: ``numbers`` in ascending order, and their ``weights``."""
         share = self._declared.text if self._text else 0.0
         share = share if self.documents else 1.0
         mixed = {number: share * p for number, p in self._text.items()}
         for number, total in self.learned.items():
             mixed[number] = mixed.get(number, 0.0) + (1 - share) * total / self.documents
         best = sorted((n for n in mixed if mixed[n] > 0), key=lambda n: (-mixed[n], n))
-        self.keys = sorted(best[: max(1, int(self._declared.terms))])
-        self.key_set = frozenset(self.keys)
-        self.numbers: Ints = np.array(self.keys, np.int64)
-        weights = np.array([mixed[number] for number in self.keys], np.float64)
-        self.weights: Floats = weights / weights.sum() if self.keys else weights
+        keys = sorted(best[: max(1, int(self._declared.terms))])
+        self.numbers: Ints = np.array(keys, np.int64)
+        weights = np.array([mixed[number] for number in keys], np.float64)
+        self.weights: Floats = weights / weights.sum() if keys else weights
 
 
 def _shares(numbers: Ints, tf: Floats) -> dict[int, float]:
     total = float(tf.sum())
     return {n: count / total for n, count in zip(numbers.tolist(), tf.tolist(), strict=True)}
+
+
+class _Hits(NamedTuple):
+    """Where a topic's terms stand in documents: the places in the topic's model, and among all
+    terms of the documents."""
+
+    topic: int
+    inside: Ints
+    there: Ints
+
+
+class _TermTable:
+    """The terms of all topics, to find them in documents."""
+
+    def __init__(self, profiles: Sequence[_Profile], buckets: int) -> None:
+        sizes = [profile.numbers.size for profile in profiles]
+        numbers = np.concatenate([profile.numbers for profile in profiles])
+        order = np.argsort(numbers, kind="stable")
+        self._numbers = numbers[order]
+        self._topics = np.repeat(np.arange(len(sizes)), sizes)[order]
+        self._inside = np.concatenate([np.arange(size) for size in sizes])[order]
+        self._is_there = np.zeros(buckets, bool)
+        self._is_there[numbers] = True
+
+    def hits(self, numbers: Ints) -> Iterator[_Hits]:
+        """Where the topics' terms stand among others, topic by topic."""
+        there = np.flatnonzero(self._is_there[numbers])
+        first, end = (np.searchsorted(self._numbers, numbers[there], s) for s in ("left", "right"))
+        uses = end - first
+        at = np.arange(uses.sum()) + np.repeat(first - np.cumsum(uses) + uses, uses)
+        there, topics = np.repeat(there, uses), self._topics[at]
+        order = np.argsort(topics, kind="stable")
+        cuts = np.flatnonzero(np.diff(topics[order])) + 1
+        for its in np.split(order, cuts) if order.size else ():
+            yield _Hits(int(topics[its[0]]), self._inside[at[its]], there[its])
 
 
 class RelevanceFiltering(Learner):
@@ -146,6 +200,7 @@ class RelevanceFiltering(Learner):
         self._declared = declared
         self._names = NameTable(topics)
         self._background = Background(self._buckets)
+        self._term_table: _TermTable | None = None
         self._profiles = []
         for topic in topics:
             numbers, tf = self._counted(" ".join((*(n.name for n in topic.names), topic.text)))
@@ -155,18 +210,21 @@ class RelevanceFiltering(Learner):
     def _table(self) -> NameTable:
         return self._names
 
-    def _see(self, read: Read, before: int) -> Seen:  # noqa: ARG002
-        topics = self._names.topics_of(read.mentions)
-        return Seen(dict.fromkeys(topics, 0.0), read.numbers, read.tf)
+    def _see(self, first: int, reads: Reads) -> Seen:  # noqa: ARG002
+        named = {
+            place: dict.fromkeys(self._names.topics_of(mentions), 0.0)
+            for place, mentions in reads.mentions.items()
+        }
+        return Seen(named, reads.terms)
 
-    def _see_of(self, told: Told, before: int) -> Seen:
-        return self._see(told.read, before)
+    def _see_of(self, first: int, told: Told) -> Seen:
+        return self._see(first, told.reads)
 
     def tally(self) -> Tally:
         """Terms, each time that they occur."""
         return Tally(len(self._names.names), self._buckets)
 
-    def _look_back(self, part: Skipped, passed: Sequence[Passed], start: int, end: int) -> None:
+    def _look_back(self, part: Skipped, passed: Passed, start: int, end: int) -> None:
         """Do nothing: documents that pass are counted, not remembered."""
 
     def _count(self, tally: Tally) -> None:
@@ -175,29 +233,39 @@ class RelevanceFiltering(Learner):
 
     def _learn(self, lesson: Lesson) -> None:
         self._profiles[lesson.topic].learn(lesson.numbers, lesson.values)
+        self._term_table = None
 
-    def _passed(self, seen: Seen, is_other: bool) -> None:  # noqa: ARG002
-        self._background.add(seen.numbers, seen.values)
+    def _passed(self, seen: Seen, known: Collection[int]) -> None:  # noqa: ARG002
+        self._background.add(seen.vectors.numbers, seen.vectors.values)
 
-    def _returned(self, seen: Seen) -> Iterator[tuple[int, int]]:
-        length = float(seen.values.sum())
-        frequency = dict(zip(seen.numbers.tolist(), seen.values.tolist(), strict=True))
-        for topic, profile in enumerate(self._profiles):
-            if profile.key_set.isdisjoint(frequency):
-                continue  # all it has is less likely than in the background
-            there = np.array([frequency.get(key, 0.0) for key in profile.keys])
-            background = self._background.probability(profile.numbers)
-            ideal = length * profile.weights
-            score = self._ratio(profile, there, background, length)
-            best = self._ratio(profile, ideal, background, length)
-            if best > 0 and score > self._declared.least * best:
-                yield topic, confidence(score / best)
+    def _returned(self, seen: Seen) -> list[Returned]:
+        """A document that has none of a topic's terms is less like it than the background is."""
+        vectors = seen.vectors
+        places, lengths = vectors.places(), vectors.sums(vectors.values)
+        totals = self._background.totals(vectors, lengths)
+        self._term_table = self._term_table or _TermTable(self._profiles, self._buckets)
+        returned: list[Returned] = []
+        for topic, inside, there in self._term_table.hits(vectors.numbers):
+            profile = self._profiles[topic]
+            those, row = np.unique(places[there], return_inverse=True)
+            tf: Floats = np.zeros((those.size, profile.numbers.size))
+            tf[row, inside] = vectors.values[there]
+            before = np.cumsum(tf, axis=0) - tf  # in those of these documents that come first
+            counts = self._background.counts(profile.numbers) + before
+            background = counts / totals[those, None]
+            length = lengths[those, None]
+            score = self._ratio(profile, tf, background, length)
+            best = self._ratio(profile, length * profile.weights, background, length)
+            good = (best > 0) & (score > self._declared.least * best)
+            sure = zip(those[good].tolist(), (score[good] / best[good]).tolist(), strict=True)
+            returned += [Returned(place, topic, confidence(share)) for place, share in sure]
+        return sorted(returned)
 
-    def _ratio(self, profile: _Profile, tf: Floats, background: Floats, length: float) -> float:
-        """The log-likelihood ratio of a document to the background, under a topic's model."""
+    def _ratio(self, profile: _Profile, tf: Floats, background: Floats, length: Floats) -> Floats:
+        """The log-likelihood ratios of documents to the background, under a topic's model."""
         mu = self._declared.mu
         document = (tf + mu * background) / (length + mu)
-        return float((profile.weights * np.log(document / background)).sum())
+        return np.asarray((profile.weights * np.log(document / background)).sum(axis=1))
 
     def state(self) -> State:
         """Counts, what was learned, and what is still to be."""
@@ -227,4 +295,5 @@ class RelevanceFiltering(Learner):
             self._profiles, learned, state["learned_documents"].tolist(), strict=True
         ):
             profile.restore(shares, documents)
+        self._term_table = None
         self._background.restore(state)

@@ -11,12 +11,9 @@ import numpy as np
 import polars as pl
 
 from citebed.records import Problem
-from citebed.runs.writing import stream_id
+from citebed.runs.writing import stream_ids
 from citebed.timeline.filters.base import State
 from citebed.timeline.streams.stream_files import Decoded
-
-_TEN_DIGITS = 10**9
-"""From this second on, in 2001, times have as many digits as an id's epoch."""
 
 
 class RepeatedDocuments:
@@ -33,7 +30,7 @@ class RepeatedDocuments:
         table = decoded.table
         if not table.height:
             return decoded
-        ids = stream_ids(table)
+        ids = stream_ids(table["doc_id"], table["time"])
         again = self._again(ids, table["time"])
         self._remember(ids, table["time"], last)
         if not again.any():
@@ -69,13 +66,3 @@ class RepeatedDocuments:
     def restore(self, state: State) -> None:
         """Go on from a state."""
         self._ids = set(state["repeats"].tobytes().decode("utf-8").split("\n")) - {""}
-
-
-def stream_ids(table: pl.DataFrame) -> pl.Series:
-    """The ids of documents in a run: ``stream_id`` of each, in the order of time."""
-    ids, times = table["doc_id"], table["time"]
-    if times[0] < _TEN_DIGITS:
-        return pl.Series(map(stream_id, ids, times), dtype=pl.String)
-    epochs = times.cast(pl.String) + "-"
-    start = ids.str.starts_with(epochs)  # type: ignore[arg-type]
-    return ids if start.all() else ids.zip_with(start, epochs + ids)

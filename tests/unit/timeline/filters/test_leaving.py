@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream, write
 from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed, breaking, task_of
 
 from citebed.errors import CitebedError, FormatError
 from citebed.timeline.filters import checkpoint, filter_of
-from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters.base import Reads, Tools, no_terms
 from citebed.timeline.filters.learning import Labels
 from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
 from citebed.timeline.filters.topics import Name, Topic
@@ -221,8 +222,9 @@ def test_documents_that_did_not_come_are_told_also_after_a_stop(
 def test_a_document_is_judged_under_both_of_its_ids() -> None:
     topics = [Topic("q", (), "", ("d",)), Topic("r", ())]
     labels = Labels(topics, {"1300000000-d": {"r": False}, "e": {"r": True}})
-    assert labels.of("d", "1300000000-d") == ((0, True), (1, False))
-    assert labels.of("f", "1300000000-f") == ()
+    times = np.array([1300000000, 1300000000])
+    reads = Reads(np.arange(2), pl.Series(["f", "d"]), times, {}, no_terms(2))
+    assert labels.of(reads) == {1: ((0, True), (1, False))}
     assert labels.unmet() == ["e"]
 
 

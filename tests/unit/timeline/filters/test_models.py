@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,8 +15,9 @@ from tests.unit.timeline.filters.bursts import LABELS, START, TOPICS, Doc, filte
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.line_blocks import Block
-from citebed.timeline.filters import FILTERS, filter_of
-from citebed.timeline.filters.base import Documents, Filter, Tools
+from citebed.runs.writing import FilterLine
+from citebed.timeline.filters import FILTERS, filter_of, learning
+from citebed.timeline.filters.base import Documents, Filter, State, Tools
 from citebed.timeline.filters.topics import Name, Topic
 from citebed.timeline.streams.stream_files import decode
 
@@ -213,14 +215,49 @@ def test_incremental_learning_is_as_the_obvious_way(
 
 def all_lines(model: str, topics: list[Topic], docs: list[Doc], tools: Tools) -> Found:
     """What a model finds, given in batches of three documents."""
+    lines, _ = left_after(model, topics, docs, 3, tools)
+    return [(line.doc_id, line.query_id, int(line.score)) for line in lines]
+
+
+# --- many at a time -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("delay", [0, 30])
+def test_how_many_come_at_once_changes_no_bit(model: str, delay: int) -> None:
+    """Not of the lines, and not of what is known after them; so stretches of a stream may be
+    scored anywhere."""
+    tools = Tools(str.split, LABELS, delay, lambda word: None if word == "of" else word)
+    whole = left_after(model, TOPICS, stream(200), 1000, tools)
+    assert len(whole[0]) > 10
+    for size in (1, 2, 7, 50):
+        lines, state = left_after(model, TOPICS, stream(200), size, tools)
+        assert lines == whole[0]
+        assert state.keys() == whole[1].keys()
+        assert all(np.array_equal(state[name], whole[1][name]) for name in state)
+
+
+def test_words_that_were_forgotten_have_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = stream(80)
+    for model in MODELS[1:]:
+        remembered = all_lines(model, TOPICS, docs, Tools(str.split, LABELS))
+        monkeypatch.setattr(learning, "_REMEMBERED", 3)
+        assert all_lines(model, TOPICS, docs, Tools(str.split, LABELS)) == remembered
+        monkeypatch.undo()
+
+
+def left_after(
+    model: str, topics: list[Topic], docs: list[Doc], size: int, tools: Tools
+) -> tuple[list[FilterLine], State]:
+    """The lines of a stream that comes so many documents at a time, and what is known then."""
     at_work = filter_of(model).start(topics, tools)
-    lines = []
-    for first in range(0, len(docs), 3):
-        part = docs[first : first + 3]
+    lines: list[FilterLine] = []
+    for first in range(0, len(docs), size):
+        part = docs[first : first + size]
         data = "".join(json.dumps(doc) + "\n" for doc in part).encode()
         table = decode(Block(data, 1, len(part)), naive_is_utc=False).table
         lines += at_work.score(Documents(first, table))
-    return [(line.doc_id, line.query_id, int(line.score)) for line in lines]
+    return lines, at_work.state()
 
 
 # --- no look ahead --------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed,
 
 from citebed.errors import FormatError
 from citebed.files.line_blocks import Block
-from citebed.runs.writing import stream_id
+from citebed.runs.writing import stream_id, stream_ids
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
-from citebed.timeline.filters.repeated_documents import RepeatedDocuments, stream_ids
+from citebed.timeline.filters.repeated_documents import RepeatedDocuments
 from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import decode, file_source, table_source
 
@@ -29,7 +29,9 @@ TIMES = st.sampled_from([-5, 5, 12345, 1300000000, 1300000001])
 def test_ids_of_a_table_are_those_of_its_documents(pairs: list[tuple[str, int]]) -> None:
     pairs.sort(key=lambda pair: pair[1])
     table = pl.DataFrame(pairs, schema=["doc_id", "time"], orient="row")
-    assert stream_ids(table).to_list() == [stream_id(*pair) for pair in pairs]
+    assert stream_ids(table["doc_id"], table["time"]).to_list() == [
+        stream_id(*pair) for pair in pairs
+    ]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
