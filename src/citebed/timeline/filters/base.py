@@ -6,6 +6,7 @@ stream: it is shown the documents in the order of time, and each of them once.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -97,16 +98,24 @@ class Reads:
         """The ids of the documents in a run."""
         return stream_ids(self.doc_ids, pl.Series(self.times))
 
+    @cached_property
+    def _named(self) -> list[int]:
+        return list(self.mentions)
+
     def part(self, start: int, end: int) -> Reads:
         """Those from a place to before another."""
-        inside = (place for place in self.mentions if start <= place < end)
         return Reads(
             self.rows[start:end],
             self.doc_ids[start:end],
             self.times[start:end],
-            {place - start: self.mentions[place] for place in inside},
+            {at - start: self.mentions[at] for at in between(self._named, start, end)},
             self.terms.part(start, end),
         )
+
+
+def between(places: Sequence[int], start: int, end: int) -> Sequence[int]:
+    """Those of some places, in their order, that are from one to before another."""
+    return places[bisect_left(places, start) : bisect_left(places, end)]
 
 
 class Tally:

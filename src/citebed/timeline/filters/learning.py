@@ -34,6 +34,7 @@ from citebed.timeline.filters.base import (
     Told,
     Tools,
     Vectors,
+    between,
 )
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
@@ -135,9 +136,9 @@ class Lessons:
         while self._waiting and self._waiting[0].due < time:
             yield self._waiting.popleft()
 
-    def next(self) -> int | None:
-        """The time after which the first of them is due."""
-        return self._waiting[0].due if self._waiting else None
+    def next(self) -> list[int]:
+        """The time after which the first of them is due, if there is one."""
+        return [self._waiting[0].due] if self._waiting else []
 
     def after(self, time: int) -> int:
         """The time after which a lesson is due that was added at a time."""
@@ -313,13 +314,13 @@ class Learner(ABC):
     def take(self, first: int, reads: Reads) -> list[FilterLine]:
         """The lines for documents; learns what is due before each of them."""
         judged = self._labels.of(reads)
-        names = reads.names.to_list()
+        places, names = list(judged), reads.names.to_list()
         lines: list[FilterLine] = []
         start = 0
         while start < len(reads):
             for lesson in self._lessons.due(int(reads.times[start])):
                 self._learn(lesson)
-            end = self._changes(reads.times, start, judged)
+            end = self._changes(reads.times, start, places)
             some = reads.part(start, end)
             seen = self._see(first, some)
             returned = self._returned(seen)
@@ -327,16 +328,16 @@ class Learner(ABC):
                 name, time = names[start + place], int(some.times[place])
                 is_named = topic in seen.mentions.get(place, ())
                 lines.append(FilterLine(self._ids[topic], name, time, sure, RELEVANT, is_named))
-            those = {place - start: judged[place] for place in judged if start <= place < end}
+            those = {place - start: judged[place] for place in between(places, start, end)}
             self._hold_back(some.times, seen, those)
             self._passed(seen, {place for place, *_ in returned}.union(those))
             start = end
         return lines
 
-    def _changes(self, times: Ints, start: int, judged: Judged) -> int:
+    def _changes(self, times: Ints, start: int, judged: Sequence[int]) -> int:
         """The place of the first document after ``start`` before which something becomes known."""
-        taught = (self._lessons.after(int(times[place])) for place in judged if place >= start)
-        due = [time for time in (self._lessons.next(), next(taught, None)) if time is not None]
+        first = between(judged, start, len(times))[:1]
+        due = [*self._lessons.next(), *(self._lessons.after(int(times[place])) for place in first)]
         return int(np.searchsorted(times, min(due), side="right")) if due else len(times)
 
     def skip(self, part: Skipped) -> None:
