@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,6 +23,7 @@ from citebed.distributed.door import Engine
 from citebed.distributed.filtering import running, working
 from citebed.distributed.filtering.running import filter_on
 from citebed.errors import CitebedError, FormatError
+from citebed.retrieval.analysis import ANALYSERS, analyser_of
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.running import FilterOptions, FilterReport, FilterTask, run_filter
@@ -348,6 +350,14 @@ def test_terms_that_cannot_travel_are_told(tmp_path: Path, task: FilterTask) -> 
     there = task._replace(tools=Tools(lambda text: text.split()))
     with pytest.raises(CitebedError, match="cannot travel to workers"):
         filter_on(engine_here(), there, tmp_path / "out", OPTIONS)
+
+
+@pytest.mark.parametrize("name", [*ANALYSERS, "snowball(german)", "mixed(english,chinese)"])
+def test_what_analysers_do_can_travel(name: str) -> None:
+    analyser = analyser_of(name)
+    words, term = pickle.loads(pickle.dumps((analyser.words, analyser.term)))
+    text = "The authors' running of Retrieval-Based 検索 systems; Häuser and the rest."
+    assert [it for word in words(text) if (it := term(word))] == analyser.terms(text)
 
 
 def test_a_stream_without_a_document(tmp_path: Path, task: FilterTask) -> None:

@@ -52,11 +52,8 @@ def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:
         made.write_parquet(handle, **_PACKED)
 
 
-def write_frames(
-    path: Path, frames: Iterator[pl.DataFrame], schema: Schema, group: int = ROW_GROUP
-) -> None:
-    """Write a table that comes piece by piece, in memory for a few of them, or of the groups of
-    rows that are packed together."""
+def write_frames(path: Path, frames: Iterator[pl.DataFrame], schema: Schema) -> None:
+    """Write a table that comes piece by piece, in memory for a few of them."""
 
     def pieces(*_: object) -> Iterator[pl.DataFrame]:
         yield empty(schema)
@@ -64,8 +61,7 @@ def write_frames(
             yield piece.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
     with _new_file(path) as handle:
-        how = {**_PACKED, "row_group_size": group}
-        register_io_source(pieces, schema=dict(schema)).sink_parquet(handle, **how)
+        register_io_source(pieces, schema=dict(schema)).sink_parquet(handle, **_PACKED)
 
 
 def table_paths(folder: Path, name: str) -> list[Path]:

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 _DONE: Schema = {"part": pl.Int64, "line": pl.Int64, "what": pl.String, ERROR: pl.String}
 _SECONDS = 1.0
 _BYTES = "the stream's bytes"
+_LAYOUT = {"the layout of parts": 2}
 _LAID = 1 << 22
 _AT_ONCE = BoundedSemaphore(os.cpu_count() or 1)
 """Sail works on all parts at once, in threads of one process; a worker of Spark's has one."""
@@ -184,7 +185,7 @@ class _Run:
         """The stream in parts: as it was cut before, if it was."""
         options = self._options
         stream, what = self._stream(task.source)
-        identity = {**identity_of(task, options), _BYTES: what}
+        identity = {**identity_of(task, options), _BYTES: what, **_LAYOUT}
         plan = self._folder.plan
         if plan.exists():
             found = checkpoint.load(plan, identity)[1]["cuts"].tolist()

@@ -77,7 +77,7 @@ class PartTask(NamedTuple):
 
 @lru_cache(maxsize=2)
 def received(data: bytes) -> PartTask:
-    """The task where it arrives: once in each worker, which so remembers words."""
+    """The task where it arrives, once in each worker."""
     task = PartTask(*pickle.loads(data))
     task.check_seen()
     return task

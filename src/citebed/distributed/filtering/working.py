@@ -123,10 +123,11 @@ def telling(task: PartTask, number: int, rows: Container[int]) -> Iterator[Told]
     """Documents of a part by their rows, with what was counted in it when they came."""
     tally = task.started().tally()
     for reads in read_batches(task.part(number).reads):
-        told = tally.told(reads)
         places = [place for place, row in enumerate(reads.rows.tolist()) if row in rows]
         if places:
-            yield told.take(np.array(places))
+            yield tally.told(reads).take(np.array(places))
+        else:
+            tally.add(reads)
 
 
 # --- scores -----------------------------------------------------------------------------------

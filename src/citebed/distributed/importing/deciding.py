@@ -40,11 +40,13 @@ class Shard(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What became of the records: the files of shards and of what is aside, in their order."""
+    """What became of the records: the files of shards and of what is aside, in their order, and of
+    the table of the latter, if there is any."""
 
     told: Became
     shards: list[Shard]
     aside: list[Path]
+    set_aside: Path | None
 
 
 def documents_of(place: Place, parts: list[Part], before: list[Piece]) -> Made:
@@ -67,7 +69,7 @@ def documents_of(place: Place, parts: list[Part], before: list[Piece]) -> Made:
     merges = [json.loads(data) for _, data in fetched(of_kind(fates, "count"))]
     told = _became([*counts, *merges])
     if not told.documents:
-        return Made(told, [], [])
+        return Made(told, [], [], None)
     names = _kept(place, naming.named(asked, buckets), "named")
     if not before:
         _write_renamed(place, names)
@@ -117,11 +119,13 @@ def _write_renamed(place: Place, names: DataFrame) -> None:
     write_part(place.folder / placing.RENAMED, fresh)
 
 
-def _written(place: Place, placed: DataFrame, told: Became) -> tuple[list[Shard], list[Path]]:
-    """The files of shards and of what is aside."""
+def _written(
+    place: Place, placed: DataFrame, told: Became
+) -> tuple[list[Shard], list[Path], Path | None]:
+    """The files of shards and of what is aside, and that of the table of the latter."""
 
-    def notes(kind: str, work: Work, addresses: int) -> list[dict[str, Any]]:
-        made = at_each(of_kind(placed, kind), work, addresses)
+    def notes(kind: str, work: Work, addresses: int, frame: DataFrame = placed) -> list[Any]:
+        made = at_each(of_kind(frame, kind), work, addresses)
         return [json.loads(data) for _, data in fetched(made)]
 
     folder = str(place.folder)
@@ -130,4 +134,9 @@ def _written(place: Place, placed: DataFrame, told: Became) -> tuple[list[Shard]
     spans = 1 + told.records // placing.SPAN
     aside = notes("aside", partial(placing.write_aside, folder), spans)
     files = [Shard(Path(each["path"]), each["latex"]) for each in shards]
-    return files, [Path(each["path"]) for each in aside]
+    if not aside:
+        return files, [], None
+    paths = [each["path"] for each in aside]
+    whole = dealt(place.engine, [Parcel("aside", 0, noted(paths))])
+    (table,) = notes("aside", partial(placing.write_set_aside, folder), 1, whole)
+    return files, [Path(path) for path in paths], Path(table["path"])

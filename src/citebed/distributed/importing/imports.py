@@ -26,9 +26,9 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.reader import Reader
 from citebed.collection.rules import check_languages, check_types
 from citebed.collection.storing import store, table_files
-from citebed.collection.tables import SET_ASIDE, Frames, read_part
+from citebed.collection.tables import SET_ASIDE, Frames
 from citebed.distributed.bringing import as_address, brought
-from citebed.distributed.importing.deciding import Shard, documents_of
+from citebed.distributed.importing.deciding import Made, documents_of
 from citebed.distributed.importing.earlier import earlier_records, has_columns, pieces_of
 from citebed.distributed.importing.knowing import known
 from citebed.distributed.importing.merging import Place, parts_of
@@ -40,8 +40,6 @@ from citebed.wording import printable
 
 SHARD_SIZE = 250_000
 """So many documents are in a shard that an engine makes, unless another number is asked for."""
-_AT_ONCE = 2000
-"""So many records that are set aside are in memory here at a time."""
 
 
 def import_on(
@@ -130,17 +128,21 @@ class EngineImport(Import):
         place = Place(self.engine, folder, self.rules, self.shards.size)
         made = documents_of(place, parts_of(notes, files), before)
         self.aside, self.is_any_aside = made.aside, bool(made.aside)
-        rows = (read_part(path) for path in made.aside)
-        table_files.write_frames(self.ready / f"{ASIDE}.parquet", rows, SET_ASIDE, _AT_ONCE)
-        self._take(made.shards)
+        self._take(made)
         return replace(made.told, problems=problems)
 
-    def _take(self, shards: list[Shard]) -> None:
-        """Put the shards that workers wrote to where they are committed; of none there is one that
-        is empty."""
-        if not shards:
+    def _take(self, made: Made) -> None:
+        """Put what workers wrote to where it is committed; of no documents there is a shard that is
+        empty."""
+        table = self.ready / f"{ASIDE}.parquet"
+        if made.set_aside is None:
+            table_files.write_frames(table, iter(()), SET_ASIDE)
+        else:
+            table.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(made.set_aside, table)
+        if not made.shards:
             self.shards.write_documents(())
-        for number, shard in enumerate(shards):
+        for number, shard in enumerate(made.shards):
             name = store.shard_name(number)
             target = self.ready / store.SHARDS / name
             target.mkdir(parents=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
+import numpy as np
 import polars as pl
 
 from citebed.collection.building.assembling import Decided
@@ -50,7 +51,7 @@ AT_ONCE = 20_000
 A_PART = 100_000
 """So many records, about, are a part, which workers take as a whole."""
 _FEW = 2_000_000
-"""So many records that share a text are followed by one worker, in some 200 MB."""
+"""So many texts of records that share one are followed by one worker, in some 300 MB."""
 _LINKED = 200_000
 """The texts of so many records are looked at together, to find those that several have."""
 _LINKS = "key bigint, row bigint, part bigint"
@@ -203,13 +204,17 @@ def _components(place: Place, links: DataFrame) -> DataFrame | None:
 
 def _followed(table: pa.Table) -> pa.Table:
     """On a worker: the labels of a few links; each step would be several jobs of an engine's."""
-    links = pl.DataFrame(table).drop("all")
-    while True:
-        least = links.with_columns(pl.col("label").min().over("key"))
-        least = least.with_columns(pl.col("label").min().over("row"))
-        if least["label"].equals(links["label"]):
-            return links.select("row", "part", "label").unique(maintain_order=True).to_arrow()
-        links = least
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = pl.DataFrame(table).select("key", "row", "part")
+    keys, rows = (links[name].rank("dense").to_numpy() - 1 for name in ("key", "row"))
+    sides = int(rows.max()) + 1, int(keys.max()) + 1
+    # Records are the first nodes of the graph, texts the others.
+    edges = coo_array((np.ones(len(links), bool), (rows, keys + sides[0])), shape=(sum(sides),) * 2)
+    _, component = connected_components(edges, directed=False)
+    own = links.select("row", "part", component=component[rows]).unique()
+    return own.select("row", "part", label=pl.col("row").min().over("component")).to_arrow()
 
 
 def _bringing(buckets: int) -> Any:

@@ -157,3 +157,11 @@ def write_aside(folder: str, span: int, given: Given) -> Iterator[Parcel]:
     path = Path(tempfile.mkdtemp(dir=folder)) / "aside.arrow"
     write_part(path, table.sort("row").select(list(SET_ASIDE)))
     yield Parcel("aside", span, noted({"path": str(path)}))
+
+
+def write_set_aside(folder: str, _: int, given: Given) -> Iterator[Parcel]:
+    """On a worker: put the records that are set aside into one table, and tell where it is."""
+    parts = map(Path, json.loads(given["aside"][0]))
+    path = Path(tempfile.mkdtemp(dir=folder)) / "set_aside.parquet"
+    write_frames(path, map(read_part, parts), SET_ASIDE)
+    yield Parcel("aside", 0, noted({"path": str(path)}))

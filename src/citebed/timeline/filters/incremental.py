@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from citebed.runs.tables import Floats, Ints
 from citebed.timeline.filters.base import (
@@ -115,11 +114,11 @@ class IncrementalFiltering(Learner):
         self._names.count(tally)
 
     def _look_back(self, part: Skipped, passed: Passed, start: int, end: int) -> None:
-        told = passed.end
-        while told > passed.start and passed.rows[told - 1] == end - 1:
-            told, end = told - 1, end - 1  # what stands before these was not told
-        judged = {place - told for place in passed.judged if told <= place < passed.end}
-        if self._look_at(passed.seen.part(told, passed.end), judged):
+        first = last = len(passed.rows)
+        while first and passed.rows[first - 1] == end - 1:
+            first, end = first - 1, end - 1  # what stands before these was not told
+        judged = {place - first for place in passed.judged if place >= first}
+        if self._look_at(passed.seen.part(first, last), judged):
             return
         if start < end:
             for some in part.more(start, end):
@@ -130,6 +129,8 @@ class IncrementalFiltering(Learner):
         return self._remember(seen, {place for place, *_ in self._returned(seen)}.union(judged))
 
     def _returned(self, seen: Seen) -> list[Returned]:
+        from scipy.sparse import csr_array
+
         ends, numbers, values = seen.vectors
         shape = len(ends) - 1, self._buckets
         z = self._bias + csr_array((values, numbers, ends), shape=shape) @ self._weights

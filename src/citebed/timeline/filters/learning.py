@@ -11,6 +11,8 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -250,7 +252,8 @@ class Labels:
 # --- at work ----------------------------------------------------------------------------------
 
 
-class Seen(NamedTuple):
+@dataclass(frozen=True)
+class Seen:
     """What a filter sees of documents: the evidence for the topics that they name, at the places of
     those that name some, and a value for each term."""
 
@@ -259,9 +262,13 @@ class Seen(NamedTuple):
 
     def part(self, start: int, end: int) -> Seen:
         """Those from a place to before another."""
-        inside = (place for place in self.mentions if start <= place < end)
+        inside = between(self._named, start, end)
         mentions = {place - start: self.mentions[place] for place in inside}
         return Seen(mentions, self.vectors.part(start, end))
+
+    @cached_property
+    def _named(self) -> list[int]:
+        return list(self.mentions)
 
 
 Judged = Mapping[int, tuple[tuple[int, bool], ...]]
@@ -352,18 +359,24 @@ class Learner(ABC):
         reads = told.reads
         seen = self._see_of(part.first, told)
         judged = self._labels.of(reads)
+        places = list(judged)
+
+        def passed(start: int, end: int) -> Passed:
+            those = {place - start for place in between(places, start, end)}
+            return Passed(reads.rows[start:end], seen.part(start, end), those)
+
         start, row = 0, 0
         for place, time in enumerate(reads.times.tolist()):
             due = list(self._lessons.due(time))
             if due:
                 now = int(reads.rows[place])
-                self._look_back(part, Passed(reads.rows, seen, judged, start, place), row, now)
+                self._look_back(part, passed(start, place), row, now)
                 start, row = place, now
             for lesson in due:
                 self._learn(lesson)
             if place in judged:
                 self._hold_back(reads.times, seen, {place: judged[place]})
-        self._look_back(part, Passed(reads.rows, seen, judged, start, len(reads)), row, part.length)
+        self._look_back(part, passed(start, len(reads)), row, part.length)
 
     def _hold_back(self, times: Ints, seen: Seen, judged: Judged) -> None:
         """Keep what documents teach until it is due."""
@@ -436,11 +449,9 @@ class Learner(ABC):
 
 
 class Passed(NamedTuple):
-    """Documents of a part that is skipped, from a place to before another: their rows, what was
-    seen of them, and which are judged."""
+    """Documents of a part that is skipped: their rows, what was seen of them, and the places of
+    those that are judged."""
 
     rows: Ints
     seen: Seen
-    judged: Judged
-    start: int
-    end: int
+    judged: Collection[int]

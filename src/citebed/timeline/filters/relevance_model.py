@@ -38,6 +38,9 @@ from citebed.timeline.filters.learning import (
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
 
+_CELLS = 1 << 20
+"""So many frequencies of a topic's terms in documents are in memory at a time, 64 bytes each."""
+
 
 @dataclass(frozen=True)
 class RelevanceModel(Filter):
@@ -192,6 +195,12 @@ class _TermTable:
             yield _Hits(int(topics[its[0]]), self._inside[at[its]], there[its])
 
 
+def _cuts(places: Ints, most: int) -> Iterator[slice]:
+    """Where ascending places are to be cut, so that there are so many different ones in a piece."""
+    first = np.flatnonzero(np.diff(places, prepend=-1))[::most].tolist()
+    yield from map(slice, first, [*first[1:], places.size])
+
+
 class RelevanceFiltering(Learner):
     """Relevance models at work; they learn from training documents only."""
 
@@ -247,18 +256,20 @@ class RelevanceFiltering(Learner):
         returned: list[Returned] = []
         for topic, inside, there in self._term_table.hits(vectors.numbers):
             profile = self._profiles[topic]
-            those, row = np.unique(places[there], return_inverse=True)
-            tf: Floats = np.zeros((those.size, profile.numbers.size))
-            tf[row, inside] = vectors.values[there]
-            before = np.cumsum(tf, axis=0) - tf  # in those of these documents that come first
-            counts = self._background.counts(profile.numbers) + before
-            background = counts / totals[those, None]
-            length = lengths[those, None]
-            score = self._ratio(profile, tf, background, length)
-            best = self._ratio(profile, length * profile.weights, background, length)
-            good = (best > 0) & (score > self._declared.least * best)
-            sure = zip(those[good].tolist(), (score[good] / best[good]).tolist(), strict=True)
-            returned += [Returned(place, topic, confidence(share)) for place, share in sure]
+            counts = self._background.counts(profile.numbers)
+            for cut in _cuts(places[there], max(1, _CELLS // profile.numbers.size)):
+                those, row = np.unique(places[there[cut]], return_inverse=True)
+                tf: Floats = np.zeros((those.size, profile.numbers.size))
+                tf[row, inside[cut]] = vectors.values[there[cut]]
+                so_far = counts + np.cumsum(tf, axis=0)
+                background = (so_far - tf) / totals[those, None]
+                length = lengths[those, None]
+                score = self._ratio(profile, tf, background, length)
+                best = self._ratio(profile, length * profile.weights, background, length)
+                good = (best > 0) & (score > self._declared.least * best)
+                sure = zip(those[good].tolist(), (score[good] / best[good]).tolist(), strict=True)
+                returned += [Returned(place, topic, confidence(share)) for place, share in sure]
+                counts = so_far[-1]
         return sorted(returned)
 
     def _ratio(self, profile: _Profile, tf: Floats, background: Floats, length: Floats) -> Floats:

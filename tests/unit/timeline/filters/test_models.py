@@ -16,7 +16,7 @@ from tests.unit.timeline.filters.bursts import LABELS, START, TOPICS, Doc, filte
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.line_blocks import Block
 from citebed.runs.writing import FilterLine
-from citebed.timeline.filters import FILTERS, filter_of, learning
+from citebed.timeline.filters import FILTERS, filter_of, learning, relevance_model
 from citebed.timeline.filters.base import Documents, Filter, State, Tools
 from citebed.timeline.filters.topics import Name, Topic
 from citebed.timeline.streams.stream_files import decode
@@ -244,6 +244,15 @@ def test_words_that_were_forgotten_have_the_same_numbers(monkeypatch: pytest.Mon
         monkeypatch.setattr(learning, "_REMEMBERED", 3)
         assert all_lines(model, TOPICS, docs, Tools(str.split, LABELS)) == remembered
         monkeypatch.undo()
+
+
+def test_how_many_frequencies_are_in_memory_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = all_lines(MODELS[1], TOPICS, stream(80), Tools(str.split))
+    for cells in (1, 40):
+        monkeypatch.setattr(relevance_model, "_CELLS", cells)
+        assert all_lines(MODELS[1], TOPICS, stream(80), Tools(str.split)) == whole
 
 
 def left_after(
