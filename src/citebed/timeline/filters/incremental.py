@@ -126,22 +126,33 @@ class IncrementalFiltering(Learner):
 
     def _look_at(self, seen: Seen, judged: Collection[int]) -> bool:
         """Remember what is to be of documents that were not taken; gives whether any is."""
-        return self._remember(seen, {place for place, *_ in self._returned(seen)}.union(judged))
+        is_returned = (self._beliefs(seen) > self._floor).any(axis=1)
+        return self._remember(seen, {*np.flatnonzero(is_returned).tolist(), *judged})
 
     def _returned(self, seen: Seen) -> list[Returned]:
+        z = self._beliefs(seen)
+        likely = np.argwhere(z > self._floor)
+        pairs = zip(likely.tolist(), z[likely[:, 0], likely[:, 1]].tolist(), strict=True)
+        return [Returned(at, topic, confidence(_sigmoid(own))) for (at, topic), own in pairs]
+
+    @property
+    def _floor(self) -> float:
+        """What is believed of a document must be more than this."""
+        least = self._declared.least
+        return math.log(least / (1 - least)) if least else -math.inf
+
+    def _beliefs(self, seen: Seen) -> Floats:
+        """The logarithms of the odds that documents are relevant for topics."""
         from scipy.sparse import csr_array
 
         ends, numbers, values = seen.vectors
         shape = len(ends) - 1, self._buckets
-        z = self._bias + csr_array((values, numbers, ends), shape=shape) @ self._weights
+        learned = csr_array((values, numbers, ends), shape=shape) @ self._weights
+        z: Floats = self._bias + learned
         for place, named in seen.mentions.items():
             for topic, evidence in named.items():
                 z[place, topic] += self._mention[topic] * _saturated(evidence)
-        least = self._declared.least
-        floor = math.log(least / (1 - least)) if least else -math.inf
-        likely = np.argwhere(z > floor)
-        pairs = zip(likely.tolist(), z[likely[:, 0], likely[:, 1]].tolist(), strict=True)
-        return [Returned(at, topic, confidence(_sigmoid(own))) for (at, topic), own in pairs]
+        return z
 
     def _passed(self, seen: Seen, known: Collection[int]) -> None:
         self._remember(seen, known)
