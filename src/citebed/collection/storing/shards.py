@@ -57,10 +57,16 @@ class Shards:
 
     def write_others(self, frames: Frames, manifest: Manifest) -> None:
         """Write what else each shard has of some tables, and what it says of itself."""
+        cited = frames["contexts"].select(doc_id="cited").explode("doc_id")
+        wanted = pl.concat([cited, frames["sections"].select("doc_id")]).unique()
         for number, name in enumerate(self.names):
-            with at_hand(self._path(name, "documents")) as file:
-                ids = pl.scan_parquet(file, glob=False).select("doc_id").collect()["doc_id"]
-            write_shard(self._ready / SHARDS / name, of_shard(frames, ids), manifest, number)
+            ids = wanted
+            if wanted.height:
+                with at_hand(self._path(name, "documents")) as file:
+                    every = pl.scan_parquet(file, glob=False).select("doc_id")
+                    ids = every.join(wanted.lazy(), on="doc_id", how="semi").collect()
+            others = of_shard(frames, ids["doc_id"])
+            write_shard(self._ready / SHARDS / name, others, manifest, number)
 
     def without(self, folder: Path) -> list[str]:
         """The files of a collection's documents that are none any more."""
