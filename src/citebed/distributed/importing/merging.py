@@ -51,7 +51,7 @@ AT_ONCE = 20_000
 A_PART = 100_000
 """So many records, about, are a part, which workers take as a whole."""
 _FEW = 2_000_000
-"""So many texts of records that share one are followed by one worker, in some 300 MB."""
+"""So many texts of records that share one are followed by one worker, in some 450 MB."""
 _LINKED = 200_000
 """The texts of so many records are looked at together, to find those that several have."""
 _LINKS = "key bigint, row bigint, part bigint"
