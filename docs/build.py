@@ -23,19 +23,19 @@ from citebed.report.handbook.building import build_handbook
 from citebed.report.measure_help import measure_page
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from house import draw_house
+from package_graph import package_picture
 from timeline_figures import draw as draw_timeline
 
 DOCS = Path(__file__).resolve().parent
 _OFFLINE = """\
-`citebed --offline VERB …`, or `CITEBED_OFFLINE=1` in the environment, forbids the network. Without
-it, `fetch` uses it, and so do `search` and `recommend` with a model of the Hugging Face hub that is
-not on the machine; nothing else does."""
+`citebed --offline VERB …`, or `CITEBED_OFFLINE=1` in the environment, forbids downloads, mails and
+remote GROBID servers. [What is sent](security.md#what-is-sent) lists every command that uses the
+network."""
 
 
 def figures(folder: Path) -> None:
     """The pictures of the demo collection and of a made-up stream."""
-    draw_house(folder / "house.svg")
+    (folder / "packages.svg").write_text(package_picture(), "utf-8")
     draw_timeline(folder)
     with tempfile.TemporaryDirectory() as name:
         import_demo(Path(name) / "demo")
