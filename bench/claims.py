@@ -34,8 +34,8 @@ def main() -> None:
         folder = imported(Path(work))
         write_index(folder)
         rows = list(table_rows(Collection(folder), arguments.encoder))
-    head = ["queries", "measure", "run", "bm25", "run", "difference by query", "p",
-            "difference by paper", "p", "alike"]  # fmt: skip
+    head = ["queries", "measure", "run", "BM25 → run", "difference", "95 % by query", "p by query",
+            "95 % by paper", "p by paper", "design effect"]  # fmt: skip
     table = text_table(head, rows, range(3)).markdown()
     print(table)
     if arguments.write:
@@ -52,9 +52,10 @@ def table_rows(collection: Collection, encoder: str) -> Iterator[list[str]]:
         by_paper = compare(evaluation, design, Resampling(clusters=papers))
         for query, paper in zip(by_query, by_paper, strict=True):
             yield [
-                name, query.measure, query.run, f"{query.base_value:.4f}", f"{query.value:.4f}",
+                name, query.measure, query.run, f"{query.base_value:.4f} → {query.value:.4f}",
+                f"{query.difference:+.4f}",
                 *(cell for of in (query, paper) for cell in (
-                    f"{of.difference:+.4f} [{of.low:+.4f}, {of.high:+.4f}]",
+                    f"[{of.low:+.4f}, {of.high:+.4f}]",
                     p_text(of.p) + (DAGGER if of.significant else ""))),
                 f"{paper.design_effect:.2f}",
             ]  # fmt: skip

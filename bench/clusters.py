@@ -4,14 +4,16 @@ Queries are drawn as a test collection draws them: 551 sentences from 50 papers 
 length, with scores skewed as average precision is, alike within a paper to a known degree. Every
 draw has a true mean that we know, so that intervals and tests can be counted right or wrong.
 
-Run: python bench/clusters.py [--write]. The option puts the tables into the page.
+Samples in which nearly all scores are the same, of 5 to 50 queries, are counted too (--few, alone).
+
+Run: python bench/clusters.py [--few] [--write]. The last option puts the tables into the page.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import cache
 from typing import NamedTuple
@@ -108,8 +110,8 @@ def coverage(drawn: Drawn) -> str:
     return _row([what, f"{drawn.correlation:g}" if drawn.clustered else "–"], held)
 
 
-def false_alarms(drawn: Drawn) -> str:
-    """A row: how many p-values are up to 0.05 without a difference, by query and by paper."""
+def false_alarms(drawn: Drawn) -> list[str]:
+    """The percentage of p-values up to 0.05 without a difference, by query and by paper."""
     found = np.zeros(2 * len(TESTS))
     for repeat, values in enumerate(drawn.draws()):
         results = [
@@ -118,12 +120,12 @@ def false_alarms(drawn: Drawn) -> str:
             for clusters in (None, PAPERS)
         ]
         found += [result.p_value <= 0.05 for result in results]
-    return _row([f"{drawn.correlation:g}"], found)
+    return _percent(found)
 
 
 def coverage_table(pool: Executor) -> Iterator[str]:
     """The table of intervals."""
-    yield "| drawn | alike | t by query | " + " | ".join(f"{m} by paper" for m in INTERVALS) + " |"
+    yield "| drawn | ICC | t by query | " + " | ".join(f"{m} by paper" for m in INTERVALS) + " |"
     yield "|---|---" + "|---" * (1 + len(INTERVALS)) + "|"
     kinds = [("scores", 0.0, False)]
     kinds += [(what, r, True) for what in ("scores", "differences") for r in CORRELATIONS]
@@ -131,17 +133,95 @@ def coverage_table(pool: Executor) -> Iterator[str]:
 
 
 def alarm_table(pool: Executor) -> Iterator[str]:
-    """The table of tests."""
-    names = (f"{name} by {unit}" for name in TESTS for unit in ("query", "paper"))
-    yield "| alike | " + " | ".join(names) + " |"
-    yield "|---" + "|---" * 2 * len(TESTS) + "|"
+    """The table of tests: a row per test and unit of resampling, a column per correlation."""
+    yield "| test | samples | " + " | ".join(f"ICC {r:g}" for r in CORRELATIONS) + " |"
+    yield "|---|---" + "|---" * len(CORRELATIONS) + "|"
     kinds = [Drawn("differences", r, True, 100 + i) for i, r in enumerate(CORRELATIONS)]
-    yield from pool.map(false_alarms, kinds)
+    names = [f"{name} | {unit}" for name in TESTS for unit in ("queries", "papers")]
+    for name, *shares in zip(names, *pool.map(false_alarms, kinds), strict=True):
+        yield f"| {name} | {' | '.join(shares)} |"
 
 
 def _row(first: list[str], counts: Floats) -> str:
-    shares = [f"{100 * count / REPEATS:.1f}" for count in counts]
-    return f"| {' | '.join([*first, *shares])} |"
+    return f"| {' | '.join([*first, *_percent(counts)])} |"
+
+
+def _percent(counts: Floats) -> list[str]:
+    return [f"{100 * count / REPEATS:.1f}" for count in counts]
+
+
+# --- few queries, nearly all with the same score ---------------------------------------------
+
+QUERIES = (5, 15, 25, 50)
+FEW_REPEATS = 300
+UNEVEN = np.array([1, 2, 5])  # queries of the papers, one after the other
+
+
+def _either(share: float, value: float) -> Callable[[np.random.Generator, int], Floats]:
+    """A value for a share of the queries, uniform scores from 0 to 1 for the others."""
+
+    def draw(rng: np.random.Generator, n: int) -> Floats:
+        return np.where(rng.random(n) < share, value, rng.random(n))
+
+    return draw
+
+
+class Population(NamedTuple):
+    """Scores that are drawn, their mean, and the bounds that they lie between."""
+
+    name: str
+    draw: Callable[[np.random.Generator, int], Floats]
+    mean: float
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+
+POPULATIONS = (
+    Population("all 1", lambda _, n: np.ones(n), 1.0),
+    Population("98 % score 1, others 0", lambda rng, n: (rng.random(n) < 0.98) * 1.0, 0.98),
+    Population("90 % score 1, others 0", lambda rng, n: (rng.random(n) < 0.9) * 1.0, 0.9),
+    Population("50 % score 1, others 0", lambda rng, n: (rng.random(n) < 0.5) * 1.0, 0.5),
+    Population("90 % score 1, others uniform", _either(0.9, 1.0), 0.95),
+    Population("80 % score 0, others uniform", _either(0.8, 0.0), 0.1),
+    Population("60 % score 0, others uniform", _either(0.6, 0.0), 0.2),
+    Population("uniform, squared", lambda rng, n: rng.random(n) ** 2, 1 / 3),
+    Population(
+        "differences: 80 % are 0, others −1 to 1",
+        lambda rng, n: np.where(rng.random(n) < 0.8, 0.0, rng.uniform(-1, 1, n)),
+        0.0, (-1.0, 1.0),
+    ),
+    Population(
+        "differences: 90 % are 0, others 0 to 1", _either(0.9, 0.0), 0.05, (-1.0, 1.0)
+    ),
+)  # fmt: skip
+
+
+def few(at: int) -> str:
+    """A row: intervals that hold the mean and their mean width, by queries and by papers."""
+    of, cells = POPULATIONS[at], list[str]()
+    rng = np.random.default_rng((SEED, at))
+    for n in (*QUERIES, *QUERIES):
+        by_paper = len(cells) >= len(QUERIES)
+        sizes = np.resize(UNEVEN, n) if by_paper else np.ones(n, int)
+        papers = np.repeat(np.arange(n), sizes)
+        held, width = 0, 0.0
+        for repeat in range(FEW_REPEATS):
+            values = of.draw(rng, n)[papers]  # queries of a paper are the same: the worst case
+            clusters = papers if by_paper else None
+            found = mean_interval(
+                values, clusters=clusters, samples=SAMPLES, seed=repeat, bounds=of.bounds
+            ).within(*of.bounds)
+            held += found.low - 1e-12 <= of.mean <= found.high + 1e-12
+            width += found.high - found.low
+        cells.append(f"{100 * held / FEW_REPEATS:.1f} ({width / FEW_REPEATS:.2f})")
+    return f"| {of.name} | {' | '.join(cells)} |"
+
+
+def few_table(pool: Executor) -> Iterator[str]:
+    """The table of samples with nearly the same scores."""
+    heads = [f"{n} {unit}" for unit in ("queries", "papers") for n in QUERIES]
+    yield f"| scores | {' | '.join(heads)} |"
+    yield "|---" * (1 + len(heads)) + "|"
+    yield from pool.map(few, range(len(POPULATIONS)))
 
 
 def shown(lines: Iterator[str]) -> str:
@@ -157,13 +237,20 @@ def main() -> None:
     """Make the tables, and put them into the page if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/compare.md")
+    parser.add_argument("--few", action="store_true", help="only the table of few queries")
     arguments = parser.parse_args()
     started = time.perf_counter()
     with ProcessPoolExecutor() as pool:
+        of_few = shown(few_table(pool))
+    if arguments.write:
+        write_between("compare.md", "few", of_few)
+    if arguments.few:
+        return
+    with ProcessPoolExecutor() as pool:
         tables = (
-            "Intervals that hold the true mean, in percent; 95 is right:\n\n"
+            "Percentage of intervals that contain the true mean; 95 is right:\n\n"
             f"{shown(coverage_table(pool))}\n\n"
-            "Tests that find a difference where there is none, in percent; 5 is right:\n\n"
+            "Percentage of tests that find a difference although there is none; 5 is right:\n\n"
             f"{shown(alarm_table(pool))}"
         )
     print(f"{time.perf_counter() - started:.0f} s")

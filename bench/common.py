@@ -9,21 +9,26 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 class Watched(NamedTuple):
-    """A command that has ended: seconds, peak memory of all its processes in MB, and the rest."""
+    """A command that has ended: seconds, peak memory of all its processes in MB, and the rest.
+
+    ``processor`` is the processor time of the command and of its children, in seconds.
+    """
 
     seconds: float
     megabytes: float
     code: int
     out: str
     err: str
+    processor: float = 0.0
 
 
 def machine() -> str:
@@ -38,7 +43,7 @@ def watch(command: Sequence[str], timeout: float | None = None) -> Watched:
     """Run a command to its end; one that takes longer than ``timeout`` seconds is killed."""
     # As where it was installed: the modules are compiled once, not at every start.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    started = time.perf_counter()
+    started, used = time.perf_counter(), _processor_time()
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -55,7 +60,32 @@ def watch(command: Sequence[str], timeout: float | None = None) -> Watched:
         process.kill()
         out, err = process.communicate()
         err += f"\nkilled after {timeout} s"
-    return Watched(time.perf_counter() - started, peak[0], process.returncode, out, err)
+    seconds, used = time.perf_counter() - started, _processor_time() - used
+    return Watched(seconds, peak[0], process.returncode, out, err, used)
+
+
+def in_turns(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Watched]:
+    """Run commands in turns, so that a busy machine slows all of them down: medians of the rounds.
+
+    Of a command that failed, the failure.
+    """
+    tries = [{name: watch(command) for name, command in commands.items()} for _ in range(rounds)]
+    return {name: _median([each[name] for each in tries]) for name in commands}
+
+
+def _median(tries: Sequence[Watched]) -> Watched:
+    failed = next((each for each in tries if each.code), None)
+    return failed or tries[0]._replace(
+        seconds=median(each.seconds for each in tries),
+        processor=median(each.processor for each in tries),
+        megabytes=max(each.megabytes for each in tries),
+    )
+
+
+def _processor_time() -> float:
+    """The processor time of all children that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _watch(pid: int, peak: list[float]) -> None:

@@ -115,10 +115,10 @@ def grades_first(
 
 
 SPLITS = {
-    "chance": by_chance, "best grades": grades_first,
+    "random": by_chance, "highest grades": grades_first,
     "easy to find": easy_first, "hard to find": hard_first,
 }  # fmt: skip
-SAME_NUMBERS, SAME_SHARES = "sample, J1's numbers", "sample, J1+2's shares"
+SAME_NUMBERS, SAME_SHARES = "sample, counts of J1", "sample, ratio of J1+2"
 
 
 def split(data: Cranfield, kind: str, seed: int) -> tuple[Judgements, Judgements]:
@@ -277,8 +277,8 @@ def causes(first: Judgements, both: Judgements, runs: Sequence[Run]) -> Table:
     """What the relevant and the other documents of phase two do, each alone."""
     sets = {
         "J1": first,
-        "J1 and the relevant ones of phase two": mixed(first, both, 1),
-        "J1 and the others of phase two": mixed(first, both, 0),
+        "J1 + relevant documents of phase two": mixed(first, both, 1),
+        "J1 + other documents of phase two": mixed(first, both, 0),
         "J1+2": both,
     }
     rows = [
@@ -289,7 +289,8 @@ def causes(first: Judgements, both: Judgements, runs: Sequence[Run]) -> Table:
 
 def moves(found: Contrast, run: str) -> Table:
     """Of one run: how many queries rose and fell, and those from the ends of the scale."""
-    head = ["", "rose", "same", "fell", "fell from 1", "with one relevant in J1", "rose from 0"]
+    head = ["", "rose", "same", "fell", "fell from 1", "of these, one relevant in J1",
+            "rose from 0"]  # fmt: skip
     rows = []
     for measure in map(str, found.by_query):
         change = found.change(run, measure)
@@ -318,9 +319,7 @@ def ranks(data: Cranfield, first: Judgements, both: Judgements) -> Table:
             rows.append(
                 [f"phase {phase}, {what}", str(len(best)), f"{median(best):.0f}", f"{missed:.0%}"]
             )
-    return text_table(
-        ["documents", "number", "median of their best rank", "not in the top 100"], rows
-    )
+    return text_table(["documents", "number", "median best rank", "not in the top 100"], rows)
 
 
 def splits_table(data: Cranfield, runs: Sequence[Run]) -> Table:
@@ -336,7 +335,7 @@ def splits_table(data: Cranfield, runs: Sequence[Run]) -> Table:
             rose = sum(y[at] > x[at] for x, y in means)
             cells.append(f"{before:.3f} → {after:.3f} {_word(rose)}")
         rows.append([kind, *cells])
-    return text_table(["cited are", *CONTRASTED], rows)
+    return text_table(["cited papers", *CONTRASTED], rows)
 
 
 def _word(rose: int) -> str:
@@ -346,7 +345,7 @@ def _word(rose: int) -> str:
 def _sides(data: Cranfield, kind: str, seed: int) -> tuple[Judgements, Judgements]:
     if kind in SPLITS:
         return split(data, kind, seed)
-    first, both = split(data, "chance", seed)
+    first, both = split(data, "random", seed)
     return sampled(both, first, kind == SAME_SHARES, seed), both
 
 
@@ -389,7 +388,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work:
         collection = imported("cranfield", Path(work) / "cranfield")
         data = read_cranfield(collection)
-        sides = split(data, "chance", SEED)
+        sides = split(data, "random", SEED)
         runs = plain_runs(collection, data.source)
         fed = fed_runs(collection, data.source, dict(zip(("j1", "j12"), sides, strict=True)))
         found = contrast(qrels(sides[0], "J1"), qrels(sides[1], "J1+2"), [*runs, *fed])

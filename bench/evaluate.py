@@ -1,9 +1,10 @@
 """Scoring runs of 1 and 10 million lines, against trec_eval, pytrec_eval, ir_measures and ranx.
 
 Every tool starts cold, reads both files and scores AP, P@5, Rprec, nDCG@10, R@10 and Bpref (ranx
-has no Bpref like trec_eval's and does without). trec_eval is taken from $TREC_EVAL or the PATH,
-the others from $PEER_PYTHON (or this Python) where they can be imported; what is not there is
-named. Run: python bench/evaluate.py [--queries 1000 10000] [--rounds 3] [--shuffled]
+has no Bpref like trec_eval's and does without). The tools take turns; figures are medians of the
+rounds. trec_eval is taken from $TREC_EVAL or the PATH, the others from $PEER_PYTHON (or this
+Python) where they can be imported; what is not there is named.
+Run: python bench/evaluate.py [--queries 1000 10000] [--rounds 5] [--shuffled]
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common import Watched, machine, watch
+from common import in_turns, machine
 
 DEPTH = 1000
 POOL, FOUND = 100, 60
@@ -99,17 +100,11 @@ def commands(qrels: Path, run: Path) -> dict[str, list[str]]:
     return found
 
 
-def best(command: list[str], rounds: int) -> Watched:
-    """The quickest of some rounds, or one that failed."""
-    tries = [watch(command) for _ in range(rounds)]
-    return max(tries, key=lambda each: (bool(each.code), -each.seconds))
-
-
 def main() -> None:
     """Print a line a tool and size, with the ratio to citebed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, nargs="+", default=[50, 1_000, 10_000])
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--shuffled", action="store_true", help="Lines in no order.")
     arguments = parser.parse_args()
     print(machine())
@@ -122,16 +117,15 @@ def main() -> None:
             missing = sorted({"trec_eval", *PEERS} - set(measured))
             print(f"{queries * DEPTH:,} lines", f"(not here: {', '.join(missing)})" * bool(missing))
             ours = None
-            for name, command in measured.items():
-                result = best(command, arguments.rounds)
+            for name, result in in_turns(measured, arguments.rounds).items():
                 if result.code:
                     why = result.err.strip().splitlines()[-1:]
                     print(f"  {name:12} failed: {' '.join(why)}")
                     continue
                 ours = ours or result.seconds
                 print(
-                    f"  {name:12} {result.seconds:7.2f} s  {result.megabytes:6.0f} MB  "
-                    f"{result.seconds / ours:5.1f} times citebed's",
+                    f"  {name:12} {result.seconds:7.2f} s  {result.processor:7.2f} s processor  "
+                    f"{result.megabytes:6.0f} MB  {result.seconds / ours:5.1f} times citebed's",
                     flush=True,
                 )
 

@@ -5,7 +5,8 @@ each in weeks of its own (tests/simulated_streams.py), and every kind of interva
 or wrong.
 
 Run: python bench/stream_intervals.py [--streams N] [--sizes] [--write]. The last puts the table
-into the page.
+into the page. With --trends only the trends are tried: how many 95% intervals of a slope hold it,
+and how many series without a trend, with a correlation of 0.6 between neighbours, show one.
 Ends with exit code 1 if an interval that citebed gives holds less than 93% or more than 97%.
 """
 
@@ -37,6 +38,7 @@ from tests.simulated_streams import (
 
 from citebed.evaluation.statistics import crossed_cells, crossed_interval, mean_interval
 from citebed.timeline.scoring.topic_slices import weights_of
+from citebed.timeline.scoring.trends import mann_kendall, serial_correction, slope_interval
 
 SAMPLES = 999
 QUERY_KINDS = ("percentile", "bca", "t", "studentised")
@@ -47,6 +49,8 @@ OURS = {"the same": "studentised", "their own": "studentised, both"}
 
 SIZES = ((20_000, 30, 13), (8000, 10, 13), (8000, 30, 5), (8000, 60, 40))
 """Queries that the truth is the mean of, then queries and weeks of a stream."""
+
+TREND_SLICES = (13, 40, 90)
 
 
 def held(number: int, same: bool, truth: dict[str, float]) -> np.ndarray:
@@ -89,13 +93,47 @@ def table(streams: int) -> tuple[list[str], bool]:
     return lines, fine
 
 
+def noise(rng: np.random.Generator, slices: int, correlation: float) -> np.ndarray:
+    """A series without a trend whose neighbours correlate so."""
+    values = np.zeros(slices + 50)
+    for at, shock in enumerate(rng.normal(size=len(values) - 1), 1):
+        values[at] = correlation * values[at - 1] + shock
+    return values[50:]
+
+
+def trends(number: int) -> list[bool]:
+    """Of one series each: whether slope intervals hold 0, and which tests find a trend."""
+    rng, found = np.random.default_rng((SEED, 5, number)), []
+    for slices in TREND_SLICES:
+        interval = slope_interval(np.arange(slices) * 1.0, noise(rng, slices, 0), seed=number)
+        found.append(interval.low <= 0 <= interval.high)
+    x, y = np.arange(90) * 1.0, noise(rng, 90, 0.6)
+    plain, corrected = mann_kendall(y), mann_kendall(y, serial_correction(x, y))
+    return [*found, plain.p < 0.05, corrected.p < 0.05]
+
+
+def print_trends(streams: int) -> None:
+    """Print the shares of all series."""
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        shares = np.mean(list(pool.map(trends, range(streams), chunksize=20)), axis=0)
+    kinds = [f"intervals over {slices} slices hold the slope" for slices in TREND_SLICES]
+    for kind, share in zip(
+        [*kinds, "plain tests find a trend", "corrected tests find one"], shares, strict=True
+    ):
+        print(f"{kind}: {share:.1%}")
+
+
 def main() -> None:
     """Make the table, and put it into the page if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--streams", type=int, default=1000)
     parser.add_argument("--sizes", action="store_true", help="streams of other sizes too")
     parser.add_argument("--write", action="store_true", help="put the table into docs/timeline.md")
+    parser.add_argument("--trends", action="store_true", help="only the intervals of trends")
     arguments = parser.parse_args()
+    if arguments.trends:
+        print_trends(arguments.streams)
+        return
     started = time.perf_counter()
     lines, fine = table(arguments.streams)
     print("\n".join(lines))

@@ -6,8 +6,9 @@ own to them: pytrec_eval's script names queries anew while it reads, for trec_ev
 files. They have no nDCG@R; they do nDCG in its place. trec_eval is taken from $TREC_EVAL or the
 PATH, pytrec_eval from $PEER_PYTHON (or this Python) where it can be imported. Where one is not,
 what comes before its own work is measured: awk's rewriting, the script's reading.
-``--many N`` scores N runs with one command, to see that memory does not grow.
-Run: python bench/timeline.py [--lines 1000000 10000000] [--rounds 3] [--many 5]
+The tools take turns; figures are medians of the rounds. ``--many N`` scores N runs with one
+command, to see that memory does not grow.
+Run: python bench/timeline.py [--lines 1000000 10000000] [--rounds 5] [--many 5]
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from common import Watched, machine, watch
+from common import in_turns, machine, watch
 
 ENTITIES, DAYS, DAY = 30, 90, 86_400
 START = 1_317_945_600  # 2011-10-07T00:00:00Z
@@ -105,15 +106,6 @@ def commands(qrels: Path, run: Path) -> dict[str, list[str]]:
     return found
 
 
-def best(command: list[str], rounds: int) -> Watched:
-    """The quickest of some rounds."""
-    tries = [watch(command) for _ in range(rounds)]
-    failed = [each for each in tries if each.code]
-    if failed:
-        sys.exit(f"{command[0]} failed: {failed[0].err[-500:]}")
-    return min(tries, key=lambda each: each.seconds)
-
-
 def compare(folder: Path, lines: int, rounds: int, many: int) -> None:
     """Print a line a tool, with the ratio to citebed."""
     qrels, run = make(folder, lines)
@@ -121,12 +113,13 @@ def compare(folder: Path, lines: int, rounds: int, many: int) -> None:
     missing = sorted({"awk, trec_eval", "pytrec_eval"} - set(measured))
     print(f"{lines:,} lines", f"(not here: {'; '.join(missing)})" * bool(missing))
     first = None
-    for name, command in measured.items():
-        result = best(command, rounds)
+    for name, result in in_turns(measured, rounds).items():
+        if result.code:
+            sys.exit(f"{name} failed: {result.err[-500:]}")
         first = first or result.seconds
         print(
-            f"  {name:17} {result.seconds:7.2f} s  {result.megabytes:6.0f} MB  "
-            f"{result.seconds / first:5.1f} times as long",
+            f"  {name:17} {result.seconds:7.2f} s  {result.processor:7.2f} s processor  "
+            f"{result.megabytes:6.0f} MB  {result.seconds / first:5.1f} times as long",
             flush=True,
         )
     if many > 1:
@@ -134,7 +127,7 @@ def compare(folder: Path, lines: int, rounds: int, many: int) -> None:
         copies = [str(folder / f"copy{number}.run") for number in range(many)]
         for copy in copies:
             os.link(run, copy)
-        result = best([*command[:3], *copies, *command[4:]], 1)
+        result = watch([*command[:3], *copies, *command[4:]])
         print(f"  {many} runs at once {result.seconds:.2f} s, {result.megabytes:.0f} MB")
 
 
@@ -142,7 +135,7 @@ def main() -> None:
     """Measure all sizes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, nargs="+", default=[1_000_000, 10_000_000])
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--many", type=int, default=5)
     arguments = parser.parse_args()
     print(machine())
