@@ -5,26 +5,37 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing fields languages libraries rerank evaluate clusters stream_intervals claims contrast timeline filter judging
 
-.PHONY: demo test test-full test-spark java quick coverage lint style types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
+.PHONY: demo test test-full test-newest test-spark java quick coverage lint style types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
 # Tests have a process on each core: threads inside them would only wait for one another.
-test test-spark quick coverage: export OPENBLAS_NUM_THREADS ?= 1
-test test-spark quick coverage: export OMP_NUM_THREADS ?= 1
-test test-spark quick coverage: export POLARS_MAX_THREADS ?= 1
-test test-spark quick coverage: export NUMBA_NUM_THREADS ?= 1
+test test-newest test-spark quick coverage: export OPENBLAS_NUM_THREADS ?= 1
+test test-newest test-spark quick coverage: export OMP_NUM_THREADS ?= 1
+test test-newest test-spark quick coverage: export POLARS_MAX_THREADS ?= 1
+test test-newest test-spark quick coverage: export NUMBA_NUM_THREADS ?= 1
 
-# Which of the long studies and of the cases of one kind are played, the commit's hash chooses.
-test: export CITEBED_TURN ?= $(shell git rev-parse --short=8 HEAD 2> /dev/null || echo 0)
+# Every check and every case of every test, the same each time.
 test: packages $(VENV)/.ready-dev
 	$(MAKE) --no-print-directory --jobs $(WORKERS) lint kernels pythons
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-# Every case of every kind, the long studies, and all examples of property tests.
+# The same with all examples of property tests and studies of their whole size: hours.
 test-full:
 	CITEBED_FULL=1 $(MAKE) --no-print-directory test
+
+# The same tests with the newest versions that pyproject.toml allows, in an environment of its own.
+NEWEST = .venv-newest
+test-newest: packages
+	$(MAKE) --no-print-directory VENV=$(NEWEST) $(NEWEST)/bin/python
+	$(NEWEST)/bin/python -m pip install --quiet --upgrade pip
+	$(NEWEST)/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --group dev \
+	  --editable '.[neural,ir-datasets,postgresql]'
+	$(NEWEST)/bin/python -m pip install $(LOCKED) requirements-bare.lock
+	touch $(NEWEST)/.ready-dev $(NEWEST)/.ready
+	$(MAKE) --no-print-directory VENV=$(NEWEST) kernels
+	$(NEWEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 # On a real Spark with two executors, by itself and behind its Connect server: each command as on one machine, with
 # executors and drivers killed, and what is told of a Spark that does not work. CASE=timeline for some only.
@@ -69,9 +80,9 @@ contracts: $(VENV)/.ready-dev
 
 # What numba compiles is kept beside the source: once, before several test processes need it.
 kernels: $(VENV)/.ready-dev
-	$(BIN)/python -c "import polars; from citebed.retrieval import kernels; kernels.compile_search(); \
-	  from citebed.retrieval.index import compiled as w; w.words_of_all(polars.Series(['a'])); \
-	  from citebed.retrieval.dense import compiled; compiled.compile_all()"
+	$(BIN)/python -c "from citebed.retrieval import kernels; kernels.compile_search(); \
+	  from citebed.retrieval.index import compiled as words; words.compile_all(); \
+	  from citebed.retrieval.dense import compiled as vectors; vectors.compile_all()"
 
 # The tests of pages need Chromium and axe-core (from the npm registry), those of judging also a
 # PostgreSQL server; where they may not be installed those tests say that they did not run.
@@ -158,4 +169,4 @@ lock:
 	$(UV) --group dev --extra neural --extra ir-datasets --extra postgresql --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) .venv-py $(SPARK_VENV) demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-py $(NEWEST) $(SPARK_VENV) demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -23,7 +23,7 @@ def command_line(capsys: pytest.CaptureFixture[str]) -> Run:
         code = main(words)
         out, err = capsys.readouterr()
         assert "Traceback" not in err
-        assert "a bug of ours" not in err
+        assert "internal error" not in err
         return code, out, err
 
     return run

@@ -98,7 +98,7 @@ def acm_cr(shared_data: Path, once: Once) -> Path:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Unless all is wanted, or one test is asked for by name, run a sample of what is alike."""
+    """Run one case in so many where a sample is wanted, and no test is asked for by name."""
     if not FULL and not any("::" in each for each in config.args):
         items[:], left = sampled(items)
         config.hook.pytest_deselected(items=left)

@@ -106,7 +106,8 @@ def _sources(folder: Path) -> None:
             packed.add(folder / "library.bib", "library.bib")
     (folder / "paper.tex").write_text(TEX)
     (folder / "thesis.tex").write_text(TEX)
-    (folder / "paper.pdf").write_bytes(SMALL_PAPER)
+    for name in ("paper.pdf", "papers/small.pdf"):
+        (folder / name).write_bytes(SMALL_PAPER)
     (folder / "paper.docx").write_bytes(word_file(paragraph("Smoothing helps language models.")))
     (folder / "paper.md").write_text(MARKDOWN)
     (folder / "notes.txt").write_text("Smoothing matters for language models.\n")

@@ -333,7 +333,7 @@ HOSTILE = (
         "doubled strings",
         _doubled("a.bib", '@string{a0 = "lol"}', "@string{{a{n} = a{m} # a{m}}}",
                  "@article{{good, title = a{n}}}"),
-        1, "stands for more",
+        1, "expands to too much text",
     ),
     Hostile(
         "doubled xdata",
@@ -346,7 +346,7 @@ HOSTILE = (
         _doubled("a.bib", "@xdata{a0, author={Lol, A.}}",
                  "@xdata{{a{n}, author={{xdata=a{m}-author and xdata=a{m}-author}}}}",
                  "@article{{good, title={{T}}, author={{xdata=a{n}-author}}}}"),
-        1, "stands for more",
+        1, "expands to too much text",
     ),
     Hostile(
         "a chain of xdata",
@@ -362,12 +362,12 @@ HOSTILE = (
     Hostile(
         "a long string lent to many",
         _lent("a.bib", "@string{long = {%s}}", "@misc{{k{n}, title={{T{n}}}, abstract=long}}"),
-        None, "stands for more",
+        None, "expands to too much text",
     ),
     Hostile(
         "a long xdata lent to many",
         _lent("a.bib", "@xdata{x, abstract={%s}}", "@misc{{k{n}, title={{T{n}}}, xdata={{x}}}}"),
-        None, "stands for more",
+        None, "expands to too much text",
     ),
     Hostile(
         "long proceedings lent to many",

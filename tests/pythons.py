@@ -4,7 +4,7 @@ Pythons differ most in the libraries that this work stands on: patterns, archive
 ``make pythons`` calls it. Each Python gets a small environment of its own, made once, with the
 packages that these tests need, as ``requirements-dev.lock`` has them; then they run side by side.
 A Python whose packages cannot be had is named and left out; a test that fails makes the whole fail.
-The oldest or the newest is tried, as the commit's hash says, and all of them with CITEBED_FULL=1.
+The newest is tried, and all of them with CITEBED_FULL=1.
 """
 
 from __future__ import annotations
@@ -45,11 +45,7 @@ def main(workers: int) -> int:
     absent = [f"3.{n}" for n in MINORS if not any(v.startswith(f"3.{n}.") for v in found)]
     found.pop(_version(sys.executable), None)
     if not FULL:
-        ends = [*list(found)[:1], *list(found)[1:][-1:]]
-        turn = int(os.environ.get("CITEBED_TURN") or "0", 16)
-        found = (
-            {version: found[version] for version in ends[turn % len(ends) :][:1]} if ends else {}
-        )
+        found = dict(list(found.items())[-1:])
     print(f"other Pythons: {', '.join(found) or 'none'}; not here: {', '.join(absent) or 'none'}")
     ready, failed = [], 0
     for version, python in found.items():

@@ -82,10 +82,12 @@ def snapshot(folder: Path) -> dict[str, str]:
     }
 
 
-def pages(folder: Path) -> int:
-    """The room that a folder's files take on a disk of pages."""
-    sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
-    return sum(-(-size // PAGE) for size in sizes) * PAGE
+def pages(folder: Path, before: Path | None = None) -> int:
+    """The room that a folder's files take on a disk of pages; or those that differ from those in
+    the folder ``before``, which are all that an import writes."""
+    there = {} if before is None else snapshot(before)
+    names = (name for name, content in snapshot(folder).items() if there.get(name) != content)
+    return sum(-(-(folder / name).stat().st_size // PAGE) for name in names) * PAGE
 
 
 @contextlib.contextmanager

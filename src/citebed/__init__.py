@@ -1,4 +1,4 @@
-"""citebed, a workbench for citation recommendation: collect, recommend, judge, evaluate, look.
+"""citebed, a workbench for citation recommendation: collect, recommend, judge and evaluate.
 
 >>> import citebed
 >>> mine = citebed.open("mine")                              # doctest: +SKIP

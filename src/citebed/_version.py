@@ -1,3 +1,3 @@
-"""The version, in one place."""
+"""The version of citebed."""
 
 __version__ = "0.4.0"

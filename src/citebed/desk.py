@@ -1,8 +1,7 @@
-"""The desk: drafts that are worked on with a collection, what they will cite, and what was said of
-the papers that were recommended. It lies in the collection's folder, in ``desk.sqlite``.
-A draft is a text that is typed, or what was read from files that were sent.
-
-What is said is on the disk before it is answered, and is never overwritten by an import.
+"""The draft store: the drafts of a collection, their baskets, and your feedback on recommended
+papers. The store is ``desk.sqlite`` in the collection's folder. A draft is a typed text or the text
+of uploaded files. citebed writes feedback to disk before it responds, and an import never
+overwrites it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -25,7 +23,13 @@ from citebed.collection import Collection
 from citebed.drafts.keeping import draft_from_json, draft_to_json
 from citebed.drafts.records import Draft
 from citebed.errors import CitebedError
-from citebed.files.databases import check_journal
+from citebed.files.databases import (
+    check_journal,
+    check_schema,
+    read_schema,
+    refused_database,
+    schema_of_script,
+)
 from citebed.files.writing import is_own, whole_files
 from citebed.runs.tables import Qrels
 from citebed.runs.writing import write_qrels
@@ -51,26 +55,38 @@ CREATE TABLE IF NOT EXISTS files (
   content TEXT NOT NULL, at TEXT NOT NULL,
   PRIMARY KEY (draft_id, kind, name)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS versions (
+  draft_id TEXT PRIMARY KEY REFERENCES drafts, version TEXT NOT NULL, copy_of TEXT NOT NULL
+) STRICT;
 """
 _DRAFT, _LIBRARY = "draft", "library"
-"""Kinds of files: the draft as it was read, and the author's .bib files."""
+"""Kinds of files: the draft's text from its file, and the author's .bib files."""
 _EXCERPT = 120
-_MOST_WRITERS = 1000
-
-
 _NOWHERE = ":memory:"
 
 
 class NoSuchDraft(CitebedError):
-    """A draft that is not on the desk."""
+    """A draft that the store does not contain."""
+
+
+class DraftConflict(CitebedError):
+    """Two saves changed the same version of a draft: ``draft`` has the first one's text, ``copy``
+    is a draft that keeps the other."""
+
+    def __init__(self, draft: DeskDraft, copy: DeskDraft) -> None:
+        super().__init__(
+            "this draft was changed elsewhere since you loaded it. Both texts are kept: choose one."
+        )
+        self.draft, self.copy = draft, copy
 
 
 class DeskDraft(NamedTuple):
-    """A draft on the desk: its text, the documents it will cite in the order they were taken, and
-    the relevance of those that were judged for it (1 good, 0 not this).
+    """A stored draft: its text, its basket in the order of adding, and the relevance of judged
+    documents (1 good, 0 not this).
 
-    ``file`` is the name of the file that it was read from, where it was; ``libraries`` are those of
-    the author's .bib files.
+    ``file`` is the name of the draft's file, or empty; ``libraries`` are the names of the author's
+    .bib files. ``version`` identifies the current text; ``copies`` are the ids of drafts that keep
+    a conflicting text until the author chooses one.
     """
 
     draft_id: str
@@ -81,14 +97,16 @@ class DeskDraft(NamedTuple):
     judged: dict[str, int]
     file: str = ""
     libraries: tuple[str, ...] = ()
+    version: str = ""
+    copies: tuple[str, ...] = ()
 
     def judged_as(self, relevance: int) -> list[str]:
-        """The documents of which this was said, in the order of saying."""
+        """Return the documents with this relevance, in the order of judging."""
         return [doc_id for doc_id, said in self.judged.items() if said == relevance]
 
 
 class DeskLine(NamedTuple):
-    """A draft in the list of all: how it begins, and how many documents it will cite."""
+    """A draft in the list of drafts: its first words and the size of its basket."""
 
     draft_id: str
     name: str
@@ -99,16 +117,16 @@ class DeskLine(NamedTuple):
 
 
 class Desk:
-    """The drafts of a collection; safe to use from several threads and processes."""
+    """The drafts of a collection. Several threads and processes can use it at once."""
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder) / FILE
         self._turn = threading.RLock()
-        self._versions: OrderedDict[tuple[str, str], int] = OrderedDict()
         self._open(self.path if self.path.exists() else _NOWHERE)
 
     def _open(self, place: Path | str) -> None:
-        """Open the file, or until there is a draft a desk that is nowhere: who looks makes none."""
+        """Open the file. Without a file, use an empty store; citebed creates the file with the
+        first draft."""
         self._is_file = place != _NOWHERE
         _check_files(self.path)
         if "_database" in self.__dict__:
@@ -116,51 +134,51 @@ class Desk:
         try:
             self._database = sqlite3.connect(place, timeout=20, check_same_thread=False)
             self._prepare()
-        except sqlite3.Error as error:
-            raise CitebedError(f"{printable(self.path)} cannot be opened: {error}.") from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            told = f"{printable(self.path)} cannot be opened: {printable(str(error))}."
+            raise CitebedError(told) from error
 
     def _prepare(self) -> None:
-        """Make what is not there. A collection may be a stranger's: of what stands in its schema
-        nothing is run."""
+        """Create missing tables and check the existing ones. The collection may come from a
+        stranger, so the tables must match `_SCHEMA` and every value must have its column's type."""
         self._database.execute("PRAGMA trusted_schema=OFF")
-        query = "SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')"
-        if self._database.execute(query).fetchone() is not None:
-            raise CitebedError(
-                f"{printable(self.path)} is no desk that citebed made: it has triggers or views. "
-                "Move it away, and a new one is made."
-            )
+        self._database.execute("PRAGMA cell_size_check=ON")
+        found = read_schema(self._database)
+        check_schema(self.path, found, schema_of_script(_SCHEMA))
+        if found:
+            ((told,),) = self._database.execute("PRAGMA quick_check(1)").fetchall()
+            if told != "ok":
+                raise refused_database(self.path, printable(str(told)[:200]))
         self._database.executescript(_SCHEMA)
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
-        """All of a change, or nothing."""
+        """Run a change as one transaction."""
         with self._turn:
-            if not self._is_file and self.path.exists():  # another made it
+            if not self._is_file and self.path.exists():  # another process created it
                 self._open(self.path)
             try:
                 with self._database:
                     yield self._database
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise CitebedError(f"{printable(self.path)} was not changed: {error}.") from error
 
     def close(self) -> None:
-        """Let go of the file, after what is being written."""
+        """Close the file after running writes."""
         with self._turn:
             self._database.close()
 
     def new(self, text: str = "", name: str = "") -> DeskDraft:
-        """Put a draft on the desk."""
+        """Store a new draft and return it."""
         with self._turn:
             if not self._is_file:
                 self._open(self.path)
-        draft_id = secrets.token_urlsafe(9)
         with self._changing() as database:
-            row = (draft_id, name, text, _now())
-            database.execute("INSERT INTO drafts VALUES (?, ?, ?, ?)", row)
+            draft_id = _insert(database, name, text, _new_version())
         return self.draft(draft_id)
 
     def drafts(self) -> list[DeskLine]:
-        """All drafts, the one changed last first."""
+        """Return all drafts, the one changed last first."""
         rows = self._rows(
             f"""SELECT draft_id, name, substr(text, 1, {_EXCERPT}), changed,
             (SELECT count(*) FROM basket WHERE basket.draft_id = drafts.draft_id),
@@ -171,13 +189,9 @@ class Desk:
         return [DeskLine(*row) for row in rows]  # type: ignore[arg-type]
 
     def draft(self, draft_id: str) -> DeskDraft:
-        """A draft by its id; `NoSuchDraft` where there is none."""
+        """Return a draft by its id, or raise `NoSuchDraft`."""
         with self._changing() as database:
-            found = database.execute(
-                "SELECT draft_id, name, text, changed FROM drafts WHERE draft_id = ?", (draft_id,)
-            ).fetchone()
-            if found is None:
-                raise NoSuchDraft(f"there is no draft '{draft_id[:40]}' on this desk.")
+            name, text, changed, version = _stored(database, draft_id)
             taken = database.execute(
                 "SELECT doc_id FROM basket WHERE draft_id = ? ORDER BY at, doc_id", (draft_id,)
             ).fetchall()
@@ -188,12 +202,16 @@ class Desk:
             files = database.execute(
                 "SELECT kind, name FROM files WHERE draft_id = ? ORDER BY at, name", (draft_id,)
             ).fetchall()
+            copies = database.execute(
+                "SELECT draft_id FROM versions WHERE copy_of = ? ORDER BY draft_id", (draft_id,)
+            ).fetchall()
         basket = tuple(doc_id for (doc_id,) in taken)
-        file = next((name for kind, name in files if kind == _DRAFT), "")
-        libraries = tuple(name for kind, name in files if kind == _LIBRARY)
+        file = next((each for kind, each in files if kind == _DRAFT), "")
+        libraries = tuple(each for kind, each in files if kind == _LIBRARY)
         return DeskDraft(
-            found[0], found[1], found[2], found[3], basket, dict(judged), file, libraries
-        )
+            draft_id, name, text, changed, basket, dict(judged), file, libraries, version,
+            tuple(copy for (copy,) in copies),
+        )  # fmt: skip
 
     def write(
         self,
@@ -201,31 +219,63 @@ class Desk:
         *,
         text: str | None = None,
         name: str | None = None,
+        base: str | None = None,
         writer: str = "",
-        version: int = 0,
+        number: int = 0,
     ) -> DeskDraft:
-        """Keep what a draft says now, or is called. Of what one ``writer`` sends, a ``version``
-        that is not above the last one kept came late, and replaces nothing."""
-        with self._turn:
-            before = self.draft(draft_id)
-            if self._is_late(draft_id, writer, version):
-                return before
-            row = (before.text if text is None else text, before.name if name is None else name)
-            with self._changing() as database:
-                database.execute(
-                    "UPDATE drafts SET text = ?, name = ?, changed = ? WHERE draft_id = ?",
-                    (*row, _now(), draft_id),
-                )
-            self._versions[draft_id, writer] = version
-            while len(self._versions) > _MOST_WRITERS:
-                self._versions.popitem(last=False)
-            return self.draft(draft_id)
+        """Store a new text or name of a draft.
 
-    def _is_late(self, draft_id: str, writer: str, version: int) -> bool:
-        return bool(writer) and version <= self._versions.get((draft_id, writer), -1)
+        A text needs ``base``, the version it changes. If another save changed that version, citebed
+        keeps both texts and raises `DraftConflict`. ``writer`` and ``number`` name the page that
+        saves and count its saves: a page's own saves never conflict, and a save that arrives after
+        a later one of the same page changes nothing.
+        """
+        if text is not None and base is None:
+            raise CitebedError(
+                "a text needs 'base', the version of the draft that it changes. Load the draft, "
+                "and send its 'version' as 'base'."
+            )
+        copy_id = ""
+        with self._changing() as database:
+            database.execute("BEGIN IMMEDIATE")  # other servers may write to the same file
+            called, stored, _, version = _stored(database, draft_id)
+            if name is not None:
+                change = "UPDATE drafts SET name = ?, changed = ? WHERE draft_id = ?"
+                database.execute(change, (name, _now(), draft_id))
+            if text is not None and text != stored and not _is_late(version, writer, number):
+                made = f"{writer}.{number}" if writer else _new_version()
+                if base == version or (writer and _split(version)[0] == writer):
+                    _put_text(database, draft_id, text, made)
+                else:
+                    copy_id = _keep_copy(database, draft_id, called or stored, text, made)
+        if copy_id:
+            raise DraftConflict(self.draft(draft_id), self.draft(copy_id))
+        return self.draft(draft_id)
+
+    def choose(self, draft_id: str, copy_id: str, *, copy: bool, base: str) -> DeskDraft:
+        """Continue with the text of a conflicting ``copy`` or with the draft's own text; ``base``
+        is the version of the draft that the author saw. citebed keeps the other text as a separate
+        draft."""
+        is_stale = False
+        with self._changing() as database:
+            database.execute("BEGIN IMMEDIATE")
+            _, mine, _, version = _stored(database, draft_id)
+            _, other, _, _ = _stored(database, copy_id)
+            query = "SELECT 1 FROM versions WHERE draft_id = ? AND copy_of = ?"
+            if database.execute(query, (copy_id, draft_id)).fetchone() is None:
+                raise CitebedError("you already chose between these texts. Load the draft again.")
+            is_stale = copy and base != version
+            if copy and not is_stale:
+                _put_text(database, draft_id, other, _new_version())
+                _put_text(database, copy_id, mine, _new_version())
+            if not is_stale:
+                database.execute("UPDATE versions SET copy_of = '' WHERE draft_id = ?", (copy_id,))
+        if is_stale:
+            raise DraftConflict(self.draft(draft_id), self.draft(copy_id))
+        return self.draft(draft_id)
 
     def cite(self, draft_id: str, doc_id: str, *, taken: bool = True) -> DeskDraft:
-        """Take a document into a draft's basket, or out of it."""
+        """Add a document to a draft's basket, or remove it."""
         self.draft(draft_id)
         with self._changing() as database:
             if taken:
@@ -238,8 +288,8 @@ class Desk:
         return self.draft(draft_id)
 
     def judge(self, draft_id: str, doc_id: str, relevance: int | None, text: str = "") -> DeskDraft:
-        """Keep that a document is good (1) or not (0) for a draft, or forget it (``None``);
-        ``text`` is the passage that asked for it, else the draft is."""
+        """Store that a document is good (1) or not (0) for a draft, or delete the judgement
+        (``None``). ``text`` is the judged passage (default: the whole draft)."""
         written = self.draft(draft_id).text
         passage = text or written
         query_id = f"{draft_id}-{hashlib.sha256(passage.encode()).hexdigest()[:8]}"
@@ -253,10 +303,11 @@ class Desk:
         return self.draft(draft_id)
 
     def remove(self, draft_id: str) -> None:
-        """Take a draft off the desk, with what was said for it."""
+        """Delete a draft with its feedback."""
         self.draft(draft_id)
         with self._changing() as database:
-            for table in ("files", "judgements", "basket", "drafts"):
+            database.execute("UPDATE versions SET copy_of = '' WHERE copy_of = ?", (draft_id,))
+            for table in ("files", "judgements", "basket", "versions", "drafts"):
                 database.execute(f"DELETE FROM {table} WHERE draft_id = ?", (draft_id,))
 
     # --- Files ---
@@ -264,8 +315,8 @@ class Desk:
     def put_files(
         self, draft_id: str, read: Draft | None, libraries: Mapping[str, str]
     ) -> DeskDraft:
-        """Keep a draft that was read from a file, in place of the one before, and the texts of .bib
-        files by their names; a draft that has no name is then called by its title or its file."""
+        """Store a draft's file, replacing an earlier one, and the texts of .bib files by name. A
+        draft without a name takes its title or its file's name."""
         before = self.draft(draft_id)
         rows = [(draft_id, _LIBRARY, name, text, _now()) for name, text in libraries.items()]
         if read is not None:
@@ -282,7 +333,7 @@ class Desk:
         return self.draft(draft_id)
 
     def remove_file(self, draft_id: str, name: str) -> DeskDraft:
-        """Take a file of a draft away, by its name."""
+        """Remove a draft's file by name."""
         self.draft(draft_id)
         with self._changing() as database:
             database.execute("DELETE FROM files WHERE draft_id = ? AND name = ?", (draft_id, name))
@@ -293,39 +344,41 @@ class Desk:
         database.execute("DELETE FROM files WHERE draft_id = ? AND kind = ?", (draft_id, kind))
 
     def read_draft(self, draft_id: str) -> Draft | None:
-        """What was read from a draft's file; ``None`` where it has none."""
+        """Return the text of a draft's file, or ``None`` if it has no file."""
         contents = self._contents(draft_id, _DRAFT)
         return draft_from_json(contents[0]) if contents else None
 
     def libraries(self, draft_id: str) -> tuple[str, ...]:
-        """The texts of the author's .bib files that were given; the draft may have others."""
+        """Return the texts of the uploaded .bib files; the draft may name others."""
         return tuple(self._contents(draft_id, _LIBRARY))
 
     def _contents(self, draft_id: str, kind: str) -> list[str]:
         query = "SELECT content FROM files WHERE draft_id = ? AND kind = ? ORDER BY at, name"
         return [str(content) for (content,) in self._rows(query, draft_id, kind)]
 
-    # --- What was said, as a test collection ---
+    # --- Feedback as a test collection ---
 
     def qrels(self) -> Qrels:
-        """What was said of recommended papers, as judgements."""
+        """Return the feedback on recommended papers as judgements."""
         columns = {"query_id": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
         rows = self._rows("SELECT query_id, doc_id, relevance FROM judgements ORDER BY 1, 2")
         return Qrels(pl.DataFrame(rows, schema=columns, orient="row"), "desk", self.path)
 
     def queries(self) -> pl.DataFrame:
-        """The passages that these were said for: ``query_id`` and ``text``."""
+        """Return the judged passages: ``query_id`` and ``text``."""
         rows = self._rows("SELECT DISTINCT query_id, text FROM judgements ORDER BY 1")
         return pl.DataFrame(rows, schema={"query_id": pl.String, "text": pl.String}, orient="row")
 
     def export(
         self, qrels: Path | None = None, queries: Path | None = None, *, overwrite: bool = False
     ) -> list[Path]:
-        """Write what was said to files that `evaluate` and `search` read: judgements, and the
-        queries as JSON Lines; gives the files written. What exists is replaced if ``overwrite``."""
+        """Write the feedback as judgements and queries (JSON Lines) for `evaluate` and `search`,
+        and return the written files. ``overwrite`` replaces existing files."""
         for path in filter(None, (qrels, queries)):
             if os.path.lexists(path) and not overwrite:
-                raise CitebedError(f"'{printable(path)}' exists; add --overwrite to replace it.")
+                raise CitebedError(
+                    f"'{printable(path)}' already exists. Add --overwrite to replace it."
+                )
         written = [] if qrels is None else write_qrels(qrels, self.qrels())
         if queries is not None:
             with whole_files(queries) as (draft,), draft.open("wb") as file:
@@ -334,8 +387,8 @@ class Desk:
         return written
 
     def follow(self, collection: Collection) -> int:
-        """Call documents as the collection calls them now, which may have merged some since; gives
-        how many got another id. What it has no document for stays as it is."""
+        """Update document ids after the collection merged documents, and return how many changed.
+        An id without a document stays."""
         both = "SELECT doc_id FROM basket UNION SELECT doc_id FROM judgements"
         kept = [str(doc_id) for (doc_id,) in self._rows(both)]
         if not kept:
@@ -354,8 +407,76 @@ class Desk:
             return database.execute(query, values).fetchall()
 
 
+# --- Versions of a draft's text ---------------------------------------------------------------
+
+
+def _stored(database: sqlite3.Connection, draft_id: str) -> tuple[str, str, str, str]:
+    """Return a draft's name, text, time of change and version ('' before its first new save)."""
+    found: tuple[str, str, str, str] | None = database.execute(
+        "SELECT name, text, changed, coalesce(version, '') FROM drafts LEFT JOIN versions "
+        "USING (draft_id) WHERE draft_id = ?",
+        (draft_id,),
+    ).fetchone()
+    if found is None:
+        raise NoSuchDraft(f"there is no draft '{draft_id[:40]}' in this collection.")
+    return found
+
+
+def _insert(
+    database: sqlite3.Connection, name: str, text: str, version: str, copy_of: str = ""
+) -> str:
+    draft_id = secrets.token_urlsafe(9)
+    row = (draft_id, name, text, _now())
+    database.execute("INSERT INTO drafts VALUES (?, ?, ?, ?)", row)
+    database.execute("INSERT INTO versions VALUES (?, ?, ?)", (draft_id, version, copy_of))
+    return draft_id
+
+
+def _put_text(database: sqlite3.Connection, draft_id: str, text: str, version: str) -> None:
+    change = "UPDATE drafts SET text = ?, changed = ? WHERE draft_id = ?"
+    database.execute(change, (text, _now(), draft_id))
+    database.execute(
+        "INSERT INTO versions VALUES (?, ?, '') ON CONFLICT (draft_id) DO UPDATE SET "
+        "version = excluded.version",
+        (draft_id, version),
+    )
+
+
+def _keep_copy(
+    database: sqlite3.Connection, draft_id: str, called: str, text: str, version: str
+) -> str:
+    """Keep a conflicting text as a draft of its own and return its id. A page has one copy, however
+    often it saves before the author chooses."""
+    writer, number = _split(version)
+    query = "SELECT draft_id, version, text FROM versions JOIN drafts USING (draft_id)"
+    for copy_id, made, kept in database.execute(f"{query} WHERE copy_of = ?", (draft_id,)):
+        if kept == text or _is_late(made, writer, number):
+            return str(copy_id)
+        if writer and _split(made)[0] == writer:
+            _put_text(database, copy_id, text, version)
+            return str(copy_id)
+    name = f"{' '.join(called.split()[:8])[:60]} (other version)".lstrip()
+    return _insert(database, name, text, version, draft_id)
+
+
+def _new_version() -> str:
+    return f".{secrets.token_urlsafe(9)}"
+
+
+def _split(version: str) -> tuple[str, int]:
+    """Return the page that made a version and its number; a version of no page has neither."""
+    writer, _, number = version.rpartition(".")
+    is_number = number.isascii() and number.isdigit() and len(number) < 20
+    return (writer, int(number)) if writer and is_number else ("", 0)
+
+
+def _is_late(version: str, writer: str, number: int) -> bool:
+    by, latest = _split(version)
+    return bool(writer) and by == writer and number <= latest
+
+
 def _renamed(collection: Collection, kept: list[str]) -> dict[str, str]:
-    """Of ids that no document has any more, those that one goes by: what its id is now."""
+    """Map ids that documents no longer have to the current ids of these documents."""
     named = collection.scan_documents().select("doc_id", "aliases")
     there = named.filter(pl.col("doc_id").is_in(kept)).select("doc_id").collect()["doc_id"]
     gone = sorted({*kept} - {*there})
@@ -366,13 +487,13 @@ def _renamed(collection: Collection, kept: list[str]) -> dict[str, str]:
 
 
 def _check_files(path: Path) -> None:
-    """Refuse a link in the place of the database or of what SQLite puts beside it, and a journal
-    that would have it touch another file."""
+    """Raise an error if the database or one of SQLite's side files is a link, or if a journal would
+    make SQLite write to another file."""
     for ending in ("", "-wal", "-shm"):
         if not is_own(path.with_name(path.name + ending)):
             raise CitebedError(
-                f"'{printable(path)}{ending}' is no plain file; inside a collection nothing is "
-                "written through links. Delete it."
+                f"'{printable(path)}{ending}' is not a regular file. citebed does not follow "
+                f"links inside a collection. Delete it and try again."
             )
     check_journal(path)
 

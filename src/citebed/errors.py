@@ -1,4 +1,4 @@
-"""The errors a user can meet; each says what was found, what was expected and what to do."""
+"""Errors for users; each message says what is wrong, what citebed expected and what to do."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from citebed.wording import for_terminal, printable
 
 
 class CitebedError(Exception):
-    """Something the user can fix; the command line prints the message and exits with 1.
+    """An error that the user can fix; the command line prints the message and exits with 1.
 
-    A message often quotes a file or its name: bytes that are no text, and what a terminal would
-    obey, are spelled in it.
+    Messages often quote a file or its name, so invalid bytes and terminal control characters are
+    escaped.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -24,7 +24,7 @@ class CitebedError(Exception):
 
 
 class FormatError(CitebedError):
-    """A file is not what its format says; carries the place."""
+    """A file violates its format; holds the place."""
 
     def __init__(self, path: str | Path, line: int | None, what: str) -> None:
         self.path = printable(path)
@@ -35,9 +35,9 @@ class FormatError(CitebedError):
 
 
 class UnknownName(CitebedError):
-    """A name that is not in a table of ours; suggests the nearest one.
+    """An unknown name; suggests the most similar known one.
 
-    ``more`` ends the message; ``usual`` are names from elsewhere, with what they mean here.
+    ``more`` ends the message; ``usual`` maps names from other tools to citebed's names.
     """
 
     def __init__(
@@ -57,27 +57,28 @@ class UnknownName(CitebedError):
 
 
 def _nearest(name: str, known: Iterable[str], usual: Mapping[str, str]) -> list[str]:
-    """The known name that is most like a name, in whatever case; none where none is like it."""
+    """Return the most similar known names, ignoring case, or nothing."""
     lower = {**usual, **{each.lower(): each for each in known}}
     return [lower[each] for each in difflib.get_close_matches(name.lower(), lower, n=1)]
 
 
 class MissingExtra(CitebedError):
-    """A feature whose optional dependency is not installed; carries the exact install line."""
+    """An optional dependency is not installed; the message holds the exact install command."""
 
     def __init__(self, extra: str, package: str) -> None:
-        from citebed.installing import install_line  # slow to load, and few ask
+        from citebed.installing import install_line  # slow to load and rarely needed
 
         self.extra = extra
+        name = package.partition(".")[0]  # the package itself is missing, not one of its modules
         super().__init__(
-            f"this needs '{package}', which is not installed. Run: {install_line(extra, package)}"
+            f"this needs '{name}', which is not installed. Run: {install_line(extra, name)}"
         )
 
 
 def import_extra(extra: str, package: str) -> Any:
-    """An optional package; where it is not installed the error says how to install it.
+    """Import an optional package; if it is missing, the error says how to install it.
 
-    ONNX Runtime tells its makers of what it runs unless this is said before it is loaded.
+    ONNX Runtime sends telemetry unless this variable is set before it is loaded.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
@@ -87,9 +88,9 @@ def import_extra(extra: str, package: str) -> Any:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether a library's panic is Ctrl-C, which came while the library called Python."""
+    """Return True if a library's panic is a Ctrl-C that arrived while the library called Python."""
     return not isinstance(error, Exception) and "<class 'KeyboardInterrupt'>" in str(error)
 
 
 class CollectionError(CitebedError):
-    """A collection folder that is missing, locked, broken or of another version."""
+    """A collection folder is missing, locked, broken or of another version."""

@@ -1,4 +1,4 @@
-"""Values with a table inside: flat rows, and tables that print well and render as HTML."""
+"""Results as flat rows and as tables that print well and render as HTML."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from citebed.wording import for_terminal
 
 
 class FlatRow:
-    """A dataclass of plain values that is a row of a table."""
+    """A dataclass of plain values that forms a row of a table."""
 
     def row(self) -> dict[str, Any]:
-        """As a flat row; what is not known (nan) is null."""
+        """Return a flat row; unknown values (nan) become null."""
         return {
             name: None if isinstance(value, float) and math.isnan(value) else value
             for name, value in vars(self).items()
@@ -24,20 +24,20 @@ class FlatRow:
 
 
 def frame_of(rows: Iterable[FlatRow]) -> pl.DataFrame:
-    """Rows as a table, a column for each of their fields."""
+    """Return rows as a table with one column per field."""
     return pl.DataFrame([row.row() for row in rows], infer_schema_length=None)
 
 
 class Shown:
-    """A value that prints as a table, and renders as one in a notebook."""
+    """A result that prints as a table, and renders as one in a notebook."""
 
     def shown(self) -> pl.DataFrame:
-        """What a person looks at first."""
+        """Return the table to show first."""
         raise NotImplementedError
 
     def _rendered(self, how: str) -> str:
         with pl.Config(
-            tbl_rows=-1, tbl_cols=-1, tbl_width_chars=250, fmt_str_lengths=60,
+            tbl_rows=-1, tbl_cols=-1, tbl_width_chars=-1, fmt_str_lengths=60,
             tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True,
         ):  # fmt: skip
             return str(getattr(self.shown(), how)())
@@ -50,26 +50,26 @@ class Shown:
 
 
 class Parts(Shown):
-    """A result of several tables, by name; the ``SHOWN`` one is what prints."""
+    """A result of several named tables; it prints the ``SHOWN`` one."""
 
     PARTS: ClassVar[tuple[str, ...]]
     SHOWN: ClassVar[str]
 
     def rows(self, part: str) -> list[dict[str, Any]]:
-        """One of the ``PARTS`` as flat rows."""
+        """Return one of the ``PARTS`` as flat rows."""
         raise NotImplementedError
 
     def all_rows(self) -> list[dict[str, Any]]:
-        """All parts as flat rows, each with the name of its part; every query's own apart."""
+        """Return all parts except the per-query one as flat rows with the name of their part."""
         several = [part for part in self.PARTS if part != "queries"]
         return [{"part": part, **row} for part in several for row in self.rows(part)]
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """All parts as tables."""
+        """Return all parts as tables."""
         parts = {part: self.rows(part) for part in self.PARTS}
         return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in parts.items()}
 
     def shown(self) -> pl.DataFrame:
-        """The part that one looks at first."""
+        """Return the part to show first."""
         return self.tables[self.SHOWN].with_columns(pl.col(pl.Float64).round(4))

@@ -1,15 +1,14 @@
-"""The one grammar of names with parameters: ``bm25(k1=0.9,b=0.4)+rm3(docs=10)``, ``AP(rel=2)``.
+"""The grammar of names with parameters: ``bm25(k1=0.9,b=0.4)+rm3(docs=10)``, ``AP(rel=2)``.
 
-A call is a name with parameters in brackets, which may be left out; a spec is one or more calls
-joined by ``+``. Behind the call of a measure may stand a cut-off: ``nDCG(rel=2)@10``. A value is a
-number, a name, or text in single or double quotes (a quote within is doubled). Text that has no
-comma, no bracket and no quote in front needs no quotes, so that most paths are written as they
-are. Blanks around names, values and signs do not matter. What is printed is read back as the same
-spec.
+A call is a name with optional parameters in brackets; a spec is one or more calls joined by ``+``.
+A measure's call can end with a cut-off: ``nDCG(rel=2)@10``. A value is a number, a name, or text in
+single or double quotes (double a quote inside). Text without commas, brackets and a leading quote
+needs no quotes, so most paths need none. Spaces around names, values and signs do not matter. A
+printed spec parses to the same spec.
 
-What a name means is decided by those who use it: models, feedback, measures, filters. A class
-whose fields are made by ``number``, ``integer``, ``choice`` and ``path`` declares its parameters
-once; from that come the checks, the printed form, the help text and the page in the docs.
+The callers decide what a name means: models, feedback, measures, filters. A class whose fields are
+made by ``number``, ``integer``, ``choice`` and ``path`` declares its parameters once; the checks,
+the printed form, the help text and the page in the docs come from this declaration.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import Any, ClassVar, Literal, NoReturn, Self
 from citebed.errors import CitebedError, UnknownName
 
 Value = int | float | str
-"""What a parameter can be given in a spec."""
+"""Possible values of a parameter in a spec."""
 
 _NAME = re.compile(r"[^\W\d][\w./:-]*")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -37,12 +36,12 @@ _QUOTED = re.compile(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"")
 
 
 class SpecError(CitebedError):
-    """A spec that cannot be read or that asks for what cannot be."""
+    """A spec that does not parse or has invalid values."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A name and its parameters, in the order in which they were written, and a cut-off."""
+    """A name, its parameters in written order, and a cut-off."""
 
     name: str
     params: tuple[tuple[str, Value], ...] = ()
@@ -52,13 +51,14 @@ class Call:
         return self.written(value_text)
 
     def written(self, text: Callable[[Value], str]) -> str:
-        """The call in the grammar, each value in its ``text``."""
+        """Return the call as text, formatting values with ``text``."""
         inside = ",".join(f"{name}={text(value)}" for name, value in self.params)
         behind = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{self.name}({inside}){behind}" if inside else f"{self.name}{behind}"
 
     def known_params(self, owner: str, known: Iterable[str]) -> dict[str, Value]:
-        """The parameters by name; one that its owner does not know is refused."""
+        """Return the parameters by name; raise `UnknownName` for a parameter that the owner does
+        not have."""
         names = set(known)
         for name, _ in self.params:
             if name not in names:
@@ -68,7 +68,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Spec:
-    """Calls joined by ``+``; there is at least one."""
+    """One or more calls joined by ``+``."""
 
     parts: tuple[Call, ...]
 
@@ -77,7 +77,7 @@ class Spec:
 
 
 def parse(text: str) -> Spec:
-    """Read a spec; a ``SpecError`` shows the place where it cannot be read."""
+    """Parse a spec; a ``SpecError`` shows the place of a syntax error."""
     reader = _Reader(text)
     parts = [reader.call()]
     while reader.take("+"):
@@ -88,7 +88,8 @@ def parse(text: str) -> Spec:
 
 
 def parse_call(text: str, *, cutoffs: bool = False) -> tuple[Call, str]:
-    """The call at the beginning of a text, with its cut-off if it may have one, and the rest."""
+    """Parse the call at the beginning of a text, with its cut-off if allowed; return it and the
+    rest."""
     reader = _Reader(text)
     call = reader.call()
     if cutoffs and (cutoff := _CUTOFF.match(text, reader.at)):
@@ -97,20 +98,20 @@ def parse_call(text: str, *, cutoffs: bool = False) -> tuple[Call, str]:
 
 
 def only_call(text: str, kind: str) -> Call:
-    """The one call of a text; a ``+`` where a single name was expected is refused."""
+    """Parse a text of exactly one call; a ``+`` is an error."""
     spec = parse(text)
     if len(spec.parts) > 1:
-        raise SpecError(f"'{spec}' is more than a {kind}: expected one name without '+'.")
+        raise SpecError(f"'{spec}' is not a single {kind}: expected one name without '+'.")
     return spec.parts[0]
 
 
 def plain_name(name: str) -> str:
-    """A name for looking up what people call a thing: ``tf-idf``, ``TF_IDF`` are ``tfidf``."""
+    """Normalise a name for lookup: ``tf-idf`` and ``TF_IDF`` become ``tfidf``."""
     return re.sub("[-_. ]", "", name).lower()
 
 
 def value_text(value: Value) -> str:
-    """A value as it is written in a spec: numbers briefly, text in quotes where it needs them."""
+    """Format a value for a spec: numbers in short form, text in quotes if it needs them."""
     if isinstance(value, str):
         return value if _is_bare(value) else '"' + value.replace('"', '""') + '"'
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -133,7 +134,7 @@ def _value(text: str) -> Value:
 
 
 class _Reader:
-    """A place in a text; every method reads on from there or fails there."""
+    """A position in a text; every method reads on from there or raises an error there."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -141,12 +142,12 @@ class _Reader:
         self.skip()
 
     def skip(self) -> None:
-        """Pass over blanks."""
+        """Skip white space."""
         blank = _BLANK.match(self.text, self.at)
         self.at = blank.end() if blank else self.at
 
     def take(self, sign: str) -> bool:
-        """Pass over a sign and the blanks after it, if it is there."""
+        """If a sign follows, skip it and the white space after it, and return True."""
         if not self.text.startswith(sign, self.at):
             return False
         self.at += len(sign)
@@ -154,19 +155,19 @@ class _Reader:
         return True
 
     def fail(self, what: str, at: int | None = None) -> NoReturn:
-        """Raise the error that shows the text and the place."""
+        """Raise an error that shows the text and the place."""
         place = self.at if at is None else at
-        # A tab or a line break would push the mark aside.
+        # A tab or a line break would misplace the mark.
         line = re.sub(r"\s", " ", self.text)
         raise SpecError(f"cannot read '{line}': {what}\n  {line}\n  {' ' * place}^")
 
     def miss(self, expected: str) -> NoReturn:
-        """Raise the error that says what was expected here and what was found."""
+        """Raise an error that says what the parser expected and found here."""
         found = f"found '{self.text[self.at]}'" if self.at < len(self.text) else "found the end"
         self.fail(f"expected {expected}, {found}")
 
     def name(self, what: str) -> str:
-        """A name and the blanks after it."""
+        """Read a name and the white space after it."""
         found = _NAME.match(self.text, self.at)
         if found is None:
             self.miss(what)
@@ -175,7 +176,7 @@ class _Reader:
         return found[0]
 
     def call(self) -> Call:
-        """A name and what stands in its brackets."""
+        """Read a name and the parameters in its brackets."""
         name = self.name("the name of a model or of a step after it")
         opened = self.at
         if not self.take("("):
@@ -190,7 +191,7 @@ class _Reader:
         return Call(name, tuple(params.items()))
 
     def parameter(self, params: dict[str, Value], opened: int) -> None:
-        """Read ``name=value`` into ``params``; a name that is there already is refused."""
+        """Read ``name=value`` into ``params``; a repeated name is an error."""
         if self.at >= len(self.text):
             self.fail("this bracket is never closed", opened)
         start = self.at
@@ -202,7 +203,7 @@ class _Reader:
         params[name] = self.value(name)
 
     def value(self, name: str) -> Value:
-        """A value and the blanks after it."""
+        """Read a value and the white space after it."""
         if self.text[self.at : self.at + 1] in ("'", '"'):
             return self.quoted()
         bare = _BARE.match(self.text, self.at)
@@ -213,7 +214,7 @@ class _Reader:
         return _value(text)
 
     def quoted(self) -> str:
-        """Text in quotes; a quote within is doubled."""
+        """Read quoted text; a doubled quote stands for one quote."""
         found = _QUOTED.match(self.text, self.at)
         if found is None:
             self.fail("this quote is never closed")
@@ -228,10 +229,10 @@ class _Reader:
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is known of a parameter; ``attribute`` is its field, ``name`` how it is written.
+    """The declaration of a parameter; ``attribute`` is its field, ``name`` its name in a spec.
 
-    A ``quiet`` parameter is printed only where it is not at its default; a default of ``None``
-    means not given, and is never printed.
+    A ``quiet`` parameter is printed only if it differs from its default; a default of ``None``
+    means "not given" and is never printed.
     """
 
     kind: Literal["number", "integer", "choice", "path"]
@@ -246,7 +247,7 @@ class Parameter:
 
     @property
     def range(self) -> str:
-        """What values are allowed, in words."""
+        """Return the allowed values in words."""
         if self.kind == "choice":
             return f"one of {', '.join(self.choices)}"
         if self.kind == "path":
@@ -256,7 +257,7 @@ class Parameter:
         return f"{article} from {low} to {high}"
 
     def checked(self, value: Any, owner: str) -> Value | None:
-        """The value in its own type, or a ``SpecError`` that says the range."""
+        """Return the value in its declared type, or raise a ``SpecError`` that names the range."""
         if value is None and self.default is None:
             return None
         good = self._converted(value)
@@ -294,30 +295,30 @@ def number(
     name: str = "",
     quiet: bool = False,
 ) -> Any:
-    """A field for a number; ``None`` for one that need not be given."""
+    """Declare a number; a default of ``None`` makes it optional."""
     return _field(Parameter("number", about, default, low, high, name=name, quiet=quiet))
 
 
 def integer(default: int | None, low: int, high: int, about: str, *, quiet: bool = False) -> Any:
-    """A field for an integer; ``None`` for one that need not be given."""
+    """Declare an integer; a default of ``None`` makes it optional."""
     return _field(Parameter("integer", about, default, low, high, quiet=quiet))
 
 
 def choice(*choices: str, about: str, quiet: bool = False, name: str = "") -> Any:
-    """A field for one of some names, the first being the default."""
+    """Declare a choice of names; the first is the default."""
     return _field(Parameter("choice", about, choices[0], choices=choices, quiet=quiet, name=name))
 
 
 def path(about: str, *, name: str = "") -> Any:
-    """A field for the path of a file, which need not be given."""
+    """Declare an optional file path."""
     return _field(Parameter("path", about, None, name=name))
 
 
 class Spelled:
-    """A value that is written in the grammar of specs and prints as it is written.
+    """A value with a spec: it parses from the spec and prints as it.
 
-    ``summary`` says what it is, ``formula`` how it computes, ``citation`` where it comes from,
-    ``edge_cases`` what happens where the formula says nothing.
+    ``summary`` describes it, ``formula`` says how it computes, ``citation`` names its source, and
+    ``edge_cases`` says what happens where the formula is undefined.
     """
 
     kind: ClassVar[str]
@@ -331,12 +332,12 @@ class Spelled:
     def __post_init__(self) -> None:
         for parameter in self.parameters():
             value = parameter.checked(getattr(self, parameter.attribute), self.name)
-            # The dataclass is frozen; this is the one place where a value gets its type.
+            # The dataclass is frozen; only this code converts a value to its type.
             object.__setattr__(self, parameter.attribute, value)
 
     @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
-        """The parameters in the order in which they are printed."""
+        """Return the parameters in printing order."""
         fields = dataclasses.fields(cls)  # type: ignore[arg-type]
         return tuple(
             dataclasses.replace(
@@ -349,7 +350,7 @@ class Spelled:
 
     @classmethod
     def from_call(cls, call: Call) -> Self:
-        """The value that a call describes; unknown parameters and bad values are refused."""
+        """Build the value from a call; raise an error for unknown parameters and invalid values."""
         known = {parameter.name: parameter.attribute for parameter in cls.parameters()}
         given: dict[str, Any] = call.known_params(cls.name, known)
         return cls(**{known[name]: value for name, value in given.items()})
@@ -370,7 +371,7 @@ class Spelled:
 
     @classmethod
     def describe(cls) -> str:
-        """The help text: what it is, its formula, parameters, edge cases and citation."""
+        """Return the help text: summary, formula, parameters, edge cases and citation."""
         lines = [f"{cls.name}: {cls.summary}", "", indent(cls.formula, "  "), ""]
         for parameter in cls.parameters():
             default = "" if parameter.default is None else f", {value_text(parameter.default)}"

@@ -1,9 +1,9 @@
-"""Lines that install what is missing into this very environment, from where this citebed came.
+"""Commands that install missing packages into this environment, from the source of this citebed.
 
-citebed is on no index: ``pip install 'citebed[neural]'`` would fail, or install something else of
-that name. An extra is installed from the checkout, wheel or repository that citebed was installed
-from, which pip wrote down (``direct_url.json``, PEP 610). Where nothing is known of that, or it is
-gone, what the extra consists of is installed by its own names.
+citebed is not on PyPI: ``pip install 'citebed[neural]'`` would fail, or install another package of
+that name. So citebed installs an extra from the checkout, wheel or repository that it was installed
+from, which pip recorded (``direct_url.json``, PEP 610). If that record or source is missing,
+citebed installs the packages of the extra by name.
 """
 
 from __future__ import annotations
@@ -24,24 +24,50 @@ _OF_EXTRA = re.compile(r"""([^;]+);.*\bextra\s*==\s*['"]([\w-]+)['"]""")
 
 
 def pip_install(*words: str) -> str:
-    """The command that installs packages where this Python looks for them."""
+    """Return the command that installs packages into this Python's environment."""
+    return _pip("install", *words)
+
+
+def _pip(verb: str, *words: str) -> str:
     python = shlex.quote(sys.executable)
     if importlib.util.find_spec("pip") is None and shutil.which("uv"):
-        return f"uv pip install --python {python} {shlex.join(words)}"
-    return f"{python} -m pip install {shlex.join(words)}"
+        return f"uv pip {verb} --python {python} {shlex.join(words)}"
+    never_ask = " --yes" if verb == "uninstall" else ""
+    return f"{python} -m pip {verb}{never_ask} {shlex.join(words)}"
 
 
 def install_line(extra: str, package: str) -> str:
-    """The command that installs an extra of citebed's, to which ``package`` belongs."""
+    """Return the command that installs the extra that contains ``package``.
+
+    pyspark and pyspark-client have files with the same names, so only one of them can be installed.
+    """
+    if extra == "spark" and _is_installed("pyspark"):
+        extra = "spark-full"
+    line = pip_install(*_wanted(extra, package))
+    if extra == "spark-full" and _is_installed("pyspark-client"):
+        line = f"{_pip('uninstall', 'pyspark-client')} && {line}"
+    return line
+
+
+def _wanted(extra: str, package: str) -> list[str]:
     try:
         installed = distribution(_PACKAGE)
     except PackageNotFoundError:  # a checkout on Python's path
-        return pip_install(*(_from_folder(_checkout(), extra) or [package]))
-    return pip_install(*(_from_origin(installed, extra) or _parts(installed, extra) or [package]))
+        return _from_folder(_checkout(), extra) or [package]
+    return _from_origin(installed, extra) or _parts(installed, extra) or [package]
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _from_origin(installed: Distribution, extra: str) -> list[str]:
-    """What to install from where citebed came; nothing where that is not known, or gone."""
+    """Return the requirement that installs from citebed's source; empty if the source is unknown or
+    gone."""
     origin = _origin(installed)
     url = str(origin.get("url", ""))
     if "vcs_info" in origin:
@@ -61,18 +87,18 @@ def _from_folder(folder: Path, extra: str) -> list[str]:
 
 
 def _origin(installed: Distribution) -> dict[str, Any]:
-    """What pip wrote down of where it had the package from; nothing for one of an index."""
+    """Return pip's record of the package's source; empty for a package from an index."""
     text = installed.read_text("direct_url.json")
     found = json.loads(text) if text else {}
     return found if isinstance(found, dict) else {}
 
 
 def _checkout() -> Path:
-    """The folder that would be the checkout, if this file is in one."""
+    """Return the folder that is the checkout if this file is in one."""
     return Path(__file__).resolve().parents[2]
 
 
 def _parts(installed: Distribution, extra: str) -> list[str]:
-    """The packages that an extra consists of, with the versions that they must have."""
+    """Return the packages of an extra, with their version constraints."""
     found = (_OF_EXTRA.match(each) for each in installed.requires or ())
     return [each[1].strip() for each in found if each and each[2] == extra]

@@ -1,4 +1,4 @@
-"""Public names of a package that are imported on first use, so that importing it costs nothing."""
+"""Public names of a package that Python imports on first use, so that the package imports fast."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def names_on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package, from what it imports for type checkers only.
+    """Return ``__getattr__`` and ``__dir__`` of a package, from its imports for type checkers.
 
-    The block ``if TYPE_CHECKING:`` of its ``__init__`` is the one list of its public names, which
-    the type checker, tab completion and the import itself then share.
+    The block ``if TYPE_CHECKING:`` of its ``__init__`` is the only list of its public names; the
+    type checker, tab completion and imports all use it.
     """
 
     @cache
@@ -25,7 +25,7 @@ def names_on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[],
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         module, inside = homes()[name]
         home = import_module(module)
-        # A package that is called as its function of the same name stays what it is.
+        # A callable package that is named like its function is returned itself.
         value = home if module == f"{package}.{name}" else getattr(home, inside)
         setattr(sys.modules[package], name, value)
         return value

@@ -1,13 +1,14 @@
-"""Patterns that keep what they have taken (``x*+``, ``(?>x)``), right in every Python.
+"""Possessive repeats and atomic groups (``x*+``, ``(?>x)``) that work in every Python.
 
-They never try again with less, so that no text can make them slow. Python 3.11.0 to 3.11.4 get
-``(?:xy)*+`` wrong: what a last, failing turn had read counts as read (gh-106052), which misses
-matches, makes false ones, and may go on for ever. There it is compiled as what it means by
-definition, a greedy repeat in an atomic group, ``(?>(?:xy)*)``; such groups are sound.
+They never backtrack, so no text can make them slow. Python 3.11.0 to 3.11.4 have a bug in
+``(?:xy)*+``: the text of the last, failing repetition counts as matched (gh-106052), which misses
+matches, finds false ones and can loop forever. There citebed compiles the equivalent greedy repeat
+in an atomic group, ``(?>(?:xy)*)``, which works correctly.
 
-It stays as long as Debian 12, which ships 3.11.2, is to run citebed. The package ``regex`` would do
-without it: on texts of ACM-CR, the ACL Anthology, Cranfield and CACM our 112 patterns of this kind
-match just the same in both, but ``regex`` takes 2.4 times as long, some patterns up to ten times.
+This workaround stays while citebed supports Debian 12, which ships 3.11.2. The package ``regex``
+does not have the bug: on texts of ACM-CR, the ACL Anthology, Cranfield and CACM our 112 patterns of
+this kind match the same text in both, but ``regex`` takes 2.4 times as long, and up to 10 times for
+some patterns.
 """
 
 from __future__ import annotations
@@ -17,22 +18,25 @@ import unicodedata
 from functools import cache
 from typing import Any, AnyStr
 
-_AT_FAULT = re.fullmatch("(?:ab?c)*+", "a") is not None  # not by version: distributions mend theirs
+_AT_FAULT = (
+    re.fullmatch("(?:ab?c)*+", "a") is not None
+)  # not by version: distributions backport the fix
 
 _TURNS = 200
-"""So many turns of an endless repeat are taken at once, for a greedy one remembers each turn."""
+"""Maximum repetitions of an unbounded repeat in one step, because a greedy repeat stores each one.
+"""
 
 _inner: Any = getattr(re, "_compiler", None)
-"""Parts of ``re`` that will not change any more in the Pythons that need them."""
+"""Internals of ``re`` that no longer change in the Python versions that need them."""
 
 
 def compiled(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """As ``re.compile``: the door for every pattern with a possessive repeat or an atomic group."""
+    """Like ``re.compile``; use it for every pattern with a possessive repeat or an atomic group."""
     return converted(pattern, flags) if _AT_FAULT else re.compile(pattern, flags)
 
 
 def converted(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """The same pattern without possessive repeats; its groups, names and text stay as they are."""
+    """Return the pattern without possessive repeats; groups, names and text do not change."""
     flags = int(flags)
     tree = _without_possessive(_inner._parser.parse(pattern, flags))
     state = tree.state
@@ -49,7 +53,7 @@ def converted(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 def _without_possessive(part: Any) -> Any:
-    """A part of a parsed pattern: a sequence of operations, one operation, or what it works on."""
+    """A part of a parsed pattern: a sequence of operations, one operation, or its arguments."""
     if isinstance(part, _inner._parser.SubPattern):
         part.data = [_without_possessive(each) for each in part.data]
     elif isinstance(part, list):
@@ -62,12 +66,12 @@ def _without_possessive(part: Any) -> Any:
 
 
 def _greedy(least: int, most: int, item: Any) -> Any:
-    """``item{least,most}`` that matches, in an atomic group, what ``item{least,most}+`` does."""
+    """Return ``item{least,most}`` that, in an atomic group, matches like ``item{least,most}+``."""
 
     def only(operation: Any, content: Any) -> Any:
         return _inner._parser.SubPattern(item.state, [(operation, content)])
 
-    if least > 1:  # a possessive repeat keeps every turn, even if one that must come later fails
+    if least > 1:  # a possessive repeat keeps every repetition, even if a required later one fails
         item = only(_inner.ATOMIC_GROUP, item)
     elif most == _inner.MAXREPEAT and not _inner._simple(item):
         item = only(_inner.ATOMIC_GROUP, only(_inner.MAX_REPEAT, (1, _TURNS, item)))
@@ -75,11 +79,9 @@ def _greedy(least: int, most: int, item: Any) -> Any:
 
 
 def with_few_marks(text: str) -> str:
-    """Text that composes (NFC) in a time that grows with its length.
-
-    Marks on one letter beyond thirty, which no writing has (Unicode's stream-safe format), go:
-    Python puts them in order in a time that grows with the square of their number. A text of a
-    few thousand characters is short enough for that.
+    """Limit combining marks so that NFC normalisation takes linear time. Drop marks beyond 30 on
+    one letter, which no writing system needs (Unicode's stream-safe format), because Python sorts
+    them in quadratic time. Texts of a few thousand characters are short enough without this.
     """
     return text if text.isascii() or len(text) < _FEW else _too_many_marks().sub(r"\1", text)
 

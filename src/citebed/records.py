@@ -1,7 +1,7 @@
-"""What every room of citebed talks about: documents, citing papers, queries, judgements.
+"""The records that all packages share: documents, citing papers, queries, judgements.
 
-The records are named tuples: immutable, typed, equal by value, and quick to turn into columns.
-Text fields hold clean Unicode (no LaTeX, no HTML), white space folded; an unknown field is
+The records are named tuples: immutable, typed, equal by value, and quick to turn into columns. Text
+fields hold clean Unicode (no LaTeX, no HTML) with white space collapsed; an unknown field is
 ``None`` (or ``""`` for a title, ``()`` for a list).
 """
 
@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 
 class Section(NamedTuple):
-    """A piece of full text under its heading (``""`` where the source gives none)."""
+    """A piece of full text under its heading (``""`` if it has none)."""
 
     heading: str
     text: str
 
 
 class Link(NamedTuple):
-    """A tie from one document to another.
+    """A relation from one document to another.
 
     ``kind`` is ``cites`` (a reference), ``linked`` (one cites the other, direction unknown),
     ``coupled`` (``weight`` references in common) or ``cocited`` (cited together ``weight`` times).
@@ -33,13 +33,13 @@ class Link(NamedTuple):
 class Document(NamedTuple):
     """A paper that can be recommended.
 
-    ``type`` is the lower-case BibTeX entry type. Names stand as ``Family, Given`` (a name
+    ``type`` is the lower-case BibTeX entry type. Names have the form ``Family, Given`` (a name
     without a comma is an organisation or a single name). ``date`` is ISO 8601 as far as known:
     ``2010``, ``2010-08`` or ``2010-08-15``. ``doi`` is lower-case, without a resolver in front.
-    ``arxiv`` is the id there, in lower case and without a version.
-    ``bibtex`` is the entry as it was read, where it was read from BibTeX. ``crossref`` names
-    the record that lends its fields and is empty once that has happened.
-    ``keys`` are the cite keys that sources gave it, its own first: what one types in a draft.
+    ``arxiv`` is the arXiv id, in lower case and without a version. ``bibtex`` is the original entry
+    if the source was BibTeX. ``crossref`` names the record to inherit fields from, and is empty
+    after that. ``place`` is the publisher's place, ``isbn`` an ISBN or ISSN. ``keys`` are the
+    citation keys from all sources, its own first.
     """
 
     doc_id: str
@@ -60,6 +60,9 @@ class Document(NamedTuple):
     abstract: str | None = None
     keywords: tuple[str, ...] = ()
     language: str | None = None
+    place: str | None = None
+    edition: str | None = None
+    isbn: str | None = None
     bibtex: str | None = None
     crossref: str | None = None
     keys: tuple[str, ...] = ()
@@ -69,11 +72,10 @@ class Document(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """An entry of a citing paper's reference list; ``ref_id`` is its number or key there.
-
-    ``doc_id`` is set where the source names the cited document by an id of its own; ``raw`` is
-    the identifier to the letter, blanks included, where the source gives one; ``author`` is the
-    first author, as ``Family, Given``.
+    """An entry of a citing paper's reference list; ``ref_id`` is its number or key in the list.
+    ``doc_id`` is set if the source gives the id of the cited document; ``raw`` is the source's
+    exact identifier, including spaces, if it has one; ``author`` is the first author, as ``Family,
+    Given``.
     """
 
     ref_id: str
@@ -87,8 +89,8 @@ class Reference(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence of citing text: which references it cites, each as often as it does, and
-    whether the cited authors' names were taken out of it; ``None`` where nobody has looked."""
+    """A sentence of citing text: the references that it cites (repeated for repeated citations),
+    and whether cited authors' names were removed; ``None`` if that is unknown."""
 
     text: str
     cites: tuple[str, ...] = ()
@@ -104,7 +106,7 @@ class Context(NamedTuple):
 
 
 class CitingPaper(NamedTuple):
-    """A paper whose paragraphs are queries and whose references are the answers."""
+    """A paper whose paragraphs become queries and whose references are the relevant documents."""
 
     paper_id: str
     doi: str | None = None
@@ -118,14 +120,14 @@ class CitingPaper(NamedTuple):
 
 
 class ReferenceList(NamedTuple):
-    """References of a citing paper that stand in a file of their own (ACM-CR's ``.dois``)."""
+    """References of a citing paper from a separate file (ACM-CR's ``.dois``)."""
 
     references: tuple[Reference, ...]
     line: int = 1
 
 
 class Query(NamedTuple):
-    """A search topic that comes with a collection; ``text`` is what is searched for."""
+    """A search topic that comes with a collection; ``text`` is the query text."""
 
     query_id: str
     text: str
@@ -134,7 +136,7 @@ class Query(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """How relevant a document is to a query; higher is better, 0 is not at all."""
+    """The relevance of a document to a query; higher is better, 0 is not relevant."""
 
     query_id: str
     doc_id: str
@@ -143,10 +145,9 @@ class Judgement(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Something in a source that was skipped or mended, and where.
-
-    ``kind`` is ``skipped`` (a record was lost), ``mended`` (kept, with a guess) or ``ignored``
-    (a whole file that is not ours to read).
+    """A part of a source that citebed skipped or repaired, and where. ``kind`` is ``skipped`` (the
+    record is lost), ``mended`` (repaired by a guess) or ``ignored`` (a whole file that citebed does
+    not read).
     """
 
     line: int

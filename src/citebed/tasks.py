@@ -1,10 +1,10 @@
-"""What takes long, done in a process of its own that tells how far it is.
+"""Long tasks that run in a separate process and report progress.
 
 The process reads one line of JSON, ``{"kind": …, "folder": …, …}``, from its standard input and
 writes lines of JSON to its standard output: ``step``, ``done`` and ``total`` while it works, and
-last what came of it, or the ``message`` that says why nothing did. Each kind calls what the command
-of that name calls. The process ends when the other end of its input is closed, whatever it is
-doing: a collection is changed as a whole, or not at all.
+last the result, or a ``message`` with the error. Each kind calls the same function as the command
+of that name. The process exits at once when the other end of its input closes; this is safe because
+changes to a collection are atomic.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from typing import IO, Any
 
 from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
-from citebed.files.system_errors import system_error, why_not
+from citebed.files.system_errors import describe_error, system_error
 from citebed.workers import end_with_parent
 
 _EVERY = 0.1
-"""Seconds between two words on how far a task is."""
+"""Seconds between two progress reports."""
 _NICE = 5
-"""A task lets those who type go first."""
+"""Niceness: tasks run at lower priority than the interactive server."""
 
 
 @dataclass
 class Outcome:
-    """What came of a task: flat rows as ``--json`` prints them, lines for people (a label and a
-    sentence), notes, and the files that were made."""
+    """The result of a task: flat rows as ``--json`` prints them, lines for people (a label and a
+    sentence), notes, and the created files."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     lines: list[tuple[str, str]] = field(default_factory=list)
@@ -51,7 +51,7 @@ Task = Callable[[Path, dict[str, Any], Progress], Outcome]
 
 
 def _import(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
-    """As ``citebed import``, and then ``citebed index``."""
+    """Run ``citebed import``, then ``citebed index``."""
     from citebed.collection import ImportOptions, import_sources
     from citebed.wording import count
 
@@ -66,7 +66,7 @@ def _import(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
 
 
 def _demo(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
-    """As ``citebed demo``: the collection, and its index."""
+    """Create the demo collection and its index, like ``citebed demo``."""
     from citebed.collection.demo import import_demo
 
     report = import_demo(folder, progress)
@@ -74,7 +74,7 @@ def _demo(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
 
 
 def _index(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
-    """As ``citebed index``."""
+    """Run ``citebed index``."""
     return _indexed(folder, Outcome(), progress)
 
 
@@ -94,7 +94,7 @@ def _indexed(folder: Path, made: Outcome, progress: Progress) -> Outcome:
 
 
 def _search(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
-    """As ``citebed search``; a run of that name stays, and the new one gets a number."""
+    """Run ``citebed search``; keep an existing run of that name and number the new one."""
     import shlex
 
     from citebed.files.places import free_place
@@ -120,7 +120,7 @@ def _search(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
 
 
 def _lint(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
-    """As ``citebed lint``: what each check found, and how to mend it."""
+    """Run ``citebed lint``: report what each check found and how to fix it."""
     from citebed.collection import open_collection
     from citebed.report.collection.lint import linted
 
@@ -138,14 +138,14 @@ def _lint(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
 TASKS: dict[str, Task] = {
     "import": _import, "demo": _demo, "index": _index, "search": _search, "lint": _lint,
 }  # fmt: skip
-"""What can be asked for, by name."""
+"""The kinds of task by name."""
 
 
 # --- the process -------------------------------------------------------------------------------
 
 
 def work(lines: IO[str], told: IO[str]) -> int:
-    """Do what the first line asks for, and tell of it; gives the exit code."""
+    """Run the task of the first line, report on it and return the exit code."""
     asked = json.loads(lines.readline())
     teller = _Teller(told)
     try:
@@ -153,18 +153,17 @@ def work(lines: IO[str], told: IO[str]) -> int:
             found = TASKS[asked["kind"]](Path(asked["folder"]), asked, teller.progress)
     except (CitebedError, OSError) as error:
         cause = system_error(error)
-        message = why_not(cause) if cause is not None else str(error)
-        teller.tell({"message": message})
+        teller.tell({"message": str(error) if cause is None else describe_error(cause)})
         return 1
     except KeyboardInterrupt:
-        teller.tell({"message": "it was cancelled; the collection is as it was."})
+        teller.tell({"message": "it was cancelled."})
         return 130
     teller.tell({"outcome": vars(found)})
     return 0
 
 
 class _Teller:
-    """Tells how far a task is, not more often than somebody could see."""
+    """Report progress, at a limited rate."""
 
     def __init__(self, told: IO[str]) -> None:
         self._told, self._turn = told, threading.Lock()
@@ -187,17 +186,18 @@ class _Teller:
         self.tell({"step": self._step, "done": self._done, "total": self._total})
 
     def tell(self, what: dict[str, Any]) -> None:
-        """Write a line."""
+        """Write one line."""
         with self._turn, contextlib.suppress(BrokenPipeError):
             self._told.write(json.dumps(what, default=str) + "\n")
             self._told.flush()
 
 
 def main() -> int:
-    """The life of the process."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Run the process."""
+    for kind in (signal.SIGTERM, signal.SIGINT):  # a background server ignores SIGINT
+        signal.signal(kind, signal.default_int_handler)
     told = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever a library prints must not get between the lines
+    os.dup2(2, 1)  # output of libraries must not mix with the lines
     with contextlib.suppress(OSError):
         os.nice(_NICE)
     lines = sys.stdin
@@ -206,5 +206,5 @@ def main() -> int:
 
 
 def command() -> Sequence[str]:
-    """What starts such a process."""
+    """The code that starts such a process."""
     return [sys.executable, "-P", "-c", "from citebed.tasks import main; raise SystemExit(main())"]

@@ -1,4 +1,4 @@
-"""Numbers and names in sentences."""
+"""Format numbers and names for sentences, terminals and pages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ _LONE = re.compile("[\ud800-\udfff]")
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]"
 )
-"""What a terminal obeys: controls, those of the direction of writing, other ends of lines."""
+"""Characters that a terminal interprets: control characters, bidirectional controls, other line
+ends."""
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What no page may hold, or what would turn the text around it; marks within a text are fine."""
+"""Characters that are invalid in a page, or that would reverse the text around them; direction
+marks within a text are fine."""
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """``1 file``, ``2,000 files``, ``2 queries``."""
+    """Return a number with its noun: ``1 file``, ``2,000 files``, ``2 queries``."""
     return f"{number:,} {noun if number == 1 else plural or _plural(noun)}"
 
 
@@ -33,7 +35,7 @@ def _plural(noun: str) -> str:
 
 
 def first_few(names: Sequence[str], most: int = 5) -> str:
-    """``a, b and 2,000 more``: the first of some names, and how many there are beyond these."""
+    """Return the first names and the number of the others: ``a, b and 2,000 more``."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
@@ -43,31 +45,34 @@ _DIGITS = re.compile(r"[+-]?[0-9]{1,30}")
 
 
 def number_in(text: str) -> float | None:
-    """The finite number that a text is, ``None`` if it is none.
+    """Parse a finite number, or return ``None``.
 
-    Files and options have it in ASCII; Python would take ``١٢``, ``1_000`` and ``nan`` for numbers.
+    Only ASCII digits count; Python would also accept ``١٢``, ``1_000`` and ``nan``.
     """
     found = float(text) if _NUMBER.fullmatch(text) else math.inf
     return found if math.isfinite(found) else None
 
 
 def whole_number_in(text: str) -> int | None:
-    """The whole number that a text is, in ASCII digits, ``None`` if it is none."""
+    """Parse a whole number in ASCII digits, or return ``None``."""
     return int(text) if _DIGITS.fullmatch(text) else None
 
 
-def printable(name: str | Path) -> str:
-    """A file's name that can be printed and stored; bytes that are no text are written ``\\xe9``.
+_ADDRESS = re.compile(r"^(https?|ftp|s3a?|file):/(?=[^/])")
 
-    The names of a system's files are bytes, and not all of them are UTF-8. Python holds the others
-    as lone surrogates, which neither a terminal nor a table takes.
+
+def printable(name: str | Path) -> str:
+    """Return a file's name that can be printed and stored, with invalid bytes written as ``\\xe9``.
+
+    File names are bytes, and not all are valid UTF-8. Python represents invalid bytes as lone
+    surrogates, which neither a terminal nor a table accepts. Pass a URL as text, because a ``Path``
+    drops slashes.
     """
-    return _LONE.sub(_spelled, os.fspath(name))
+    return _ADDRESS.sub(r"\1://", _LONE.sub(_spelled, os.fspath(name)))
 
 
 def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
-    """A value as JSON, in which every text is ``printable``, and what JSON has no numbers for
-    (infinite ones, nan) is null."""
+    """Return a value as JSON with every text ``printable``; infinities and nan become null."""
     write = partial(json.dumps, ensure_ascii=ascii_only, indent=indent, default=str)
     try:
         text = write(value, allow_nan=False)
@@ -90,7 +95,7 @@ def _spelled(found: re.Match[str]) -> str:
 
 
 def json_for_terminal(value: Any, *, ascii_only: bool = False) -> str:
-    """``json_text`` that a terminal shows and does not obey; it reads back as the same value."""
+    """Return ``json_text`` with terminal controls escaped; it parses to the same value."""
     text = json_text(value, ascii_only=ascii_only)
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
@@ -101,15 +106,15 @@ def _written_out(found: re.Match[str]) -> str:
 
 
 def for_terminal(text: str) -> str:
-    """Text that a terminal shows and does not obey: controls are written out, ``\\x1b[31m``."""
+    """Return text with terminal controls escaped, e.g. ``\\x1b[31m``."""
     return text if text.isprintable() else _OBEYED.sub(_written_out, text)
 
 
 def for_page(text: str) -> str:
-    """Text that a page can show beside others: what it may not hold becomes U+FFFD."""
+    """Return text that is safe in a page; invalid characters become U+FFFD."""
     return text if text.isprintable() else _UNFIT.sub("\ufffd", text)
 
 
 def short(text: str) -> str:
-    """What is quoted of a field, which may be long."""
+    """Return a field, shortened for quoting."""
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,6 +1,6 @@
-"""The Python door: a collection that is open on the table, with the verbs of the command line.
+"""The Python interface: an open collection with the commands as methods.
 
-``citebed.open("mine")`` gives one; what the verbs do is what the commands do.
+``citebed.open("mine")`` returns one; its methods do what the commands do.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _T = TypeVar("_T")
 class Workbench(Collection):
     """An open collection that can be indexed, searched and recommended from.
 
-    ``imported`` is what the import did, if it was made just now.
+    ``imported`` is the report of the import that created this object, if any.
     """
 
     def __init__(self, folder: str | Path, imported: ImportReport | None = None) -> None:
@@ -82,13 +82,11 @@ class Workbench(Collection):
         fit: bool | None = None,
         quiet: bool = False,
     ) -> IndexReport:
-        """Index the collection, or bring its index up to date; ``citing`` are contexts files. The
-        analyser is by default the one that fits the languages of the texts.
-
-        ``neural`` also makes the vectors of the encoder that was fetched, or of the one named;
-        ``static`` are word vectors of one's own, or ``shipped`` for those of citebed again. With
-        ``fit`` it is learned anew from the abstracts how much these count; if that is false, they
-        count as they come with citebed.
+        """Index the collection, or update its index; ``citing`` are files of citation contexts. The
+        default analyser fits the languages of the texts. ``neural`` also computes document vectors
+        with the downloaded encoder, or with the named one. ``static`` is a file of your own word
+        vectors, or ``shipped`` for citebed's. ``fit=True`` re-estimates the weight of word vectors
+        from the abstracts; ``fit=False`` uses citebed's default weight.
         """
         encoder = encoders.index_encoder(neural) if neural else None
         words = index_model(static)
@@ -108,11 +106,12 @@ class Workbench(Collection):
         qrels: str | Path | Iterable[str | Path] = (),
         quiet: bool = False,
     ) -> Tuned:
-        """Let drafts that cite, and queries that were judged, tell how much word vectors count.
+        """Tune the weights of word vectors and citation counts on drafts and judged queries.
 
-        ``queries`` are sets of the collection, or files; ``qrels`` are files of their judgements,
-        such as a campaign's, in place of the set's own. Without any of them the collection's own
-        sets are taken. ``index(fit=True)`` goes back to what the abstracts taught.
+        ``queries`` are query sets of the collection, or files; ``qrels`` are files of their
+        judgements, such as a campaign's, instead of the set's own. By default citebed uses the
+        collection's own sets. ``index(fit=True)`` restores the weights estimated from the
+        abstracts.
         """
         from citebed.retrieval.tuning.tuning import tune
 
@@ -126,8 +125,8 @@ class Workbench(Collection):
 
     @cached_property
     def desk(self) -> Desk:
-        """The drafts that are worked on with the collection in the browser, and what was said of
-        papers for them: ``desk.qrels()`` and ``desk.queries()`` are these as a test collection."""
+        """The collection's drafts from the workbench, and your feedback on papers: ``desk.qrels()``
+        and ``desk.queries()`` return the feedback as a test collection."""
         from citebed.desk import Desk
 
         desk = Desk(self.folder)
@@ -135,14 +134,14 @@ class Workbench(Collection):
         return desk
 
     def stats(self) -> CollectionStats:
-        """What is in the collection and its index, in numbers."""
+        """Return statistics of the collection and its index."""
         from citebed.report.collection.table import collection_stats
 
         return collection_stats(self)
 
     def lint(self, only: Iterable[str] | None = None, *, examples: int | None = 3) -> Findings:
-        """Look for what would spoil an experiment, with the checks named, or with all; each
-        finding has so many examples (``None`` for all) and how to mend it."""
+        """Check the collection for errors that would distort an experiment, with the named checks
+        or all. Each finding has up to ``examples`` examples (``None`` for all) and a fix."""
         from citebed.report.collection.lint import linted
 
         return linted(self, only, examples=examples)
@@ -155,19 +154,19 @@ class Workbench(Collection):
         queries: Iterable[str] | None = None,
         overwrite: bool = False,
     ) -> ExportReport:
-        """Write the collection to a file or folder in a form that other tools read: ``bibtex``,
-        ``ris``, ``csl-json``, ``trec``, ``beir`` …; ``queries`` are the query sets to write."""
+        """Export the collection in a format that other tools read: ``bibtex``, ``ris``,
+        ``csl-json``, ``trec``, ``beir`` …; ``queries`` are the query sets to write."""
         from citebed.collection.exporting import export
 
         return export(self, to, target, query_sets=queries, overwrite=overwrite)
 
     def forget(self, *sources: str | Path) -> ImportReport:
-        """Take sources out, by name or path, with the documents that only they gave.
-
-        The collection is then open as it has become; its index is brought up to date by `index`.
+        """Remove sources, by name or path, with the documents that only they contain; or single
+        papers, by citation key, DOI or id. This object then shows the changed collection; call
+        `index` to update the index.
         """
         report = forget_sources(self.folder, sources)
-        vars(self).clear()  # what was read of the state before
+        vars(self).clear()  # cached data of the earlier state
         Workbench.__init__(self, report.folder, report)
         return report
 
@@ -180,11 +179,11 @@ class Workbench(Collection):
         fields: str | Fields = _FIELDS,
         **options: Any,
     ) -> Recommendations:
-        """The ``k`` papers that a text should cite, or each paragraph of a draft; by default up
-        to ten, and none that would hardly ever be right.
+        """Recommend up to ``k`` papers for a text or for each paragraph of a draft (default: 10 for
+        one text, 3 per passage of a draft; unlikely papers are not shown).
 
-        ``texts`` is a text, the path of a draft, or a list of either; the options are those of
-        `Recommender.recommend_for`. The second text is answered faster than the first.
+        ``texts`` is a text, the path of a draft, or a list of either; for the options see
+        `Recommender.recommend_for`. The first call loads the models and is slower.
         """
         return self._recommender(model, fields).recommend_for(texts, k, **options)
 
@@ -198,7 +197,7 @@ class Workbench(Collection):
 
     @property
     def library(self) -> Library:
-        """What finds documents, and knows what is around them; kept as long as the index."""
+        """Return the search for documents and their neighbours, cached until the index changes."""
         recommender = self._recommender(DEFAULT_MODEL, _FIELDS)
         if self._library is None or self._library.recommender is not recommender:
             from citebed.retrieval.library.library import Library
@@ -215,22 +214,21 @@ class Workbench(Collection):
         start: int = 0,
         k: int = 25,
     ) -> Found:
-        """The documents that have these words, in their texts, names, years or titles; without
-        words, all of them. A DOI or a key finds its document first.
-
-        ``among`` is a `Filter` by years, venues, types and authors; ``sort`` one of ``best``,
-        ``newest``, ``oldest``, ``title``, ``cited``. What was found tells how many there are
-        (``total``) and how they are spread (``facets``).
+        """Find documents with these words in their text, names, year or title; without words, all
+        documents. A DOI or a key ranks its document first. ``among`` is a `Filter` by years,
+        venues, types and authors; ``sort`` is ``best``, ``newest``, ``oldest``, ``title`` or
+        ``cited``. The result has the number of matches (``total``) and their counts by facet
+        (``facets``).
         """
         return self.library.find(words, among=among, sort=sort, start=start, k=k)
 
     def about(self, doc_id: str, k: int = 10) -> About:
-        """A document by any name that it goes by: its record, who cites it here in which words,
-        what it cites, what it is cited together with, and what is similar (``k`` each)."""
+        """Return a document by id, DOI or key: its record, the contexts that cite it, its
+        references, co-cited documents and similar documents (``k`` each)."""
         return self.library.about(doc_id, k)
 
     def similar(self, doc_ids: str | Sequence[str], k: int = 10) -> Found:
-        """The ``k`` documents that are most like one, or like several at once."""
+        """Return the ``k`` documents most similar to one or to several documents."""
         return self.library.similar(doc_ids, k)
 
     def map(
@@ -241,9 +239,9 @@ class Workbench(Collection):
         cited: Iterable[str] = (),
         exclude: Iterable[str] = (),
     ) -> Map:
-        """Up to ``k`` documents around a text, a draft, or documents by their names, in two
-        dimensions and in groups; ``gaps`` are the groups of which the draft cites nothing, also
-        not among the documents that it will cite (``cited``); what is to ``exclude`` is not on it.
+        """Map up to ``k`` documents around a text, a draft or named documents, in two dimensions
+        and in groups. ``gaps`` are the groups from which neither the draft nor its basket
+        (``cited``) cites a document; the map leaves out documents in ``exclude``.
         """
         return self.library.map(around, k, cited=cited, exclude=exclude)
 
@@ -257,7 +255,7 @@ class Workbench(Collection):
         as_is: bool = False,
         quiet: bool = False,
     ) -> Run:
-        """Run a set of queries (its name, a file or a table); the run is called as the model."""
+        """Run a query set (its name, a file or a table); the run is named after the model."""
         given = str(queries) if isinstance(queries, Path) else queries
         chosen = fields_of(fields) if isinstance(fields, str) else fields
         options = RunOptions(depth=depth, fields=chosen, as_is=as_is)
@@ -266,13 +264,13 @@ class Workbench(Collection):
 
 
 def _listed(given: _T | Iterable[_T]) -> list[_T]:
-    """One or several, as a list; a text is one."""
+    """Return one or several values as a list; a string is one value."""
     several = isinstance(given, Iterable) and not isinstance(given, str)
     return list(given) if several else [given]  # type: ignore[arg-type, list-item]
 
 
 def open(folder: str | Path | Collection) -> Workbench:
-    """Open the collection at ``folder``; raises ``CollectionError`` if there is none."""
+    """Open the collection at ``folder``; raise ``CollectionError`` if it does not exist."""
     if isinstance(folder, Workbench):
         return folder
     return Workbench(folder.folder if isinstance(folder, Collection) else folder)
@@ -281,21 +279,22 @@ def open(folder: str | Path | Collection) -> Workbench:
 def create(
     folder: str | Path, sources: str | Path | Iterable[str | Path] = (), **options: Any
 ) -> Workbench:
-    """Import files and folders into the collection at ``folder``, new or old, and open it.
+    """Import files and folders into the collection at ``folder``, which is created if missing, and
+    open it.
 
-    The options are those of `ImportOptions` (``rules``, ``only``, ``name`` …). What was read,
-    kept and left out is in ``.imported``. Doing it again changes nothing if the files have not.
+    For the options (``rules``, ``only``, ``name`` …) see `ImportOptions`. ``.imported`` is the
+    import report. A repeated import of unchanged files changes nothing.
     """
     paths = [sources] if isinstance(sources, str | Path) else list(sources)
     if not paths and not (Path(folder) / "citebed.toml").is_file():
-        raise CitebedError("there is nothing to import: give files or folders.")
+        raise CitebedError("nothing to import. Pass at least one file or folder.")
     with progress_bar() as progress:
         report = import_sources(folder, paths, ImportOptions(**options), progress)
     return Workbench(folder, report)
 
 
 def demo(folder: str | Path = "demo-collection") -> Workbench:
-    """The demo collection, made at ``folder``: landmark papers of information retrieval."""
+    """Create the demo collection at ``folder``: landmark papers of information retrieval."""
     from citebed.collection.demo import import_demo
 
     return Workbench(folder, import_demo(folder))

@@ -1,9 +1,9 @@
-"""Child processes that do Python work, one per core.
+"""Worker processes for Python work, one per core.
 
-They are plain children that take jobs on their standard input and answer on their standard
-output. They need no guard in the user's script (as ``multiprocessing`` does), and one that
-dies costs its job alone. What goes wrong inside one comes back as a value and is raised here.
-A child ends when the process that started it is gone, whatever it is doing.
+They are plain child processes that take jobs on standard input and send results on standard output.
+Unlike ``multiprocessing`` they need no guard in the user's script, and a crash costs only its own
+job. An exception in a worker is sent back as a value and raised here. A worker exits as soon as its
+parent process is gone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import math
 import os
 import pickle
 import queue
@@ -31,18 +32,19 @@ from citebed.files.system_errors import system_error
 
 T = TypeVar("T")
 PATIENCE = 300.0
-"""Seconds after which a job is given up."""
+"""Timeout of a job in seconds."""
 
+_ENDING = 10.0
+"""Seconds that an idle worker gets to exit."""
 _HEARING = 0.2
 _READY = pickle.dumps(None)
-_NO_START = "a worker process could not be started ({}). Nothing was changed; try fewer workers."
-_NO_MEMORY = "a worker process was refused memory. Nothing was changed; try fewer workers."
+_NO_START = "a worker process could not start ({}). Nothing was changed. Use fewer --workers."
+_NO_MEMORY = "a worker process ran out of memory. Nothing was changed. Use fewer --workers."
 
 
 class Died(Exception):
-    """A child ended before it answered, or took longer than it may and was killed.
-
-    ``code`` is its exit code, below 0 the number of the signal that ended it.
+    """A worker exited before it sent its result, or exceeded its timeout and was killed. ``code``
+    is its exit code; a negative one is the number of the signal.
     """
 
     def __init__(self, code: int = 0, *, late: bool = False) -> None:
@@ -51,19 +53,19 @@ class Died(Exception):
 
 
 class NotStarted(CitebedError):
-    """A child could not be started: nothing is known of its job."""
+    """A worker could not start; its job did not run."""
 
 
 class _Ended(Exception):
-    """A job for a worker that was told to end."""
+    """A job for a worker that was closed."""
 
 
 class WorkerError(Exception):
-    """A bug of ours in a child; what it raised there is the cause."""
+    """An internal error in a worker; the cause is the worker's exception."""
 
 
 class Failure(NamedTuple):
-    """What went wrong in a child, as a value: not every exception can be sent."""
+    """A failure in a worker as a value, because not every exception can be pickled."""
 
     kind: type[Exception]
     arguments: tuple[Any, ...]
@@ -71,7 +73,7 @@ class Failure(NamedTuple):
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
-        """``OSError`` stands for the system, ``CitebedError`` for the user, others are bugs."""
+        """``OSError`` means the system, ``CitebedError`` the user; all others are bugs."""
         if isinstance(error, MemoryError):
             return cls(CitebedError, (_NO_MEMORY,), "")
         trace = "".join(traceback.format_exception(error))
@@ -82,26 +84,24 @@ class Failure(NamedTuple):
         return cls(WorkerError, (f"{type(error).__name__}: {error}",), trace)
 
     def raised(self) -> Exception:
-        """The exception to raise where the answer was waited for."""
+        """Return the exception to raise in the parent."""
         error = self.kind(*self.arguments)
         error.__cause__ = _InChild(self.trace)
         return error
 
 
 class _InChild(Exception):
-    """The traceback of a child, for those who look for the cause."""
+    """The traceback of a worker, for debugging."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 class Worker:
-    """A child process that calls ``target`` ("module:function") with jobs, one at a time.
-
-    The child is started with the first job, and anew after it died. ``prepare`` is called in it
-    before the first job; a job is given up after ``patience`` seconds. What a child answers that
-    reads strangers' files is not believed: of it only what is made with the types and functions
-    ``known`` is taken.
+    """A worker process that calls ``target`` ("module:function") with jobs, one at a time. It
+    starts with the first job, and again after a crash. It calls ``prepare`` before the first job; a
+    job times out after ``patience`` seconds. A worker that reads untrusted files is not trusted:
+    its results may use only the ``known`` types and functions.
     """
 
     def __init__(
@@ -117,21 +117,23 @@ class Worker:
         self._ended = threading.Event()
 
     def run(self, job: object) -> Any:
-        """What ``target`` answers; what it raises is raised here, ``Died`` without an answer."""
+        """Return the result of ``target``; raise its exception, or ``Died`` without a result."""
         self._check()
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
         with self._patience(process) as late:
             try:
-                self._check()  # again: whoever ended us may not have seen the new child
+                self._check()  # again: the closing thread may not have seen the new child
                 _send(process.stdin, pickle.dumps((self._target, job), protocol=5))
                 _heard_of(process.stdout)
                 answer = self._load(process.stdout)
             except (BrokenPipeError, ConnectionResetError, EOFError, pickle.UnpicklingError):
                 self.close()
                 raise Died(process.returncode, late=late.is_set()) from None
-            except BaseException:  # Ctrl-C: the answer to come is not the one to the next job
+            except (
+                BaseException
+            ):  # Ctrl-C: the next result would belong to this job, not to the next one
                 process.kill()
                 self.close()
                 raise
@@ -144,16 +146,17 @@ class Worker:
             raise _Ended
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = f"from citebed.workers import serve; serve({self._prepare!r})"
+        alarm = math.ceil(self._patience_s or PATIENCE) + 1
+        command = f"from citebed.workers import serve; serve({self._prepare!r}, {alarm})"
         package_root = str(Path(__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH"))))
         try:
             process = self._process = subprocess.Popen(
-                # -P: a json.py in the user's folder must not take the place of Python's own
+                # -P: a json.py in the user's folder must not replace Python's own
                 [sys.executable, "-P", "-c", command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # what goes wrong in a child is told once, by us
+                # the parent reports errors of workers, once
                 stderr=None if os.environ.get("CITEBED_DEBUG") else subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1"},
                 start_new_session=True,
@@ -171,7 +174,7 @@ class Worker:
 
     @contextlib.contextmanager
     def _patience(self, process: subprocess.Popen[bytes]) -> Iterator[threading.Event]:
-        """Kill the child if this takes too long; the event tells whether it did."""
+        """Kill the child if this takes too long; the event says whether that happened."""
         late = threading.Event()
 
         def give_up() -> None:
@@ -187,13 +190,13 @@ class Worker:
             watchdog.cancel()
 
     def end(self) -> None:
-        """Take no more jobs, and give up the one at hand; called by another thread."""
+        """Accept no more jobs and cancel the current one; called by another thread."""
         self._ended.set()
         if (process := self._process) is not None:
             process.kill()
 
     def close(self) -> None:
-        """End the child and wait for it."""
+        """Stop the worker and wait for it."""
         if (process := self._process) is None:
             return
         self._process = None
@@ -201,19 +204,22 @@ class Worker:
         assert process.stdout is not None
         with contextlib.suppress(OSError):
             process.stdin.close()
-        process.wait()
+        try:
+            process.wait(_ENDING)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
         process.stdout.close()
 
 
 Run = Callable[[Any], Any]
 Apart = Callable[[Any, Run], Iterable[Any]]
-"""What to do with a job that a child died of: its answers, got by running smaller jobs."""
+"""Handles a job that crashed its worker: returns its results by running smaller jobs."""
 
 
 def run_all(target: str, jobs: Iterable[object], workers: int, apart: Apart) -> Iterator[Any]:
-    """The answers of ``target`` to all jobs, as they come.
-
-    A job is taken from ``jobs`` when there is room for it.
+    """Yield the results of ``target`` for all jobs in the order of completion. Jobs are taken from
+    ``jobs`` when a worker has room.
     """
     crew = [Worker(target) for _ in range(workers)]
     idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
@@ -238,7 +244,7 @@ def run_all(target: str, jobs: Iterable[object], workers: int, apart: Apart) -> 
 
 
 def _heard(running: set[Future[list[Any]]]) -> Iterator[Any]:
-    """The answers to those jobs that are done next; waits for them."""
+    """Wait for the next finished jobs and return their results."""
     done = first_done(running)
     running -= done
     for future in done:
@@ -246,10 +252,9 @@ def _heard(running: set[Future[list[Any]]]) -> Iterator[Any]:
 
 
 def first_done(running: Iterable[Future[T]]) -> set[Future[T]]:
-    """Those that are done, once there are some; Ctrl-C is heard meanwhile.
-
-    Where polars is loaded the system goes on waiting for a lock after a signal, so that Python does
-    not come to know of it before the lock is there, or the time over.
+    """Wait until some futures are done and return them; Ctrl-C works meanwhile. If polars is
+    loaded, the system keeps waiting for a lock after a signal, so Python sees the signal only after
+    it gets the lock or after a timeout.
     """
     while not (done := wait(running, timeout=_HEARING, return_when=FIRST_COMPLETED).done):
         pass
@@ -270,12 +275,12 @@ def _answers(idle: queue.SimpleQueue[Worker], job: object, apart: Apart) -> list
 def _translate_thread_errors() -> Iterator[None]:
     try:
         yield
-    except RuntimeError as error:  # how Python tells that the system gives no more threads
+    except RuntimeError as error:  # Python's message if the system allows no more threads
         raise NotStarted(_NO_START.format(error)) from error
 
 
 def _heard_of(stream: IO[bytes]) -> None:
-    """Wait until there is an answer, or its end; of all waiting only this ends with Ctrl-C."""
+    """Wait until there is a result or the pipe closes; Ctrl-C interrupts only this wait."""
     watched = select.poll()
     watched.register(stream, select.POLLIN)
     watched.poll()
@@ -287,16 +292,16 @@ def _send(stream: IO[bytes], message: bytes) -> None:
 
 
 class _Known(pickle.Unpickler):
-    """Reads values that are made with what is known; nothing else is called or imported."""
+    """Unpickle values made of known types and functions; call and import nothing else."""
 
     def __init__(self, stream: IO[bytes], known: Iterable[Callable[..., Any]]) -> None:
         super().__init__(stream)
         self._known = {(kind.__module__, kind.__qualname__): kind for kind in known}
 
     def find_class(self, module: str, name: str) -> Any:
-        """What has this name, if it is known."""
+        """Return the object with this name if it is known."""
         if (module, name) not in self._known:
-            raise pickle.UnpicklingError(f"{module}.{name} is not expected in an answer")
+            raise pickle.UnpicklingError(f"{module}.{name} is not allowed in a worker's result")
         return self._known[module, name]
 
 
@@ -307,44 +312,53 @@ def _load_known(known: Iterable[Callable[..., Any]], stream: IO[bytes]) -> Any:
     return _Known(stream, known).load()
 
 
-# --- In the child -------------------------------------------------------------------------------
+# --- In a worker --------------------------------------------------------------------------------
 
 
-def serve(prepare: str = "") -> None:
-    """The life of a worker: answer jobs from standard input until it ends."""
+def serve(prepare: str = "", alarm: int = 0) -> None:
+    """Run a worker: process jobs from standard input until it closes.
+
+    The system kills the process after ``alarm`` seconds of one job, because the thread that ends
+    it with its parent cannot run while a library holds Python's lock.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not get between the answers
-    gc.disable()  # records hold no cycles, and collecting took half of the time
+    os.dup2(2, 1)  # output of libraries must not mix with the results
+    gc.disable()  # records have no cycles, and garbage collection took half of the time
     if prepare:
         _named(prepare)()
     _send(answers, _READY)
     with contextlib.suppress(BrokenPipeError):
         while sys.stdin.buffer.peek(1):  # type: ignore[union-attr]
-            _send(answers, _answer())
+            signal.alarm(alarm)
+            answer = _answer()
+            signal.alarm(0)
+            _send(answers, answer)
 
 
 def end_with_parent() -> None:
-    """End at once when nobody is left to take the answer: what is read may take very long."""
+    """Exit at once when the parent is gone, because a job can take very long."""
     watched = select.poll()
-    watched.register(sys.stdin.fileno(), 0)  # that the other end is closed is always told
+    watched.register(
+        sys.stdin.fileno(), 0
+    )  # the system always reports that the other end is closed
     while not watched.poll():
         pass
     os._exit(1)
 
 
 def _named(name: str) -> Callable[..., Any]:
-    """What "module:function" names."""
+    """Return the object that "module:function" names."""
     module, _, function = name.partition(":")
     work: Callable[..., Any] = getattr(importlib.import_module(module), function)
     return work
 
 
 def _answer() -> bytes:
-    """What the target gives for the next job, or how it failed, ready to be sent."""
+    """Return the pickled result of the next job, or its failure."""
     try:
         target, job = pickle.load(sys.stdin.buffer)
         return pickle.dumps(_named(target)(job), protocol=5)
-    except BaseException as error:  # polars' panic is none of Exception's
+    except BaseException as error:  # polars' panic is not an Exception
         return pickle.dumps(Failure.of(error), protocol=5)

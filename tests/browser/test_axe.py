@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,8 +15,12 @@ from tests.browser.served import Served
 from tests.browser.test_review_page import PROGRAM
 from tests.browser.workbench import InBrowser, served_workbench
 from tests.campaigns import links
+from tests.form_answers import random_sheet
 from tests.paper_samples import review_folder
+from tests.unit.judging.conftest import form_row
 
+from citebed.judging.asking.assigning import sheet_of
+from citebed.judging.forms import html_form, text_form
 from citebed.web.workbench.site import ROOMS
 
 LOOKS = [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")]
@@ -75,6 +80,45 @@ def test_a_campaign(served: Served, width: int, scheme: str) -> None:
         served.browser.visit(served.url(path), width, scheme)
         found[path] = violations(served.browser)
     assert found == {path: [] for path in found}
+
+
+@looks
+def test_problems_of_a_campaign(served: Served, width: int, scheme: str) -> None:
+    """A file that is no form, and one that is read but for a line; no column is lost on a phone."""
+    served.campaign.returned("none.txt", b"I am on holiday.")
+    with served.campaign.reading() as tx:
+        code, sheet = (form := form_row(tx, 1)).code, sheet_of(tx, form)
+    long = b"\n".join(b"> a long line that was quoted " * 4 for _ in range(200))
+    text = text_form.write(sheet).replace("Q1: [ ]", "Q1: [ 9 ]", 1).encode() + long
+    served.campaign.returned("form.txt", text)
+    assert served.campaign.problems["is_read"].unique().sort().to_list() == [False, True], code
+    numbers = served.campaign.problems["return_id"].unique().to_list()
+    served.campaign.exclude("p2-a1q1", "for a test", lift=width == 390)
+    served.log_in()
+    paths = ("/dashboard", "/results", "/work", *(f"/problems/return?number={n}" for n in numbers))
+    found = {}
+    for path in paths:
+        served.browser.visit(served.url(path), width, scheme)
+        found[path] = violations(served.browser)
+        if path == "/dashboard":
+            wide = "return document.querySelectorAll('.stacks').length && [...document"
+            wide += ".querySelectorAll('.box:has(.stacks)')].filter(x => x.scrollWidth > "
+            assert served.browser.run(f"{wide}x.clientWidth + 1).length") == 0
+            heads = served.browser.texts("h2")
+            assert heads.index("Next") == 0
+            assert "Read, with something to look at" in heads
+    assert found == {path: [] for path in found}
+
+
+@looks
+@pytest.mark.parametrize("phase", [1, 2])
+def test_the_form_of_a_mail(
+    browser: Any, tmp_path: Path, phase: int, width: int, scheme: str
+) -> None:
+    page = tmp_path / "form.html"
+    page.write_text(html_form.write(random_sheet(Random(1), phase)), "utf-8")
+    browser.open(page, width, scheme)
+    assert violations(browser) == []
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def test_what_cannot_be_read_is_told(page: InBrowser) -> None:
 
 def test_what_is_wrong_is_told_with_how_to_mend_it(page: InBrowser) -> None:
     page.room("collection")
-    page.press("x")
+    page.press("v")
     page.until(lambda: page.browser.all("#findings details"), "nothing was found out")
     for finding in page.browser.all(".finding"):
         assert "To mend it:" in finding.text

@@ -167,7 +167,7 @@ def test_phase_one_by_keyboard(browser: Any, tmp_path: Path) -> None:
     keys = ActionChains(browser.driver)
     keys.send_keys(QUESTIONS[0], Keys.TAB, "b", Keys.TAB, Keys.TAB, Keys.TAB).perform()
     browser.one("[name='grade.1.1']").send_keys("3")
-    browser.one("[name='grade.2.1']").send_keys("?")
+    browser.one("[name='grade.2.1']").send_keys("u")
     browser.one("[name='grade.1.2']").send_keys(Keys.SPACE)
     ActionChains(browser.driver).send_keys(Keys.ARROW_RIGHT).perform()
     browser.one("[name='grade.1.3']").send_keys("4")
@@ -193,8 +193,8 @@ def test_what_was_chosen_is_undone_by_key_and_button(browser: Any, tmp_path: Pat
     page = opened(browser, tmp_path, sheet)
     assert not browser.one("#undo").is_enabled()
     browser.one("label:has([name='verdict.1.1'][value='1'])").click()
-    browser.one("[name='verdict.1.2'][value='0']").send_keys("0")
-    browser.one("[name='verdict.1.1']:checked").send_keys("0")
+    browser.one("[name='verdict.1.2'][value='0']").send_keys("1")
+    browser.one("[name='verdict.1.1']:checked").send_keys("1")
     browser.one("label:has([name='verdict.1.2'][value='0'])").click()  # takes it back
     assert downloaded(browser, sheet).ratings == {(1, 1): Rating(0)}
     browser.one("#undo").click()

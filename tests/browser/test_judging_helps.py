@@ -24,30 +24,43 @@ def history(served: Served, code: str, at: int) -> list[tuple[int | None, bool]]
 def test_after_the_last_paper_keys_change_nothing(served: Served) -> None:
     code = served.open_list(0)
     browser = served.browser
-    served.press(*"111111111110")
+    served.press(*"222222222221")
     served.wait_saved()
     wanted = [1] * 11 + [0]
     assert browser.all(".paper.current") == []
     assert browser.one("#place").text == "the end"
     assert not browser.one("#next").is_enabled()
-    served.press("1", "u", Keys.DELETE, "n", "1")
+    served.press("2", "u", Keys.DELETE, "n", "2")
     served.wait_saved()
     assert served.values(code) == wanted
-    served.press("p", "1")  # the last one again, on purpose
+    served.press("p", "2")  # the last one again, on purpose
     served.wait_saved()
     assert served.values(code) == [1] * 12
     served.open_list(0)  # all is judged: a key changes nothing here either
-    served.press("0")
+    served.press("1")
     served.wait_saved()
     assert served.values(code) == [1] * 12
     assert browser.all(".paper.current") == []
+
+
+def test_a_key_means_the_same_in_both_phases(served: Served) -> None:
+    code = served.open_list(8, phase=1)  # all references but the last have a grade
+    assert served.browser.one(".paper.current [data-keys~='1']").text == "1 not relevant"
+    served.press("1")
+    served.wait_saved()
+    assert served.values(code)[-1] == 1  # the grade "not relevant"
+    code = served.open_list(8)
+    assert served.browser.one(".paper.current [data-keys~='1']").text == "1 not relevant"
+    served.press("1", "2", "3", "4", "0", "u")
+    served.wait_saved()
+    assert served.values(code)[:6] == [0, 1, 1, 1, None, "nothing"]  # 0 is no key
 
 
 def test_every_judgement_is_undone_by_key_and_button(served: Served) -> None:
     code = served.open_list(1)
     browser = served.browser
     assert not browser.one("#undo").is_enabled()
-    served.press("1", "0", "p", "u")
+    served.press("2", "1", "p", "u")
     served.wait_saved()
     assert served.values(code)[:3] == [1, None, "nothing"]
     served.press("z")
@@ -69,7 +82,7 @@ def test_a_judgement_is_taken_back_and_stays_so(served: Served) -> None:
     code = served.open_list(2)
     browser = served.browser
     browser.one("[data-view=list]").click()
-    served.press("1", "0", "1")
+    served.press("2", "1", "2")
     browser.all(".paper .back")[1].click()
     served.press("p", Keys.BACKSPACE)
     served.wait_saved()
@@ -86,7 +99,7 @@ def test_a_judgement_is_taken_back_and_stays_so(served: Served) -> None:
 
 def test_what_was_taken_back_without_a_server_is_so_after_a_reload(served: Served) -> None:
     code = served.open_list(3)
-    served.press("1", "1")
+    served.press("2", "2")
     served.wait_saved()
     port = served.servers.port
     served.servers.kill()
@@ -119,9 +132,9 @@ def test_the_time_at_a_paper_is_recorded(served: Served) -> None:
     code = served.open_list(5)
     served.browser.run("window.now = performance.now.bind(performance);"
                        "performance.now = () => window.now() + 42000")  # fmt: skip
-    served.press("1")
+    served.press("2")
     served.browser.run("performance.now = () => window.now() + 45000")
-    served.press("0")
+    served.press("1")
     served.wait_saved()
     table = served.campaign.judgements
     first, second = (
@@ -144,7 +157,7 @@ def test_guidelines_and_the_words_of_the_query(served: Served, tmp_path: Path) -
     served.press("?")
     assert browser.one("#guidelines em").text == "survey"
     assert "<script>" in browser.one("#guidelines").text
-    served.press("1")  # is for no paper now
+    served.press("2")  # is for no paper now
     served.press(Keys.ESCAPE)
     assert not browser.one("#guidelines").is_displayed()
     served.wait_saved()
@@ -154,3 +167,25 @@ def test_guidelines_and_the_words_of_the_query(served: Served, tmp_path: Path) -
     marks = set(browser.texts(".paper.current .abstract mark"))
     assert marks == {"ranks", "documents", "probability"}
     assert browser.complaints() == []
+
+
+def test_what_is_judged_in_one_tab_is_shown_in_the_other(served: Served) -> None:
+    code = served.open_list(9)
+    driver = served.browser.driver
+    first = driver.current_window_handle
+    served.press("2")
+    served.wait_saved()
+    driver.switch_to.new_window("tab")
+    served.open_list(9)
+    assert served.browser.one("#progress").text == "1 of 12 judged"
+    served.press("1", "u")
+    served.wait_saved()
+    second = driver.current_window_handle
+    driver.switch_to.window(first)
+    served.until(lambda: served.browser.one("#progress").text == "3 of 12 judged", "stale")
+    pressed = [each.get_attribute("data-value") for each in served.browser.all(".paper")]
+    assert pressed[:4] == ["1", "0", "u", ""]
+    assert served.values(code)[:4] == [1, 0, None, "nothing"]
+    driver.switch_to.window(second)
+    driver.close()
+    driver.switch_to.window(first)

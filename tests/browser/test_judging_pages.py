@@ -16,8 +16,8 @@ from citebed.judging.store.schema import judgements, now
 
 def test_a_whole_list_by_keyboard_with_the_server_lost_in_the_middle(served: Served) -> None:
     code = served.open_list(0)
-    keys = "10u1100u1010"
-    wanted = [{"1": 1, "0": 0, "u": None}[key] for key in keys]
+    keys = "21u2211u2121"
+    wanted = [{"2": 1, "1": 0, "u": None}[key] for key in keys]
     served.press(*keys[:5])
     served.wait_saved()
     assert served.values(code)[:6] == [*wanted[:5], "nothing"]
@@ -42,12 +42,12 @@ def test_a_whole_list_by_keyboard_with_the_server_lost_in_the_middle(served: Ser
 
 def test_what_was_not_saved_outlives_the_window(served: Served) -> None:
     code = served.open_list(1)
-    served.press("1")
+    served.press("2")
     served.wait_saved()
     port = served.servers.port
     served.servers.kill()
-    served.press("0", "1", "0")  # the second time paper 2 is changed below
-    served.press("p", "p", "p", "1")
+    served.press("1", "2", "1")  # the second time paper 2 is changed below
+    served.press("p", "p", "p", "2")
     served.until(lambda: "4 not saved yet" in served.saving(), "nothing is kept")
     served.browser.leave()
     served.servers.start(port)
@@ -67,7 +67,7 @@ def test_a_click_is_confirmed_and_a_comment_is_saved(served: Served) -> None:
     served.until(lambda: browser.one(".paper.current .status").text == "saved", "not confirmed")
     browser.one("[data-view=single]").click()
     assert served.values(code)[0] == 0
-    served.press("c")
+    served.press("e")
     served.press("1 is in my comment", Keys.ESCAPE)
     served.wait_saved()
     row = served.campaign.judgements.filter(comment="1 is in my comment")
@@ -86,7 +86,7 @@ def test_keys_are_for_the_paper_in_which_one_is(served: Served) -> None:
     before = served.values(code)
     browser.one("[data-view=list]").click()
     browser.run("document.querySelectorAll('.paper')[6].querySelector('summary').focus()")
-    served.press("1")
+    served.press("2")
     served.wait_saved()
     assert served.values(code) == [*before[:6], 1, *before[7:]]
     served.press(Keys.TAB)  # goes on in the next paper
@@ -104,12 +104,12 @@ def test_a_clock_that_is_set_while_judgements_wait(served: Served) -> None:
     browser.one("[data-view=list]").click()
     port = served.servers.port
     served.servers.kill()
-    for key, days in (("1", 0), ("0", -1), ("u", -800), ("1", 800), ("0", -800)):
+    for key, days in (("2", 0), ("1", -1), ("u", -800), ("2", 800), ("1", -800)):
         browser.run(f"Date.now = () => window.clock() + {days} * 86400000")
         browser.run("document.querySelectorAll('.paper')[9].click()")
         served.press(key)
     browser.run("document.querySelectorAll('.paper')[10].click()")
-    served.press("1")
+    served.press("2")
     browser.run("Date.now = window.clock")
     served.until(lambda: "6 not saved yet" in served.saving(), "nothing is kept")
     served.servers.start(port)
@@ -119,7 +119,7 @@ def test_a_clock_that_is_set_while_judgements_wait(served: Served) -> None:
     served.open_list(2)
     browser.run("Date.now = () => window.performance.timeOrigin - 86400000")
     browser.run("document.querySelectorAll('.paper')[9].click()")
-    served.press("1")
+    served.press("2")
     served.wait_saved()
     assert served.values(code)[9] == 1
     item = listed_items(served.campaign, code)[9]
@@ -164,7 +164,7 @@ def test_on_a_phone_answers_are_in_reach_and_comments_have_room(served: Served) 
             "return document.querySelector(arguments[0]).getBoundingClientRect().bottom", wanted
         )
         assert 0 < low <= browser.run("return innerHeight"), wanted
-    served.press("c")
+    served.press("e")
     served.press("not judged yet", Keys.ESCAPE)
     served.until(lambda: "kept" in browser.one(".paper.current .status").text, "not kept")
     room = "return document.querySelector('.paper.current .comment textarea').offsetWidth"
@@ -204,7 +204,7 @@ def test_a_refused_link_keeps_what_could_not_be_saved(served: Served) -> None:
 
     code = served.open_list(5)
     revoke_link(served.campaign, code)
-    served.press("1")
+    served.press("2")
     served.until(lambda: "1 kept here" in served.saving(), "not told")
     assert "does not open a list" in served.browser.one("#trouble").text
     renew_link(served.campaign, code)
@@ -261,6 +261,10 @@ def test_the_desks_by_keyboard(served: Served) -> None:
     served.press("m")  # the one in which one is
     fourth = "return document.querySelectorAll('.hit')[3].classList.contains('marked')"
     served.until(lambda: browser.run(fourth), "another was marked")
+    served.press("z")
+    served.until(lambda: not browser.all(".hit.marked"), "not undone")
+    served.press("z")  # what was marked, and unmarked, before this page was opened stays
+    served.until(lambda: len(browser.all(".hit.marked")) == 1, "the first change was not undone")
     assert browser.complaints() == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -149,6 +150,65 @@ def test_a_map_is_walked_by_keys(workbench: InBrowser, most_cited: dict[str, Any
     assert workbench.complaints() == []
 
 
+_COVERED = """
+const all = (selector) => [...document.querySelectorAll(selector)];
+const box = (element) => element.getBoundingClientRect();
+const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+const names = all(".group-label:not(.off), .short:not(.off)");
+const covered = [];
+for (const name of names) {
+  for (const node of all(".node")) {
+    const isOwn = node.contains(name);
+    if (!isOwn && meet(box(name), box(node.querySelector(".mark")))) covered.push(node.dataset.doc);
+  }
+  for (const other of names) {
+    if (other !== name && meet(box(name), box(other))) covered.push(other.textContent);
+  }
+}
+return [names.length, covered];
+"""
+
+
+@pytest.mark.parametrize("looks", [{}, {"by": "year"}, {"by": "year", "size": "cited"}])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_names_cover_no_paper(
+    workbench: InBrowser, most_cited: dict[str, Any], width: int, looks: dict[str, str]
+) -> None:
+    browser = workbench.browser
+    workbench.room("map", width, doc=most_cited["doc_id"], **looks)
+    for key in ("", "+", "f"):
+        if key:
+            workbench.press(key)
+        shown, covered = browser.run(_COVERED)
+        assert shown > 5
+        assert covered == []
+
+
+def test_papers_lie_by_year_and_are_larger_if_cited_more(
+    workbench: InBrowser, most_cited: dict[str, Any]
+) -> None:
+    browser = workbench.browser
+    workbench.room("map", doc=most_cited["doc_id"])
+    for name in ("by][value=year", "size"):
+        browser.run(f"document.querySelector('[name={name}]').click()")
+    seen = browser.run(
+        "return [...document.querySelectorAll('#map .node')].map((node) => { "
+        "const box = node.querySelector('.mark').getBoundingClientRect(); "
+        "return [+node.dataset.year, box.x + box.width / 2, +node.dataset.citations, "
+        "node.getAttribute('class').includes('similar') ? box.width : 0]; })"
+    )
+    dated = sorted((year, x) for year, x, _, _ in seen if year)
+    assert all(b[1] - a[1] > -1 for a, b in itertools.pairwise(dated))
+    sized = sorted((cited, width) for _, _, cited, width in seen if width)
+    assert all(b[1] - a[1] > -0.5 for a, b in itertools.pairwise(sized))
+    assert sized[-1][1] > sized[0][1] * 1.2
+    where = browser.driver.current_url
+    assert "by=year" in where
+    assert "size=cited" in where
+    workbench.reload()
+    assert browser.all("#years text")
+
+
 def test_nearer_farther_and_out_of_the_map(
     workbench: InBrowser, most_cited: dict[str, Any]
 ) -> None:
@@ -159,7 +219,7 @@ def test_nearer_farther_and_out_of_the_map(
     browser.run("document.querySelector('#map .node').focus()")
     workbench.press("+")
     assert browser.run(places) != before
-    workbench.press("0")
+    workbench.press("f")
     assert browser.run(places) == before
     browser.one("[data-zoom=in]").click()
     nearer = browser.run(places)
@@ -233,7 +293,7 @@ def test_axe_finds_nothing(
 ) -> None:
     browser, doc = workbench.browser, most_cited["doc_id"]
     workbench.room("library", width, scheme, q="feedback", years="1990-2009")
-    workbench.press("j", "x", "c")
+    workbench.press("j", "m", "c")
     workbench.until(lambda: browser.all(".cite[aria-pressed=true]"), "not cited")
     told = {"library": violations(browser)}
     browser.one(".cite[aria-pressed=true]").click()

@@ -105,7 +105,7 @@ def test_a_report(browser: Any, tmp_path: Path) -> None:
 
 
 def test_keys_pressed_before_a_list_listens_judge(served: Served) -> None:
-    with early(served.browser, '{keys: ["1", "0", "n", "1"]}'):
+    with early(served.browser, '{keys: ["2", "1", "n", "2"]}'):
         code = served.open_list(0)
         served.wait_saved()
     assert served.values(code)[:5] == [1, 0, "nothing", 1, "nothing"]
@@ -120,7 +120,7 @@ def test_a_button_pressed_before_a_list_listens_judges(served: Served) -> None:
 
 
 def test_what_is_typed_after_an_early_key_goes_where_it_led(served: Served) -> None:
-    with early(served.browser, '{keys: ["c", "1", " ", "0", "z"]}'):
+    with early(served.browser, '{keys: ["e", "1", " ", "0", "z"]}'):
         code = served.open_list(2)
     comment = "return document.querySelector('.paper.current .comment textarea').value"
     assert served.browser.run(comment) == "1 0z"

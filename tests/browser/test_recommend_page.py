@@ -252,16 +252,16 @@ def test_by_keyboard(page: Page) -> None:
     press("y")
     toast = page.browser.one("#toast")
     page.until(lambda: "Copied \\cite{" in toast.get_attribute("textContent"), "not copied")
-    page.answered(lambda: press("+"))
+    page.answered(lambda: press("2"))
     assert page.browser.one(".result.current").get_attribute("data-doc") == doc_id
     after = page.found()[page.found().index(doc_id) + 1]
-    page.answered(lambda: press("-"))
+    page.answered(lambda: press("1"))
     assert doc_id not in page.found()
     assert page.browser.one(".result.current").get_attribute("data-doc") == after
-    page.answered(lambda: press("u"))
+    page.answered(lambda: press("z"))
     assert doc_id in page.found()
     press("?")
-    page.until(lambda: "good: more like it" in page.browser.one("#keys").text, "no keys")
+    page.until(lambda: "choose: good, more like it" in page.browser.one("#keys").text, "no keys")
 
 
 def test_silence_and_the_best_there_is(page: Page) -> None:

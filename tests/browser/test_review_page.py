@@ -99,7 +99,7 @@ def test_a_paper_from_its_first_doubt_to_its_import(reviewing: Reviewing, tmp_pa
     reviewing.press(Keys.ARROW_UP)
     reviewing.until_at("c2.2")
     assert len(browser.all(".paragraph")) == 6
-    reviewing.press("m")
+    reviewing.press("M")
     browser.until(lambda: len(browser.all(".paragraph")) == 5, "the paragraphs are not merged")
 
     with browser.arriving():
@@ -157,14 +157,14 @@ def test_a_text_is_edited_and_what_was_typed_outlives_a_reload(reviewing: Review
     area.send_keys(Keys.CONTROL + Keys.ENTER)
     browser.until(lambda: len(browser.all("div.sentence[data-item^='c2.2']")) == 2, "not split")
     assert browser.texts("[data-item^='c2.2'] .text")[1] == "And more [4]."
-    reviewing.press("j")
+    reviewing.press("J")
     browser.until(lambda: len(browser.all("div.sentence[data-item^='c2.2']")) == 1, "not joined")
-    reviewing.press("u", "u", "u")
+    reviewing.press("z", "z", "z")
     browser.until(lambda: reviewing.steps("p2") == [], "not taken back")
     reviewing.until_at("c2.2")
-    reviewing.press("d")
+    reviewing.press("D")
     browser.until(lambda: browser.all(".paragraph.dropped"), "not dropped")
-    reviewing.press("u")
+    reviewing.press("z")
     browser.until(lambda: not browser.all(".paragraph.dropped"), "not taken in again")
     assert browser.complaints() == []
 
@@ -175,7 +175,7 @@ def test_a_paragraph_is_inserted_and_what_was_typed_is_saved_when_one_goes_elsew
     reviewing.open("p3")
     browser = reviewing.browser
     reviewing.until_at("c2.2")
-    ActionChains(browser.driver).send_keys("i").perform()
+    ActionChains(browser.driver).send_keys("I").perform()
     browser.until(lambda: browser.all("form.adding"), "nothing to write in")
     box = browser.one("rect[data-item='c4.1']")
     drag = ActionChains(browser.driver).move_to_element_with_offset(box, -130, -6)
@@ -195,7 +195,7 @@ def test_a_paragraph_is_inserted_and_what_was_typed_is_saved_when_one_goes_elsew
     reviewing.until_at("c1.1")
     text = "A paragraph that was missed [7]. So be it."
     assert browser.texts("[data-item='c+1.1'] .text") == [text]
-    reviewing.press("u", "u")
+    reviewing.press("z", "z")
     browser.until(lambda: reviewing.steps("p3") == [], "not taken back")
     assert browser.complaints() == []
 

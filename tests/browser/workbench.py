@@ -21,20 +21,34 @@ import sys
 from pathlib import Path
 from citebed.web.workbench.serving import serve_workbench
 
-folders = [Path(each) for each in sys.argv[2:]]
+at = sys.argv.index("--campaigns")
+folders = [Path(each) for each in sys.argv[2:at]]
+campaigns = []
+if sys.argv[at + 1 :]:
+    from citebed.judging.campaign import open_campaign
+    campaigns = [open_campaign(each) for each in sys.argv[at + 1 :]]
 tell = lambda address: print(address, flush=True)
-serve_workbench(folders, port=int(sys.argv[1]), browser=False, started=tell)
+port = int(sys.argv[1])
+serve_workbench(folders, port=port, browser=False, started=tell, campaigns=campaigns)
 """
 
 
 class WorkbenchServer:
     """The server: ``address`` has the key in it; it can be stopped and started again.
 
-    New collections are made in ``home``, else where the tests run.
+    New collections are made in ``home``, else where the tests run. ``campaigns`` are the folders of
+    campaigns served beside the collections.
     """
 
-    def __init__(self, folders: Sequence[Path], state: Path, home: Path | None = None) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        state: Path,
+        home: Path | None = None,
+        campaigns: Sequence[Path] = (),
+    ) -> None:
         self.folders, self._state, self._home = list(folders), state, home
+        self._campaigns = list(campaigns)
         self.port = 0
         self.address = ""
         self._process: subprocess.Popen[str] | None = None
@@ -47,6 +61,7 @@ class WorkbenchServer:
     def start(self) -> None:
         """Start it, at the port of before if there was one; it listens when this ends."""
         command = [sys.executable, "-c", _SERVER, str(self.port), *map(str, self.folders)]
+        command += ["--campaigns", *map(str, self._campaigns)]
         surroundings = os.environ | {"XDG_STATE_HOME": str(self._state)}
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, env=surroundings, cwd=self._home

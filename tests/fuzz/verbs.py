@@ -65,6 +65,11 @@ VALUES: dict[str, tuple[str, ...]] = {
     "before": _QRELS,
     "after": _QRELS,
     "files": _QRELS,
+    "j1": _QRELS,
+    "j12": _QRELS,
+    "published cited-and-non-cited topics": ("@queries-jsonl", "@queries-tsv", "!@qrels"),
+    "published time-aware qrels": ("@stream-qrels", "@kba-short", "@kba-judgements"),
+    "published time-aware runs": (*_STREAM_RUNS, "!@run-parquet"),
     "runs": _RUNS,
     "stream": ("@stream", "@stream", "@stream", "@c"),
     "timeline qrels": ("@stream-qrels", "@kba-short", "@kba-judgements", "@stream-parquet"),
@@ -77,8 +82,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "fetch name": ("acm-cr", "cranfield", "cacm", "acl-anthology", "!no"),
     "folder": (">fetched",),
     "--on": ("!here", "!sc://127.0.0.1:9", "!local[]"),
-    "--spark-conf": ("a=1", "!a"),
-    "--part-size": ("0", "2.5", "!-1", "!nan"),
+    "--spark-conf": ("!a=1", "!a"),  # which need an engine
+    "--part-size": ("!0", "!2.5", "!-1", "!nan"),
     # files
     "--exclude": ("@exclude",),
     "--against": ("@c", "@papers-bib", "!nowhere.bib"),

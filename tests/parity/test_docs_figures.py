@@ -25,7 +25,7 @@ def test_co_citations_of_acm_cr(
     assert main(["qrels", "expand", qrels, *words, "-o", str(tmp_path / "co.qrels")]) == 0
     told = "".join(capsys.readouterr())
     new, queries = re.search(r"wrote ([\d,]+) judgements of (\d+) queries", told).groups()
-    known = re.search(r"co-citations?, ([\d,]+) judged already, 0 that", told)[1]  # type: ignore[index]
+    known = re.search(r"co-citations?, ([\d,]+) already judged, 0 excluded", told)[1]  # type: ignore[index]
     reached = int(new.replace(",", "")) + int(known)
     assert stated[1] == f"{new} | {queries} | {known} of {reached:,}"
     cited = re.search(r"50 reference lists with (\d+) citations", told)[1]  # type: ignore[index]

@@ -107,3 +107,21 @@ def test_kendall_of_many() -> None:
     rng = np.random.default_rng(4)
     x, y = rng.integers(0, 500, 20_000), rng.random(20_000)
     assert kendall_tau(x, y) == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 5, 15, 25, 50, 551])
+def test_scores_of_0_and_1_have_the_exact_binomial_interval(n: int) -> None:
+    for ones in {0, 1, n // 2, n - 1, n}:
+        values = [1.0] * ones + [0.0] * (n - ones)
+        for level in (0.9, 0.95):
+            theirs = stats.binomtest(ones, n).proportion_ci(level, method="exact")
+            found = mean_interval(values, level=level, bounds=(0.0, 1.0))
+            assert found[:2] == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+            # On another scale, and in clusters of the same size, whose queries are all alike.
+            moved = mean_interval(np.array(values) * 4 - 2, level=level, bounds=(-2.0, 2.0))
+            assert moved[:2] == pytest.approx((theirs.low * 4 - 2, theirs.high * 4 - 2))
+            papers = np.repeat(np.arange(n), 3)
+            found = mean_interval(
+                np.repeat(values, 3), clusters=papers, level=level, bounds=(0.0, 1.0)
+            )
+            assert found[:2] == pytest.approx((theirs.low, theirs.high), abs=1e-12)

@@ -18,6 +18,10 @@ START = 1_323_400_000
 """When TREC KBA 2012's stream begins, about."""
 
 
+PART_SIZE = ("--part-size", "0.015")
+"""Given with an engine only."""
+
+
 class Work(NamedTuple):
     """A command, in a folder that ``prepare`` lays out.
 
@@ -116,7 +120,7 @@ def filtering(model: str, *more: str) -> Work:
     """A filter over a stream in some ten parts."""
     run = f"{model}.run.gz"
     words = ("filter", "stream.jsonl", "-t", "topics.jsonl", "-m", model, "-o", run, *more)
-    options = ("--skipped", "skipped.txt", "--part-size", "0.015", "--quiet")
+    options = ("--skipped", "skipped.txt", *PART_SIZE, "--quiet")
     return Work(f"filter-{model}", lay_stream, (*words, *options), (run, "skipped.txt"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from tests.hot_journals import forge_journal, make_database
 
 import citebed
 from citebed.cli.app import main
-from citebed.desk import Desk, NoSuchDraft
+from citebed.desk import Desk, DraftConflict, NoSuchDraft
 from citebed.drafts.reading import parse_draft
 from citebed.drafts.sending import read_sent
 from citebed.errors import CitebedError
@@ -81,13 +82,86 @@ def test_what_was_read_from_files_is_kept(desk: Desk) -> None:
     assert desk.draft(draft_id).libraries == ()
 
 
-def test_a_save_that_comes_late_replaces_nothing(desk: Desk) -> None:
-    draft_id = desk.new("one").draft_id
-    assert desk.write(draft_id, text="three", writer="a", version=3).text == "three"
-    assert desk.write(draft_id, text="two", writer="a", version=2).text == "three"
-    assert desk.write(draft_id, text="other", writer="b", version=1).text == "other"
-    assert desk.write(draft_id, text="four", writer="a", version=4).text == "four"
-    assert desk.write(draft_id, text="five").text == "five"
+def test_a_save_that_arrives_late_changes_nothing(desk: Desk) -> None:
+    made = desk.new("one")
+    draft_id, base = made.draft_id, made.version
+    third = desk.write(draft_id, text="three", base=base, writer="a", number=3)
+    assert third.text == "three"
+    assert desk.write(draft_id, text="two", base=base, writer="a", number=2) == third
+    # The answer to the third save was lost: the page saves again from the version it knows.
+    fourth = desk.write(draft_id, text="four", base=base, writer="a", number=4)
+    assert fourth.text == "four"
+    again = Desk(desk.path.parent)  # another server knows which saves came before
+    assert again.write(draft_id, text="two", base=base, writer="a", number=2) == fourth
+    assert again.draft(draft_id).copies == ()
+
+
+def test_two_saves_of_one_version_keep_both_texts(desk: Desk) -> None:
+    made = desk.new("one", "My paper")
+    draft_id, base = made.draft_id, made.version
+    other_server = Desk(desk.path.parent)
+    first = other_server.write(draft_id, text="one, first", base=base, writer="a", number=1)
+    with pytest.raises(DraftConflict, match="Both texts are kept") as caught:
+        desk.write(draft_id, text="one, second", base=base, writer="b", number=1)
+    assert (caught.value.draft.text, caught.value.copy.text) == ("one, first", "one, second")
+    assert caught.value.draft.version == first.version
+    assert caught.value.copy.name == "My paper (other version)"
+    with pytest.raises(DraftConflict) as again:  # more is typed before the author chooses
+        desk.write(draft_id, text="one, second and more", base=base, writer="b", number=2)
+    copy_id = again.value.copy.draft_id
+    assert copy_id == caught.value.copy.draft_id
+    with pytest.raises(DraftConflict) as same:  # a page that was loaded anew sends the same text
+        desk.write(draft_id, text="one, second and more", base=base, writer="c", number=1)
+    assert same.value.copy.draft_id == copy_id
+    assert desk.draft(draft_id).copies == (copy_id,)
+    with pytest.raises(DraftConflict):  # the author chooses by a text that is no longer there
+        desk.choose(draft_id, copy_id, copy=True, base=base)
+    chosen = desk.choose(draft_id, copy_id, copy=True, base=first.version)
+    assert (chosen.text, chosen.copies) == ("one, second and more", ())
+    assert desk.draft(copy_id).text == "one, first"
+    with pytest.raises(CitebedError, match="already"):
+        desk.choose(draft_id, copy_id, copy=True, base=chosen.version)
+    with pytest.raises(DraftConflict):  # the first page did not see the choice
+        desk.write(draft_id, text="one, first!", base=first.version, writer="a", number=2)
+
+
+def test_the_drafts_own_text_is_chosen_and_the_copy_stays(desk: Desk) -> None:
+    made = desk.new("one")
+    desk.write(made.draft_id, text="first", base=made.version)
+    with pytest.raises(DraftConflict) as caught:
+        desk.write(made.draft_id, text="second", base=made.version)
+    copy_id = caught.value.copy.draft_id
+    chosen = desk.choose(made.draft_id, copy_id, copy=False, base="")
+    assert (chosen.text, chosen.copies) == ("first", ())
+    assert desk.draft(copy_id).text == "second"
+    desk.remove(made.draft_id)
+    assert [each.draft_id for each in desk.drafts()] == [copy_id]
+
+
+def test_the_same_text_from_two_pages_is_no_conflict(desk: Desk) -> None:
+    made = desk.new("one")
+    first = desk.write(made.draft_id, text="two", base=made.version, writer="a", number=1)
+    assert desk.write(made.draft_id, text="two", base=made.version, writer="b", number=1) == first
+    named = desk.write(made.draft_id, name="Called")
+    assert (named.name, named.version) == ("Called", first.version)
+    with pytest.raises(CitebedError, match="'base'"):
+        desk.write(made.draft_id, text="three")
+
+
+def test_of_many_saves_at_once_no_text_is_lost(desk: Desk) -> None:
+    made = desk.new("")
+    desks = [desk, Desk(desk.path.parent)]
+
+    def save(number: int) -> None:
+        with contextlib.suppress(DraftConflict):
+            desks[number % 2].write(
+                made.draft_id, text=f"text {number}", base=made.version, writer=f"p{number}"
+            )
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(save, range(30)))
+    assert sorted(each.excerpt for each in desk.drafts()) == sorted(f"text {n}" for n in range(30))
+    assert len(desk.draft(made.draft_id).copies) == 29
 
 
 def test_judgements_and_queries_as_files(tmp_path: Path) -> None:
@@ -167,6 +241,11 @@ def test_a_desk_of_before_files_gets_a_place_for_them(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.put_files("x", parse_draft(PROSE), {"a.bib": ""})
     assert desk.draft("x").libraries == ("a.bib",)
+    assert desk.draft("x").version == ""
+    new = desk.write("x", text="new", base="", writer="a", number=1)
+    assert (new.text, new.version) == ("new", "a.1")
+    with pytest.raises(DraftConflict):
+        desk.write("x", text="newer", base="", writer="b", number=1)
 
 
 def test_a_strangers_desk_touches_no_other_file(tmp_path: Path) -> None:
@@ -176,7 +255,7 @@ def test_a_strangers_desk_touches_no_other_file(tmp_path: Path) -> None:
     for folder in (linked, forged, tricked):
         folder.mkdir()
     (linked / "desk.sqlite").symlink_to(victim)
-    with pytest.raises(CitebedError, match="no plain file"):
+    with pytest.raises(CitebedError, match="is not a regular file"):
         Desk(linked)
     make_database(forged / "desk.sqlite")
     forge_journal(forged / "desk.sqlite", victim)
@@ -184,9 +263,85 @@ def test_a_strangers_desk_touches_no_other_file(tmp_path: Path) -> None:
         Desk(forged)
     trigger = "CREATE TRIGGER t AFTER INSERT ON drafts BEGIN DELETE FROM drafts; END"
     make_database(tricked / "desk.sqlite", "CREATE TABLE drafts (draft_id)", trigger)
-    with pytest.raises(CitebedError, match="triggers or views"):
+    with pytest.raises(CitebedError, match="its table 'drafts' is not as citebed makes it"):
         Desk(tricked)
     assert victim.read_text() == "precious"
+
+
+_DRAFTS = (
+    "CREATE TABLE drafts (draft_id TEXT PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL{}, "
+    "changed TEXT NOT NULL{}) STRICT"
+)
+_BOMB = " GENERATED ALWAYS AS (hex(zeroblob(400000000))) VIRTUAL"
+
+
+@pytest.mark.parametrize(
+    ("statements", "what"),
+    [
+        ((_DRAFTS.format(_BOMB, ""),), r"malformed database schema \(drafts\) - too many arg"),
+        ((_DRAFTS.format("", ", CHECK (length(zeroblob(900000000)) > 0)"),), r".*\(drafts\)"),
+        ((_DRAFTS.format("", " DEFAULT (hex(zeroblob(400000000)))"),), r".*\(drafts\) - too"),
+        ((_DRAFTS.format(" AS (name || name)", ""),), "its table 'drafts' is not as citebed makes"),
+        (("CREATE VIEW drafts AS SELECT 1 AS draft_id",), "its view 'drafts' is not citebed's"),
+        ((_DRAFTS.format("", ""), "CREATE INDEX i ON drafts (hex(text))"), r".*\(i\)"),
+        (
+            (
+                _DRAFTS.format("", ""),
+                "CREATE TRIGGER t AFTER INSERT ON drafts BEGIN DELETE FROM drafts; END",
+            ),
+            "its trigger 't' is not citebed's",
+        ),
+        (("CREATE TABLE other (x)",), "its table 'other' is not citebed's"),
+        (("CREATE VIRTUAL TABLE files USING fts5(content)",), "its table 'files"),
+    ],
+)
+def test_a_desk_with_another_schema_is_refused_before_anything_is_computed(
+    tmp_path: Path, statements: tuple[str, ...], what: str
+) -> None:
+    make_database(tmp_path / "desk.sqlite", *statements)
+    before = (tmp_path / "desk.sqlite").read_bytes()
+    with pytest.raises(CitebedError, match=f"(damaged|opened): {what}"):
+        Desk(tmp_path)
+    assert (tmp_path / "desk.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("value", ["NULL", "x'00ff'", "9e999", "7"])
+def test_a_desk_with_values_of_other_types_is_refused(tmp_path: Path, value: str) -> None:
+    """The schema is ours, but was written over another one after the rows were."""
+    desk = Desk(tmp_path)
+    desk.new("a text")
+    desk.close()
+    with sqlite3.connect(tmp_path / "desk.sqlite", isolation_level=None) as database:
+        ours = database.execute("SELECT sql FROM sqlite_schema WHERE name = 'drafts'").fetchone()
+        database.execute("PRAGMA writable_schema = ON")
+        loose = "CREATE TABLE drafts (draft_id PRIMARY KEY, name, text, changed)"
+        change = "UPDATE sqlite_schema SET sql = ? WHERE name = 'drafts'"
+        database.execute(change, (loose,))
+    database.close()
+    with sqlite3.connect(tmp_path / "desk.sqlite", isolation_level=None) as database:
+        database.execute(f"UPDATE drafts SET text = {value}")
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute(change, ours)
+    database.close()
+    with pytest.raises(CitebedError, match=r"or it is damaged: (NULL|non-TEXT) value in drafts\."):
+        Desk(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["null", "[]", '{"passages": [{"text": null}]}', '{"passages": [{"text": "a", "line": "7"}]}',
+     '{"passages": [{"text": "a", "sentences": ["a"], "wanted": [1]}]}', "[" * 100_000],
+)  # fmt: skip
+def test_a_draft_that_was_kept_by_somebody_else_is_checked(tmp_path: Path, content: str) -> None:
+    desk = Desk(tmp_path)
+    draft_id = desk.new("").draft_id
+    with sqlite3.connect(desk.path) as database:
+        row = (draft_id, "draft", "a.tex", content, "2026")
+        database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?)", row)
+    database.close()
+    with pytest.raises(CitebedError, match="this is no draft that was kept"):
+        desk.read_draft(draft_id)
+    desk.close()
 
 
 def test_the_verb_of_the_desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,7 +351,7 @@ def test_the_verb_of_the_desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     mine.desk.judge(draft_id, "a", 1)
     assert main(["desk", str(folder)]) == 0
     said = capsys.readouterr().out
-    assert "1 draft on the desk" in said
+    assert "1 draft in the workbench" in said
     assert "\x1b" not in said
     assert main(["desk", str(folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["draft_id"] == draft_id

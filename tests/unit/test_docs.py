@@ -20,6 +20,8 @@ from citebed.collection.exporting import EXPORTERS
 from citebed.collection.formats import FORMATS
 from citebed.collection.lint import CHECKS
 from citebed.collection.tables import QRELS, QUERIES
+from citebed.pages.keys import KEYS
+from citebed.report.measure_help import measure_page
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((REPOSITORY / "docs").rglob("*.md")), REPOSITORY / "README.md"]
@@ -101,6 +103,14 @@ def test_the_checks_and_their_severities_are_those_of_the_table() -> None:
     assert rows == [(check.name, check.severity) for check in CHECKS.values()]
 
 
+def test_the_glossary_has_fewer_than_60_terms_with_one_sentence_each() -> None:
+    rows = re.findall(r"^\| (.+) \| (.+) \|$", read("glossary"), re.MULTILINE)
+    terms = [row for row in rows if row != ("term", "meaning")]
+    assert 40 < len(terms) < 60
+    assert len({term for term, _ in terms}) == len(terms)
+    assert all(meaning.endswith(".") and ". " not in meaning for _, meaning in terms)
+
+
 # --- all pages ------------------------------------------------------------------------------
 
 
@@ -172,3 +182,26 @@ def test_the_command_reference_is_what_the_commands_say() -> None:
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
     assert read("commands") == build.command_reference()
+
+
+def test_the_page_of_measures_is_what_the_measures_say() -> None:
+    assert read("measures") == measure_page()
+
+
+def test_every_key_is_documented_with_its_one_meaning() -> None:
+    rows = re.findall(
+        r"^\| (`.+?`) \| ([^|]+) \|", section(read("workbench"), "Keys"), re.MULTILINE
+    )
+    found = [(key, means) for keys, means in rows for key in re.findall(r"`([^`]+)`", keys)]
+    assert dict(found) == KEYS
+    assert len(found) == len(KEYS)
+
+
+@pytest.mark.parametrize("page", ["workbench", "judging", "review"])
+def test_tables_of_keys_name_keys_that_there_are(page: str) -> None:
+    tables = re.findall(r"^\|.*\bkey \|.*\n((?:\|.*\n)+)", read(page), re.MULTILINE)
+    cells = re.split(r" ?\| ?|\n", "\n".join(tables))
+    alone = [cell for cell in cells if "`" in cell and not re.sub(r"`[^`]+`|,|to| ", "", cell)]
+    keys = {key for cell in alone for key in named(cell)}
+    assert len(keys) > 5
+    assert keys - KEYS.keys() == set()

@@ -1,4 +1,5 @@
-"""What the pages say runs: every shell and Python block, on the demo collection.
+"""What the pages say runs: every shell and Python block, on the demo collection. A text block that
+begins with ``$ citebed`` shows a command and lines of its output (robustness.md has its own test).
 
 A block runs in the folder of its page, after those before it. Left out are commands that need a
 network, a package or a program that is not ours, and are named here. Figures are blank and
@@ -98,6 +99,9 @@ def test_every_block_runs(page: Path, here: Path) -> None:
             (here / block.split()[1]).write_text(block)
         if language in ("sh", "") and page.name != "commands.md":
             _shell(block)
+        if language == "text" and block.startswith("$ citebed ") and page.name != "robustness.md":
+            command, expected = block.removeprefix("$ ").split("\n", 1)
+            assert expected.strip() in _shell(command)
         if language == "python" and not any(word in block for word in PYTHON_ELSEWHERE):
             _python(block, page, names)
 
@@ -108,7 +112,9 @@ def _filter_runs() -> None:
             "-o", f"{name}.run", "--quiet")  # fmt: skip
 
 
-def _shell(block: str) -> None:
+def _shell(block: str) -> str:
+    """Run the commands of a block and return what they print."""
+    printed = ""
     for line in block.replace("\\\n", " ").splitlines():
         command = line.split(" #")[0].strip()
         if NEURAL.search(command) and find_spec("onnxruntime") is None:
@@ -128,6 +134,8 @@ def _shell(block: str) -> None:
         with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
             code = main(expanded)
         assert code == 0, f"{command}\n{told.getvalue()}"
+        printed += told.getvalue()
+    return printed
 
 
 def _expanded(word: str) -> list[str]:

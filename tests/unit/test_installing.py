@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 from importlib import metadata
 from pathlib import Path
@@ -22,6 +23,7 @@ from citebed.errors import MissingExtra
 from citebed.installing import install_line, pip_install
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+PIP = "pip"
 REQUIRES = """Metadata-Version: 2.1
 Name: citebed
 Version: 0.1.0
@@ -135,3 +137,44 @@ def test_the_line_works_in_a_fresh_environment(how: str, tmp_path: Path) -> None
     assert line.startswith(python)
     subprocess.run(line, shell=True, check=True)
     subprocess.run([python, "-c", asked], check=True)
+
+
+@pytest.mark.parametrize(
+    ("extra", "there", "expected"),
+    [
+        ("spark", (), ["install", "E[spark]"]),
+        ("spark", ("pyspark",), ["install", "E[spark-full]"]),
+        ("spark-full", (), ["install", "E[spark-full]"]),
+        (
+            "spark-full",
+            ("pyspark-client",),
+            ["uninstall", "--yes", "pyspark-client", "&&", PIP, "install", "E[spark-full]"],
+        ),
+    ],
+)
+def test_pyspark_and_its_client_are_never_installed_over_each_other(
+    monkeypatch: pytest.MonkeyPatch, extra: str, there: tuple[str, ...], expected: list[str]
+) -> None:
+    monkeypatch.setattr(installing, "_is_installed", lambda name: name in there)
+    monkeypatch.setattr(installing, "_wanted", lambda extra, _: [f"E[{extra}]"])
+    line = install_line(extra, "pyspark").replace(f"{shlex.quote(sys.executable)} -m pip", PIP)
+    assert shlex.split(line) == [PIP, *expected]
+
+
+def test_the_whole_of_pyspark_serves_sail_too() -> None:
+    """So --on local goes on working where a master is used."""
+    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    client, whole = (
+        dict(
+            re.split(r"(?=[<>=])", part, maxsplit=1) for part in extras["optional-dependencies"][x]
+        )
+        for x in ("spark", "spark-full")
+    )
+    assert whole["pyspark[connect]"] == client["pyspark-client"]
+    assert whole["pysail"] == client["pysail"]
+
+
+def test_a_missing_module_is_named_by_its_package() -> None:
+    assert str(MissingExtra("spark-full", "pyspark.core.context")).startswith(
+        "this needs 'pyspark',"
+    )

@@ -1,4 +1,4 @@
-"""``citebed annotate``: from PDFs of citing papers to annotated ones, and the page to confirm."""
+"""``citebed annotate``: annotate PDFs of citing papers, and review the annotations in a browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from citebed.cli.output import AsJson, Quiet, print_json
+from citebed.cli.output import AsJson, Quiet, needs, print_json
 from citebed.errors import CitebedError
 from citebed.papers.deciding import THRESHOLD
 from citebed.papers.review import Review, write_proposal
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def annotate(
     papers: Annotated[
-        list[Path], typer.Argument(help="PDFs of citing papers; with --review their folder.")
+        list[Path], typer.Argument(help="PDFs to annotate; with --review, a folder of annotations.")
     ],
     output: Annotated[
         Path | None,
@@ -31,45 +31,66 @@ def annotate(
     ] = None,
     sections: Annotated[
         str,
-        typer.Option(help="Parts of a paper to take, with commas between; 'all' for all of it."),
+        typer.Option(help="Sections to annotate, comma-separated, or 'all'."),
     ] = "introduction,related work",
     against: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A collection or bibliography that has cited papers: references are linked to "
-            "its documents; may be repeated."
+            help="Link references to the documents of this collection or bibliography (repeatable)."
         ),
     ] = None,
     grobid: Annotated[
-        str | None, typer.Option(help="The address of a GROBID server that is to read the PDFs.")
+        str | None, typer.Option(help="URL of a GROBID server to parse the PDFs with.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 for one per core.")] = 0,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Number of worker processes (0: one per core).")
+    ] = 0,
     review: Annotated[
         bool,
-        typer.Option("--review", help="Open the page on which a folder's papers are confirmed."),
+        typer.Option(
+            "--review",
+            is_eager=True,
+            help="Review a folder of annotations in the browser.",
+        ),
     ] = False,
     export: Annotated[
         bool,
-        typer.Option("--export", help="With --review: write what was confirmed, and open no page."),
+        typer.Option(
+            "--export",
+            help="With --review: export the confirmed annotations and exit.",
+            callback=needs("review"),
+        ),
     ] = False,
     sure: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="With --review: ask what is less likely right."),
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="With --review: ask about decisions with a confidence below this.",
+            callback=needs("review"),
+        ),
     ] = THRESHOLD,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="With --review: 0 for any free one.")
+        int,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="With --review: port to listen on (0: any free port).",
+            callback=needs("review"),
+        ),
     ] = 0,
     browser: Annotated[
-        bool, typer.Option(help="With --review: open the page in the browser.")
+        bool,
+        typer.Option(help="With --review: open the page in the browser.", callback=needs("review")),
     ] = True,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the paragraphs of papers that cite, sentence by sentence, and which papers they cite.
+    """Extract citing sentences from PDFs of papers and resolve their references.
 
-    The files in the output folder are what 'citebed import' reads. How sure each decision is, and
-    where on the page it stands, is in the .review.json files; 'citebed annotate --review FOLDER'
-    asks what is in doubt on a page of this machine.
+    The output folder holds files that 'citebed import' reads. The .review.json files hold the
+    confidence and page position of every decision; 'citebed annotate --review FOLDER' opens a
+    local page that asks about the doubtful ones.
 
     Example: citebed annotate papers/*.pdf -o annotated/ --against acm-cr/
     """
@@ -77,18 +98,22 @@ def annotate(
         (folder,) = papers if len(papers) == 1 else (None,)
         if folder is None or not folder.is_dir():
             raise CitebedError(
-                "name one folder to review, as: citebed annotate --review annotated/"
+                "--review takes exactly one folder, e.g. citebed annotate --review annotated/"
             )
         _export(folder, sure, as_json, quiet) if export else _serve(folder, port, browser, sure)
         return
     if output is None:
-        raise CitebedError("say where the annotations are to be written, as: -o annotated/")
+        raise CitebedError("no output folder. Add -o annotated/")
     parts = [part for part in map(str.strip, sections.split(",")) if part]
     if not parts:
-        raise CitebedError("expected parts of a paper, as --sections introduction, or 'all'.")
+        raise CitebedError(
+            "--sections is empty. Name sections of a paper, e.g. --sections introduction, or 'all'."
+        )
     names = Counter(path.stem for path in papers)
     if twice := [name for name, times in names.items() if times > 1]:
-        raise CitebedError(f"two papers would be written as {twice[0]}: annotate them apart.")
+        raise CitebedError(
+            f"two input files have the name {twice[0]}. Annotate them into different folders."
+        )
     with progress_bar(quiet or as_json, unit="papers") as progress:
         how = _How(parts, against or [], grobid, workers)
         rows = [_row(paper) for paper in _annotated(papers, output, how, progress)]
@@ -98,7 +123,7 @@ def annotate(
 
 
 class _How(NamedTuple):
-    """How papers are to be annotated."""
+    """Options of the annotation."""
 
     sections: list[str]
     against: list[Path]
@@ -109,7 +134,7 @@ class _How(NamedTuple):
 def _annotated(
     papers: list[Path], output: Path, how: _How, progress: Progress
 ) -> Iterator[AnnotatedPaper]:
-    """The papers, each written when it is done."""
+    """Annotate the papers and write each when it is done."""
     from citebed.collection.annotating import annotate_papers
 
     for paper in annotate_papers(papers, **how._asdict(), progress=progress):
@@ -124,7 +149,7 @@ def _export(folder: Path, sure: float, as_json: bool, quiet: bool) -> None:
         print_json([each._asdict() for each in exported])
     elif not quiet:
         for each in exported:
-            rest = "" if each.finished else f"; {count(each.left_out, 'paragraph')} left out"
+            rest = "" if each.finished else f"; skipped {count(each.left_out, 'paragraph')}"
             made = count(each.contexts, "paragraph")
             state = "confirmed" if each.finished else "not all confirmed"
             typer.echo(f"{printable(each.stem)}: {made}{rest}; {state}")
@@ -134,13 +159,13 @@ def _serve(folder: Path, port: int, browser: bool, sure: float) -> None:
     from citebed.web.review.serving import serve_review
 
     def tell(address: str) -> None:
-        typer.echo(f"confirm at {address} (Ctrl-C ends it)")
+        typer.echo(f"review at {address} (Ctrl-C to stop)")
 
     serve_review(folder, port, browser=browser, threshold=sure, started=tell)
 
 
 def _row(paper: AnnotatedPaper) -> dict[str, Any]:
-    """What was made of a paper, in figures."""
+    """Return the counts of an annotated paper."""
     made = paper.annotation
     sentences = [s for context in made.contexts for s in context.sentences] if made else []
     references = made.references if made else ()
@@ -173,8 +198,8 @@ def _tell(rows: list[dict[str, Any]], output: Path, *, as_json: bool, quiet: boo
             if row["notes"]:
                 typer.echo(f"note: {name}: {printable(row['notes'])}", err=True)
     if not quiet and any(row["contexts"] for row in rows):
-        typer.echo(f"\nConfirm them with: citebed annotate --review {printable(output)}")
-        typer.echo(f"Read them with: citebed import COLLECTION {printable(output)}")
+        typer.echo(f"\nReview them with: citebed annotate --review {printable(output)}")
+        typer.echo(f"Import them with: citebed import COLLECTION {printable(output)}")
 
 
 def _made(row: dict[str, Any]) -> str:

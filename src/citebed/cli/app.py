@@ -1,12 +1,13 @@
-"""The verbs, and what becomes of errors.
+"""The commands, and how errors are reported.
 
-Exit codes: 0 done, 1 something the user can fix, 2 a bug of ours, 130 interrupted.
+Exit codes: 0 success, 1 an error that the user can fix, 2 an internal error, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -27,13 +28,16 @@ from citebed.wording import printable
 
 INTERRUPTED = 130
 
-# These read their words themselves, options too.
+# These commands parse their arguments themselves, including options.
 PASSED_ON = {"trec_eval"}
 AS_TYPED: dict[str, Any] = {
     "context_settings": {"ignore_unknown_options": True, "help_option_names": ["--help"]},
 }
 
-# These multiply no large matrices, and would only start the threads for it.
+# SIGINT stops these commands even as background jobs of scripts; other commands ignore it there.
+SERVERS = {"serve"}
+
+# These commands do not multiply large matrices, so they need no BLAS threads.
 WITHOUT_MATRICES = {"evaluate", "trec_eval", "compare", "timeline", "fuse", "qrels"}
 
 
@@ -48,29 +52,33 @@ def _version(wanted: bool) -> None:
 def _main(
     context: typer.Context,
     offline: bool = typer.Option(
-        False, "--offline", help=f"Never use the network; as {OFFLINE}=1 in the environment."
+        False, "--offline", help=f"Do not use the network (same as {OFFLINE}=1)."
     ),
     version: bool = typer.Option(  # noqa: ARG001 - its callback does it
-        False, "--version", help="Print the version and stop.", callback=_version, is_eager=True
+        False, "--version", help="Show the version and exit.", callback=_version, is_eager=True
     ),
 ) -> None:
-    """A workbench for citation recommendation: collect, recommend, judge, evaluate, look."""
+    """Import your bibliography, get citation suggestions, collect judgements and evaluate
+    recommenders.
+    """
     if offline:
         before = {OFFLINE: os.environ[OFFLINE]} if OFFLINE in os.environ else {}
-        os.environ[OFFLINE] = "1"  # so that the processes we start know too
+        os.environ[OFFLINE] = "1"  # so that child processes inherit it
         context.call_on_close(lambda: os.environ.pop(OFFLINE) and os.environ.update(before))
 
 
 def build(verb: str | None = None) -> typer.Typer:
-    """The command line with one verb; where there is no such verb, with what all do in words."""
+    """Return the command line with one command loaded, or with the summaries of all commands."""
     app = typer.Typer(
         name="citebed",
-        help="A workbench for citation recommendation: collect, recommend, judge, evaluate, look.",
+        help="Import your bibliography, get citation suggestions, collect judgements and evaluate"
+        " recommenders.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        # "color": what looks like a colour is from somebody's file, and is shown, not taken out
+        # "color": text that looks like a colour code comes from a user's file; show it, do not
+        # strip it
         context_settings={"help_option_names": ["-h", "--help"], "color": True},
     )
     app.callback()(_main)
@@ -78,7 +86,7 @@ def build(verb: str | None = None) -> typer.Typer:
         _add(app, verb)
     else:
         for name, (_, what) in VERBS.items():
-            app.command(name, help=what)(lambda: None)  # named, never called
+            app.command(name, help=what)(lambda: None)  # only its name is used; it is never called
     return app
 
 
@@ -91,24 +99,24 @@ def _add(app: typer.Typer, verb: str) -> None:
 
 
 def _command(module: ModuleType, verb: str) -> Any:
-    """What a verb's file has under its name, with ``_`` behind a word that Python knows."""
+    """Return a command's function or app from its module; a Python keyword has ``_`` appended."""
     name = verb.replace("-", "_").replace(" ", "_")
     return getattr(module, name, None) or getattr(module, f"{name}_")
 
 
 def asked_for_help(words: list[str]) -> list[str]:
-    """``citebed help`` and ``citebed help VERB …`` as what they mean: ``VERB … --help``."""
+    """Translate ``citebed help`` and ``citebed help VERB …`` to ``VERB … --help``."""
     return [*words[1:], "--help"] if words[:1] == ["help"] else words
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; gives the exit code. What it prints for people is harmless."""
+    """Run a command and return the exit code. Printed messages contain no control characters."""
     with for_people():
         return _run(arguments)
 
 
 def with_verb(words: list[str]) -> tuple[list[str], str | None]:
-    """The words of a command with its verb as one of them, be it of two; and the verb."""
+    """Return the arguments with the command as one item (it may be two words), and the command."""
     for at, word in enumerate(words):
         if not word.startswith("-"):
             verb = " ".join(words[at : at + 2])
@@ -120,10 +128,15 @@ def _run(arguments: Sequence[str] | None) -> int:
     given, verb = with_verb(asked_for_help(sys.argv[1:] if arguments is None else list(arguments)))
     if arguments is None and (verb or "").partition(" ")[0] in WITHOUT_MATRICES:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if arguments is None and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        _settle_background_job(verb)
     try:
         words = in_two_words(given) if verb in PAIRED else given
+        if verb in PASSED_ON:  # "--" too
+            words = [*words[: words.index(verb) + 1], "--", *words[words.index(verb) + 1 :]]
         result = build(verb)(args=words, prog_name="citebed", standalone_mode=False)
-        sys.stdout.flush()
+        if result != INTERRUPTED:  # how typer passes Ctrl-C on
+            sys.stdout.flush()
     except typer.Exit as stop:
         return stop.exit_code
     except TyperException as error:
@@ -138,26 +151,38 @@ def _run(arguments: Sequence[str] | None) -> int:
             traceback.print_exception(error.__cause__)
         typer.echo(f"citebed: {error}", err=True)
         return 1
-    except BaseException as error:  # a library written in Rust panics with no Exception
+    except BaseException as error:  # a panic in a Rust library is not an Exception
         return _interrupted() if is_interrupt(error) else _failed(error)
-    if result == INTERRUPTED:  # how typer passes Ctrl-C on
+    if result == INTERRUPTED:
         return _interrupted()
     return result if isinstance(result, int) else 0
 
 
-# What typer says of a value that does not fit, and how it reads.
+def _settle_background_job(verb: str | None) -> None:
+    """Ignore SIGINT in a background job of a script, as shells expect; servers still stop.
+
+    Block it in this thread, and so in all later threads: polars and Sail react to it even if it
+    is ignored, and waiting for a stopped Sail server never ends.
+    """
+    if verb in SERVERS:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    else:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+# Typer's messages about invalid values, and ours.
 _WORDED = (
     (r"is not a valid int(?: range)?\.", "is not a whole number."),
     (r"is not a valid float(?: range)?\.", "is not a number."),
-    (r"is not in the range x>=(\S+)\.", r"is too small; the least is \1."),
+    (r"is not in the range x>=(\S+)\.", r"is too small; the minimum is \1."),
     (r"is not in the range x>(\S+)\.", r"is too small; it must be more than \1."),
-    (r"is not in the range x<=?(\S+)\.", r"is too large; the most is \1."),
+    (r"is not in the range x<=?(\S+)\.", r"is too large; the maximum is \1."),
     (r"is not in the range (\S+?)<=?x<=?(\S+)\.", r"is not between \1 and \2."),
 )
 
 
 def _mistyped(error: TyperException, verb: str | None) -> int:
-    """Tell what was wrong with a command as it was typed; without any words, how it is used."""
+    """Report a usage error; without any arguments, show the help."""
     said = printable(error.format_message())
     if said.startswith("Usage:"):
         typer.echo(said, err=True)
@@ -166,17 +191,17 @@ def _mistyped(error: TyperException, verb: str | None) -> int:
         said = re.sub(theirs, ours, said)
     typer.echo(f"citebed: {said}", err=True)
     known = f"{verb} " if verb in VERBS else ""
-    typer.echo(f"Run 'citebed {known}--help' for how it is used.", err=True)
+    typer.echo(f"See 'citebed {known}--help'.", err=True)
     return 1
 
 
 def _interrupted() -> int:
-    typer.echo("citebed: interrupted; what was stored is whole", err=True)
+    typer.echo("citebed: interrupted; stored data is complete", err=True)
     return INTERRUPTED
 
 
 def _failed(error: BaseException) -> int:
-    """Tell an error that no verb foresaw: the machine's, or a bug of ours."""
+    """Report an unexpected error: one of the operating system, or an internal one."""
     from citebed.files.system_errors import system_error
 
     if os.environ.get("CITEBED_DEBUG"):
@@ -188,9 +213,9 @@ def _failed(error: BaseException) -> int:
     elif system_error(error) is not None:
         typer.echo(f"citebed: {said}", err=True)
     elif isinstance(error, MemoryError):
-        typer.echo("citebed: there is not enough memory for this", err=True)
+        typer.echo("citebed: out of memory", err=True)
     else:
-        typer.echo(f"citebed: a bug of ours: {type(error).__name__}: {said}", err=True)
-        typer.echo("Set CITEBED_DEBUG=1 and run again for the details to report.", err=True)
+        typer.echo(f"citebed: internal error: {type(error).__name__}: {said}", err=True)
+        typer.echo("Set CITEBED_DEBUG=1, run again and report the traceback.", err=True)
         return 2
     return 1

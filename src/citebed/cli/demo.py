@@ -1,4 +1,4 @@
-"""``citebed demo``: the first steps on data of ours, each shown as the command it is."""
+"""``citebed demo``: first steps on the demo collection, each shown as its command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from citebed.cli.importing import print_report
-from citebed.cli.output import CollectionFolder
+from citebed.cli.output import CollectionFolder, needs
 from citebed.report.terminal import progress_bar
 from citebed.wording import printable
 
@@ -28,22 +28,27 @@ def demo(
     full: Annotated[
         bool,
         typer.Option(
-            "--full", help="The whole loop: compare models, filter a stream, judge, look."
+            "--full", help="Run the full tour: compare models, filter a stream, judge, report."
         ),
     ] = False,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Open the workbench on the demo collection.")
+        bool,
+        typer.Option("--serve", is_eager=True, help="Open the workbench on the demo collection."),
     ] = False,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="With --serve: open it in a browser.")
+        bool,
+        typer.Option(
+            "--browser/--no-browser",
+            help="With --serve: open the workbench in a browser.",
+            callback=needs("serve"),
+        ),
     ] = True,
 ) -> None:
-    """Make the demo collection, and recommend from it what a text should cite.
+    """Create the demo collection and recommend citations for a sample sentence.
 
-    Its documents are landmark papers of information retrieval, cited by papers of ours. With
-    --full models are compared, and as a stream by their dates the papers are filtered for those
-    that each paper of ours cites. With --serve the workbench is opened on it instead, and a
-    collection that was made before is not made again.
+    The collection holds landmark papers of information retrieval, and papers written for this demo
+    that cite them. --full also compares models, filters a stream, judges and writes a report.
+    --serve opens the workbench and reuses an existing demo collection.
 
     Example: citebed demo demo-collection/
     """
@@ -72,17 +77,18 @@ def demo(
 
 
 def _serve(collection: Path, browser: bool) -> None:
-    """The workbench on the demo collection, until it is stopped."""
+    """Serve the workbench on the demo collection until it is stopped."""
     words = ["serve", str(collection), *([] if browser else ["--no-browser"])]
     _run(*words)
 
 
 def _next(folder: str) -> None:
-    """Where to look after the first answer."""
+    """Print what to try after the first recommendation."""
     verbs = {
-        f"serve {folder}": "the workbench in the browser, with drafts of yours",
-        "import mine/ library.bib": "a collection of your own papers; then citebed index mine/",
-        f"demo {folder} --full": "compare models, filter a stream, judge, look",
+        f"serve {folder}": "open the workbench in the browser, with your own drafts",
+        "import mine/ library.bib": "create a collection of your own papers; then run citebed "
+        "index mine/",
+        f"demo {folder} --full": "compare models, filter a stream, judge, report",
     }
     width = max(map(len, verbs)) + 2
     typer.echo("Next:")
@@ -91,7 +97,7 @@ def _next(folder: str) -> None:
 
 
 def _compare(collection: Path) -> None:
-    """Runs of several models on the paragraphs of the citing papers: scores, tests, a page."""
+    """Run several models on the paragraphs of the citing papers; score, test and report."""
     folder = str(collection)
     _run("stats", folder)
     for model in MODELS:
@@ -108,7 +114,7 @@ def _compare(collection: Path) -> None:
 
 
 def _campaign(collection: Path) -> None:
-    """A campaign with made-up authors: invited, answered, pooled, judged, exported."""
+    """Run a campaign with made-up authors: invite, answer, pool, judge, export."""
     from citebed.files.writing import write_whole
     from citebed.judging import open_campaign
     from citebed.judging.demo import demo_papers, play_authors
@@ -142,7 +148,7 @@ def _campaign(collection: Path) -> None:
 
 
 def _stream(collection: Path) -> None:
-    """The documents as a stream by date: filter it for standing topics, and score that by time."""
+    """Filter the documents as a stream by date for a set of topics, and score the run by time."""
     from citebed.collection.demo import write_topics
 
     folder = collection / "stream"
@@ -161,7 +167,7 @@ def _stream(collection: Path) -> None:
 
 
 def _teams(collection: Path, folder: Path, topics: Path) -> None:
-    """The same as a stream of TREC KBA's form, with a run of two teams each."""
+    """Write the same stream in TREC KBA's format, with one run for each of two teams."""
     from citebed.collection import open_collection
     from citebed.collection.demo import write_stream
 

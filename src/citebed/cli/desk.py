@@ -1,4 +1,4 @@
-"""The verb of the desk: which drafts are worked on, and what was said of papers for them."""
+"""The command ``desk``: list drafts and export feedback on papers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ def desk(
     collection: CollectionFolder,
     qrels: Annotated[
         Path | None,
-        typer.Option(help="Write what was said of papers to this file, as judgements."),
+        typer.Option(help="Export your Good / Not this feedback as qrels to this file."),
     ] = None,
     queries: Annotated[
         Path | None,
-        typer.Option(help="Write the passages that it was said for to this file, as queries."),
+        typer.Option(help="Export the judged passages as queries to this file."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Overwrite existing files.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell which drafts are on the desk of the workbench, and hand on what was said for them.
+    """List the drafts in the workbench and export your feedback on them.
 
-    "Good" and "Not this" of 'citebed serve' become a test collection of your own: 'citebed search'
+    "Good" and "Not this" of 'citebed serve' become your own test collection: 'citebed search'
     takes the queries, 'citebed evaluate' the judgements, and 'citebed tune' both.
 
     Example: citebed desk mine/ --qrels mine.qrels --queries mine.jsonl
@@ -51,7 +53,7 @@ def desk(
 
 
 def _print(drafts: list[DeskLine]) -> None:
-    """The drafts for people."""
+    """Print the drafts for people."""
     from citebed.wording import count, for_terminal
 
     for draft in drafts:
@@ -59,4 +61,4 @@ def _print(drafts: list[DeskLine]) -> None:
         typer.echo(for_terminal(draft.name or draft.file or begin or "an empty draft"))
         cites = count(draft.basket, "paper")
         typer.echo(f"  {draft.draft_id}  changed {draft.changed[:16]}  {cites} in its basket")
-    typer.echo(f"{count(len(drafts), 'draft')} on the desk")
+    typer.echo(f"{count(len(drafts), 'draft')} in the workbench")

@@ -1,4 +1,4 @@
-"""The verb ``docs``."""
+"""The command ``docs``."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from citebed.wording import count, printable
 def docs(
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="The folder to write (else one in the user's cache)."),
+        typer.Option("-o", "--out", help="Output folder (default: in your cache folder)."),
     ] = None,
     browser: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open it in a browser, or only write it.")
+        bool,
+        typer.Option("--open/--no-open", help="Open the handbook in a browser, or only write it."),
     ] = True,
 ) -> None:
     """Open the handbook in a browser: all pages, with a search, offline.
 
-    It is made from the pages that came with this citebed, anew each time.
+    citebed builds the handbook from the installed documentation on every call.
 
     Example: citebed docs
     """

@@ -1,4 +1,4 @@
-"""The verbs of evaluating: evaluate, compare."""
+"""The commands ``evaluate``, ``compare`` and ``measures``."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def evaluate(
             "--relevance-level",
             "-l",
             min=0,
-            help="The lowest grade that is relevant, for measures that name no rel of their own.",
+            help="Lowest relevant grade, for measures without their own rel= parameter.",
         ),
     ] = None,
     judged_only: Annotated[
-        bool, typer.Option("--judged-only", "-J", help="Take unjudged documents out first.")
+        bool, typer.Option("--judged-only", "-J", help="Remove unjudged documents before scoring.")
     ] = False,
     scores: options.Scores = "double",
     intervals: options.Intervals = True,
@@ -48,20 +48,25 @@ def evaluate(
     seed: options.Seed = 0,
     level: options.Level = 0.95,
     ledger: Annotated[
-        bool, typer.Option("--ledger", help="Print what the scores rest on, as rows.")
+        bool,
+        typer.Option(
+            "--ledger",
+            help="Print coverage instead of scores: judged queries, "
+            "missing queries, unjudged documents, ties.",
+        ),
     ] = False,
     on: options.On = None,
     spark_conf: options.SparkConf = None,
     debug: options.Debug = False,  # noqa: ARG001 - its callback does it
     format: Annotated[
-        EvaluationFormat | None, typer.Option("--format", help="How to print it (else as a table).")
+        EvaluationFormat | None, typer.Option("--format", help="Output format (default: table).")
     ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Score runs against judgements: means with intervals, and what they rest on.
+    """Score runs against judgements: means, confidence intervals and coverage.
 
-    Scores are trec_eval's. Measures: nDCG@10, R@10, AP, RR unless others are named; also P@k,
+    Scores equal trec_eval's. Measures: nDCG@10, R@10, AP and RR, unless you name others; also P@k,
     Rprec, Bpref, GMAP, infAP, Success@k, RBP(p=0.8), ERR@k, Judged@k, SetP, SetR, SetF, SU, AUC,
     with parameters as in AP(rel=2) or nDCG(judged_only=True)@10; trec_eval's names work too.
 
@@ -77,7 +82,7 @@ def evaluate(
     from citebed.evaluation.scoring.run_scores import resampling_of
 
     if ledger and style not in ("table", "json", "csv"):
-        raise CitebedError(f"--ledger prints rows, as JSON or --csv; not as {style}.")
+        raise CitebedError(f"--ledger prints JSON or CSV only, not {style}.")
     switches = _switches(relevance_level, judged_only)
     chosen = _measures(measures, style, switches)
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
@@ -104,7 +109,7 @@ def evaluate(
 
 
 def _switches(level: int | None, judged_only: bool) -> dict[str, Any]:
-    """trec_eval's switches as parameters of measures that do not say otherwise themselves."""
+    """Turn trec_eval's switches into parameters of measures that do not set them."""
     switches: dict[str, Any] = {} if level is None else {"rel": level}
     return {**switches, "judged_only": True} if judged_only else switches
 
@@ -112,7 +117,7 @@ def _switches(level: int | None, judged_only: bool) -> dict[str, Any]:
 def _measures(
     names: list[str] | None, style: str, switches: dict[str, Any] | None = None
 ) -> list[Measure]:
-    """The measures under these switches; printed as trec_eval does, its names come first."""
+    """Return the measures with these switches; in trec_eval's format its own names come first."""
     from citebed.evaluation.measures.names import measures
     from citebed.evaluation.measures.trec_names import in_their_order, trec_lines
     from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
@@ -150,12 +155,12 @@ def _print_table(
     typer.echo(unjudged_table([scores.ledger for scores in evaluation.runs]).text(), nl=False)
 
 
-def _say_notes(evaluation: Evaluation, style: str) -> None:
-    """What a reader must know of the scores; on standard error where programs read the output."""
+def _say_notes(evaluation: Evaluation, style: str, *, compared: bool = False) -> None:
+    """Print notes about the scores; to standard error if a program reads the output."""
     ledgers = [scores.ledger for scores in evaluation.runs]
     documents = count(sum(ledger.retrieved for ledger in ledgers), "document")
     judged = count(ledgers[0].judged, "judged query", "judged queries")
-    say_all((f"note: {line}" for line in evaluation.notes()), style)
+    say_all((f"note: {line}" for line in evaluation.notes(compared=compared)), style)
     say_all([f"{judged}; {count(len(ledgers), 'run')} of {documents}"], style)
 
 
@@ -178,11 +183,11 @@ def compare(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Compare runs: differences with intervals, tests, effects, wins and losses.
+    """Compare runs: differences with intervals, tests, effect sizes, wins and losses.
 
-    Runs are paired by query id, over the queries that both have. With --cluster paper the
-    papers are resampled, not their queries, which are not independent. † marks differences with
-    a p-value below alpha, after the correction.
+    citebed pairs runs by query id, over the queries that both have. --cluster paper resamples
+    papers instead of queries, because queries of one paper are not independent. † marks
+    differences whose p-value is below alpha after correction.
 
     Example: citebed compare s.qrels *.run --baseline bm25 -m nDCG@10 --correct holm --cluster paper
     """
@@ -205,15 +210,15 @@ def compare(
     else:
         typer.echo(comparison_table(compared).written(style), nl=False)
     say_all(comparison_notes(compared, design.alpha), style)
-    _say_notes(evaluation, style)
+    _say_notes(evaluation, style, compared=True)
 
 
 def measures_(
     name: Annotated[
-        str | None, typer.Argument(help="A measure to explain in full.", metavar="[NAME]")
+        str | None, typer.Argument(help="Measure to explain in full.", metavar="[NAME]")
     ] = None,
 ) -> None:
-    """List the measures, or explain one: formula, parameters, edge cases, the paper.
+    """List the measures, or explain one: formula, parameters, edge cases, reference.
 
     Example: citebed measures nDCG
     """

@@ -1,4 +1,4 @@
-"""The verb of filtering: filter."""
+"""The command ``filter``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsJson, a_number, print_json
+from citebed.cli.output import AsJson, a_number, needs, print_json
 from citebed.cli.scoring_options import Debug, On, SparkConf
 from citebed.errors import CitebedError, CollectionError
 from citebed.report.terminal import progress_bar
@@ -31,23 +31,29 @@ _DURATION = re.compile(r"([0-9]{1,9})(s|min|h|d)?")
 def filter_(
     stream: Annotated[
         Path,
-        typer.Argument(help="JSON Lines in the order of time (.gz too), or a collection."),
+        typer.Argument(
+            help="Documents sorted by time as JSON Lines (.gz allowed), or a collection."
+        ),
     ],
     topics: Annotated[
-        Path, typer.Option("--topics", "-t", help="JSON Lines: query_id, name, aliases, text.")
+        Path,
+        typer.Option(
+            "--topics", "-t", help="Topics as JSON Lines with query_id, name, aliases and text."
+        ),
     ],
     model: Annotated[
         str,
         typer.Option(
             "--model",
             "-m",
-            help="names, relevance_model or incremental, or as in 'names(common=0.01)'.",
+            help="Model: names, relevance_model or incremental; with parameters, e.g. "
+            "'names(common=0.01)'.",
         ),
     ] = "names",
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The filter run; .gz to pack it. STREAM.MODEL.run by default."
+            "--output", "-o", help="Output run; .gz compresses it (default: STREAM.MODEL.run)."
         ),
     ] = None,
     skipped: Annotated[
@@ -56,26 +62,35 @@ def filter_(
     ] = None,
     judgements: Annotated[
         Path | None,
-        typer.Option("--judgements", "-j", help="What 'incremental' learns from, as time passes."),
+        typer.Option(
+            "--judgements", "-j", help="Judgements for online learning (model 'incremental')."
+        ),
     ] = None,
     feedback_delay: Annotated[
         str,
-        typer.Option(help="How long after a document its judgement is known: 0, 12h, 7d."),
+        typer.Option(help="Delay between a document and its judgement: 0, 12h, 7d."),
     ] = "0",
-    analyser: Annotated[str, typer.Option(help="How text becomes terms.")] = ANALYSER,
-    team: Annotated[str, typer.Option(help="The first field of the run's lines.")] = "citebed",
-    utc: Annotated[bool, typer.Option("--utc", help="Times without a zone are in UTC.")] = False,
+    analyser: Annotated[
+        str, typer.Option(help="Text analyser (tokeniser and stemmer).")
+    ] = ANALYSER,
+    team: Annotated[
+        str, typer.Option(help="Team name, the first field of each output line.")
+    ] = "citebed",
+    utc: Annotated[
+        bool, typer.Option("--utc", help="Treat timestamps without a time zone as UTC.")
+    ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="A line to skip is an error, and ends it.")
+        bool,
+        typer.Option("--strict", help="Stop at the first invalid line instead of skipping it."),
     ] = False,
     checkpoint_every: Annotated[
         float, typer.Option(min=0, callback=a_number, help="Seconds between checkpoints.")
     ] = 10.0,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Forget the checkpoint, and start over.")
+        bool, typer.Option("--restart", help="Ignore the checkpoint and start over.")
     ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the output, and the list of --skipped.")
+        bool, typer.Option("--overwrite", help="Overwrite the output and the file of --skipped.")
     ] = False,
     on: On = None,
     spark_conf: SparkConf = None,
@@ -85,19 +100,19 @@ def filter_(
         typer.Option(
             min=0,
             max=1e6,
-            callback=a_number,
-            help="With --on: MB of the stream that are a part; 0 is 16 to 128, by its size.",
+            callback=needs("on"),
+            help="With --on: part size in MB (0: 16 to 128, chosen by stream size).",
         ),
     ] = 0.0,
     as_json: AsJson = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress, no notes, no summary.")
+        bool, typer.Option("--quiet", "-q", help="Hide progress, notes and summary.")
     ] = False,
 ) -> None:
-    """Filter a stream for standing topics, in the order of time, and write a KBA filter run.
+    """Filter a time-ordered document stream for a set of topics and write a TREC KBA filter run.
 
-    A run that was stopped (killed, Ctrl-C, disk full) goes on from its last checkpoint when it is
-    started again in the same way, and writes the same bytes.
+    Run the same command again to resume an interrupted run (killed, Ctrl-C, disk full) from its
+    last checkpoint; the output is byte-identical.
 
     Example: citebed filter stream.jsonl --topics topics.jsonl --model names -o names.run.gz
     """
@@ -137,7 +152,7 @@ def filter_(
 
 
 def _plain_name(stream: Path) -> str:
-    """The name of a stream; of a pattern, which only an engine takes, that of its folder."""
+    """Return a stream's name; for a pattern, which only --on accepts, its folder's name."""
     names = (part for part in reversed(stream.parts) if not set(part) & set("*?[{"))
     return stream.name if stream.exists() else next(names, stream.name)
 
@@ -146,7 +161,7 @@ def _plain_name(stream: Path) -> str:
 def _filter(
     on: str | None, conf: Sequence[str], part_size: float
 ) -> Iterator[Callable[..., FilterReport]]:
-    """What runs a filter: this machine, or an engine."""
+    """Run the filter on this machine or on Spark."""
     if on is None:
         from citebed.timeline.filters.running import run_filter
 
@@ -160,7 +175,7 @@ def _filter(
 
 @contextmanager
 def _telling_how_to_go_on() -> Iterator[None]:
-    """Whatever stops a run that can be gone on with: say how, before it is said what it was."""
+    """When a run stops that can be resumed, say how before the error is reported."""
     try:
         yield
     except (Exception, KeyboardInterrupt) as cause:
@@ -173,7 +188,7 @@ def _telling_how_to_go_on() -> Iterator[None]:
 
 
 def _header(team: str, system: str, topics: Path, stream: Path) -> dict[str, str]:
-    """What the run says of itself in its first line."""
+    """Return the first line of the run, which describes it."""
     from citebed._version import __version__
 
     return {
@@ -187,7 +202,7 @@ def _header(team: str, system: str, topics: Path, stream: Path) -> dict[str, str
 
 
 def _tell_notes(stream: Path, report: FilterReport, topics: int, skipped: Path | None) -> None:
-    """What was skipped, and what was given in vain; on standard error."""
+    """Print what was skipped and which inputs had no effect, to standard error."""
     shown = report.problems[:SHOWN]
     for problem in shown:
         typer.echo(f"skipped {printable(stream)}:{problem.line}: {problem.what}", err=True)
@@ -198,7 +213,7 @@ def _tell_notes(stream: Path, report: FilterReport, topics: int, skipped: Path |
     without, unmet = len(report.unmatched), count(len(report.unmet), "judged or training document")
     told = {
         f"{without:,} of {count(topics, 'topic')} matched no document": report.unmatched,
-        f"{count(len(report.unknown), 'judged topic')} not among the topics": report.unknown,
+        f"{count(len(report.unknown), 'judged topic')} missing from --topics": report.unknown,
         f"{unmet} not in the stream": report.unmet,
     }
     for what, names in told.items():
@@ -225,7 +240,7 @@ def _tell(report: FilterReport, as_json: bool, quiet: bool) -> None:
 def _seconds(text: str) -> int:
     match = _DURATION.fullmatch(text.strip())
     if match is None:
-        raise typer.BadParameter(f"'{text}' is no length of time; write 0, 90s, 30min, 12h or 7d")
+        raise typer.BadParameter(f"'{text}' is not a duration. Use 0, 90s, 30min, 12h or 7d")
     return int(match[1]) * _UNITS[match[2] or ""]
 
 
@@ -236,13 +251,17 @@ def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int)
 
     if judgements is not None and not declared.takes_judgements:
         raise typer.BadParameter(
-            f"'{declared.name}' does not learn from judgements; leave --judgements out, or take "
+            f"'{declared.name}' does not learn from judgements. Remove --judgements, or use "
             "--model incremental"
         )
     if delay and not declared.needs_terms:
-        raise typer.BadParameter(f"'{declared.name}' learns nothing; leave --feedback-delay out")
+        raise typer.BadParameter(
+            f"'{declared.name}' does not learn, so --feedback-delay has no effect. Remove it"
+        )
     if analyser != ANALYSER and not declared.needs_terms:
-        raise typer.BadParameter(f"'{declared.name}' looks for names only; leave --analyser out")
+        raise typer.BadParameter(
+            f"'{declared.name}' matches names only, so --analyser has no effect. Remove it"
+        )
     labels = {}
     if judgements:
         with at_hand(judgements) as file:
@@ -256,15 +275,15 @@ def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int)
 
 
 def _source(stream: Path, quiet: bool) -> Source:
-    """The stream: a file, or the documents of a collection by date."""
+    """Open the stream: a file, or the documents of a collection by date."""
     import polars as pl
 
     from citebed.timeline.streams.stream_files import documents_by_date, file_source, table_source
 
     if stream.is_fifo():
         raise CitebedError(
-            f"'{printable(stream)}' is a pipe; a stream must be a file, since a run that was "
-            "stopped reads it again."
+            f"'{printable(stream)}' is a pipe. Use a regular file, so that an interrupted run can "
+            "resume."
         )
     if not stream.is_dir():
         return file_source(stream)
@@ -275,9 +294,8 @@ def _source(stream: Path, quiet: bool) -> Source:
     undated = count(documents.height - dated.height, "document")
     if not dated.height:
         raise CollectionError(
-            f"{printable(stream)}: it has {undated}, and none with a date; a stream is in the "
-            "order of time"
+            f"{printable(stream)}: no document has a date ({undated}). Filtering needs dates"
         )
     if documents.height > dated.height and not quiet:
-        typer.echo(f"left out {undated} without a date", err=True)
+        typer.echo(f"skipped {undated} without a date", err=True)
     return table_source(printable(stream), dated)

@@ -1,4 +1,4 @@
-"""The verb ``fuse``."""
+"""The command ``fuse``."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ def fuse(
     ] = "rrf",
     normalise: Annotated[
         str | None,
-        typer.Option(help="minmax (the default), zscore, sum, rank, max or none; for scores."),
+        typer.Option(help="Score normalisation: minmax (default), zscore, sum, rank, max or none."),
     ] = None,
     weights: Annotated[
-        str | None, typer.Option(help="A weight a run, such as 0.7,0.3; for what adds up.")
+        str | None, typer.Option(help="One weight per run, e.g. 0.7,0.3 (methods that sum scores).")
     ] = None,
-    depth: Annotated[int, typer.Option("-k", "--depth", help="Documents a query.")] = 1000,
-    k0: Annotated[float, typer.Option("--k0", help="The constant of rrf.")] = 60.0,
-    tag: Annotated[str | None, typer.Option(help="The new run's tag (else its name).")] = None,
+    depth: Annotated[int, typer.Option("-k", "--depth", help="Documents per query.")] = 1000,
+    k0: Annotated[float, typer.Option("--k0", help="RRF constant k.")] = 60.0,
+    tag: Annotated[
+        str | None, typer.Option(help="Run tag (default: the output file's name).")
+    ] = None,
 ) -> None:
-    """Fuse runs into one, by their scores or by their ranks.
+    """Fuse several runs into one, by scores or by ranks.
 
-    A query that a run lacks counts there as nothing; ties go by document id, as everywhere.
+    A run contributes nothing to queries it lacks. Ties are broken by document id.
 
     Example: citebed fuse bm25.run dense.run --method rrf -k 1000 -o fused.run
     """

@@ -1,4 +1,4 @@
-"""The verbs ``import`` and ``forget``: their options, and their report."""
+"""The commands ``import`` and ``forget``, and their reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NewCollection = Annotated[
     Path,
     typer.Argument(
         metavar="COLLECTION",
-        help="The collection's folder; made if it is not there.",
+        help="Collection folder; created if missing.",
         show_default=False,
     ),
 ]
@@ -34,19 +34,22 @@ _Sources = Annotated[
 ]
 _Profile = Annotated[
     str | None,
-    typer.Option(help="Named rules, or a TOML file of your own: acm-cr, anthology, cranfield."),
+    typer.Option(help="Import rules: acm-cr, anthology, cranfield, or a TOML file."),
 ]
 _Types = Annotated[
     str | None, typer.Option(help="Entry types to keep, e.g. article,inproceedings; 'all' for all.")
 ]
 _Exclude = Annotated[
-    Path | None, typer.Option(help="A file of ids or DOIs to leave out, one a line.")
+    Path | None, typer.Option(help="File with ids or DOIs to exclude, one per line.")
 ]
 _FrontMatter = Annotated[
     str | None,
-    typer.Option(help="keep; drop headings, forewords, contents and the like; or only 'sessions'."),
+    typer.Option(
+        help="Front matter (headings, forewords, tables of contents): keep, drop, or "
+        "drop only 'sessions'."
+    ),
 ]
-_Reviews = Annotated[str | None, typer.Option(help="keep or drop letters and book reviews.")]
+_Reviews = Annotated[str | None, typer.Option(help="Letters and book reviews: keep or drop.")]
 _Languages = Annotated[
     str | None, typer.Option(help="Languages to keep, e.g. en,de; 'all' for all.")
 ]
@@ -54,22 +57,22 @@ _NoFuture = Annotated[
     bool | None,
     typer.Option(
         "--no-future/--future",
-        help="Leave out answers later than the citing paper.",
+        help="Exclude cited papers published after the citing paper.",
         show_default=False,
     ),
 ]
 _Sections = Annotated[
     str | None,
     typer.Option(
-        help="Sections of citing papers to make queries of, e.g. introduction,related-work; "
-        "'none' for text without a heading, 'all' for all."
+        help="Sections to create queries from, e.g. introduction,related-work; 'none' = text "
+        "without a heading, 'all' = everything."
     ),
 ]
 _Anonymise = Annotated[
     bool | None,
     typer.Option(
         "--anonymise/--keep-names",
-        help="Take the names of the cited out of queries from full text (the default).",
+        help="Remove cited authors' names from queries (default).",
         show_default=False,
     ),
 ]
@@ -77,25 +80,26 @@ _CleanAnnotations = Annotated[
     bool | None,
     typer.Option(
         "--clean-annotations/--annotations-as-given",
-        help="Clean papers annotated by hand as full text is: names, hyphens that broke a line.",
+        help="Also clean hand-annotated papers (author names, line-break hyphens).",
         show_default=False,
     ),
 ]
-_Name = Annotated[str | None, typer.Option(help="The collection's name; its folder's by default.")]
+_Name = Annotated[
+    str | None, typer.Option(help="Name of the collection (default: the folder's name).")
+]
 _Only = Annotated[
     list[str] | None,
-    typer.Option(help="Read only names like this, e.g. '*/papers/*.xml'; may be repeated."),
+    typer.Option(help="Read only files matching this glob, e.g. '*/papers/*.xml' (repeatable)."),
 ]
 _Format = Annotated[
     str | None,
-    typer.Option(
-        "--format", help="Read all sources in this format, whatever they look like, e.g. ris."
-    ),
+    typer.Option("--format", help="Force this format for all sources, e.g. ris."),
 ]
 _Prune = Annotated[
     bool,
     typer.Option(
-        "--prune", help="Forget sources that are no longer there; forget takes out others."
+        "--prune",
+        help="Remove sources whose files no longer exist ('citebed forget' removes others).",
     ),
 ]
 _Strict = Annotated[
@@ -105,26 +109,25 @@ _Absolute = Annotated[
     bool,
     typer.Option(
         "--absolute-paths",
-        help="Call sources by their whole paths in the collection, not by names.",
+        help="Store absolute source paths instead of names.",
     ),
 ]
 _Finish = Annotated[
     bool,
     typer.Option(
         "--finish",
-        help="First finish a change that was left in the middle elsewhere, if you trust whoever "
-        "gave you the collection.",
+        help="Complete an interrupted import of a copied collection first. Use only if you trust "
+        "its origin.",
     ),
 ]
 _ShardSize = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Put the documents into shards of at most so many, to be indexed and searched apart; "
-        "0 for one table. Kept by later imports.",
+        help="Maximum documents per shard (0: no shards). Later imports keep the setting.",
     ),
 ]
-_Workers = Annotated[int, typer.Option(help="Processes that parse; 0 for one a core.")]
+_Workers = Annotated[int, typer.Option(help="Number of parser processes (0: one per core).")]
 
 
 def import_(
@@ -155,11 +158,10 @@ def import_(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Read bibliographies, papers and judgements into a collection.
+    """Import bibliographies, papers and judgements into a collection.
 
-    Formats are recognised by content, and by names where content leaves a doubt; archives are
-    read as they are, unchanged files are skipped. Rules that are given replace the collection's
-    own.
+    Formats are detected by content, then by file name. Archives are read without unpacking;
+    unchanged files are skipped. New rules replace the collection's rules.
 
     Example: citebed import acm-cr/ acm-dl.tar.xz papers/ --profile acm-cr --exclude blacklist.txt
     """
@@ -223,8 +225,7 @@ def _check_import_arguments(collection: Path, sources: list[Path] | None) -> Non
         name = printable(collection)
         hint = f"citebed import my-collection/ {name}"
         raise typer.BadParameter(
-            f"'{name}' is a file. The first argument is the collection's folder, the files "
-            f"to read follow it: {hint}"
+            f"'{name}' is a file. Give the collection folder first, then the files: {hint}"
         )
     if not sources and not (collection / "citebed.toml").is_file():
         raise typer.BadParameter("name at least one file, folder or archive to read")
@@ -240,14 +241,14 @@ def _items(text: str | None) -> tuple[str, ...] | None:
 
 
 def print_report(report: ImportReport) -> None:
-    """The report for people."""
+    """Print the report for people."""
     from rich.table import Table
 
     from citebed.report.terminal import console
 
     table = Table.grid(padding=(0, 2))
     table.add_column()
-    table.add_column(overflow="fold")  # a long path is broken, not cut
+    table.add_column(overflow="fold")  # a long path is wrapped, not cut
     for label, text in report.lines():
         table.add_row(label, text)
     printer = console()
@@ -262,19 +263,23 @@ def forget(
         list[str],
         typer.Argument(
             metavar="SOURCE",
-            help="Files, folders or archives that were imported, by name or path.",
+            help="Files, folders or archives that were imported, by name or path; or papers, by "
+            "citation key, DOI or id.",
             show_default=False,
         ),
     ],
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take sources out of a collection, with the documents that only they gave.
+    """Remove sources or single papers from a collection.
 
-    A document that other sources gave too keeps what those gave. The files themselves are not
-    touched; importing them again brings everything back.
+    Documents that also came from other sources keep the data from those sources. The files
+    themselves are not touched: importing them again brings back everything except single papers.
+    To bring back a paper, delete it from 'forgotten' in citebed.toml and run: citebed import
+    COLLECTION
 
     Example: citebed forget mine/ old-library.bib
+    Example: citebed forget mine/ 10.1145/361219.361220
     """
     from citebed.collection import forget_sources
 
@@ -286,4 +291,6 @@ def forget(
         print_report(report)
         if (collection / "index").exists():
             name = printable(collection)
-            typer.echo(f"note: the index still has them; run: citebed index {name}", err=True)
+            typer.echo(
+                f"note: the index still has what you forgot; run: citebed index {name}", err=True
+            )

@@ -1,4 +1,4 @@
-"""The verb of the library: find."""
+"""The command ``find``."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ def find(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Words of texts, authors' names, years; a DOI or a key. None shows all documents.",
+            help="Title or abstract words, author names, years, a DOI or a key. Without words: "
+            "all documents.",
             show_default=False,
         ),
     ] = None,
     years: Annotated[
-        str, typer.Option(help="Of these years: 2015, 2010-2020, 2010- or -1999.")
+        str, typer.Option(help="Filter by year: 2015, 2010-2020, 2010- or -1999.")
     ] = "",
-    venue: Annotated[
-        list[str] | None, typer.Option(help="Of this venue; may be repeated for several.")
-    ] = None,
+    venue: Annotated[list[str] | None, typer.Option(help="Filter by venue (repeatable).")] = None,
     kind: Annotated[
-        list[str] | None, typer.Option("--type", help="Of this type: article, book …; likewise.")
+        list[str] | None, typer.Option("--type", help="Filter by type, e.g. article (repeatable).")
     ] = None,
     author: Annotated[
-        list[str] | None, typer.Option(help="By this author, as 'Family, Given'; likewise.")
+        list[str] | None, typer.Option(help="Filter by author, e.g. 'Family, Given' (repeatable).")
     ] = None,
     sort: Annotated[
         str,
-        typer.Option(help="best, newest, oldest, title, or cited (by most papers here) first."),
+        typer.Option(
+            help="Sort order: best, newest, oldest, title or cited (most cited in this "
+            "collection first)."
+        ),
     ] = "best",
-    start: Annotated[int, typer.Option(min=0, help="Leave out so many of the first.")] = 0,
-    k: Annotated[int, typer.Option("-k", min=1, help="Documents to show.")] = 25,
+    start: Annotated[int, typer.Option(min=0, help="Skip this many results.")] = 0,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of documents to show.")] = 25,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Find documents of a collection: by words, names, years, keys.
+    """Find documents of a collection by words, names, years or keys.
 
-    Documents have all the words, somewhere: in their text, their authors' names or their year.
+    A document matches if its text, authors' names or year contain all the words.
 
     Example: citebed find acm-cr/ croft 2001 --type inproceedings
     """
@@ -67,7 +69,7 @@ def find(
 
 
 def _print(found: Found) -> None:
-    """Documents for people, and below them how all that were found are spread."""
+    """Print documents for people, and below them the counts by facet of all matches."""
     from citebed.retrieval.recommending.saying import authors_of
     from citebed.wording import for_terminal
 
@@ -75,7 +77,7 @@ def _print(found: Found) -> None:
         typer.echo(f"{row['rank']:>3}. {for_terminal(row['title'] or row['doc_id'])}")
         by = (authors_of(row["authors"]), str(row["year"] or ""), row["venue"], row["doi"])
         typer.echo(f"     {for_terminal(' · '.join(filter(None, by)))}")
-        cited = f"  cited here by {row['cited']:,}" if row["cited"] else ""
+        cited = f"  cited by {row['cited']:,} here" if row["cited"] else ""
         typer.echo(f"     cite as: {for_terminal(row['key'])}{cited}")
     typer.echo(found.summary)
     if found.total <= len(found.rows):

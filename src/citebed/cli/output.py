@@ -1,4 +1,4 @@
-"""What all verbs share: printing rows for machines, tables for people, where a page may go."""
+"""Shared output of the commands: rows for programs, tables for people, checks of output paths."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,21 +22,33 @@ Rows = Sequence[Mapping[str, Any]]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON, for programs.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print rows as CSV, for programs.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and summary.")]
 CollectionFolder = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
 ]
 
 
 def a_number(value: float) -> float:
-    """The value of an option, unless it is nan, which is within every range."""
+    """Return an option's value, but reject nan, which passes every range check."""
     if math.isnan(value):
         raise typer.BadParameter("nan is not a number.")
     return value
 
 
+def needs(other: str) -> Callable[[typer.Context, typer.CallbackParam, Any], Any]:
+    """Return a check for an option that requires another option, which must be eager."""
+
+    def check(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE" and not context.params.get(other):
+            raise typer.BadParameter(f"this option needs --{other}.")
+        return a_number(value) if isinstance(value, float) else value
+
+    return check
+
+
 def print_json(rows: Rows) -> None:
-    """One array of flat rows, a row a line."""
+    """Print one JSON array of flat rows, one row per line."""
     out = exact()
     plain = not (out.encoding or "utf-8").lower().startswith("utf")
     lines = ",\n".join(json_for_terminal(row, ascii_only=plain) for row in rows)
@@ -44,7 +56,7 @@ def print_json(rows: Rows) -> None:
 
 
 def print_csv(rows: Rows) -> None:
-    """Rows with a header of all their names, and no text in them that a spreadsheet would run."""
+    """Print CSV with a header of all names; neutralise cells that a spreadsheet would execute."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     changed = 0
 
@@ -60,12 +72,14 @@ def print_csv(rows: Rows) -> None:
     writer.writerow([cell(name) for name in names])
     writer.writerows([cell(row.get(name)) for name in names] for row in rows)
     if changed:
-        cells = f"{count(changed, 'cell')} that a spreadsheet would run"
-        typer.echo(f"note: {cells} got an apostrophe in front; --json has them as given", err=True)
+        cells = f"{count(changed, 'cell')} that a spreadsheet would execute"
+        typer.echo(
+            f"note: {cells} got an apostrophe in front. Use --json for the original text", err=True
+        )
 
 
 def style_of(format: str | None, as_json: bool, as_csv: bool) -> str:
-    """How to print it: a table unless told; --json and --csv are short for a format."""
+    """Return the output format; --json and --csv are short for a format, the default is a table."""
     styles = {"json": "--json"} if as_json else {}
     if as_csv:
         styles["csv"] = "--csv"
@@ -77,56 +91,56 @@ def style_of(format: str | None, as_json: bool, as_csv: bool) -> str:
 
 
 def say_all(lines: Iterable[str], style: str) -> None:
-    """Sentences under the table; on standard error where programs read the output."""
+    """Print sentences below the table; to standard error if a program reads the output."""
     for line in lines:
         typer.echo(line, err=style != "table")
 
 
 def print_rows(rows: Rows, style: str) -> None:
-    """Rows for programs: CSV, else JSON."""
+    """Print rows for programs: CSV if asked for, else JSON."""
     (print_csv if style == "csv" else print_json)(rows)
 
 
 def say(text: str) -> None:
-    """A line for people, beside the results."""
+    """Print a line for people to standard error."""
     typer.echo(text, err=True)
 
 
 def tell_of_terminal(what: str) -> None:
-    """Say that standard input is awaited, where somebody would have to type it."""
+    """Say that citebed reads standard input, if that is a terminal."""
     if sys.stdin is not None and sys.stdin.isatty():
-        typer.echo(f"reading {what} from the terminal; end with Ctrl-D", err=True)
+        typer.echo(f"reading {what} from the terminal; press Ctrl-D to finish", err=True)
 
 
 def check_page(page: Path, read: Set[str]) -> None:
-    """Where a page goes: to a new file, or in place of a page; never over data.
+    """Return the path for a page: a new file or an existing page, never a data file.
 
-    ``read`` are the real paths of the files that it is made of.
+    ``read`` are the real paths of the input files.
     """
     name = printable(page)
     if not page.parent.is_dir():
         raise CitebedError(
-            f"there is no folder '{printable(page.parent)}' for the page. Make it first."
+            f"the folder '{printable(page.parent)}' does not exist. Create it first."
         )
     if page.is_dir():
         example = printable(page / "report.html")
-        raise CitebedError(f"'{name}' is a folder; name a file, e.g. {example}.")
+        raise CitebedError(f"'{name}' is a folder. Name a file, e.g. {example}.")
     if page.exists() and not page.is_file():
-        raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
+        raise CitebedError(f"'{name}' is a device or a pipe. Name a regular file.")
     if os.path.realpath(page) in read:
-        raise CitebedError(f"'{name}' is one of the files that are read; name another.")
+        raise CitebedError(f"'{name}' is also an input file. Name another output file.")
     if page.suffix.lower() not in (".html", ".htm"):
-        raise CitebedError(f"'{name}': the page is HTML; name a file that ends in .html.")
+        raise CitebedError(f"'{name}': the page is HTML. Name a file that ends in .html.")
 
 
 def is_given(context: typer.Context, name: str | None) -> bool:
-    """Whether a parameter of the command was typed, and not left at its default."""
+    """Return True if the user gave this parameter, so that it is not at its default."""
     source = context.get_parameter_source(name or "")
     return source is not None and source.name == "COMMANDLINE"
 
 
 def typed(context: typer.Context) -> str:
-    """The command as it could be typed again; files by their names, not by where they are."""
+    """Return the command line to repeat this command, with file names instead of paths."""
     words = ["citebed", context.command.name or ""]
     for parameter in context.command.params:
         if not is_given(context, parameter.name):
@@ -146,6 +160,6 @@ def typed(context: typer.Context) -> str:
 
 
 def _word(value: Any, path: bool) -> str:
-    """A value as it was typed; of a path, its name (a slicing may be one too)."""
+    """Return a value as it was typed; for a path (also one of a slicing) its name."""
     plain = str(value)
     return printable(Path(plain).name or "." if path or Path(plain).is_file() else plain)

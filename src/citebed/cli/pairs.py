@@ -1,4 +1,4 @@
-"""Options that take two runs, ``--pair A B``, which people write ``--pair A,B`` too."""
+"""Options that take two runs: ``--pair A B`` or ``--pair A,B``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ VERBS = frozenset({"contrast", "timeline"})
 
 
 def in_two_words(given: Sequence[str]) -> list[str]:
-    """The words of a command with the runs of a pair as two of them.
+    """Return the arguments with a pair's runs as two separate ones.
 
-    A comma is not parted where it is in the name of a file that the command names.
+    A comma does not separate runs if it belongs to the name of a file on the command line.
     """
     words: list[str] = []
     for at, word in enumerate(given):
@@ -29,13 +29,13 @@ def in_two_words(given: Sequence[str]) -> list[str]:
 
 
 def check_pair(pair: Sequence[str] | None) -> None:
-    """A pair is two runs, once it is known which they are."""
+    """Raise an error unless the pair names two different runs."""
     if pair and len(set(pair)) < len(pair):
-        raise CitebedError(f"{OPTION} names '{pair[0]}' twice; a pair is two runs.")
+        raise CitebedError(f"{OPTION} names '{pair[0]}' twice. Name two different runs.")
 
 
 def _named(word: str, words: Sequence[str], at: int) -> list[str]:
-    """What stands behind the option: two runs, or the first of them."""
+    """Return the option's values: two runs, or the first of them."""
     runs, after = _parted(word, words), next(iter(words[at + 1 :]), "--")
     if len(runs) == 1 and after.startswith("--"):
         raise CitebedError(

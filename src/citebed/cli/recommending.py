@@ -1,4 +1,4 @@
-"""The verb that recommends."""
+"""The command ``recommend``."""
 
 from __future__ import annotations
 
@@ -37,103 +37,110 @@ def recommend(
     collection: CollectionFolder,
     text: Annotated[
         str,
-        typer.Argument(help="A text, a .tex, .md or .txt file, or - for standard input."),
+        typer.Argument(
+            help="A text, a file, or - for standard input. Files: LaTeX (.tex), Markdown (.md, "
+            ".qmd, .rmd), Typst (.typ), reStructuredText (.rst), plain text, Word (.docx), "
+            "OpenDocument (.odt), Jupyter (.ipynb), PDF."
+        ),
     ] = "-",
     k: Annotated[
         int | None,
         typer.Option(
             "-k",
             min=1,
-            help="Documents for each piece of text. By default up to 10, for each of several "
-            "passages up to 3, and none that would hardly ever be right.",
+            help="Maximum recommendations per passage (default: 10 for one text, 3 per passage of"
+            " a draft; unlikely papers are not shown).",
         ),
     ] = None,
     each: Annotated[
         str | None,
         typer.Option(
-            help="Ask for each 'paragraph' or 'sentence', or with the whole 'text' at once. "
-            "By default: paragraphs of a file, otherwise the text."
+            help="Unit to recommend for: paragraph, sentence or text (default: paragraph for "
+            "files, text otherwise)."
         ),
     ] = None,
     model: Model = "bm25+learned",
     fields: FieldWeights = DEFAULT_FIELDS,
     before: Annotated[
-        str | None, typer.Option(help="Nothing later than this date, e.g. 2019 or 2019-07-31.")
+        str | None,
+        typer.Option(help="Only papers published before this date, e.g. 2019 or 2019-07-31."),
     ] = None,
     min_probability: Annotated[
         float | None,
         typer.Option(
             min=0.0,
             max=1.0,
-            help="Only what is right with this probability; 0 shows the best there is.",
+            help="Minimum probability; 0 shows the best papers in any case.",
         ),
     ] = None,
     least: Annotated[float | None, typer.Option(min=0.0, max=1.0, hidden=True)] = None,
     keep_cited: Annotated[
-        bool, typer.Option("--keep-cited", help="Also show what the text cites already.")
+        bool, typer.Option("--keep-cited", help="Also show papers that the text already cites.")
     ] = False,
     bib: Annotated[
         list[Path] | None,
-        typer.Option(help="A .bib file of yours: what is in it is marked. May be repeated."),
+        typer.Option(help="Your .bib file; papers in it are marked (repeatable)."),
     ] = None,
     in_bib: Annotated[
         bool,
-        typer.Option("--in-bib", help="Only what stands in a .bib file of yours or of the draft."),
+        typer.Option(
+            "--in-bib", help="Show only papers that are in your .bib files or in the draft's."
+        ),
     ] = False,
     years: Annotated[
-        str, typer.Option(help="Only of these years: 2015, 2010-2020, 2010- or -1999.")
+        str, typer.Option(help="Only papers from these years: 2015, 2010-2020, 2010- or -1999.")
     ] = "",
     venue: Annotated[
         list[str] | None,
-        typer.Option(help="Only of this venue, as it is called in the collection."),
+        typer.Option(help="Only papers from this venue (name as in the collection)."),
     ] = None,
     type_: Annotated[
-        list[str] | None, typer.Option("--type", help="Only of this type, e.g. article.")
+        list[str] | None, typer.Option("--type", help="Only papers of this type, e.g. article.")
     ] = None,
     author: Annotated[
-        list[str] | None, typer.Option(help="Only by this author, e.g. 'Zhai, Chengxiang'.")
+        list[str] | None, typer.Option(help="Only papers by this author, e.g. 'Zhai, Chengxiang'.")
     ] = None,
     good: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A document that is right for the text: by id, DOI or key. What is like it comes "
-            "sooner."
-        ),
+        typer.Option(help="Mark a paper (id, DOI or key) as relevant; similar papers rank higher."),
     ] = None,
     not_this: Annotated[
         list[str] | None,
         typer.Option(
-            help="A document that is not right: it is left out, and what is like it later."
+            help="Mark a paper as not relevant: it is excluded and similar papers rank lower."
         ),
     ] = None,
     append: Annotated[
         Path | None,
-        typer.Option(help="Add what is new to this .bib file, which is made if need be."),
+        typer.Option(help="Append new entries to this .bib file (created if missing)."),
     ] = None,
     form: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help=f"One of {', '.join(_FORMS)}; lines are 'file:line:column: message', for editors.",
+            help=f"One of {', '.join(_FORMS)}; 'lines' prints 'file:line:column: message' for "
+            "editors.",
         ),
     ] = None,
     bibtex: Annotated[
         bool, typer.Option("--bibtex", help="Print BibTeX entries, ready to paste.")
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="BibTeX entries with all their fields, not short ones.")
+        bool,
+        typer.Option("--full", help="Print BibTeX entries with all fields instead of short ones."),
     ] = False,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write the answers to this .html file, with links, and print none."),
+        typer.Option(help="Write the recommendations to this .html file instead of printing them."),
     ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Recommend papers that a text should cite, and say why.
+    """Recommend papers that a text should cite, and explain each one.
 
-    What the text cites already, and the paper itself, are left out. What is in a .bib file that
-    the draft names is marked. --venue, --type, --author, --good and --not-this may be repeated.
+    Papers that the text already cites, and the paper itself, are excluded. Papers in the .bib files
+    that the draft names are marked. --venue, --type, --author, --good and --not-this are
+    repeatable.
 
     Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
     """
@@ -148,7 +155,7 @@ def recommend(
     if html is not None:
         check_page(html, {os.path.realpath(text)})
         if shown != "text":
-            raise typer.BadParameter("--html writes a page: leave out the other form.")
+            raise typer.BadParameter("--html cannot be combined with another output format.")
     if least is not None:
         note(["--least is now --min-probability"])
         min_probability = least if min_probability is None else min_probability
@@ -170,6 +177,8 @@ def recommend(
         _print(found, shown, full)
     else:
         _write_page(found, html, text, typed(context))
+    if append is not None or shown == "bibtex":
+        note(found.without_bibtex)
     if append is not None:
         _tell_added(append, added or ())
     if (append is not None or shown == "bibtex") and (strange := found.strange_commands):
@@ -190,18 +199,19 @@ def _write_page(found: Recommendations, path: Path, text: str, command: str) -> 
 
 
 def _form(named: str | None, flags: dict[str, bool]) -> str:
-    """The one form to print in."""
+    """Return the output format; raise an error if several were given."""
     given = [name for name, is_given in flags.items() if is_given]
     options = [f"--{name}" for name in given] + ([f"--format {named}"] if named else [])
     if len({*given, named} - {None}) > 1:
         raise typer.BadParameter(f"{' and '.join(options)} were given. Choose one.")
     if named is not None and named not in _FORMS:
-        raise UnknownName("form of answers", named, _FORMS)
+        raise UnknownName("output format", named, _FORMS)
     return named or (given or ["text"])[0]
 
 
 def _draft_to_ask(text: str) -> tuple[Draft, str]:
-    """The text that was given, the file that it names or standard input, and how to ask."""
+    """Return the text to recommend for (from the argument, a file or standard input) and the
+    options."""
     from citebed.drafts import draft_of
     from citebed.drafts.reading import draft_in, may_be_path
     from citebed.files.reading import standard_input
@@ -217,7 +227,7 @@ def _draft_to_ask(text: str) -> tuple[Draft, str]:
 
 
 def _print(found: Recommendations, form: str, full: bool) -> None:
-    """Print recommendations as people, programs, editors or BibTeX files want them."""
+    """Print recommendations in the requested format."""
     from citebed.report.recommendation.text import editor_lines, passage_lines
 
     note(found.notes)
@@ -226,7 +236,8 @@ def _print(found: Recommendations, form: str, full: bool) -> None:
     elif form == "csv":
         print_csv([_flat(row) for row in found.rows])
     elif form == "bibtex":
-        sys.stdout.write(f"{found.bibtex(full=full)}\n" if len(found) else "")
+        entries = found.bibtex(full=full)
+        sys.stdout.write(f"{entries}\n" if entries else "")
     elif form == "lines":
         sys.stdout.writelines(f"{line}\n" for line in editor_lines(found))
     else:
@@ -241,7 +252,7 @@ def _print(found: Recommendations, form: str, full: bool) -> None:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose lists are texts."""
+    """Return a row with its lists joined into text."""
     return {
         name: "; ".join(value) if isinstance(value, tuple) else value for name, value in row.items()
     }

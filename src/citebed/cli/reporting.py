@@ -1,4 +1,4 @@
-"""The verb of looking: report."""
+"""The command ``report``."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ def report(
     context: typer.Context,
     qrels: options.QrelsFile,
     runs: options.RunFiles,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output HTML file.")] = Path(
         "report.html"
     ),
     measures: options.Measures = None,
     baseline: Annotated[
         str | None,
-        typer.Option(help="The run that the others are compared with (else the first)."),
+        typer.Option(help="Baseline run for comparisons (default: the first run)."),
     ] = None,
     test: options.Test = "t",
     correct: Annotated[
         str,
-        typer.Option(help="For many comparisons: none, bonferroni, holm, bh or tukey (all pairs)."),
+        typer.Option(
+            help="Correction for multiple comparisons: none, bonferroni, holm, bh or "
+            "tukey (all pairs)."
+        ),
     ] = "none",
     alpha: options.Alpha = 0.05,
     complete: options.Complete = False,
@@ -42,31 +45,33 @@ def report(
         Path | None,
         typer.Option(
             "--queries",
-            help="The queries (JSON Lines), for their texts and for --cluster; else those beside "
-            "the judgements in a collection.",
+            help="Queries (JSON Lines) for texts and --cluster (default: those next to the "
+            "judgements).",
         ),
     ] = None,
     collection: Annotated[
         Path | None,
         typer.Option(
             "--collection",
-            help="The collection, for the documents' titles; else the one the judgements are in.",
+            help="Collection for document titles (default: the collection that contains the "
+            "judgements).",
         ),
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option("--figures", help="A folder for the figures as SVG files.")
+        Path | None,
+        typer.Option("--figures", help="Also save the figures as SVG files in this folder."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="The page's title.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     samples: options.Samples = None,
     seed: options.Seed = 0,
     level: options.Level = 0.95,
 ) -> None:
-    """Make one page of an evaluation: tables, interval plots, every query, what it rests on.
+    """Write an evaluation report as one HTML page: tables, interval plots, every query, coverage.
 
-    The page is one file that loads nothing from anywhere. For any two runs it shows the
-    differences query by query and, for a chosen query, its text and both rankings side by side.
-    Query texts and titles come from the collection that the judgements stand in, or from
-    --queries and --collection.
+    The page is a single file that loads nothing from the network. For any two runs it shows the
+    differences per query and, for a chosen query, its text and both rankings side by side. Query
+    texts and titles come from the collection that contains the judgements, or from --queries and
+    --collection.
 
     Example: citebed report acm-cr/qrels/sentences.qrels *.run -m nDCG@10 -o report.html
     """
@@ -103,7 +108,7 @@ def report(
 
 
 def _baseline(baseline: str | None, runs: Sequence[Path], correct: str) -> str | None:
-    """The baseline's name, the first run's unless given; none for tests of all pairs."""
+    """Return the baseline's name (default: the first run), or ``None`` for tests of all pairs."""
     from citebed.runs.reading import run_named
 
     if baseline is None and correct == "tukey":

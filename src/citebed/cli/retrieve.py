@@ -1,4 +1,4 @@
-"""The verbs of retrieval: index, search."""
+"""The commands ``index`` and ``search``."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from citebed.retrieval.index.statistics import IndexReport
 
 Model = Annotated[
-    str, typer.Option("--model", "-m", help="The model, e.g. 'bm25(k1=0.9,b=0.4)+rm3'.")
+    str, typer.Option("--model", "-m", help="Retrieval model, e.g. 'bm25(k1=0.9,b=0.4)+rm3'.")
 ]
 FieldWeights = Annotated[
     str,
     typer.Option(
         "--fields",
-        help="The fields that count, e.g. 'title=2,abstract,keywords,citing=0.5'. By default "
-        "title, abstract and keywords, and a tenth of the full text where there is any.",
+        help="Fields and weights, e.g. 'title=2,abstract,citing=0.5' (default: title, abstract, "
+        "keywords; full text with weight 0.1).",
     ),
 ]
 DEFAULT_FIELDS = "default"
@@ -43,56 +43,59 @@ def index(
     analyser: Annotated[
         str,
         typer.Option(
-            help="How text becomes terms: english, snowball(german), mixed(english,chinese), none "
-            "…; auto for what fits the languages of the texts."
+            help="Text analyser: auto (by language), english, snowball(german), "
+            "mixed(english,chinese), none …"
         ),
     ] = "auto",
     citing: Annotated[
         list[Path] | None,
-        typer.Option(help="Contexts of citations (JSON Lines) to index; may be repeated."),
+        typer.Option(help="Citation contexts (JSON Lines) to index (repeatable)."),
     ] = None,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Count everything anew.")] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Rebuild the index from scratch.")
+    ] = False,
     neural: Annotated[
         bool,
         typer.Option(
             "--neural",
-            help="Also make the documents' vectors with the encoder that 'citebed fetch encoder' "
-            "got. Takes a while, and goes on where it was interrupted.",
+            help="Also compute document vectors with the downloaded encoder. Slow; resumes after "
+            "interruption.",
         ),
     ] = False,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Make them with this encoder: a folder, or a name of the hub."),
+        typer.Option(
+            help="Compute document vectors with this encoder: a folder, or a Hugging Face name."
+        ),
     ] = None,
     static: Annotated[
         str | None,
         typer.Option(
-            help="Word vectors of your own, made by 'citebed train static'; 'shipped' goes back to "
-            "those of citebed."
+            help="Your own word vectors from 'citebed train static'; 'shipped' restores citebed's."
         ),
     ] = None,
     fit: Annotated[
         bool | None,
         typer.Option(
             "--fit/--no-fit",
-            help="Learn anew from the collection's abstracts how much word vectors count; or leave "
-            "that as it comes with citebed. By default it is learned once, and again when a tenth "
-            "of the documents has changed.",
+            help="Re-estimate the weight of word vectors from the abstracts (default: once, and "
+            "again when 10 % of the documents changed).",
             show_default=False,
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that count; 0 for one a core.")] = 0,
+    workers: Annotated[
+        int, typer.Option(help="Number of indexing processes (0: one per core).")
+    ] = 0,
     on: On = None,
     spark_conf: SparkConf = None,
     debug: Debug = False,  # noqa: ARG001 - its callback does it
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Index a collection for searching, or bring its index up to date.
+    """Index a collection for searching, or update its index.
 
-    Only what is new since the last time is counted. What the collection's citing papers say of
-    a document is indexed too, as its field 'citing'. With --on every shard of a collection gets an
-    index of its own.
+    Only new and changed documents are indexed. The field 'citing' holds what other papers say when
+    they cite a document. With --on, every shard of a collection gets its own index.
 
     Example: citebed index acm-cr/
     """
@@ -102,7 +105,7 @@ def index(
     from citebed.retrieval.index.building import IndexOptions
     from citebed.retrieval.learned.fitting import build_index
 
-    opened = open_collection(collection)  # what is wrong with it is told before a model is loaded
+    opened = open_collection(collection)  # check it before loading a model
     if on is not None:
         refused = {"--neural": neural, "--encoder": encoder, "--fit": fit}
         how = (analyser, tuple(citing or ()), workers, rebuild, static)
@@ -123,14 +126,14 @@ def _index_on(
     how: tuple[str, tuple[Path, ...], int, bool, str | None],
     refused: Mapping[str, object],
 ) -> IndexReport:
-    """Index the shards of a collection on an engine."""
+    """Index the shards of a collection on Spark."""
     from citebed.distributed.door import engine
     from citebed.errors import CitebedError
     from citebed.retrieval.sharded.building import ShardOptions
 
     given = [name for name, value in refused.items() if value]
     if given:
-        raise CitebedError(f"{given[0]} works on one machine: leave it out, or leave out --on.")
+        raise CitebedError(f"{given[0]} cannot be combined with --on. Remove one of them.")
     with engine(*where) as there:
         return there.index(collection, ShardOptions(*how))
 
@@ -149,31 +152,31 @@ def search(
     collection: CollectionFolder,
     queries: Annotated[
         str,
-        typer.Option("--queries", help="A query set of the collection, or a file of queries."),
+        typer.Option("--queries", help="Query set of the collection, or a file of queries."),
     ],
     model: Model = "bm25",
-    depth: Annotated[int, typer.Option(min=1, help="Documents a query.")] = 1000,
+    depth: Annotated[int, typer.Option(min=1, help="Documents per query.")] = 1000,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="The run's file (.parquet for a table); runs/… by default."
-        ),
+        typer.Option("--output", "-o", help="Output run (.parquet for a table; default: runs/…)."),
     ] = None,
     fields: FieldWeights = DEFAULT_FIELDS,
     as_is: Annotated[
         bool,
         typer.Option(
-            "--as-is", help="Take queries as they are: citation markers and single letters count."
+            "--as-is", help="Do not clean queries (keep citation markers and single letters)."
         ),
     ] = False,
-    threads: Annotated[int, typer.Option(min=0, help="0 for one a core.")] = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run.")] = False,
+    threads: Annotated[int, typer.Option(min=0, help="Number of threads (0: one per core).")] = 0,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Overwrite an existing run.")
+    ] = False,
     on: On = None,
     spark_conf: SparkConf = None,
     debug: Debug = False,  # noqa: ARG001 - its callback does it
     quiet: Quiet = False,
 ) -> None:
-    """Search with every query of a set and write a TREC run, with a file that says how.
+    """Run all queries of a set; write a TREC run and a JSON file with its settings.
 
     Example: citebed search acm-cr/ --queries paragraphs --model bm25 --depth 1000 -o bm25.run
     """
@@ -200,13 +203,13 @@ def search(
 
 
 def note(notes: Iterable[str]) -> None:
-    """Tell what there is to say beside the results."""
+    """Print notes about the results."""
     for each in notes:
         typer.echo(f"note: {each}", err=True)
 
 
 def open_both(folder: Path, quiet: bool) -> tuple[Collection, Index]:
-    """The collection and its index, checked; an index that is out of date is told."""
+    """Open a collection and its index; print a note if the index is out of date."""
     from citebed.collection import open_collection
     from citebed.retrieval.index.index import open_index
 

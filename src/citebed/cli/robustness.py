@@ -1,4 +1,4 @@
-"""The verb ``robustness``: which measures are comparable across slices of different size."""
+"""The command ``robustness``: which measures are comparable across slices of different size."""
 
 from __future__ import annotations
 
@@ -26,53 +26,59 @@ def robustness(
             "--measures",
             "--measure",
             "-m",
-            help="Measures, e.g. AP,nDCG@R,AUC:rescaled; may be repeated.",
+            help="Measures, e.g. AP,nDCG@R,AUC:rescaled (repeatable).",
         ),
     ] = None,
     documents: Annotated[
-        str, typer.Option("--documents", "-D", help="Lengths D of rankings.", metavar="LIST")
+        str,
+        typer.Option(
+            "--documents", "-D", help="Ranking lengths D, e.g. 10,100,1000.", metavar="LIST"
+        ),
     ] = "10,100,200",
     relevant: Annotated[
         str,
         typer.Option(
             "--relevant",
             "-R",
-            help="Relevant documents R: parts of D (D/10), or numbers.",
+            help="Numbers of relevant documents R: fractions of D (D/10), or counts.",
             metavar="LIST",
         ),
     ] = "D/2,D/10",
     theta: Annotated[
         str, typer.Option("--theta", help="Levels of disorder, from 0 to 1.", metavar="LIST")
     ] = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
-    rankings: Annotated[int, typer.Option(help="Rankings of each size at each level.")] = 1000,
+    rankings: Annotated[int, typer.Option(help="Number of rankings per size and level.")] = 1000,
     perturbation: Annotated[
-        str, typer.Option(help="How the ideal is perturbed: shuffle, exchange or noise.")
+        str, typer.Option(help="How to perturb the ideal ranking: shuffle, exchange or noise.")
     ] = "shuffle",
     seed: Seed = 0,
     plot: Annotated[
-        Path | None, typer.Option(help="A figure of the means, SVG or PNG by its ending.")
+        Path | None, typer.Option(help="Save a figure of the means to this .svg or .png file.")
     ] = None,
     part: Annotated[
         Part | None,
-        typer.Option(help="The means of every size and level, or the measures summed up."),
+        typer.Option(
+            help="Which table to print: means per size and level, or one row per measure."
+        ),
     ] = None,
     format: Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Which measures are comparable across slices of different size? Simulate it.
+    """Test by simulation which measures are comparable across slices of different size.
 
-    Ideal rankings of D documents, R of them relevant, are perturbed at levels θ from 0 to 1, and
-    scored. A measure that differs at the same θ, by D and R alone, should not be averaged over
-    slices of different size. Any measure of 'citebed evaluate' can be studied; with :rescaled
-    behind it, it is moved to [-1, 1]. Rows (--json, --csv) are means unless --part measures.
+    citebed perturbs ideal rankings of D documents, R of them relevant, at levels θ from 0 to 1, and
+    scores them. A measure that differs at the same θ only because of D and R should not be averaged
+    over slices of different size. You can study any measure of 'citebed evaluate'; a measure
+    followed by :rescaled is rescaled to [-1, 1]. Rows (--json, --csv) are means unless you add
+    --part measures.
 
     Example: citebed robustness --measures AP,nDCG@R,nDCG,Rprec,AUC --seed 7 --plot robustness.svg
     """
     from citebed.timeline import robustness as study
 
     style = style_of(format, as_json, as_csv)
-    if plot is not None:  # a file that cannot be drawn is better known before the study
+    if plot is not None:  # check the figure's path before the study starts
         from citebed.report.drawing import picture_ending
         from citebed.report.robustness.figure import ENDINGS, draw_robustness
 

@@ -1,4 +1,4 @@
-"""Options that the verbs of evaluating share."""
+"""Options that the evaluation commands share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from citebed.cli.output import a_number
+from citebed.cli.output import a_number, needs
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.run_scores import Settings
@@ -18,7 +18,7 @@ DEBUG = "CITEBED_DEBUG"
 
 
 def debugged(context: typer.Context, wanted: bool) -> bool:
-    """While the command runs, all that is told is wanted."""
+    """While the command runs, show all log messages."""
     if wanted:
         before = {DEBUG: os.environ[DEBUG]} if DEBUG in os.environ else {}
         os.environ[DEBUG] = "1"
@@ -29,16 +29,17 @@ def debugged(context: typer.Context, wanted: bool) -> bool:
 ScoreType = Literal["double", "float"]
 TableFormat = Literal["table", "json", "csv", "markdown", "latex"]
 QrelsFile = Annotated[
-    Path, typer.Argument(help="The judgements: TREC qrels, KBA's, or Parquet.", metavar="QRELS")
+    Path, typer.Argument(help="Judgements: TREC or KBA qrels, or Parquet.", metavar="QRELS")
 ]
 RunFiles = Annotated[
     list[Path],
-    typer.Argument(help="Runs: TREC's or KBA's, gzip or not, or Parquet.", metavar="RUN…"),
+    typer.Argument(help="Runs in TREC or KBA format (.gz allowed), or Parquet.", metavar="RUN…"),
 ]
 RunSources = Annotated[
     list[str],
     typer.Argument(
-        help="Runs: TREC's or KBA's, gzip or not, or Parquet; with --on whatever the engine reads.",
+        help="Runs in TREC or KBA format (.gz allowed), or Parquet; with --on, any path that "
+        "Spark reads.",
         metavar="RUN…",
     ),
 ]
@@ -46,36 +47,39 @@ On = Annotated[
     str | None,
     typer.Option(
         "--on",
-        help="Work on an engine: local, sc://host:15002 (Spark Connect), or a master of Spark's.",
+        is_eager=True,
+        help="Run on Spark: local, sc://host:15002 (Spark Connect), or a Spark master URL.",
         show_default=False,
     ),
 ]
 SparkConf = Annotated[
     list[str] | None,
-    typer.Option(help="A setting of Spark's for --on, key=value; may be repeated."),
+    typer.Option(help="Spark setting key=value for --on (repeatable).", callback=needs("on")),
 ]
 Debug = Annotated[
     bool,
     typer.Option(
         "--debug",
-        help="Show all that the engine of --on says; as CITEBED_DEBUG=1 in the environment.",
+        help="Show full Spark logs and tracebacks (same as CITEBED_DEBUG=1).",
         callback=debugged,
     ),
 ]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("--measure", "-m", help="A measure, e.g. nDCG@10; may be repeated."),
+    typer.Option("--measure", "-m", help="Measure, e.g. nDCG@10 (repeatable)."),
 ]
-PerQuery = Annotated[bool, typer.Option("--per-query", "-q", help="Every query's scores too.")]
+PerQuery = Annotated[bool, typer.Option("--per-query", "-q", help="Also print per-query scores.")]
 Intervals = Annotated[
-    bool, typer.Option("--intervals/--no-intervals", help="Bootstrap intervals of the means.")
+    bool, typer.Option("--intervals/--no-intervals", help="Print bootstrap intervals of the means.")
 ]
-Relevant = Annotated[int, typer.Option(help="The lowest grade that is relevant.")]
-QrelsFiles = Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")]
+Relevant = Annotated[int, typer.Option(help="Lowest relevant grade.")]
+QrelsFiles = Annotated[list[Path], typer.Argument(help="Judgement sets.", metavar="QRELS…")]
 Complete = Annotated[
     bool,
     typer.Option(
-        "--complete", "-c", help="Average over all judged queries; one the run lacks counts 0."
+        "--complete",
+        "-c",
+        help="Average over all judged queries; a query missing from the run scores 0.",
     ),
 ]
 Scores = Annotated[
@@ -85,40 +89,41 @@ Cluster = Annotated[
     str | None,
     typer.Option(
         "--cluster",
-        help="Queries that belong together: 'paper' (a field of the queries), or a file of "
-        "lines 'query_id cluster'.",
+        help="Clusters of queries: 'paper' (a field of the queries), or a file of lines 'query_id "
+        "cluster'.",
     ),
 ]
 Queries = Annotated[
-    Path | None, typer.Option("--queries", help="The queries (JSON Lines), for --cluster.")
+    Path | None, typer.Option("--queries", help="Queries (JSON Lines) for --cluster.")
 ]
 Samples = Annotated[
-    int | None, typer.Option("--samples", min=100, help="Resamples (default 10,000).")
+    int | None, typer.Option("--samples", min=100, help="Number of resamples (default 10,000).")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of what is drawn at random.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 Level = Annotated[
     float,
     typer.Option(
-        "--level", min=0.5, max=0.9999, callback=a_number, help="The level of the intervals."
+        "--level", min=0.5, max=0.9999, callback=a_number, help="Confidence level, e.g. 0.95."
     ),
 ]
 Baseline = Annotated[
-    str | None, typer.Option(help="The run that the others are compared with (else all pairs).")
+    str | None, typer.Option(help="Baseline run for comparisons (default: compare all pairs).")
 ]
 Test = Annotated[
-    str, typer.Option(help="t, permutation, wilcoxon, sign or bootstrap, paired by query.")
+    str, typer.Option(help="Test, paired by query: t, permutation, wilcoxon, sign or bootstrap.")
 ]
 Correct = Annotated[
-    str, typer.Option(help="For many comparisons: none, bonferroni, holm, bh or tukey.")
+    str,
+    typer.Option(help="Correction for multiple comparisons: none, bonferroni, holm, bh or tukey."),
 ]
-Alpha = Annotated[float, typer.Option(help="A p-value below this is significant.")]
+Alpha = Annotated[float, typer.Option(help="Significance level for p-values.")]
 Format = Annotated[
-    TableFormat | None, typer.Option("--format", help="How to print it (else as a table).")
+    TableFormat | None, typer.Option("--format", help="Output format (default: table).")
 ]
 
 
 def settings_of(complete: bool, scores: ScoreType) -> Settings:
-    """How runs are scored."""
+    """Options for scoring runs."""
     from citebed.evaluation.scoring.run_scores import Settings
 
     return Settings(complete=complete, score_type=scores)

@@ -18,42 +18,41 @@ if TYPE_CHECKING:
 def serve(
     collections: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[COLLECTION]...", help="Collections to work with."),
+        typer.Argument(metavar="[COLLECTION]...", help="Collections to open in the workbench."),
     ] = None,
     campaign: Annotated[
         list[Path] | None,
-        typer.Option(help="The folder of a campaign; may be repeated.", show_default=False),
+        typer.Option(help="Folder of a campaign (repeatable).", show_default=False),
     ] = None,
     database: Annotated[
-        str | None, typer.Option(help="postgresql://…, if not as the campaign's file says.")
+        str | None, typer.Option(help="Database URL (overrides campaign.toml).")
     ] = None,
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int | None,
-        typer.Option(min=1, max=65535, help="The port; else 8000, or any that is free."),
+        typer.Option(min=1, max=65535, help="Port (default: 8000, or any free port)."),
     ] = None,
     address: Annotated[
         str,
         typer.Option(
-            help="Where browsers reach the workbench, if a web server stands before it, such as "
+            help="Public address of the workbench behind a reverse proxy, e.g. "
             "https://papers.example.org."
         ),
     ] = "",
     allow: Annotated[
         list[Path] | None,
-        typer.Option(help="A folder that pages may import files from; may be repeated."),
+        typer.Option(help="Allow imports from this server folder (repeatable)."),
     ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the workbench in a browser.")
     ] = True,
 ) -> None:
-    """Open the workbench in the browser: recommend, look up, compare, import; or serve a campaign.
+    """Open the workbench in a browser: recommend, search, compare, import; or serve a campaign.
 
-    The workbench listens on this machine only and opens with the key in the address it prints. At
-    any other --host or --address it asks for the password in CITEBED_PASSWORD. Scripts ask its API
-    with the same key, as /api/docs tells. A campaign is served to its judges by their personal
-    links and to its organisers by password ('citebed campaign organiser'); beside a collection the
-    workbench lists it too.
+    The workbench listens on this machine only and opens with the address that citebed prints. On
+    any other --host or --address it requires the password in CITEBED_PASSWORD. Scripts use the key
+    that /api/docs describes. Assessors open a campaign with their personal links, organisers with a
+    password ('citebed campaign organiser'); beside a collection, the workbench lists it too.
 
     Example: citebed serve acm-cr/
     """
@@ -81,13 +80,13 @@ def _opened(folders: list[Path], database: str | None) -> list[Campaign]:
 
 
 def tell(address: str, wanted: int | None = None) -> None:
-    """Say where the workbench is open, and how scripts come in."""
+    """Print the address of the workbench and how scripts authenticate."""
     from citebed.web.workbench.access import key_file
     from citebed.web.workbench.serving import USUAL_PORT
 
     found = urlsplit(address)
     if wanted is None and found.port not in (None, USUAL_PORT):
-        typer.echo(f"Port {USUAL_PORT} is taken, so another is used.", err=True)
+        typer.echo(f"Port {USUAL_PORT} is in use, so citebed uses another.", err=True)
     typer.echo(f"The workbench is open at {printable(address)}", err=True)
     docs = f"{found.scheme}://{found.netloc}/api/docs"
     typer.echo(
@@ -95,4 +94,4 @@ def tell(address: str, wanted: int | None = None) -> None:
         f"{printable(str(key_file()))}",
         err=True,
     )
-    typer.echo("Ctrl-C ends it.", err=True)
+    typer.echo("Press Ctrl-C to stop.", err=True)

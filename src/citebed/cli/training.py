@@ -16,74 +16,75 @@ if TYPE_CHECKING:
     from citebed.training import Trained, TrainingTexts
 
 train = typer.Typer(
-    help="Train models on your own collection and contexts of citations.", no_args_is_help=True
+    help="Train models on your own collection and citation contexts.", no_args_is_help=True
 )
 
-Source = Annotated[
-    Path, typer.Argument(help="A collection, or what 'citebed train prepare' wrote.")
-]
+Source = Annotated[Path, typer.Argument(help="Collection, or a file from 'citebed train prepare'.")]
 Contexts = Annotated[
     list[Path] | None,
-    typer.Option(help="Contexts of citations (JSON Lines), as for 'index --citing'; repeatable."),
+    typer.Option(help="Citation contexts (JSON Lines), as for 'index --citing' (repeatable)."),
 ]
 Also = Annotated[
     list[Path] | None,
-    typer.Option(help="Another collection, for documents that are cited; may be repeated."),
+    typer.Option(help="Another collection with cited documents (repeatable)."),
 ]
 Own = Annotated[
     bool,
-    typer.Option("--own", help="Learn from the collection's own citing papers too, its test."),
+    typer.Option(
+        "--own", help="Also train on the collection's own citing papers (its test queries)."
+    ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Same seed, same data: same model.")]
-Fold = Annotated[
-    int, typer.Option(min=0, max=19, help="The fold of citing papers kept for the test.")
-]
-Epochs = Annotated[int | None, typer.Option(min=1, help="How often all pairs are gone through.")]
-BatchSize = Annotated[int | None, typer.Option(min=2, help="Pairs a step.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Fold = Annotated[int, typer.Option(min=0, max=19, help="Held-out fold of citing papers (0 to 19).")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Number of epochs.")]
+BatchSize = Annotated[int | None, typer.Option(min=2, help="Batch size.")]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Another setting, e.g. --set rate=3e-5; may be repeated."),
+    typer.Option("--set", help="Another setting, e.g. --set rate=3e-5 (repeatable)."),
 ]
 Adapter = Annotated[
     Path | None,
-    typer.Option(help="A file for the difference to the start, a fifteenth of the model."),
+    typer.Option(help="Also save the weights as a low-rank adapter (1/15 of the model size)."),
 ]
 Weights = Annotated[
     list[Path] | None,
-    typer.Option(help="Its weights (.safetensors, .npz), if elsewhere; may be repeated."),
+    typer.Option(
+        help="Weights of the model (.safetensors, .npz) if they are not in its folder (repeatable)."
+    ),
 ]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1 …")]
+Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda, cuda:1 …")]
 Minutes = Annotated[
-    float, typer.Option(min=0, help="Stop after so long; the same command then goes on.")
+    float, typer.Option(min=0, help="Time limit in minutes; run the same command to continue.")
 ]
 EveryMinutes = Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")]
-Restart = Annotated[
-    bool, typer.Option("--restart", help="Begin anew although there is a checkpoint.")
-]
+Restart = Annotated[bool, typer.Option("--restart", help="Ignore the checkpoint and start over.")]
 
 
 @train.command()
 def prepare(
     collection: Annotated[Path, typer.Argument(help="The collection.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file, e.g. texts.jsonl.xz.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Output file, e.g. texts.jsonl.xz.")
+    ],
     contexts: Contexts = None,
     also: Also = None,
     own: Own = False,
     every: Annotated[
-        bool, typer.Option("--every", help="All documents of other collections, cited or not.")
+        bool,
+        typer.Option("--every", help="Include all documents of other collections, cited or not."),
     ] = False,
     test_year: Annotated[
         int | None,
         typer.Option(
-            min=1, max=9999, help="Part papers of known years by year: from this one on, the test."
+            min=1, max=9999, help="Split by year: papers from this year on are the test set."
         ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Write all texts that training needs into one file, for a machine with a GPU.
 
-    There 'python -m citebed.training' needs PyTorch, and nothing else of citebed installed.
-    Contexts of several fields may be given, each with the collection that they cite.
+    There, 'python -m citebed.training' needs only PyTorch. You can pass contexts of several fields,
+    each with the collection that they cite.
 
     Example: citebed train prepare acm-cr/ --contexts contexts.jsonl.xz -o texts.jsonl.xz
     """
@@ -100,22 +101,22 @@ def prepare(
     )
     if texts.about["contexts_elsewhere"]:
         left = count(texts.about["contexts_elsewhere"], "context")
-        typer.echo(f"{left} of documents that are in no collection given were left out")
+        typer.echo(f"skipped {left} with citations outside the given collections")
 
 
 @train.command()
 def static(
     source: Source,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model's file (.npz).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output model (.npz).")],
     contexts: Contexts = None,
     also: Also = None,
     own: Own = False,
     teacher: Annotated[
-        Path | None, typer.Option(help="The folder of an encoder whose similarities are learned.")
+        Path | None, typer.Option(help="Teacher encoder folder, for distillation.")
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(help="The static model to start from; citebed's by default, '' for none."),
+        typer.Option(help="Static model to start from (default: citebed's; '' for none)."),
     ] = None,
     seed: Seed = 7,
     fold: Fold = 0,
@@ -131,7 +132,7 @@ def static(
 ) -> None:
     """Train word vectors like those that ship with citebed: minutes on a CPU.
 
-    A run that was stopped goes on where its checkpoint is, beside the model's file.
+    An interrupted run resumes from its checkpoint, which is stored next to the model.
 
     Example: citebed train static acm-cr/ --contexts contexts.jsonl.xz -o mine.npz
     """
@@ -150,9 +151,9 @@ def static(
 @train.command()
 def encoder(
     source: Source,
-    start: Annotated[Path, typer.Option(help="The folder of the model to start from.")],
+    start: Annotated[Path, typer.Option(help="Folder of the model to start from.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The trained model's folder.")
+        Path | None, typer.Option("--output", "-o", help="Output folder of the trained model.")
     ] = None,
     adapter: Adapter = None,
     contexts: Contexts = None,
@@ -173,8 +174,8 @@ def encoder(
 ) -> None:
     """Train an encoder on citations: minutes on a large GPU, days on a CPU.
 
-    How long it takes here is told at the start. A run that was stopped goes on where its
-    checkpoint is, beside what it writes.
+    citebed prints an estimate of the time at the start. An interrupted run resumes from its
+    checkpoint, which is stored next to the output.
 
     Example: citebed train encoder texts.jsonl.xz --start gte-small -o mine
     """
@@ -195,12 +196,12 @@ def encoder(
 @train.command()
 def student(
     source: Source,
-    teacher: Annotated[Path, typer.Option(help="The folder of the encoder to learn from.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The student's folder.")],
+    teacher: Annotated[Path, typer.Option(help="Folder of the teacher encoder.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output folder of the student.")],
     file: Annotated[
-        Path | None, typer.Option(help="A file for its layers alone, as citebed brings its own.")
+        Path | None, typer.Option(help="Also save only the student's layers to this file.")
     ] = None,
-    layers: Annotated[int, typer.Option(min=1, help="How many layers it has.")] = 4,
+    layers: Annotated[int, typer.Option(min=1, help="Number of layers of the student.")] = 4,
     contexts: Contexts = None,
     also: Also = None,
     own: Own = False,
@@ -216,9 +217,9 @@ def student(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train an encoder of fewer layers, and so a quicker one, to give the vectors of another.
+    """Train an encoder with fewer layers, and so a faster one, to imitate another encoder.
 
-    Minutes on a large GPU, days on a CPU. A run that was stopped goes on where its checkpoint is.
+    Minutes on a large GPU, days on a CPU. An interrupted run resumes from its checkpoint.
 
     Example: citebed train student texts.jsonl.xz --teacher mine -o my-student
     """
@@ -237,13 +238,13 @@ def student(
 @train.command()
 def average(
     source: Source,
-    encoders: Annotated[list[Path], typer.Argument(help="Folders that 'train encoder' wrote.")],
+    encoders: Annotated[list[Path], typer.Argument(help="Model folders from 'train encoder'.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The averaged model's folder.")
+        Path | None, typer.Option("--output", "-o", help="Output folder of the averaged model.")
     ] = None,
     adapter: Adapter = None,
     start: Annotated[
-        Path | None, typer.Option(help="What they started from; needed for an adapter.")
+        Path | None, typer.Option(help="Model that they started from; needed for an adapter.")
     ] = None,
     weights: Weights = None,
     contexts: Contexts = None,
@@ -253,7 +254,7 @@ def average(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Average encoders that were trained alike with different seeds: better than each of them.
+    """Average encoders trained with different seeds; the average is better than each of them.
 
     Example: citebed train average texts.jsonl.xz seed-7 seed-8 -o mine
     """
@@ -269,18 +270,20 @@ def average(
 @train.command()
 def ranker(
     collection: Annotated[
-        Path, typer.Argument(help="A collection that was indexed with --citing, perhaps --neural.")
+        Path,
+        typer.Argument(help="Collection that was indexed with --citing (and optionally --neural)."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file, e.g. ranker.json.")],
-    questions: Annotated[int, typer.Option(min=10, help="How many questions are asked.")] = 3000,
+    questions: Annotated[int, typer.Option(min=10, help="Number of training queries.")] = 3000,
     seed: Seed = 7,
     fold: Fold = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn from citing sentences how much each signal counts, and how sure an answer is.
+    """Train the ranker: feature weights and calibrated probabilities from citing sentences.
 
-    Takes minutes on a CPU, without PyTorch. Use it with --model 'bm25+learned(with=ranker.json)'.
+    Takes minutes on a CPU, without PyTorch. Use the result with --model
+    'bm25+learned(with=ranker.json)'.
 
     Example: citebed train ranker acm-cr/ -o ranker.json
     """
@@ -315,7 +318,7 @@ def _settings(changes: list[str] | None, **named: int | None) -> dict[str, Any]:
         except ValueError:
             number = math.nan
         if not name or math.isnan(number):
-            raise CitebedError(f"--set {change}: expected a name and a number, as rate=3e-5.")
+            raise CitebedError(f"--set {change}: expected a name and a number, e.g. rate=3e-5.")
         found[name.replace("-", "_")] = int(value) if value.isdecimal() else number
     return found
 

@@ -1,4 +1,4 @@
-"""The verb trec_eval: the program of that name, for scripts that call it."""
+"""The command ``trec_eval``: a drop-in replacement for scripts that call that program."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def trec_eval(
     if options.asks == "help":
         typer.echo(context.get_help())
     elif options.asks == "version":
-        typer.echo(f"trec_eval version {options.version}")
+        typer.echo(f"trec_eval version {options.version}", err=True)  # as trec_eval does
     else:
         from citebed.evaluation.trec_eval.program import printed
 

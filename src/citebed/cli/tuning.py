@@ -1,4 +1,4 @@
-"""``citebed tune``: weights sharpened by drafts that cite, and by judgements."""
+"""``citebed tune``: tune weights on the citations of drafts and on judgements."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ def tune(
     collection: CollectionFolder,
     drafts: Annotated[
         list[Path] | None,
-        typer.Argument(help="Drafts (.tex, .md) that cite what is in the collection."),
+        typer.Argument(help="Drafts (.tex, .md) that cite papers of the collection."),
     ] = None,
     queries: Annotated[
         list[str] | None,
         typer.Option(
-            help="A query set of the collection, or a file of queries; may be repeated. Without "
-            "any, nor drafts, all sets that have judgements."
+            help="Query set of the collection, or a file of queries (repeatable). Default without "
+            "drafts: all sets that have judgements."
         ),
     ] = None,
     qrels: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Judgements of these queries, such as a campaign's, in place of the set's own; "
-            "may be repeated."
+            help="Judgements of these queries, e.g. of a campaign, instead of the set's own "
+            "(repeatable)."
         ),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Let real citing tell how much word vectors, and being cited, count in a collection.
+    """Tune the weights of word vectors and citation counts on your drafts or judged queries.
 
-    Sentences of drafts that cite, and queries that were judged, are asked with several weights. A
-    better one is kept in the index; 'citebed index --fit' goes back to what the abstracts taught.
+    citebed tries several weights on the citing sentences of your drafts and on judged queries, and
+    stores better ones in the index. 'citebed index --fit' goes back to the weights estimated from
+    the abstracts.
 
     Example: citebed tune mine/ paper.tex thesis.tex
     """
@@ -59,17 +60,17 @@ def tune(
 
 
 def tuned_lines(name: str, found: Tuned) -> list[str]:
-    """What tuning found, for people."""
+    """Print the result of tuning for people."""
     asked = f"{count(found.questions, 'question')} of {count(found.askers, 'paper')}"
     if found.questions < found.needed:
-        what = f"{asked} whose answers are in the collection: {found.needed} are needed"
-        return [f"{name}: nothing was changed, there are only {what}"]
+        what = f"{asked} with relevant documents in the collection; it needs {found.needed}"
+        return [f"{name}: nothing was changed: there are only {what}"]
     words = f"words {found.words_share:.2f}, vectors {1 - found.words_share:.2f}"
     if found.fame_before != found.fame:
         words += f", being cited {found.fame:.2f} of its weight"
     figures = f"nDCG@10 {found.after:.3f}, by BM25 {found.bm25:.3f}"
     if not found.changed:
-        return [f"{name}: the weights stay ({words}): {asked} want no others; {figures}"]
+        return [f"{name}: the weights stay ({words}): no others are better for {asked}; {figures}"]
     before = f"before {found.words_share_before:.2f}, {1 - found.words_share_before:.2f}"
     if found.fame_before != found.fame:
         before += f", {found.fame_before:.2f}"
@@ -79,5 +80,5 @@ def tuned_lines(name: str, found: Tuned) -> list[str]:
     ]
     if found.learned_from:
         sets = ", ".join(map(printable, found.learned_from))
-        lines.append(f"note: figures against {sets} are no test of these weights")
+        lines.append(f"note: do not report scores on {sets}, because citebed tuned on it")
     return lines

@@ -6,6 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from citebed.text.sentences import split_sentences
+
 MOST = 500
 """So many values are offered, those of most documents first; any other can be typed."""
 
@@ -22,6 +24,26 @@ def choices(documents: pl.LazyFrame) -> dict[str, Any]:
     found = [{"name": name, "documents": number} for name, number in counted[0].rows()]
     types = [{"name": name, "documents": number} for name, number in counted[1].rows()]
     return {"venues": found, "types": types, "years": list(years.row(0))}
+
+
+_LOOKED_AT, _EXAMPLE = 500, (60, 350)
+"""Documents whose abstracts are tried, and the fewest and most characters of an example."""
+
+
+def example_passage(documents: pl.LazyFrame) -> str:
+    """Return a passage on a subject of these documents, to try recommending with: the first
+    sentences of an abstract. Return an empty text if the first documents have no suitable one."""
+    piece = documents.select("abstract").head(_LOOKED_AT).collect()
+    shortest, longest = _EXAMPLE
+    for abstract in filter(None, piece["abstract"]):
+        passage = ""
+        for sentence in split_sentences(abstract)[:3]:
+            if len(passage) + len(sentence) >= longest:
+                break
+            passage = f"{passage} {sentence}".strip()
+        if len(passage) >= shortest:
+            return passage
+    return ""
 
 
 def _counted(documents: pl.LazyFrame, column: str) -> pl.LazyFrame:

@@ -38,7 +38,7 @@ from citebed.text.identifiers import arxiv_of
 from citebed.wording import printable
 
 _TRIES = 20
-_SET_BYTES = 8 << 30
+SET_BYTES = 8 << 30
 
 
 class _Table(cached_property[pl.DataFrame]):
@@ -254,7 +254,7 @@ class Collection:
         if name not in self.query_sets:
             raise UnknownName("query set", name, self.query_sets)
         path = self.folder / folder / f"{name}.{ending}"
-        data = read_small(path, _SET_BYTES) if path.exists() else b""
+        data = read_small(path, SET_BYTES) if path.exists() else b""
         self.check_unchanged()
         return path, data
 

@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,19 @@ from citebed.collection.building.import_report import (
     outcomes,
     together,
 )
+from citebed.collection.building.known_records import (
+    ASIDE,
+    MOST,
+    Change,
+    change,
+    keys_of,
+    read_known,
+    write_keys,
+)
+from citebed.collection.building.known_records import NAME as RECORD_KEYS
 from citebed.collection.building.records import Parts
-from citebed.collection.names import document_names
+from citebed.collection.collection import SET_BYTES
+from citebed.collection.names import document_names, name_of
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.parsing import RECORDS
 from citebed.collection.reading.reader import KnownSources, Reader, all_or_nothing
@@ -46,15 +58,15 @@ from citebed.collection.storing import store, table_files
 from citebed.collection.storing.shards import Shards
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames
-from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import at_hand, file_hash, keep_standard_input
+from citebed.errors import CitebedError, FormatError, UnknownName
+from citebed.files.reading import at_hand, file_hash, keep_standard_input, read_small
 from citebed.records import Problem
+from citebed.text.identifiers import normalise_doi
 from citebed.wording import printable
 from citebed.workers import run_all
 
 _ALWAYS = frozenset(("papers", "contexts"))
 STANDARD_INPUT = "-"
-ASIDE = f"{IMPORT}/set_aside"
 _TOP = pl.col("source").str.split("!").list.first()
 READ_AS = pl.col("read_as")
 OWN = {**tables.RECORD, "records": pl.Int32(), "read_as": pl.String()}
@@ -99,12 +111,12 @@ def rules_for(folder: str | Path, profile: str | None = None, **changes: Any) ->
     changes = {name: value for name, value in changes.items() if value is not None}
     if profile is None and not changes:
         return None
-    if profile is not None:
-        return load_profile(profile).changed(**changes)
     folder, rules = Path(folder), Rules()
     if (folder / store.MANIFEST).is_file():
         store.recover(folder)
         rules = store.read_manifest(folder).rules
+    if profile is not None:
+        rules = load_profile(profile).changed(forgotten=rules.forgotten or None)
     return rules.changed(**changes)
 
 
@@ -140,10 +152,11 @@ def run_import(
 def forget_sources(
     folder: str | Path, sources: Iterable[str | Path], progress: Progress = SILENT
 ) -> ImportReport:
-    """Take sources out of the collection: files, folders or archives that were imported.
+    """Take sources (files, folders, archives) or single papers out of the collection.
 
-    Documents that only they gave go; merged ones keep what other sources gave. A source is named
-    as in `citebed.toml`, or by its path. It happens whole or not at all, as an import does.
+    Documents that only these sources gave go; merged ones keep what other sources gave. A source is
+    named as in `citebed.toml`, or by its path; a paper by its citation key, DOI, arXiv id or id. A
+    paper stays out when its files are imported again. It happens whole or not at all.
     """
     folder, wanted = Path(folder), list(sources)
     store.read_manifest(folder)
@@ -162,6 +175,11 @@ class Import:
         self.ready = staging / "ready"
         self.options = options
         self.latex_left = assembling.LatexLeft()
+        self.is_other_read = False  # than records
+        self.changed: pl.DataFrame | None = None
+        self.frames: Frames = {}
+        self.query_sets: dict[str, citing.QuerySet] = {}
+        self.queries: dict[str, int] = {}
         self.progress = progress
         exists = (folder / store.MANIFEST).exists()
         self.manifest = (
@@ -186,7 +204,9 @@ class Import:
     def read(self, name: str) -> pl.DataFrame:
         return table_files.read_table(self.folder, name, tables.TABLES[name])
 
-    def run(self, paths: list[str | Path], forgotten: Sequence[str] = ()) -> ImportReport:
+    def run(
+        self, paths: list[str | Path], forgotten: Sequence[str] = (), *, check: bool = True
+    ) -> ImportReport:
         self.parts.mkdir()
         self.ready.mkdir()
         prune = self.options.prune
@@ -206,7 +226,7 @@ class Import:
         report = self._assemble(state, dropped, roots, files)
         if self.options.strict:
             self._check_strictly(fresh)
-        if not forgotten:
+        if check:
             check_yield(report, self.frames, {file.name for file in files})
         self.progress.step("writing", 0)
         store.commit(self.folder, self._write())
@@ -227,8 +247,65 @@ class Import:
         self.names.stand_in(copy, f"{copy.name}-{file_hash(copy)[:12]}")
         return [*others, copy]
 
-    def forget(self, sources: Iterable[str | Path]) -> ImportReport:
-        return self.run([], self.earlier.named(sources))
+    def forget(self, names: Iterable[str | Path]) -> ImportReport:
+        sources: list[str] = []
+        papers: dict[str, list[str]] = {}
+        for name in names:
+            try:
+                sources += self.earlier.named([name])
+            except UnknownName as unknown:
+                found = self._paper(os.fspath(name))
+                if found is None:
+                    more = "No paper has this key, DOI or id either."
+                    raise UnknownName("source", unknown.name, unknown.known, more) from None
+                papers |= found
+        left_out = dict.fromkeys([*self.rules.forgotten, *chain(*papers.values())])
+        self.rules = self.rules.changed(forgotten=tuple(left_out))
+        return replace(self.run([], sources, check=False), forgotten_papers=list(papers))
+
+    def _paper(self, name: str) -> dict[str, list[str]] | None:
+        """The key of the paper that goes by a name, and what its records are known by, which no
+        record of another paper may be."""
+        lists = pl.List(pl.String())
+        schema = {"doc_id": pl.String(), "read_as": pl.String(), "records": pl.Int32(),
+                  "doi": pl.String(), "arxiv": pl.String(), "cite_key": pl.String(), "keys": lists,
+                  "aliases": lists}  # fmt: skip
+        slices = partial(table_files.read_slices, self.folder)
+        documents = pl.concat([tables.empty(schema), *slices("documents", schema)])
+        arxiv = name_of(name).removeprefix("arxiv:")
+        for is_meant in (
+            pl.col("cite_key") == name,
+            pl.col("doc_id") == name,
+            pl.col("doi") == (normalise_doi(name) or ""),
+            pl.col("arxiv") == arxiv,
+            pl.col("keys").list.contains(name) | pl.col("aliases").list.contains(name),
+        ):
+            meant = documents.filter(is_meant.fill_null(value=False))
+            if meant.height:
+                break
+        else:
+            return None
+        if meant.height > 1:
+            keys = ", ".join(map(printable, meant["cite_key"].head(5)))
+            raise CitebedError(f"'{printable(name)}' names several papers. Use a key: {keys}")
+        (row,) = meant.iter_rows(named=True)
+        aside = {"doc_id": pl.String(), "doi": pl.String(), "kept_as": pl.String()}
+        merged = pl.concat([tables.empty(aside), *slices(ASIDE, aside)])
+        own = documents.filter(records=1).select(
+            pl.coalesce("read_as", "doc_id").alias("doc_id"), "doi", kept_as="doc_id"
+        )
+        records = pl.concat([own, merged.drop_nulls("kept_as")])
+        is_own = pl.col("kept_as") == row["doc_id"]
+        ours, others = records.filter(is_own), records.filter(~is_own)
+        for column in ("doi", "doc_id"):
+            names = ours[column].unique(maintain_order=True)
+            if (
+                not names.null_count()
+                and others.filter(pl.col(column).is_in(names.implode())).is_empty()
+            ):
+                return {row["cite_key"]: names.to_list()}
+        what = f"'{printable(name)}' shares its id with another paper, so it cannot be left out"
+        raise CitebedError(f"{what} alone. Change the id in its source, or forget the source.")
 
     def _check_strictly(self, fresh: Frames) -> None:
         new = _problem_frame(self.reader.problems)
@@ -254,6 +331,8 @@ class Import:
         for name, schema in others.items():
             rows = earlier[name].filter(still_there(dropped))
             new = fresh.get(name)
+            if name != "problems" and (new is not None or rows.height < earlier[name].height):
+                self.is_other_read = True
             parts = [rows] if new is None else [rows, new.select(list(schema))]
             table = pl.concat(parts, rechunk=False)
             ordered = table["source"].is_sorted()
@@ -269,9 +348,9 @@ class Import:
         slices = partial(table_files.read_slices, self.folder)
         for piece in slices("documents", {**OWN, "aliases": pl.List(pl.String())}):
             own = own_records(piece.filter(still_there(dropped)), renamed)
-            parts.add(own.select(list(tables.RECORD)))
+            parts.add(own.select(list(tables.RECORD)), int(piece.estimated_size()))
         for piece in slices(ASIDE, tables.RECORD):
-            parts.add(piece.filter(still_there(dropped)))
+            parts.add(piece.filter(still_there(dropped)), int(piece.estimated_size()))
         return assembling.decide(parts, self.rules, fresh, slices("documents", BEFORE))
 
     def _assemble(
@@ -281,19 +360,47 @@ class Import:
         self.progress.step("merging", 0)
         told = self._make_documents(dropped)
         self.progress.step("citing", 0)
-        ours, others = self._known(state)
-        names = document_names(ours)
         read = citing.Citing(**{name: state[name] for name in citing.Citing._fields})
-        every = pl.concat([ours.with_columns(kept=True), others.with_columns(kept=False)])
-        cited = citing.resolve(read, every, self.rules)
-        made = citing.query_sets(cited, ours, self.rules)
-        came, doubts = file_sets(state["topics"], state["judgements"], self.rules)
-        self.query_sets = {**made, **came}
+        cited = read if self._stays(state) else self._resolved(read, state)
+        doubts = judgement_problems(state["judgements"], self.rules)
         self.reader.problems += [*doubts, *told.problems]
         rows = self.known.filter(~pl.col("source").is_in(list(dropped)))
         read_now = pl.DataFrame(self.reader.sources, schema=dict(tables.SOURCES))
         sources = pl.concat([rows, read_now]).sort("source")
         problems = pl.concat([state["problems"], _problem_frame(self.reader.problems)])
+        self.frames |= {f"{IMPORT}/problems": problems, f"{IMPORT}/sources": sources}
+        self.new_manifest = Manifest(
+            name=printable(self.options.name or self.manifest.name),
+            rules=self.rules,
+            sources=self._manifest_sources(sources, roots),
+            query_sets=tuple(self.queries),
+            version=__version__,
+            shards=self.shards.names,
+            shard_size=self.shards.size,
+        )
+        return self._report(told, state, cited, files)
+
+    def _stays(self, state: Frames) -> bool:
+        """Return whether citing papers, queries, judgements, links and sections stay as they are,
+        since they name no document that changes; count the queries then."""
+        if self.is_other_read or self.changed is None:
+            return False
+        if citing.are_asked(self.changed, *citing.asked(state)).height:
+            return False
+        for name in self.manifest.query_sets:
+            path = self.folder / "queries" / f"{name}.jsonl"
+            self.queries[name] = read_small(path, SET_BYTES).count(b"\n") if path.exists() else 0
+        return True
+
+    def _resolved(self, read: citing.Citing, state: Frames) -> citing.Citing:
+        """Look up what papers cite; make the tables that name documents, and the queries."""
+        ours, others = self._known(state)
+        names = document_names(ours)
+        every = pl.concat([ours.with_columns(kept=True), others.with_columns(kept=False)])
+        cited = citing.resolve(read, every, self.rules)
+        self.query_sets = citing.query_sets(cited, ours, self.rules)
+        self.query_sets |= file_sets(state["topics"], state["judgements"], self.rules)[0]
+        self.queries = {name: each.queries.height for name, each in self.query_sets.items()}
         self.frames = {
             "papers": cited.papers,
             "references": cited.references,
@@ -301,19 +408,8 @@ class Import:
             "links": with_ids(state["links"], ours, names),
             "sections": with_ids(state["sections"], ours, names),
             **{f"{IMPORT}/{name}": state[name] for name in ("lists", "topics", "judgements")},
-            f"{IMPORT}/problems": problems,
-            f"{IMPORT}/sources": sources,
         }
-        self.new_manifest = Manifest(
-            name=printable(self.options.name or self.manifest.name),
-            rules=self.rules,
-            sources=self._manifest_sources(sources, roots),
-            query_sets=tuple(self.query_sets),
-            version=__version__,
-            shards=self.shards.names,
-            shard_size=self.shards.size,
-        )
-        return self._report(told, state, cited, files)
+        return cited
 
     def _report(
         self, told: Became, state: Frames, cited: citing.Citing, files: list[SourceFile]
@@ -334,7 +430,7 @@ class Import:
             papers=cited.papers.height,
             resolved=counted(cited.references["resolved_by"].drop_nulls()),
             outside=citing.paragraphs_outside(cited.contexts, self.rules),
-            queries={name: each.queries.height for name, each in self.query_sets.items()},
+            queries=self.queries,
             problems=problems,
             outcomes=outcomes(told.files, read, self.reader.copies),
             formats=counted(formats.str.split(", ").explode()),
@@ -348,29 +444,80 @@ class Import:
 
     def _make_documents(self, dropped: set[str]) -> Became:
         """Write the two tables that are made of records, which may be larger than memory."""
+        if (changed := self._change(dropped)) is not None:
+            return self._write_change(changed)
         decided = self._records(dropped)
-
-        def crew(target: str, jobs: Iterable[object]) -> Iterable[Any]:
-            return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
-
-        made = assembling.documents(decided, self.parts / "documents", crew)
+        made = assembling.documents(decided, self.parts / "documents", self._crew)
         self.shards.write_documents(self.latex_left.counted(made))
-        aside_path = self.ready / f"{ASIDE}.parquet"
-        table_files.write_frames(aside_path, assembling.set_aside(decided), tables.SET_ASIDE)
+        aside = self.ready / f"{ASIDE}.parquet"
+        table_files.write_frames(aside, assembling.set_aside(decided), tables.SET_ASIDE)
         self.is_any_aside = bool(decided.table.select(assembling.is_aside().any()).item())
+        if not self.shards.size and decided.table.height <= MOST:
+            keys = keys_of(decided, self.latex_left.counts)
+            (documents,) = self.shards.documents()
+            write_keys(self.ready, keys, documents, aside if self.is_any_aside else None)
         shutil.rmtree(self.parts)  # the disk may have better use for the room
         return became(decided)
+
+    def _crew(self, target: str, jobs: Iterable[object]) -> Iterable[Any]:
+        return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
+
+    def _change(self, dropped: set[str]) -> Change | None:
+        """Decide what changes, without looking at all records, if that is possible."""
+        if self.rules != self.manifest.rules or self.shards.size or self.manifest.shards:
+            return None
+        known = None if self.is_old else read_known(self.folder)
+        if known is None:
+            return None
+        fresh = partial(Parts, self.parts, self.reader.records)
+        return change(known, fresh, ~still_there(dropped), self.rules)
+
+    def _write_change(self, changed: Change) -> Became:
+        """Write the tables of documents and records set aside, where they change."""
+        made = assembling.documents(changed.decided, self.parts / "documents", self._crew)
+        fresh = pl.concat([tables.empty(tables.DOCUMENTS), *self.latex_left.counted(made)])
+        aside = [tables.empty(tables.SET_ASIDE), *assembling.set_aside(changed.decided)]
+        keys = changed.keys(self.latex_left.counts)
+        self.latex_left.texts = int(keys["latex"].sum())
+        known, self.is_any_aside = changed.known, bool(changed.aside.height)
+        for name, before, rows, new in (
+            ("documents", known.documents, changed.documents["document"], fresh),
+            (ASIDE, known.aside, changed.aside["aside"], pl.concat(aside)),
+        ):
+            path = self.ready / f"{name}.parquet"
+            if before is None:
+                table_files.write_table(path, new, tables.TABLES[name])
+            elif rows.null_count() or len(rows) != sum(before.sizes):
+                table_files.write_changed(path, before, rows, new, self.parts)
+        where = self._now(ASIDE) if self.is_any_aside else None
+        write_keys(self.ready, keys, self._now("documents"), where)
+        shutil.rmtree(self.parts)
+        gone = known.documents_of(changed.touched), known.left_out(changed.touched)
+        self.changed = pl.concat(
+            [
+                *(part.select(KNOWN) for part in (gone[0], fresh)),
+                *(known_aside(part.lazy()).collect() for part in (gone[1], *aside)),
+            ]
+        )
+        return became(changed.of_all())
+
+    def _now(self, name: str) -> Path:
+        """The file of a table after the import."""
+        path = self.ready / f"{name}.parquet"
+        return path if path.exists() else self.folder / f"{name}.parquet"
 
     def _known(self, state: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
         """What references and links are looked up in: the documents, and the records set aside."""
         needed = any(state[name].height for name in ("papers", "lists", "links", "sections"))
         rows = None if needed else 0
         read = []
-        for documents in self.shards.documents():
+        for documents in self.shards.documents() if self.shards.names else [self._now("documents")]:
             with at_hand(documents) as path:
                 read.append(pl.scan_parquet(path, glob=False, n_rows=rows).select(KNOWN).collect())
         ours = pl.concat(read)
-        with at_hand(self.ready / f"{ASIDE}.parquet") as path:
+        if not self.is_any_aside:
+            return ours, ours.clear()
+        with at_hand(self._now(ASIDE)) as path:
             aside = pl.scan_parquet(path, glob=False, n_rows=rows)
             return ours, known_aside(aside).collect()
 
@@ -404,8 +551,10 @@ class Import:
         """Write everything that is to be put in place; gives the files that must go."""
         remove = []
         if not self.is_any_aside:
-            (self.ready / f"{ASIDE}.parquet").unlink()
+            (self.ready / f"{ASIDE}.parquet").unlink(missing_ok=True)
             remove.append(f"{ASIDE}.parquet")
+        if not (self.ready / f"{RECORD_KEYS}.parquet").exists():
+            remove.append(f"{RECORD_KEYS}.parquet")
         remove += self.shards.without(self.folder)
         self.shards.write_others(self.frames, self.new_manifest)
         for name, table in self.frames.items():
@@ -420,7 +569,7 @@ class Import:
             if made.qrels.height:
                 table_files.write_qrels(self.ready / "qrels" / f"{name}.qrels", made.qrels)
         for name in self.manifest.query_sets:
-            if name not in self.query_sets:
+            if name not in self.queries:
                 remove += [f"queries/{name}.jsonl", f"qrels/{name}.qrels"]
         (self.ready / store.MANIFEST).write_text(self.new_manifest.to_toml(), encoding="utf-8")
         return remove

@@ -6,10 +6,15 @@ many ways (an address, ``arXiv:…``, the DOI that arXiv gives): all of these ar
 
 Which series an event or a volume of a journal belongs to.
 
-A cite key is what one types in a ``\\cite``: the key that the document came with, or one of first
-author, year and first telling word of the title (``lavrenko2001relevance``). Where several want the
-same, the first one gets it and the others a number behind it; keys that differ in case only are the
-same, as they are to BibTeX.
+A document has one citation key, the one to type in a ``\\cite``. `wanted_keys` has the rule:
+
+1. the key in a .bib file that was imported. Of several, the key that the document had before;
+2. else the key that the document had before;
+3. else the key that another format gave (RIS, CSL-JSON, EndNote …);
+4. else one of first author, year and first telling word of the title (``lavrenko2001relevance``).
+
+If several documents want one key, the one with the better claim gets it and the others get a number
+behind it. Keys that differ in case only are the same, as they are to BibTeX.
 """
 
 from __future__ import annotations
@@ -124,7 +129,7 @@ def venue_key(series: str) -> str:
 # --- Cite keys --------------------------------------------------------------------------------
 
 
-MADE_OF = ("keys", "authors", "year", "title")
+MADE_OF = ("keys", "bibtex", "authors", "year", "title")
 """The columns that keys are made of."""
 _LETTERS = {
     "ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i",
@@ -132,8 +137,10 @@ _LETTERS = {
 _NOT_TYPED = r"[^a-z0-9]+"
 _WORD = r"\pL{3,}"
 _UP_TO_WORD = rf"(?s)^.*?{_WORD}"
-UNTYPABLE = r"[\s,{}\"#%~\\]"
+UNTYPABLE = r"[\s,{}\"#%~\\=]"
 """What no key can have in it."""
+_ENTRY_KEY = r'^\s*@\s*[A-Za-z]+\s*[{(]\s*([^\s,{}="]+)\s*,'
+_DOI_KEY = r"^10\.\d{4,9}/"
 _NUMBERED = r"-\d+$"
 _UNNAMED = "unnamed"
 
@@ -142,27 +149,58 @@ def cite_keys(documents: pl.DataFrame) -> pl.Series:
     """A key for each document, in their order."""
     none = pl.lit(None, dtype=pl.String)
     own, made = pl.col("keys").list.first(), pl.lit(author_year_keys(documents))
-    return cite_keys_of(documents.select(kept=none, own=own, made=made))
+    wanted = documents.select(kept=none, own=own, in_bib=pl.concat_list(key_in_bib()), made=made)
+    return cite_keys_of(wanted)
+
+
+def key_in_bib() -> pl.Expr:
+    """The key that a record's BibTeX entry has; null for records of other formats."""
+    first = pl.when(pl.col("bibtex").is_not_null()).then(pl.col("keys").list.first())
+    return pl.coalesce(first, entry_key())
+
+
+def entry_key() -> pl.Expr:
+    """The key at the start of a record's BibTeX entry, unless it is a DOI."""
+    key = pl.col("bibtex").str.extract(_ENTRY_KEY)
+    return pl.when(~key.str.contains(_DOI_KEY)).then(key)
 
 
 def cite_keys_of(wanted: pl.DataFrame) -> pl.Series:
-    """Keys for documents in their order: the one of before (``kept``), else the one that it came
-    with (``own``), else one ``made`` of author and year; who has a better claim comes first."""
+    """Keys for documents in their order; the columns are those of `wanted_keys`."""
     return once_each(wanted_keys(wanted).with_row_index("row"))
 
 
 def wanted_keys(wanted: pl.DataFrame) -> pl.DataFrame:
-    """The ``key`` that each document would have, alike for those to which it is the ``same``, and
-    how good its ``claim`` is: the least has it."""
+    """The ``key`` that each document wants, by the rule at the top of this module.
+
+    ``kept`` is the key that the document had before, ``in_bib`` the keys that .bib files give it,
+    ``own`` the first key of any source, ``made`` the generated key. Documents with equal ``same``
+    want one key; the least ``claim`` gets it. ``before`` is ``kept``, if it can be typed.
+    """
     kept, own = map(_typable, (pl.col("kept"), pl.col("own")))
-    claim = pl.when(kept.is_not_null()).then(0).when(own.is_not_null()).then(1).otherwise(2)
-    key = pl.coalesce(kept, own, "made")
-    return wanted.select(key=key, same=key.str.to_lowercase(), claim=claim)
+    in_bib = pl.col("in_bib").list.drop_nulls()
+    stays = in_bib.list.contains(kept)
+    bib = pl.when(stays).then(kept).otherwise(_typable(in_bib.list.first()))
+    claim = (
+        pl.when(stays).then(0).when(bib.is_not_null()).then(1)
+        .when(kept.is_not_null()).then(2).when(own.is_not_null()).then(3).otherwise(4)
+    )  # fmt: skip
+    key = pl.coalesce(bib, kept, own, "made")
+    return wanted.select(key=key, same=key.str.to_lowercase(), claim=claim, before=kept)
 
 
 def typable(key: str) -> str:
     """A key of a collection that may be a stranger's, without what no key can have in it."""
     return re.sub(UNTYPABLE, "", key) or _UNNAMED
+
+
+def stored_keys(keys: pl.Series) -> pl.Series:
+    """The citation keys of a collection's documents as exports write them: each can be typed, and
+    no two documents have one, also in a collection that a stranger has edited."""
+    key = pl.lit(keys).fill_null("").str.replace_all(UNTYPABLE, "").replace("", _UNNAMED)
+    none = pl.lit(None, dtype=pl.String)
+    wanted = pl.select(key=key, same=key.str.to_lowercase(), claim=pl.lit(0), before=none)
+    return once_each(wanted.with_row_index("row"))
 
 
 def _typable(key: pl.Expr) -> pl.Expr:
@@ -210,7 +248,7 @@ def stem_of(name: pl.Expr) -> pl.Expr:
 
 def once_each(wanted: pl.DataFrame) -> pl.Series:
     """The wanted keys (`wanted_keys`) by ``row``, those that an earlier document has with a number
-    behind them."""
+    behind them: the number that the document had before, if that is free."""
     doubled = wanted.filter(pl.col("same").is_duplicated()).sort("claim", "row")
     late = doubled.filter(~pl.col("same").is_first_distinct())
     if late.is_empty():
@@ -219,7 +257,11 @@ def once_each(wanted: pl.DataFrame) -> pl.Series:
     near = wanted.filter(pl.col("same").is_in(stems) | stem_of(pl.col("same")).is_in(stems))
     keys = FreeIds(fold=str.lower)
     keys.add(near["same"])
-    fresh = pl.Series("fresh", [keys.take(key) for key in late["key"]], dtype=pl.String)
-    numbered = late.select("row").hstack([fresh])
-    joined = wanted.join(numbered, on="row", how="left", maintain_order="left")
+    numbered = stem_of(pl.col("before").str.to_lowercase()) == pl.col("same")
+    late = late.with_columns(before=pl.when(numbered).then("before"))
+    late = late.sort(pl.col("before").is_null(), maintain_order=True)
+    pairs = late.select("key", "before").iter_rows()
+    fresh = [keys.take(before if before and keys.is_free(before) else key) for key, before in pairs]
+    renamed = late.select("row", fresh=pl.Series(fresh, dtype=pl.String))
+    joined = wanted.join(renamed, on="row", how="left", maintain_order="left")
     return joined.select(cite_key=pl.coalesce("fresh", "key")).to_series()

@@ -55,6 +55,7 @@ class Rules:
     """What to keep.
 
     ``types``: BibTeX entry types, ``()`` for all. ``exclude``: ids or DOIs to leave out.
+    ``forgotten``: likewise, of the papers that `citebed forget` took out.
     ``front_matter``: ``drop`` headings, forewords, tables of contents and the like (titles
     that say so, without an abstract), ``sessions`` only headings ("Session …"), or ``keep``.
     ``reviews``: ``drop`` letters and book reviews. ``languages``: codes or names (``en``,
@@ -81,6 +82,7 @@ class Rules:
     anonymise: bool = True
     clean_annotations: bool = False
     relevance: Mapping[int, int] = field(default_factory=dict)
+    forgotten: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -204,6 +206,8 @@ def reasons(records: pl.DataFrame, rules: Rules) -> pl.Series:
         tests.append((~pl.col("type").is_in(list(rules.types)), pl.lit("type ") + pl.col("type")))
     if rules.exclude:
         tests.append((_excluded(rules.exclude), pl.lit("on the exclusion list")))
+    if rules.forgotten:
+        tests.append((_excluded(rules.forgotten), pl.lit("forgotten")))
     if rules.front_matter != "keep":
         tests.append((bare & pl.col("title").str.contains(_SESSION), pl.lit("session heading")))
     if rules.front_matter == "drop":

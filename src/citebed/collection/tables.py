@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
-from citebed.collection.names import MADE_OF, cite_keys
+from citebed.collection.names import MADE_OF, cite_keys, entry_key
 from citebed.records import (
     CitingPaper,
     Document,
@@ -101,6 +101,13 @@ QUERIES: dict[str, pl.DataType] = {
 }
 QRELS: dict[str, pl.DataType] = {**_fields(Judgement)}
 PROBLEMS: Schema = {**_PLACE, **_texts("kind", "what")}
+KEYS: Schema = {
+    **_texts("source", "reason"),
+    **dict.fromkeys(("owner", "size"), pl.UInt32()),
+    "doubtful": pl.Boolean(),
+    "latex": _INT,
+    **dict.fromkeys(("doi", "work", "number", "id", "dated", "key", "parent"), pl.UInt64()),
+}
 SOURCES: Schema = {
     **_texts("source", "sha256"),
     "bytes": pl.Int64(),
@@ -110,7 +117,9 @@ SOURCES: Schema = {
 
 DERIVED = frozenset(("cite_key", "doubtful"))
 """Columns that every import makes from the others; a cite key stays what it was."""
-_ADDED = frozenset(("arxiv", "author", "keys", "read_as", "resolved_by")) | DERIVED
+_ADDED = DERIVED | {
+    "arxiv", "author", "keys", "read_as", "resolved_by", "place", "edition", "isbn",
+}  # fmt: skip
 """Columns that a collection of an earlier version lacks: nothing is known of them there."""
 
 READ = {
@@ -143,16 +152,17 @@ TABLES: dict[str, Schema] = {
     f"{IMPORT}/judgements": JUDGEMENTS,
     f"{IMPORT}/problems": PROBLEMS,
     f"{IMPORT}/sources": SOURCES,
+    f"{IMPORT}/keys": KEYS,
 }
 """The tables of a collection by the names of their files, without ``.parquet``."""
 
 _NEVER_NULL: dict[str, tuple[str, ...]] = {
-    "documents": ("doc_id", "records"),
-    "papers": ("paper_id",),
+    "documents": ("doc_id", "title", "records"),
+    "papers": ("paper_id", "references", "found"),
     "references": ("paper_id", "ref_id"),
     "contexts": ("paper_id", "text", "cites", "cited"),
-    "links": ("doc_id", "target", "kind", "weight"),
-    "sections": ("doc_id", "text"),
+    "links": ("record", "target", "kind", "weight"),
+    "sections": ("record", "text"),
     f"{IMPORT}/set_aside": ("doc_id",),
     f"{IMPORT}/lists": ("ref_id",),
     f"{IMPORT}/topics": ("query_id", "text"),
@@ -160,7 +170,8 @@ _NEVER_NULL: dict[str, tuple[str, ...]] = {
     f"{IMPORT}/problems": tuple(PROBLEMS),
     f"{IMPORT}/sources": tuple(SOURCES),
 }
-"""The columns of which every row needs a value."""
+"""Columns that need a value in every row. Links and sections of excluded documents have no
+``doc_id``."""
 
 
 def check_types(columns: Mapping[str, pl.DataType], schema: Schema) -> None:
@@ -179,10 +190,6 @@ def check_values(table: pl.DataFrame, name: str) -> None:
             raise ValueError(f"its column '{column}' lacks values")
 
 
-_ENTRY_KEY = r'^\s*@\s*[A-Za-z]+\s*[{(]\s*([^\s,{}="]+)\s*,'
-_DOI_KEY = r"^10\.\d{4,9}/"
-
-
 def with_added(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """The table with the columns that an earlier version did not write, in the stated order."""
     lacking = added(table.columns, schema)
@@ -196,9 +203,8 @@ def added(columns: Iterable[str], schema: Schema) -> list[pl.Expr]:
     that the next import will give.
     """
     lacking = schema.keys() - set(columns)
-    key = pl.col("bibtex").str.extract(_ENTRY_KEY)
-    none = pl.lit([], dtype=_LIST)
-    keys = pl.when(~key.str.contains(_DOI_KEY)).then(pl.concat_list(key)).otherwise(none)
+    key, none = entry_key(), pl.lit([], dtype=_LIST)
+    keys = pl.when(key.is_not_null()).then(pl.concat_list(key)).otherwise(none)
     keys = keys.alias("keys") if "keys" in lacking else pl.col("keys")
     of = pl.struct(keys, *(name for name in MADE_OF if name != "keys"))
     made = of.map_batches(lambda documents: cite_keys(documents.struct.unnest()), pl.String)
@@ -275,13 +281,13 @@ def frames_of(batches: Iterable[tuple[str, list[Record]]]) -> Frames:
 
 
 def canonical(records: pl.DataFrame) -> pl.DataFrame:
-    """Ids without blanks, never empty; a year for every date and a date for every year."""
+    """Ids without blanks, never empty; a year for every date, a date for every year from 1 on."""
     doc_id = pl.col("doc_id").str.replace_all(r"\s+", "_")
     place = pl.concat_str([pl.lit("line-"), pl.col("line").cast(pl.String)])
     return records.with_columns(
         doc_id=pl.when(doc_id == "").then(place).otherwise(doc_id),
         year=pl.coalesce("year", pl.col("date").str.slice(0, 4).cast(pl.Int32, strict=False)),
-        date=pl.coalesce("date", pl.col("year").cast(pl.String)),
+        date=pl.coalesce("date", pl.when(pl.col("year") > 0).then(pl.col("year").cast(pl.String))),
         title=pl.col("title").fill_null(""),
     )
 

@@ -17,12 +17,23 @@ from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.measures.rankings import match
 from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation
 from citebed.evaluation.scoring.run_scores import TREC_EVAL, Matched, Settings, score_matched
-from citebed.runs.ranking import ScoreType, SortedQrels, check_twice, codes_of, prepare, rank
+from citebed.runs.ranking import (
+    Ranked,
+    ScoreType,
+    SortedQrels,
+    check_twice,
+    codes_of,
+    prepare,
+    rank,
+    rank_in_32_bits,
+)
 from citebed.runs.reading import as_qrels, distinct_names
 from citebed.runs.tables import Run
 from citebed.runs.texts import queries_of
 
-_PLACES: Schema = {"query_id": pl.String, **COLUMNS}
+_NARROW = "in_32_bits"
+_PLACES: Schema = {"query_id": pl.String, **COLUMNS, _NARROW: pl.Int64}
+"""``in_32_bits`` is 1 in rows of a ranking by scores of 32 bits, where these make another."""
 
 
 def evaluate_on(
@@ -55,8 +66,10 @@ def _matched(
     """A run that the engine reads, laid beside the judgements."""
     rows = run_rows(engine, path)
     table = rows.by_query(_placing(judged, score_type), _PLACES, queries_of)
+    table, narrow = (table.filter(pl.col(_NARROW) == flag) for flag in (0, 1))
     queries = table["query_id"].drop_nulls().sort()
-    return Matched(name, rows.text.tag, queries, rankings_of(judged, table))
+    in_32_bits = rankings_of(judged, narrow) if narrow.height else None
+    return Matched(name, rows.text.tag, queries, rankings_of(judged, table), in_32_bits)
 
 
 def _placing(judged: SortedQrels, score_type: ScoreType) -> Part:
@@ -66,8 +79,14 @@ def _placing(judged: SortedQrels, score_type: ScoreType) -> Part:
         (known,) = arrived(data)
         ranked = rank(run, score_type)
         check_twice(ranked)
+        narrow = None if score_type == "float" else rank_in_32_bits(run, ranked)
+        both = [ranked] if narrow is None else [ranked, narrow]
+        return pl.concat(placed(known, each, flag) for flag, each in enumerate(both))
+
+    def placed(known: SortedQrels, ranked: Ranked, flag: int) -> pl.DataFrame:
         numbers = codes_of(ranked.query_ids, known.query_ids)
         names = {"query_id": ranked.query_ids}
-        return places(numbers, ranked.lengths, match(known, ranked), names)
+        found = places(numbers, ranked.lengths, match(known, ranked), names)
+        return found.with_columns(pl.lit(flag, pl.Int64).alias(_NARROW))
 
     return place

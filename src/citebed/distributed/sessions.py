@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -84,10 +86,14 @@ def session(on: str, conf: Iterable[str] = ()) -> Iterator[tuple[SparkSession, C
     with _main_with_a_file(), ExitStack() as stack:
         with _quiet():
             opened = stack.enter_context(_opened(on, settings))
-        with told(), ThreadPoolExecutor(1) as beside:
-            # Of one in this process there is nothing to ask.
-            asked = beside.submit(check_workers, opened) if on != LOCAL else None
-            yield opened, asked.result if asked else lambda: None
+        beside = ThreadPoolExecutor(1)
+        try:
+            with told():
+                # Of one in this process there is nothing to ask.
+                asked = beside.submit(check_workers, opened) if on != LOCAL else None
+                yield opened, asked.result if asked else lambda: None
+        finally:
+            beside.shutdown(wait=False)  # workers that never answer must not keep Ctrl-C waiting
 
 
 def _opened(on: str, settings: Mapping[str, str]) -> AbstractContextManager[SparkSession]:
@@ -130,14 +136,37 @@ def _in_this_process(settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """A session of a server of Sail in this process."""
     os.environ.setdefault("RUST_LOG", "error")
     spark = import_extra("spark", "pysail.spark")
+    import_extra("spark", "pyspark.sql")  # before there is a server that could be interrupted
     server = spark.SparkConnectServer("127.0.0.1", 0)
-    server.start(background=True)
     try:
-        host, port = server.listening_address
+        with _ignored_interrupts(), suppress(TimeoutError):  # which `_connected` reports
+            server.start(background=True)
+            host, port = server.listening_address
+            _greet(f"{_CONNECT}{host}:{port}")
         with _connected(f"{_CONNECT}{host}:{port}", settings) as opened:
             yield opened
     finally:
         server.stop()
+
+
+@contextmanager
+def _ignored_interrupts() -> Iterator[None]:
+    """Ignore SIGINT during this and after it, if this process ignores it: a background job of a
+    script does.
+
+    A server of Sail listens for SIGINT and stops; a client that is not interrupted too would wait
+    for it for ever. Only the main thread may set a signal's handler.
+    """
+    ignored = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    if not ignored or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the server's threads too
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # and those that came meanwhile
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

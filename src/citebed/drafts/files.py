@@ -33,13 +33,16 @@ _MAX_FILES = 1000
 _AS_TEXT = "turn it into text first, e.g. pandoc -t plain"
 _ADVICE = {
     "PostScript": "turn it into text first, e.g. ps2ascii paper.ps paper.txt",
-    "RTF": "save it as plain text first",
-    "an old Word (or other Office) document": "save it as plain text first",
+    "RTF": "save it as .docx or .odt first",
+    "an old Word (or other Office) document": "save it as .docx or .odt first",
     HTML: f"{_AS_TEXT} page.html",
     "an SQLite database": "give the text itself",
     "a Parquet table": "give the text itself",
 }
-_EXPECTED = "expected LaTeX, Markdown, plain text, Word, OpenDocument, a notebook or a PDF"
+_EXPECTED = (
+    "expected LaTeX, Markdown, Typst, reStructuredText, plain text, Word (.docx), OpenDocument "
+    "(.odt), a notebook or a PDF"
+)
 _BY_NAME = {".docx": WORD, ".docm": WORD, ".odt": OPEN_DOCUMENT, ".ipynb": NOTEBOOK}
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
 
-from citebed.drafts.records import Cited, Draft, Entry, Passage, Place
+from citebed.drafts.records import Draft
 from citebed.errors import CitebedError
 
 
@@ -17,26 +16,15 @@ def draft_to_json(draft: Draft) -> str:
 
 def draft_from_json(text: str) -> Draft:
     """The draft that was kept; raises ``CitebedError`` for what is none."""
+    from pydantic import TypeAdapter
+
     try:
-        kept = json.loads(text)
-        passages = tuple(map(_passage, kept.pop("passages")))
-        cited = _cited(kept.pop("cited"))
-        rest = {name: _frozen(value) for name, value in kept.items()}
-        return Draft(passages=passages, cited=cited, **rest)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise CitebedError(f"this is no draft that was kept: {error}") from error
-
-
-def _passage(kept: dict[str, Any]) -> Passage:
-    places = tuple(Place(*place) for place in kept.pop("places"))
-    return Passage(places=places, **{name: _frozen(value) for name, value in kept.items()})
-
-
-def _cited(kept: dict[str, Any]) -> Cited:
-    entries = tuple(Entry(**entry) for entry in kept.pop("entries"))
-    return Cited(entries=entries, **{name: _frozen(value) for name, value in kept.items()})
-
-
-def _frozen(value: Any) -> Any:
-    """Lists as the tuples that they were."""
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+        draft: Draft = TypeAdapter(Draft).validate_json(text, strict=True)
+        for each in draft.passages:
+            sizes = {len(each.sentences), len(each.sentence_cites), len(each.places)} - {0}
+            if len(sizes) > 1 or not set(each.wanted) <= set(range(len(each.sentences))):
+                raise ValueError(f"passage {each.number} does not fit its sentences")
+    except ValueError as error:
+        first = str(error).splitlines()[1:3] or [str(error)]  # pydantic's first line is a count
+        raise CitebedError(f"this is no draft that was kept: {' '.join(first)}") from error
+    return draft

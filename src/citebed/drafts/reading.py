@@ -52,7 +52,7 @@ _RECORDS = compiled(
 _HEAD = 1 << 18
 _NAMES_END = (
     *(".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst", ".typ", ".qmd", ".rmd"),
-    *(".pdf", ".docx", ".odt", ".bib", ".ipynb", ".html"),
+    *(".pdf", ".docx", ".odt", ".bib", ".ipynb", ".html", ".doc", ".rtf"),
 )
 _LONGEST_NAME = 255
 """Bytes of the longest file name there can be; longer arguments are text."""
@@ -160,7 +160,8 @@ def draft_in(given: DraftLike) -> tuple[Draft, Unit]:
     """The draft in a text or file, and the pieces of it that ask by default.
 
     A single word with the ending of a draft (``paper.tex``), or nearly (``paper.txet``), is the
-    name of a file.
+    name of a file. So is a line with blanks that has such an ending (``my paper.tex``), or that is
+    nearly the name of a file in its folder.
     """
     if isinstance(given, Draft):
         return given, "paragraph"
@@ -173,7 +174,9 @@ def draft_in(given: DraftLike) -> tuple[Draft, Unit]:
         )
     if may_be_path(given) and _is_file_name(given):
         if not Path(given).exists():
-            raise CitebedError(f"there is no file '{printable(given)}'")
+            near = _file_like(given)
+            hint = f". Did you mean '{printable(near)}'?" if near else ""
+            raise CitebedError(f"there is no file '{printable(given)}'{hint}")
         return read_draft(Path(given)), "paragraph"
     if (data := _bytes_of(given)) is not None:
         return draft_of(data, "the text"), "text"
@@ -181,9 +184,22 @@ def draft_in(given: DraftLike) -> tuple[Draft, Unit]:
 
 
 def _is_file_name(text: str) -> bool:
-    """Whether a text is one word that ends as the names of drafts do, or nearly so."""
+    """Whether a text ends as the names of drafts do, or, if it is one word, nearly so."""
     ending = Path(text).suffix.lower()
-    return not re.search(r"\s", text) and bool(difflib.get_close_matches(ending, _NAMES_END, n=1))
+    if re.search(r"\s", text):
+        return ending in _NAMES_END or Path(text).exists() or _file_like(text) is not None
+    return bool(difflib.get_close_matches(ending, _NAMES_END, n=1))
+
+
+def _file_like(text: str) -> str | None:
+    """The draft beside a path that does not exist whose name is most like it."""
+    path = Path(text)
+    try:
+        names = [each.name for each in path.parent.iterdir() if each.suffix.lower() in _NAMES_END]
+    except OSError:
+        return None
+    found = difflib.get_close_matches(path.name, names, n=1, cutoff=0.8)
+    return str(path.with_name(found[0])) if found else None
 
 
 def _bytes_of(text: str) -> bytes | None:

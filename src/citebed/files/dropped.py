@@ -28,10 +28,11 @@ Dropped = tuple[str, IO[bytes]]
 
 
 def clean_name(name: str, otherwise: str = "file") -> str:
-    """One part of a path that any system takes: no dots in front, no signs that lead elsewhere."""
+    """One part of a path that any system takes: no dots or dashes in front, no signs that lead
+    elsewhere."""
     text = unicodedata.normalize("NFC", name.encode("utf-8", "replace").decode())
     fit = "".join("_" if c in _UNFIT or not c.isprintable() else c for c in text)
-    fit = fit.strip(" .").encode()[:LONGEST].decode("utf-8", "ignore").strip(" .")
+    fit = fit.lstrip(" .-").encode()[:LONGEST].decode("utf-8", "ignore").strip(" .")
     return fit or otherwise
 
 
@@ -53,7 +54,7 @@ def put(dropped: Iterable[Dropped], folder: Path) -> tuple[list[Path], list[Path
             _write(draft, clean_path(name), file)
         tops = sorted(draft.iterdir())
         if not tops:
-            raise CitebedError("no files came along: choose or drop at least one.")
+            raise CitebedError("no files were uploaded. Choose at least one.")
         found = [_placed(top, folder) for top in tops]
     return [path for path, _ in found], [path for path, is_new in found if is_new]
 

@@ -58,17 +58,17 @@ def line_start(handle: BinaryIO, near: int) -> int:
 
 def part_texts(path: Path, begin: int, end: int, size: int = _PIECE) -> Iterator[bytes]:
     """Whole lines of a part of a plain file, without a byte-order mark at its beginning."""
-    texts = whole_lines(part_pieces(path, begin, end), printable(path), size)
+    texts = whole_lines(part_pieces(path, begin, end, size), printable(path), size)
     first = next(texts, b"")
     yield first if begin else first.removeprefix(_BOM)
     yield from texts
 
 
-def part_pieces(path: Path, begin: int, end: int) -> Iterator[bytes]:
+def part_pieces(path: Path, begin: int, end: int, size: int = _PIECE) -> Iterator[bytes]:
     """The bytes of a part of a plain file."""
     with open_translated(path) as handle:
         handle.seek(begin)
-        while begin < end and (piece := handle.read(min(_PIECE, end - begin))):
+        while begin < end and (piece := handle.read(min(size, end - begin))):
             begin += len(piece)
             yield piece
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from citebed.errors import CitebedError, FormatError, is_interrupt
 from citebed.files.limits import BOMB_RATIO, FILE_BYTES, PIPE, SMALL, how_to_raise, limit, shown
 from citebed.files.packed import MAGIC_BYTES, Bomb, Budget, damage, packing, unpacked
-from citebed.files.system_errors import open_translated, translate_read_errors
+from citebed.files.system_errors import heed_interrupts, open_translated, translate_read_errors
+from citebed.files.writing import translate_os_errors
 from citebed.wording import printable
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def standard_input() -> BinaryIO:
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
         raise CitebedError("standard input is closed; name a file instead of -")
+    heed_interrupts()
     return stream  # type: ignore[no-any-return]
 
 
@@ -124,7 +126,7 @@ def keep_standard_input(path: Path) -> None:
     import shutil
 
     given = _Bounded(standard_input(), Path("standard input"), limit(PIPE))
-    with path.open("xb") as file:
+    with translate_os_errors(path), path.open("xb") as file:
         shutil.copyfileobj(given, file, _BLOCK)
 
 
@@ -148,7 +150,11 @@ def at_hand(path: Path) -> Iterator[Path]:
         if is_file:
             copy.symlink_to(path.absolute())
         else:
-            with open_translated(path) as pipe, copy.open("wb") as file:
+            with (
+                translate_os_errors(copy),
+                open_translated(path) as pipe,
+                copy.open("wb") as file,
+            ):
                 shutil.copyfileobj(_Bounded(pipe, path, limit(PIPE)), file, _BLOCK)
         try:
             yield copy
@@ -197,6 +203,8 @@ def _checked(path: Path) -> os.stat_result:
     mode = status.st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or _is_terminal(path)):
         raise CitebedError(f"{printable(path)} is a device; give a file or a pipe.")
+    if not stat.S_ISREG(mode):
+        heed_interrupts()  # already while it is opened
     return status
 
 
@@ -222,6 +230,7 @@ class _Bounded(io.RawIOBase):
         return self._most - self._left
 
     def readinto(self, buffer: object) -> int:
+        heed_interrupts()
         count = self._inner.readinto1(buffer)
         self._left -= count
         if self._left < 0:

@@ -11,6 +11,7 @@ import errno
 import io
 import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,12 @@ def why_not(error: OSError) -> str:
     return error.strerror or str(error)
 
 
+def describe_error(error: OSError) -> str:
+    """Return what an error of the system says, with the file that it names."""
+    file = error.filename
+    return f"{printable(file)}: {why_not(error)}" if isinstance(file, str) else why_not(error)
+
+
 @contextlib.contextmanager
 def translate_read_errors(path: Path) -> Iterator[None]:
     """Around reading a file: an error of the system is told with the file, and is no damage.
@@ -58,6 +65,14 @@ def translate_read_errors(path: Path) -> Iterator[None]:
         if cause is None or cause.errno in (None, errno.EINVAL):
             raise
         raise CitebedError(f"cannot read {printable(path)}: {cause.strerror}") from error
+
+
+def heed_interrupts() -> None:
+    """Let Ctrl-C end waiting for a pipe, or for the reader of ours.
+
+    polars, once it is loaded, makes the system go on waiting.
+    """
+    signal.siginterrupt(signal.SIGINT, True)
 
 
 def open_translated(path: Path) -> io.BufferedReader:

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from citebed.errors import CitebedError
-from citebed.files.writing import draft_file, exchange, sync_file, sync_folder, translate_os_errors
+from citebed.files.writing import (
+    draft_file,
+    exchange,
+    sync_file,
+    sync_folder,
+    translate_os_errors,
+    wait_for_lock,
+)
 from citebed.wording import printable
 
 _TRIES = 100
@@ -64,7 +70,7 @@ def _turn(folder: Path) -> Iterator[None]:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            wait_for_lock(handle, folder)
         except OSError as error:
             if error.errno not in _NO_LOCKS:  # without locks, what was saved is compared still
                 raise
@@ -75,7 +81,7 @@ def _turn(folder: Path) -> Iterator[None]:
 
 def _put(place: Path, before: bytes | None, after: bytes) -> bool:
     """Put a content in place of ``before``; not if something else is there by now."""
-    with draft_file(place.parent) as draft:
+    with draft_file(place) as draft:
         draft.write_bytes(after)
         if before is not None:
             draft.chmod(stat.S_IMODE(place.stat().st_mode))

@@ -16,7 +16,9 @@ import re
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from citebed.errors import CitebedError
@@ -30,6 +32,22 @@ _SWEPT = 20
 """So often at most a draft is swept before its maker has locked it."""
 FORMER = "former"
 """In the draft of a folder: what was there before, while it is replaced."""
+LOCK_SECONDS = 20.0
+"""How long to wait for a lock that others of ours hold for milliseconds: anybody who can read a
+file or folder can lock it."""
+
+
+def wait_for_lock(handle: int, path: Path) -> None:
+    """Lock an open file or folder, waiting for others; raise if somebody holds on to it."""
+    until = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                what = f"another program has locked '{printable(path)}' for {LOCK_SECONDS:.0f} s"
+                raise CitebedError(f"{what}. End it, then try again.") from None
+            time.sleep(0.01)
 
 
 def sync_folder(folder: Path) -> None:
@@ -69,9 +87,7 @@ def whole_files(*paths: Path, private: bool = False) -> Iterator[list[Path]]:
         drafts = []
         for place in places:
             held.enter_context(_folder(place.parent))
-            drafts.append(held.enter_context(_draft(place.parent, _new_file)))
-            if private:
-                drafts[-1].chmod(0o600)
+            drafts.append(held.enter_context(draft_file(place, private=private)))
         yield drafts
         for draft, place in zip(drafts, places, strict=True):
             if not private and place.is_file() and not place.is_symlink():
@@ -109,6 +125,26 @@ def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> N
     """A file with this content; text as UTF-8."""
     with whole_files(path, private=private) as (draft,):
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def create_private(path: Path, content: bytes) -> None:
+    """Create a file that only its owner may read; raise `FileExistsError` if the name is taken.
+
+    The name appears when the whole content is on the disk. The content is written by handle, so
+    nobody who can write to the folder can redirect it.
+    """
+    sweep(path.parent)
+    draft, handle = _locked(path.parent, lambda name: _new_file(name, 0o600))
+    try:
+        with open(handle, "wb", closefd=False) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+        os.link(draft, path, follow_symlinks=False)
+        sync_folder(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+        os.close(handle)
 
 
 def write_own(path: Path, content: str) -> None:
@@ -254,9 +290,15 @@ def _draft(folder: Path, make: Callable[[Path], int]) -> Iterator[Path]:
         os.close(handle)
 
 
-def draft_file(folder: Path) -> contextlib.AbstractContextManager[Path]:
-    """An empty file in ``folder`` that is gone afterwards, unless it was put elsewhere."""
-    return _draft(folder, _new_file)
+def draft_file(place: Path, *, private: bool = False) -> contextlib.AbstractContextManager[Path]:
+    """An empty file beside its place that is gone afterwards, unless it was put there.
+
+    Only its owner can open it if it is ``private`` or replaces a file, which may be private:
+    whoever opened it sooner could read what is written to it after its mode was changed.
+    """
+    is_there = place.is_file() and not place.is_symlink()
+    mode = 0o600 if private or is_there else 0o666
+    return _draft(place.parent, partial(_new_file, mode=mode))
 
 
 def _locked(folder: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
@@ -271,18 +313,18 @@ def _locked(folder: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
                 continue
             raise  # or it is a folder, as /proc, in which there are no files to make
         with contextlib.suppress(OSError):  # a disk without locks has no sweeping either
-            fcntl.flock(handle, fcntl.LOCK_EX)  # whoever has it is sweeping, and done at once
+            wait_for_lock(handle, path)  # whoever has it is sweeping, and done at once
         if path.exists():  # else it was swept before it was locked
             return path, handle
         os.close(handle)
 
 
-def _new_file(path: Path) -> int:
-    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, 0o666)
+def _new_file(path: Path, mode: int = 0o666) -> int:
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, mode)
 
 
 def _new_folder(path: Path) -> int:
-    path.mkdir()
+    path.mkdir(mode=0o700)  # what it replaces may be private
     return os.open(path, os.O_RDONLY)
 
 

@@ -49,6 +49,7 @@ from citebed.judging.pools import searching
 from citebed.judging.pools.pooling import PoolingOptions, PoolReport, make_pools, waiting
 from citebed.judging.pools.pooling_methods import read_method
 from citebed.judging.results.exporting import Exported, export_campaign
+from citebed.judging.results.source_tables import judgement_set
 from citebed.judging.results.status import exclusion_history, form_table, open_problems
 from citebed.judging.results.tables import agreement, campaign_tables, disagreements
 from citebed.judging.settings import CampaignSettings, read_guidelines
@@ -236,7 +237,8 @@ class Campaign(CampaignStore):
             made = searching.automatic_runs(self.collection, queries, judged)
         lists = searching.ranked_lists(made, chosen.depth)
         with self.writing() as tx:
-            return make_pools(tx, self.collection, lists, chosen)
+            names = [run.name for run in made]
+            return make_pools(tx, self.collection, lists, chosen, names)
 
     def second_judge(self, query_id: str, name: str, email: str) -> bool:
         """Ask somebody else about a query's list too; whether there was something to ask."""
@@ -288,9 +290,13 @@ class Campaign(CampaignStore):
         return judged.filter(~judged.is_in(self.collection.documents["doc_id"].implode())).to_list()
 
     def qrels(self, name: str = "j12", *, graded: bool = False) -> Qrels:
-        """J1, J2 or both (``j1``, ``j2``, ``j12``) as judgements that `evaluate` takes."""
+        """Return a set of judgements that `evaluate` takes.
+
+        ``t1`` and ``t12`` are T1 and T1+2, the queries judged in both phases; ``j1``, ``j2`` and
+        ``j12`` have all queries.
+        """
         with self.reading() as tx:
-            return qrels_of(tx, name, graded=graded)
+            return judgement_set(tx, name, graded=graded)
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables of the paper by name: returns, reformulations, comparison, sources …"""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import decode
 from citebed.errors import CitebedError
@@ -19,9 +19,43 @@ FOUR_GRADES = (
 )
 """The scale of phase one, lowest first: how much a reader of the paper needs the reference."""
 CANNOT_SAY = "can't say"
+CANNOT_JUDGE = "can't judge"
 BINARY = ("not relevant", "relevant")
 LONGEST_GUIDELINES = 64 << 10
 """Bytes that guidelines may have: they are read between two papers."""
+
+
+class Choice(NamedTuple):
+    """An answer that a judge can choose: its value on pages (``u`` for can't say), and its keys.
+
+    Pages show the first key. ``meaning`` explains a grade of phase one.
+    """
+
+    value: str
+    keys: tuple[str, ...]
+    label: str
+    meaning: str = ""
+
+
+def answer_choices(phase: int, grades: tuple[str, ...], relevant_from: int) -> list[Choice]:
+    """Return the answers of a phase, the lowest first.
+
+    A key means the same in both phases: a digit is a grade. Phase two asks only whether a paper is
+    relevant, so there the digits below ``relevant_from`` say "not relevant" and the others
+    "relevant".
+    """
+    digits = [str(grade) for grade in range(1, len(grades) + 1)]
+    if phase == 2:
+        low, high = digits[: relevant_from - 1], digits[relevant_from - 1 :]
+        no, yes = BINARY
+        last = Choice("u", ("u",), CANNOT_JUDGE)
+        return [Choice("0", tuple(low), no), Choice("1", tuple(high), yes), last]
+    texts = [text.partition(":") for text in grades]
+    choices = [
+        Choice(digit, (digit,), label.strip(), meaning.strip())
+        for digit, (label, _, meaning) in zip(digits, texts, strict=True)
+    ]
+    return [*choices, Choice("u", ("u",), CANNOT_SAY)]
 
 
 @dataclass(frozen=True)
@@ -63,9 +97,17 @@ class CampaignSettings:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> CampaignSettings:
         """As the database has them; what a newer version wrote besides is left out."""
-        known = {field.name for field in fields(cls)}
-        values = {name: value for name, value in stored.items() if name in known}
-        return cls(**values | {"grades": tuple(values["grades"])})
+        from pydantic import TypeAdapter, ValidationError
+
+        try:
+            return TypeAdapter(cls).validate_python(stored)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "all of them"
+            raise CitebedError(
+                f"the campaign's settings are damaged ({where}: {first['msg']}). Restore the "
+                "campaign from a backup."
+            ) from error
 
     def changed(self, **changes: Any) -> CampaignSettings:
         """The same with other values; ``None`` leaves one as it is."""
@@ -74,6 +116,10 @@ class CampaignSettings:
     def values(self, phase: int) -> range:
         """The judgements that a phase asks for: grades from 1 on, or 0 and 1."""
         return range(1, len(self.grades) + 1) if phase == 1 else range(2)
+
+    def choices(self, phase: int) -> list[Choice]:
+        """Return the answers that judges choose from in a phase, with their keys."""
+        return answer_choices(phase, self.grades, self.relevant_from)
 
     def is_relevant(self, phase: int, value: int | None) -> bool:
         """Whether a judgement says that the document is relevant."""

@@ -18,6 +18,8 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from citebed.pages.keys import key_rows
+
 
 def templates(package: str, plain: Callable[[str], str]) -> Environment:
     """The templates in a folder of ours; all that is shown is escaped, and ``plain`` before.
@@ -29,10 +31,12 @@ def templates(package: str, plain: Callable[[str], str]) -> Environment:
         is_text = isinstance(value, str) and not isinstance(value, Markup)
         return plain(value) if is_text else value
 
-    return Environment(
+    environment = Environment(
         autoescape=True, undefined=StrictUndefined, finalize=shown, trim_blocks=True,
         lstrip_blocks=True, loader=FunctionLoader(lambda name: asset(package, name)),
     )  # fmt: skip
+    environment.globals["key_rows"] = key_rows
+    return environment
 
 
 def asset(package: str, name: str) -> str:

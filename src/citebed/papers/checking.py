@@ -92,6 +92,7 @@ def checked(document: pypdfium2.PdfDocument, paper: ReadPaper, data: bytes) -> R
         *(["its end is missing: what is there was read"] if is_cut_short(data) else []),
         *([f"{count(lost, 'page')} of {len(paper.pages):,} cannot be read"] if lost else []),
         *_notes(paper, text),
+        *paper.notes,
     ]
     return replace(paper, notes=tuple(notes))
 

@@ -168,7 +168,7 @@ def _too_large() -> str:
 def _why_died(death: Died) -> str:
     """Why a child ended, in words."""
     if death.late or -death.code == signal.SIGXCPU:
-        return "takes too long to read: damaged, or made to; it was given up"
+        return "timed out while reading (damaged or malicious PDF); skipped"
     if -death.code == signal.SIGKILL:
         return "the system ended the process that read it, which happens where memory is short"
     how = f"exit code {death.code}"

@@ -9,8 +9,17 @@ from itertools import pairwise
 
 from citebed.papers.lines import Line
 from citebed.papers.structure import Kind, Style, is_like, plain_heading
+from citebed.patterns import compiled
 from citebed.text.identifiers import doi_in
-from citebed.text.names import name_from_display
+from citebed.text.names import (
+    NAME,
+    NOT_NAMES,
+    display_name,
+    name_from_display,
+    name_from_parts,
+)
+from citebed.text.normalise import fold
+from citebed.wording import count
 
 _ABSTRACT = re.compile(
     r"(?:abstract|a ?b ?s ?t ?r ?a ?c ?t|summary|zusammenfassung|résumé|resumen)\b\s*[.:—–-]*\s*",
@@ -34,11 +43,24 @@ _YEARS = (
 )
 """Years of the first page, the surest first: of the copyright, of a date, any."""
 _NOT_A_NAME = re.compile(
-    r"[@\d]|universit|institut|department|laborator|school|college|\b(?:inc|ltd|corp)\b|research",
+    r"[@\d:/]|universit|institut|department|laborator|school|college|\b(?:inc|ltd|corp)\b|research"
+    r"|\b(?:open access|hospital|faculty|cent(?:er|re)|academy)\b",
     re.I,
 )
-_BETWEEN_NAMES = re.compile(r"\s*(?:,|;|·|•|\band\b|&)\s*")
-_MARKS = re.compile(r"[\d*†‡§¶∗⁎#,]+$")
+_BETWEEN_NAMES = re.compile(r"\s*(?:[,;·•&]|\band\b)\s*")
+_MARKS = re.compile(
+    r"[\d*†‡§¶∗⁎#]+|(?<=[a-zß-ÿ])ID(?=[\W\d]|$)|(?<=[ ,])[a-z](?=[ ,*]|$)"
+    r"|\b(?:Jr|Sr|Ph\.?\s?D|M\.?D|Dr|Prof)\b\.?"
+)
+"""Marks of footnotes and affiliations, the icon of ORCID (``ID``), suffixes and degrees."""
+_PERSON = compiled(NAME)
+_PREFIX = re.compile(r"\b[a-z]{2,3}(?=[A-Z])")
+"""As in ``dePamphilis``."""
+_MOST_PROPERTIES = 20_000
+_LISTED = 5
+_COLLABORATION = re.compile(r"(?:the )?(\S.*?) collaborations?", re.I)
+_SAME_ROW = 0.3
+"""In sizes of the font: how far apart baselines of one row stand."""
 
 
 @dataclass(frozen=True)
@@ -49,30 +71,47 @@ class Front:
     authors: tuple[str, ...] = ()
     doi: str | None = None
     year: int | None = None
+    notes: tuple[str, ...] = ()
     lines: frozenset[int] = field(default_factory=frozenset)
     """Its lines, by ``id``."""
 
 
-def front_of(page: Sequence[Line], style: Style) -> Front:
-    """The head of the first page, whose lines come as they are read."""
+def front_of(page: Sequence[Line], style: Style, properties: str = "") -> Front:
+    """The head of the first page, whose lines come as they are read.
+
+    ``properties`` are the authors that the file's own properties name.
+    """
     below, column = _where_text_begins(page, style)
-    above = sorted(
-        (
+    above = _in_rows(
+        [
             line
             for line in page
             if line.baseline < below - 1 and not _is_text(line, column, page, style)
-        ),
-        key=lambda line: (line.baseline, line.left),
+        ]
     )
     title = _title(above)
+    below_title = [line for line in above if title and line.baseline > title[-1].baseline]
+    authors, notes = _compare(_authors(below_title), properties, below_title)
     text = "\n".join(line.text for line in page)
     return Front(
         title=" ".join(line.text for line in title),
-        authors=_authors([line for line in above if line not in title], title),
+        authors=authors,
         doi=_doi(page),
         year=_year(text),
+        notes=notes,
         lines=frozenset(map(id, above)),
     )
+
+
+def _in_rows(lines: Sequence[Line]) -> list[Line]:
+    """Sort lines by row, and each row from left to right; baselines in a row differ a little."""
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: line.baseline):
+        if rows and line.baseline - rows[-1][0].baseline < _SAME_ROW * line.size:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [line for row in rows for line in sorted(row, key=lambda line: line.left)]
 
 
 def is_beginning(line: Line, style: Style) -> bool:
@@ -122,8 +161,19 @@ def _is_text(line: Line, column: int, page: Sequence[Line], style: Style) -> boo
     """Whether a line belongs to text that goes on in another column, beside the abstract."""
     if line.column in (column, -1) or column < 0:
         return False
-    beside = [each for each in page if each.column == line.column and _is_wide(each, style)]
-    return bool(beside) and line.baseline >= min(each.baseline for each in beside) - 1
+    beside = [each for each in page if each.column == line.column]
+    # One wide line alone is a running head, and authors may stand below it.
+    first = next(
+        (
+            each.baseline
+            for each, after in pairwise(beside)
+            if _is_wide(each, style)
+            and _is_wide(after, style)
+            and 0 < after.baseline - each.baseline < 2 * each.size
+        ),
+        None,
+    )
+    return first is not None and line.baseline >= first - 1
 
 
 def abstract_of(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
@@ -182,23 +232,108 @@ def _title(above: Sequence[Line]) -> list[Line]:
     return [line for line in tall if line.size > 0.97 * largest]
 
 
-def _authors(rest: Sequence[Line], title: Sequence[Line]) -> tuple[str, ...]:
-    """Names below the title: the lines in the largest letters there."""
-    below = [line for line in rest if title and line.baseline > title[-1].baseline]
-    named = [line for line in below if not _NOT_A_NAME.search(_MARKS.sub("", line.text))]
+def _authors(below: Sequence[Line]) -> tuple[str, ...]:
+    """The names below the title, from the lines of names in the largest letters."""
+    named = [(line.size, names) for line in below if (names := _names(line.text))]
     if not named:
         return _before_affiliations(below)
-    largest = max(line.size for line in named)
-    names: list[str] = []
-    for line in named:
-        if line.size > 0.97 * largest:
-            names += [_MARKS.sub("", name).strip() for name in _BETWEEN_NAMES.split(line.text)]
-    return tuple(name_from_display(name) for name in names if 1 < len(name.split()) < 6)
+    largest = max(size for size, _ in named)
+    return tuple(name for size, names in named if size > 0.97 * largest for name in names)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """The authors that a line lists, or () if it says anything else."""
+    text = fold(_MARKS.sub(",", text))
+    if group := _COLLABORATION.fullmatch(text.strip(" ,")):
+        return tuple(f"{name} Collaboration" for name in _BETWEEN_NAMES.split(group[1]))
+    parts = [part for each in _BETWEEN_NAMES.split(text) if (part := each.strip())]
+    return tuple(map(name_from_display, parts)) if all(map(_is_person, parts)) else ()
+
+
+def _stated(properties: str) -> tuple[str, ...]:
+    """The authors that a file's properties list, or () if they say anything else."""
+    properties = properties[:_MOST_PROPERTIES]
+    names = [name_from_parts(*part.split(",", 1)) for part in properties.split(";") if part.strip()]
+    inverted = all(name.count(",") == 1 and _is_person(display_name(name)) for name in names)
+    return _names(properties) or (tuple(names) if inverted else ())
+
+
+def _is_person(name: str) -> bool:
+    words = name.split()
+    return (
+        1 < len(words) < 6
+        and words[0] not in NOT_NAMES
+        and _NOT_A_NAME.search(name) is None
+        and _PERSON.fullmatch(_PREFIX.sub("", name)) is not None
+    )
+
+
+def _compare(
+    printed: tuple[str, ...], properties: str, below: Sequence[Line]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The authors, and a note if the page and the file's properties disagree.
+
+    Properties may name a program, an uploader or one of several authors. They win only if they
+    hold every name read from the page, and the page prints their names, in their order, with
+    nobody else beside them.
+    """
+    stated = _stated(properties)
+    left = iter(map(_same_name, printed))
+    if all(_same_name(name) in left for name in stated):
+        return printed, ()
+    whole = [f" {display_name(name)} ".lower() for name in stated]
+    holds = all(any(f" {display_name(n)} ".lower() in each for each in whole) for n in printed)
+    if holds and _are_printed(stated, below):
+        return stated, (
+            f"authors are those of the file's properties, {_shown(stated)}; the page "
+            f"was read as {_shown(printed)}",
+        )
+    return printed, (
+        f"authors are those read from the page, {_shown(printed)}; the file's "
+        f"properties say {_shown(stated)}",
+    )
+
+
+def _are_printed(names: Sequence[str], below: Sequence[Line]) -> bool:
+    """Whether lines print these names in this order, and no others in letters of their size."""
+    patterns = [
+        compiled(rf"(?i)\b{r'[ .]+'.join(map(re.escape, display_name(name).split()))}(?!\w)")
+        for name in names
+    ]
+    texts = [fold(_MARKS.sub(" ", line.text)) for line in below]
+    sizes = [
+        line.size
+        for line, text in zip(below, texts, strict=True)
+        if any(pattern.search(text) for pattern in patterns)
+    ]
+    text = " ".join(
+        text
+        for line, text in zip(below, texts, strict=True)
+        if any(0.97 * size < line.size < 1.03 * size for size in sizes)
+    )
+    at = 0
+    for pattern in patterns:
+        found = pattern.search(text, at)
+        if found is None:
+            return False
+        text, at = f"{text[: found.start()]},{text[found.end() :]}", found.start()
+    return not any(" " in other[0] for other in _PERSON.finditer(text))
+
+
+def _same_name(name: str) -> tuple[str, str]:
+    """Two names with this in common are one: the family name, and the first initial."""
+    family, _, given = name.casefold().partition(", ")
+    return family, given[:1]
+
+
+def _shown(names: Sequence[str]) -> str:
+    more = f" and {count(len(names) - _LISTED, 'other')}" if len(names) > _LISTED else ""
+    return ", ".join(map(display_name, names[:_LISTED])) + more or "none"
 
 
 def _before_affiliations(lines: Sequence[Line]) -> tuple[str, ...]:
     """Names in capitals that begin the lines of their affiliations."""
-    firsts = [_MARKS.sub("", line.text.partition(",")[0]).strip() for line in lines]
+    firsts = [_MARKS.sub(" ", line.text.partition(",")[0]).strip() for line in lines]
     names = [first for first in firsts if first.isupper() and 1 < len(first.split()) < 6]
     return tuple(name_from_display(name.title()) for name in names)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Iterator, Sequence
 
 import pypdfium2
+import pypdfium2.raw as pdfium
 
 from citebed.papers.entries import Entry, entries_of, text_behind
 from citebed.papers.front import Front, abstract_of, abstract_text, front_of
@@ -33,7 +35,7 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
     pages = [in_reading_order(lines, edges) for lines in raw]
     lines = [line for page in pages for line in page]
     style = style_of(lines)
-    front = front_of(pages[0], style) if pages else Front()
+    front = front_of(pages[0], style, _author_property(document)) if pages else Front()
     kept = [line for line in lines if id(line) not in front.lines]
     kinds = kinds_of(kept, style, running_lines(pages))
     abstract = abstract_of(kept, kinds)
@@ -52,7 +54,16 @@ def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
         paragraphs=tuple(paragraphs),
         references=references,
         pages=tuple(sizes),
+        notes=front.notes,
     )
+
+
+def _author_property(document: pypdfium2.PdfDocument) -> str:
+    """The file's own entry of its authors; ``get_metadata_value`` raises on half a character."""
+    length = pdfium.FPDF_GetMetaText(document, b"Author", None, 0)
+    buffer = ctypes.create_string_buffer(max(length, 2))
+    pdfium.FPDF_GetMetaText(document, b"Author", buffer, length)
+    return buffer.raw[:-2].decode("utf-16-le", "replace")
 
 
 def _paragraphs(found: Sequence[Paragraph], style: Style) -> list[ReadParagraph]:

@@ -246,7 +246,7 @@ def _decisions(path: Path, text: str, proposal: Proposal) -> Decisions:
     if decisions.proposal != proposal.digest and not decisions.steps:  # nothing but time is in it
         return decisions.model_copy(update={"proposal": proposal.digest})
     if decisions.proposal != proposal.digest:
-        what = "these decisions are of another proposal: the paper was annotated anew since."
+        what = "these decisions belong to an older annotation of this paper."
         raise FormatError(path, None, f"{what} {_KEPT}")
     try:
         stand_of(proposal.annotation, decisions)

@@ -28,10 +28,11 @@ def in_full(kind: type[Measure]) -> list[str]:
 def measure_page() -> str:
     """All measures as a page of the docs."""
     parts = [
-        "# Measures\n\nMade by `make docs` from what the measures say of themselves; "
-        "`citebed measures` prints the same.\n\nNames used elsewhere are understood, in any case: "
+        "# Measures\n\nEvery measure with its formula, its edge cases and its source. "
+        "`citebed measures` prints the same; `make docs` writes this page.\n\n"
+        "citebed also accepts other common names, in any case, and trec_eval's names: "
         "`MAP` is AP, `MRR@10` is RR@10, `R-prec` is Rprec, `ROC-AUC` is AUC, `F1` is SetF, "
-        "`recall@10` is R@10, `P10` is P@10, `hit@10` is Success@10; so are trec_eval's.\n"
+        "`recall@10` is R@10, `P10` is P@10, `hit@10` is Success@10.\n"
     ]
     for kind in MEASURES.values():
         parts.append(f"## {kind.NAME}\n\n`{as_written(kind)}`\n")

@@ -8,6 +8,8 @@ data model's own, not these.
 from __future__ import annotations
 
 import math
+import os
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 DAGGER = "†"
+_GAP = 2
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -114,18 +117,77 @@ class Table:
         styles = {"table": self.text, "markdown": self.markdown, "latex": self.latex}
         return styles[style]()
 
-    def text(self) -> str:
-        """Aligned columns, for a terminal."""
+    def text(self, width: int | None = None, *, rule: bool = False) -> str:
+        """Aligned columns that fit ``width`` characters, by default those of the screen.
+
+        No cell is ever cut. Heads and names are folded at blanks where the table is too wide; if
+        that is not enough, every row becomes a record of lines ``head  cell``. Without a screen
+        (a pipe, a file) lines are as long as they are. ``rule`` draws a line below the head.
+        """
+        width = screen_width() if width is None else width
         lines = [[for_terminal(cell) for cell in row] for row in (self.head, *self.lines)]
+        widths = self._widths(lines, width)
+        if widths is None:
+            return self._records(lines, width or 0)
+        head, *rows = ("".join(f"{line}\n" for line in self._folded(row, widths)) for row in lines)
+        under = "─" * (sum(widths) + _GAP * (len(widths) - 1)) + "\n" if rule else ""
+        return f"{head}{under}{''.join(rows)}"
+
+    def _widths(self, lines: Sequence[Sequence[str]], most: int | None) -> list[int] | None:
+        """The width of each column, ``None`` where they do not fit. Numbers keep theirs."""
         widths = [max(map(text_width, cells)) for cells in zip(*lines, strict=True)]
-        return "".join(f"{self._line(row, widths)}\n" for row in lines)
+        over = 0 if most is None else sum(widths) + _GAP * (len(widths) - 1) - most
+        if over <= 0:
+            return widths
+        least = []
+        for column, (head, *cells) in zip(self.columns, zip(*lines, strict=True), strict=True):
+            whole = [word for text in cells for word in text.split()] if column.left else cells
+            least.append(max(map(text_width, (*head.split(), *whole)), default=0))
+            if column.left:  # the blanks that set a name in are part of its first word
+                least[-1] += max(len(text) - len(text.lstrip()) for text in (head, *cells))
+        while over > 0:
+            at = max(range(len(widths)), key=lambda k: (widths[k] > least[k]) * widths[k])
+            if widths[at] <= least[at]:
+                return None
+            widths[at], over = widths[at] - 1, over - 1
+        return widths
+
+    def _folded(self, row: Sequence[str], widths: Sequence[int]) -> list[str]:
+        """A row as lines, each cell folded into its column."""
+        cells = [fold(cell, width) for cell, width in zip(row, widths, strict=True)]
+        height = max(map(len, cells), default=1)
+        lines = zip(*([*cell, *[""] * (height - len(cell))] for cell in cells), strict=True)
+        return [self._line(line, widths) for line in lines]
 
     def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
         cells = []
         for column, cell, width in zip(self.columns, row, widths, strict=True):
             gap = " " * (width - text_width(cell))
             cells.append(cell + gap if column.left else gap + cell)
-        return "  ".join(cells).rstrip()
+        return (" " * _GAP).join(cells).rstrip()
+
+    def _records(self, lines: Sequence[Sequence[str]], width: int) -> str:
+        """A block of lines a row, each a head and its cell; empty cells are skipped."""
+        head, *rows = lines
+        margin = max(map(text_width, head)) + _GAP
+        above = margin > width // 2  # then heads are on lines of their own
+        margin = _GAP if above else margin
+        blocks = []
+        for row in rows:
+            block = []
+            for name, cell in zip(head, row, strict=True):
+                if not cell.strip():
+                    continue
+                if not name:
+                    block += fold(cell, width)
+                    continue
+                first, *others = fold(cell.strip(), width - margin)
+                label = [name] if above else []
+                start = "" if above else name
+                block += [*label, start + " " * (margin - text_width(start)) + first]
+                block += [" " * margin + line for line in others]
+            blocks.append("".join(f"{line.rstrip()}\n" for line in block))
+        return "\n".join(blocks)
 
     def markdown(self) -> str:
         """A table that GitHub and pandoc understand."""
@@ -218,6 +280,32 @@ def p_text(p: float) -> str:
     if math.isnan(p):
         return "–"
     return "<0.0001" if p < 1e-4 else f"{p:.4f}"
+
+
+def screen_width() -> int | None:
+    """How many characters a line may have: the terminal's columns, ``COLUMNS`` before them."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except (AttributeError, ValueError, OSError):
+        return None  # a pipe, a file, or no standard output at all
+
+
+def fold(text: str, width: int) -> list[str]:
+    """The text in lines of at most ``width`` characters, divided at blanks and nowhere else."""
+    if text_width(text) <= width:
+        return [text]
+    inset = text[: len(text) - len(text.lstrip())]
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines[-1] else inset + word
+        if lines[-1] and text_width(longer) > width:
+            lines.append(inset + word)
+        else:
+            lines[-1] = longer
+    return lines
 
 
 def text_width(text: str) -> int:

@@ -18,10 +18,8 @@ from citebed.wording import for_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table as Ruled
 
     from citebed.collection.progress import Progress
-    from citebed.report.tables import Table
 
 
 class ForPeople:
@@ -120,27 +118,3 @@ def progress_bar(quiet: bool = False, unit: str = "bytes") -> Iterator[Progress]
                 bar.update(task, total=total, completed=0)
 
         yield Progress(step=step, add=lambda amount: bar.advance(task, amount))
-
-
-def ruled(table: Table) -> Ruled:
-    """A table under its title, with a rule below its head, that keeps to the terminal's width."""
-    from rich import box
-    from rich.table import Table as Ruled
-    from rich.text import Text
-
-    made = Ruled(
-        title=Text(f"\n{table.caption}", style="bold"),
-        title_justify="left",
-        caption=table.note or None,
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-    )
-    first, *others = table.head
-    made.add_column(first, min_width=18, overflow="fold")
-    for head in others:
-        made.add_column(head, justify="right", no_wrap=True)
-    for name, *cells in table.lines:
-        made.add_row(Text(name), *cells)  # Text, not str: a name with brackets is not markup
-    return made

@@ -6,7 +6,8 @@ and lines of seven or more fields between white space::
     team system stream_id entity confidence rating contains_mention [date-hour …]
 
 The confidence is in (0, 1000], the rating one of -1 garbage, 0 neutral, 1 relevant, 2 central
-(``-`` for none), and a stream id starts with the document's epoch second: ``1323450574-47f2…``.
+(since 2013: 1 useful, 2 vital; ``-`` for none), and a stream id starts with the document's epoch
+second: ``1323450574-47f2…``.
 Judgements stand in the same form, or in a short one: ``entity stream_id confidence rating
 contains_mention``. The files are described in Frank et al., "Building an entity-centric stream
 filtering test collection for TREC 2012".
@@ -34,7 +35,7 @@ from citebed.files.line_blocks import Block, file_blocks, numbered, numbered_lin
 from citebed.files.packed import polars_misreads
 from citebed.records import Problem
 from citebed.runs.assessors import OFFICIAL, merge_assessors
-from citebed.runs.plain_text import separators_in
+from citebed.runs.plain_text import blanks_in
 from citebed.runs.tables import Qrels, Run
 from citebed.runs.times import FIRST_SECOND, LAST_SECOND
 from citebed.runs.trec_files import QRELS, RUN
@@ -154,6 +155,13 @@ def read_judgements(path: str | Path, *, strict: bool = True) -> FilterJudgement
 # --- as tables like TREC's, for all who score without time ---------------------------------
 
 
+def grade_names(entities: pl.Series) -> tuple[str, str]:
+    """What KBA calls grades 2 and 1: vital and useful since 2013, when entities became addresses
+    (``http://en.wikipedia.org/wiki/…``), before that central and relevant."""
+    is_2013 = entities.cast(pl.String).str.contains("://", literal=True).any()
+    return ("vital", "useful") if is_2013 else ("central", "relevant")
+
+
 def kba_qrels(path: Path, name: str) -> Qrels | None:
     """KBA judgements, a pair once by the track's own rule; ``None`` for a file that has none.
 
@@ -163,10 +171,11 @@ def kba_qrels(path: Path, name: str) -> Qrels | None:
         return None
     lines = read_judgements(path).table.with_columns(pl.col("relevance").clip(lower_bound=0))
     merged = merge_assessors(lines, OFFICIAL)
+    top, next_one = grade_names(merged["query_id"])
     note = (
         f"{name}: read as KBA's judgements, {count(merged.height, 'pair')} from "
-        f"{count(lines.height, 'line')}, several assessors by {OFFICIAL}; grade 2 is central, 1 "
-        "relevant, 0 all else"
+        f"{count(lines.height, 'line')}, several assessors by {OFFICIAL}; grade 2 is {top}, 1 "
+        f"{next_one}, 0 all else"
     )
     return Qrels(merged.select(QRELS.columns).cast({"relevance": pl.Int64}), name, notes=(note,))
 
@@ -285,11 +294,13 @@ def read_at_once(data: bytes, form: Fields, rated: bool) -> pl.DataFrame | None:
     for text in _texts(data):
         if not text:
             return pl.DataFrame(schema=SCHEMA)
-        if separators_in(text, b" ") is None or polars_misreads(text):
+        lines = _count(text)
+        blanks = text.count(b" ") + lines - (not text.endswith(b"\n"))
+        if blanks_in(text) != blanks or polars_misreads(text):
             continue
         for time in (_TEN_DIGITS, _ANY_EPOCH):
             made = _scanned(text, form, _columns(time, rated))
-            if made is not None and made["sound"].all() and made.height == _count(text):
+            if made is not None and made["sound"].all() and made.height == lines:
                 return made.drop("sound")
     return None
 

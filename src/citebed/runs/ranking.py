@@ -110,6 +110,23 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
     return Ranked(run, query_ids, starts, ids, moved, scores, hashes, tied)
 
 
+def rank_in_32_bits(run: Run, ranked: Ranked) -> Ranked | None:
+    """The queries of a ranked run in which scores that differ are the same in 32 bits, ranked with
+    those; ``None`` if there are none."""
+    with np.errstate(over="ignore"):  # beyond their largest number all are the same
+        narrow = ranked.scores.astype(np.float32)
+    rows = np.flatnonzero((narrow[1:] == narrow[:-1]) & (ranked.scores[1:] != ranked.scores[:-1]))
+    query = np.searchsorted(ranked.starts, rows, side="right") - 1
+    query = np.unique(query[rows + 1 < ranked.starts[query + 1]])
+    if not len(query):
+        return None
+    names = ranked.query_ids.gather(query).implode()
+    some = run.only(run.rows["query_id"].cast(pl.String).is_in(names))
+    largest = float(np.finfo(np.float32).max)
+    scores = pl.col("score").clip(-largest, largest)
+    return rank(replace(some, rows=some.rows.with_columns(scores)), "float")
+
+
 def _in_32_bits(run: Run) -> Floats:
     """The scores as trec_eval 9 keeps them; beyond its largest number all would be equal."""
     with np.errstate(over="ignore"):  # told here

@@ -1,10 +1,9 @@
 """Runs and judgements in TREC's text form, as columns.
 
-Files are read in blocks of lines. A well-formed block (one blank or tab between the fields) goes
-straight through polars' CSV reader; other white space and comments cost a pass that tidies the
-text first. Whatever neither of them takes is read line by line, slowly, which either succeeds or
-names the line. polars sees to it that no line is short; that none is long is told from the number
-of separators.
+Files are read in blocks of lines by polars' CSV reader. It reports a line that is too short, and
+the number of blanks shows that no line is too long. A block with other white space, blank lines
+or comments is tidied and read again. What polars cannot read even then is read line by line,
+slowly, which either succeeds or names the line.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import file_texts, numbered_lines
+from citebed.files.line_blocks import file_texts, line_cuts, numbered_lines, part_texts
 from citebed.files.packed import polars_misreads
-from citebed.files.reading import opened
-from citebed.runs.plain_text import separators_in
+from citebed.files.reading import is_packed, opened
+from citebed.runs.plain_text import blanks_in
 from citebed.wording import number_in, short, whole_number_in
 
 DOC_HASH = "doc_hash"
@@ -137,9 +136,17 @@ def _in_blocks(path: Path, layout: Layout) -> pl.DataFrame | None:
 
 def _parts(path: Path, layout: Layout) -> Iterator[pl.DataFrame | None]:
     """The blocks of a file, read beside each other; those before a damage come before its error."""
+
+    def of_part(begin: int, end: int) -> pl.DataFrame | None:
+        return _of_block(b"".join(part_texts(path, begin, end, 2 * _BLOCK)), layout)
+
     with ThreadPoolExecutor(_BESIDE) as beside:
         waiting: deque[Future[pl.DataFrame | None]] = deque()
         try:
+            if not is_packed(path):
+                cuts = line_cuts(path, _BLOCK)
+                yield from beside.map(of_part, cuts, cuts[1:])
+                return
             for text in file_texts(path, _BLOCK):
                 waiting.append(beside.submit(_of_block, text, layout))
                 if len(waiting) > _BESIDE:
@@ -154,18 +161,23 @@ def _parts(path: Path, layout: Layout) -> Iterator[pl.DataFrame | None]:
 
 def _of_block(data: bytes, layout: Layout) -> pl.DataFrame | None:
     """The lines of a block; ``None`` where polars cannot read them, plain or made so."""
-    mark = b"\t" if b"\t" in data[:_SAMPLE] else b" "
-    gaps = separators_in(data, mark)
-    if gaps is None:
-        remarks = _COMMENT.findall(data) if b"#" in data else []
-        if b"\0" in data or any(_is_doubtful(remark, layout) for remark in remarks):
-            return None
-        data, mark = _tidy(_COMMENT.sub(b"", data) if remarks else data), b" "
-        gaps = data.count(b" ")
-    if polars_misreads(data):
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    # polars comes first: while it reads, other threads can import the rest of the program.
+    table = _scanned(data, layout, b"\t" if b"\t" in data[:_SAMPLE] else b" ")
+    if table is not None and _is_plain(data, layout, table.height):
+        return table
+    remarks = _COMMENT.findall(data) if b"#" in data else []
+    if b"\0" in data or any(_is_doubtful(remark, layout) for remark in remarks):
         return None
-    table = _scanned(data, layout, mark) if data else pl.DataFrame()
-    return None if table is None or gaps != layout.gaps * table.height else table
+    data = _tidy(_COMMENT.sub(b"", data) if remarks else data)
+    table = _scanned(data, layout, b" ") if data else pl.DataFrame()
+    return None if table is None or data.count(b" ") != layout.gaps * table.height else table
+
+
+def _is_plain(data: bytes, layout: Layout, lines: int) -> bool:
+    """Whether the lines, of which polars found none too short, have exactly their fields."""
+    return blanks_in(data) == (layout.gaps + 1) * lines - (not data.endswith(b"\n"))
 
 
 _COMMENT = re.compile(rb"^[ \t\r\v\f]*#[^\n]*\n?", re.MULTILINE)
@@ -187,18 +199,18 @@ def _single(text: bytes, byte: bytes) -> bytes:
 
 
 def _scanned(data: bytes, layout: Layout, mark: bytes, skip: int = 0) -> pl.DataFrame | None:
-    """What polars reads, without blank lines; ``None`` where a line is short or has no number.
+    """What polars reads; ``None`` where a line is short or has no number.
 
     Of a line with too many fields it takes the first ones.
     """
+    if polars_misreads(data):
+        return None
     whole = pl.col(layout.fields[-1]).is_not_null().alias("whole")
     lines = plain_lines(data, layout, mark, {"query_id": pl.Categorical}, skip)
     try:
         table = lines.select(*layout.columns, _HASHED, whole).collect()
     except pl.exceptions.PolarsError:
         return None
-    if not table["whole"].all():
-        table = table.filter(~pl.all_horizontal(pl.col(layout.columns).is_null()))
     if not table["whole"].all() or any(table[name].null_count() for name in layout.columns):
         return None
     values = table[layout.columns[2]]

@@ -127,6 +127,19 @@ def year_in(text: str | int | None) -> int | None:
     return int(match[1]) if match else None
 
 
+_BEFORE_1 = re.compile(
+    r"\W*?(?:ca?\.?|circa|about|um)?\s*(?:[-−–]0*([1-9]\d{0,3})|0*([1-9]\d{0,3})\s*"
+    r"(?:b\.?\s?c\.?(?:\s?e\.?)?|v\.?\s?chr\.?|av\.?\s?j\.?-?c\.?|a\.?\s?c\.))(?:-\d\d){0,2}\s*",
+    re.IGNORECASE,
+)
+
+
+def year_before_1(text: str | int | None) -> int | None:
+    """A year before the year 1, as a negative number: ``-51``, ``-0051``, ``44 BC``."""
+    match = _BEFORE_1.fullmatch(str(text)) if text else None
+    return -int(match[1] or match[2]) if match else None
+
+
 def month_in(text: str | int | None) -> int | None:
     """The month that ``text`` names (``aug``, ``August 12``, ``8``), as 1 to 12."""
     if not text:

@@ -58,7 +58,9 @@ def average_encoders(  # noqa: PLR0913 - as in train_encoder
 
     place, texts = place_of(out, adapter), texts_of(source, contexts)
     if adapter and start is None:
-        raise CitebedError("an adapter is a difference to a model: say which one it is (start).")
+        raise CitebedError(
+            "--adapter needs --start: the model that the encoders were trained from."
+        )
     cards = _cards([Path(each) for each in encoders], texts)
     models = [read_start(each) for each in encoders]
     begun = read_start(start, weights) if start is not None else models[0]
@@ -82,7 +84,7 @@ def mean_of(
         each.keys() != first.keys() or any(each[name].shape != first[name].shape for name in first)
         for each in others
     ):
-        raise CitebedError("these encoders are of different shapes; there is no mean of them.")
+        raise CitebedError("the encoders have different architectures and cannot be averaged.")
     return {name: np.mean([each[name] for each in models], axis=0) for name in first}
 
 

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -102,10 +103,14 @@ def serve_app(
     host: str,
     port: int | Sequence[int],
     started: Callable[[int], Any] | None = None,
+    *,
+    is_behind_proxy: bool = False,
 ) -> None:
     """Serve an application until stopped; ``started`` is told the port when it listens.
 
-    Of several ports the first that is free is taken.
+    Of several ports the first that is free is taken. Only ``is_behind_proxy`` are visitors'
+    addresses read from `X-Forwarded-For`: else everybody on this machine could choose their own,
+    and so guess passwords without limit.
 
     Secrets stand in addresses, so no request is written to a log.
     """
@@ -118,17 +123,24 @@ def serve_app(
         backlog=BACKLOG,
         http=_Impatient,
         ws="none",
+        proxy_headers=is_behind_proxy,
         timeout_graceful_shutdown=STOPPING_SECONDS,
     )
     ports = [port] if isinstance(port, int) else list(port)
-    with _listening(host, ports) as listening:
+    server = _Server(config)
+    with _listening(host, ports) as listening, server.capture_signals():
         _allow_connections()
         # What is loaded by now stays: the collector need not look through it while judges wait.
         gc.collect()
         gc.freeze()
         if started is not None:
             started(int(listening.getsockname()[1]))
-        _Server(config).run(sockets=[listening])
+        server.run(sockets=[listening])
+
+
+def has_proxy(address: str) -> bool:
+    """Return True if the address that visitors know is not one of this machine's own."""
+    return urlsplit(address).hostname not in ("localhost", "127.0.0.1", "::1")
 
 
 def _listening(host: str, ports: Sequence[int]) -> socket.socket:

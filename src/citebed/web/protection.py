@@ -1,14 +1,17 @@
-"""What guards every page: small bodies, no posts from other sites, headers that browsers obey."""
+"""What guards every page: small bodies, no posts from other sites, headers that browsers obey, and
+no telemetry."""
 
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import FormData, Headers, MutableHeaders
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -29,6 +32,20 @@ LET_PASS = 10.0
 MOST_STREAMED = 4
 """Requests with files that are taken at once: what has come of them lies on the disk."""
 SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+_NO_TELEMETRY = dict.fromkeys(("auto_configure", "tracing", "metrics", "logs"), False)
+
+
+def make_app(title: str, **options: Any) -> FastAPI:
+    """Create an application that sends nothing to other servers.
+
+    FastAPI would export traces, with the secrets in addresses, where environment variables of
+    OpenTelemetry name a server. Its own documentation pages would load scripts from elsewhere. A
+    redirect to or from a trailing slash would name the host that a request names.
+    """
+    own: dict[str, Any] = {"docs_url": None, "redoc_url": None, "redirect_slashes": False}
+    return FastAPI(title=title, **{"telemetry": _NO_TELEMETRY, **own, **options})
 
 
 class Bodies(NamedTuple):
@@ -309,6 +326,14 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 def _answer(status: int, message: str) -> Any:
     return JSONResponse({"message": message}, status, {"Connection": "close"})
+
+
+async def parse_form(request: Request, max_files: int, max_fields: int) -> FormData:
+    """Return the fields and files of a form; files beyond 1 MB wait in the temporary folder."""
+    try:
+        return await request.form(max_files=max_files, max_fields=max_fields)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, tempfile.gettempdir()) from error
 
 
 def wrong_fields(error: RequestValidationError) -> str:

@@ -89,9 +89,9 @@ def test_one_bad_file_does_not_stop_the_others(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("elms.pdf",), "say where the annotations are to be written"),
-        (("elms.pdf", "-o", "out", "--sections", ","), "expected parts of a paper"),
-        (("elms.pdf", "--review"), "name one folder"),
+        (("elms.pdf",), "no output folder"),
+        (("elms.pdf", "-o", "out", "--sections", ","), "--sections is empty"),
+        (("elms.pdf", "--review"), "takes exactly one folder"),
         (("elms.pdf", "-o", "out", "--against", "no.bib"), "no such file"),
         (("elms.pdf", "-o", "out", "--grobid", "http://127.0.0.1:9"), "cannot be reached"),
         (("elms.pdf", "-o", "out", "--grobid", "x"), "cannot be reached"),
@@ -109,7 +109,7 @@ def test_two_papers_of_one_name_are_told(run: Run) -> None:
     Path("more/elms.pdf").write_bytes(SMALL_PAPER)
     code, _, err = run("annotate", "elms.pdf", "more/elms.pdf", "-o", "out")
     assert code == 1
-    assert "two papers would be written as elms" in err
+    assert "two input files have the name elms" in err
     assert not Path("out").exists()
 
 

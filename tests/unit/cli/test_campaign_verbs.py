@@ -48,7 +48,7 @@ def _rows(command: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, ob
 
 
 def test_every_table_is_rows_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert {row["state"] for row in _rows("status cr26", capsys)} == {"finished", "sent"}
+    assert {row["state"] for row in _rows("status cr26", capsys)} == {"finished", "in outbox"}
     questions = {row["query_id"]: row for row in _rows("questions cr26", capsys)}
     assert questions[QUERY]["stated"] == "When should it be revised?"
     (excluded,) = _rows("exclusions cr26", capsys)
@@ -74,7 +74,7 @@ def test_what_closing_phase_one_does_is_told_before(
         _do(command)
         assert "1 question of co-authors" in capsys.readouterr().err
     _do(f"close {folder}")
-    assert "phase one is closed; 1 question of co-authors set aside" in capsys.readouterr().err
+    assert "phase one is closed; excluded 1 question of co-authors" in capsys.readouterr().err
     _do(f"status {folder}")
     assert "co-authors" not in capsys.readouterr().err
 
@@ -88,7 +88,7 @@ def test_pools_have_what_was_marked_and_go_out_once(capsys: pytest.CaptureFixtur
     status = open_campaign("cr26").status()
     assert status.filter(phase=2).is_empty()
     _do("pool cr26")
-    assert "no query waits" in capsys.readouterr().err
+    assert "no query is waiting" in capsys.readouterr().err
     _do("invite cr26 --forms text,web")
     assert "wrote 3 mails" in capsys.readouterr().out
     _do("invite cr26 --forms text,web")
@@ -159,7 +159,7 @@ def test_a_campaign_made_without_a_contact_is_given_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     _do("new shy --collection mine --papers papers.csv")
-    assert "links in mails lead to http://localhost:8000" in capsys.readouterr().err
+    assert "the links in mails point to http://localhost:8000" in capsys.readouterr().err
     _do("invite shy --forms text", 1)
     assert "settings shy --contact" in capsys.readouterr().err
     _do("settings shy --contact me@example.org --address https://cr.example.org")
@@ -199,7 +199,7 @@ def test_a_backup_beside_another_collection_is_noted(capsys: pytest.CaptureFixtu
     assert main(["import", "elsewhere", "one.bib"]) == 0
     _do("backup cr26 noted.jsonl")
     _do("restore noted noted.jsonl --collection elsewhere")
-    assert "is it the collection that was judged?" in capsys.readouterr().err
+    assert "Is this the collection that was judged?" in capsys.readouterr().err
 
 
 def test_an_organiser_needs_a_password_that_is_long_enough(

@@ -193,7 +193,7 @@ def test_the_whole_demo(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["import", "in/refs.bib"], "is a file. The first argument is the collection's folder"),
+        (["import", "in/refs.bib"], "is a file. Give the collection folder first"),
         (["import", "c"], "name at least one file"),
         (["import", "c", "nowhere.bib"], "no such file or folder: nowhere.bib"),
         (["import", "c", "in", "--profile", "acmcr"], "Did you mean 'acm-cr'?"),
@@ -208,8 +208,8 @@ def test_the_whole_demo(run: Run) -> None:
         (["import", "c", "in", "--only", "*.ris"], "nothing was imported: no record is in what"),
         (["import", "c", "in", "--workers", "x"], "'x' is not a whole number."),
         (["lint", "c", "--examples", "x"], "'x' is not a whole number."),
-        (["lint", "c", "--examples", "-1"], "-1 is too small; the least is 0."),
-        (["lint", "c", "--examples", "-1"], "Run 'citebed lint --help'"),
+        (["lint", "c", "--examples", "-1"], "-1 is too small; the minimum is 0."),
+        (["lint", "c", "--examples", "-1"], "See 'citebed lint --help'"),
         (["import", "c", "in", "--tpyes", "article"], "No such option"),
         (["stats", "nowhere"], "there is no collection at 'nowhere'"),
         (["stats", "in"], "is not a collection"),
@@ -244,7 +244,7 @@ def test_a_bug_of_ours_is_exit_code_2(
     monkeypatch.setattr("citebed.collection.open_collection", broken)
     code, err = main(["stats", "c"]), capsys.readouterr().err
     assert code == 2
-    assert "a bug of ours: ZeroDivisionError: oh" in err
+    assert "internal error: ZeroDivisionError: oh" in err
     assert "CITEBED_DEBUG" in err
 
 

@@ -178,7 +178,7 @@ def test_the_runs_that_are_drawn_are_those_asked_for(
     assert {path.stem for path in Path("f").iterdir()} == {"run3", "run5", "systems"}
     code, _, err = invoke(*eight, "--plots", "g", "--draw", "run9")
     assert (code, Path("g").exists()) == (1, False)
-    assert "unknown run to picture 'run9'" in err
+    assert "unknown run to plot 'run9'" in err
 
 
 def test_pool_bias_lists_few_doubts_unless_asked(invoke: Invoke, eight: tuple[str, ...]) -> None:
@@ -255,7 +255,7 @@ def test_cutoffs_of_unjudged_documents(invoke: Invoke) -> None:
         ((*CONTRAST, "--test", "z"), "unknown test 'z'"),
         ((*CONTRAST, "one.run"), "the file 'one.run' is given twice"),
         ((*CONTRAST, "--plots", "j1.qrels"), "is a file; name a folder"),
-        ((*CONTRAST, "--plots", "f", "--pair", "one,three"), "unknown run to picture 'three'"),
+        ((*CONTRAST, "--plots", "f", "--pair", "one,three"), "unknown run to plot 'three'"),
         ((*CONTRAST, "--plots", "f", "--pair", "one", "one.run"), "names 'one' twice"),
         ((*CONTRAST, "--plots", "f", "--draw", "tow"), "Did you mean 'two'?"),
         ((*BIAS, "--correct", "tukey"), "Correct with holm"),
@@ -271,7 +271,7 @@ def test_what_a_user_can_fix_is_said(invoke: Invoke, words: tuple[str, ...], mes
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--pair", "one,two"), "--pair is drawn with --plots"),
+        (("--pair", "one,two"), "--pair needs --plots"),
         (("--draw", "one"), "--draw needs --plots"),
     ],
 )
@@ -332,4 +332,4 @@ def test_a_page_has_all_of_it_and_replaces_no_data(invoke: Invoke) -> None:
     assert "<script src" not in page
     code, _, err = invoke(*CONTRAST, "--report", "one.run")
     assert code == 1
-    assert "one of the files that are read" in err
+    assert "is also an input file" in err

@@ -50,7 +50,7 @@ def test_a_table_with_intervals_and_the_ledger(
     assert shown[2].split()[:3] == ["poor", "12", "0.6667"]
     text = "\n".join(shown)
     assert "good: 1 of 12 judged queries is not in the run and is left out" in text
-    assert "averaged over different queries" in text
+    assert "cover different queries" in text
     assert "0 of 24 (0%)" in text
 
 
@@ -132,7 +132,7 @@ def test_all_pairs_by_tukey(files: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["evaluate", "--json", "--csv"], "--json and --csv were given. Choose one."),
         (["evaluate", "--json", "--format", "table"], "--json and --format table were given"),
         (["compare", "--csv", "--format", "latex"], "--csv and --format latex were given"),
-        (["evaluate", "--ledger", "--format", "trec_eval"], "--ledger prints rows"),
+        (["evaluate", "--ledger", "--format", "trec_eval"], "--ledger prints JSON or CSV only"),
     ],
 )
 def test_wrong_words(
@@ -206,3 +206,29 @@ def test_one_query_without_a_relevant_document(
     assert main(["evaluate", str(tmp_path / "x.qrels"), str(tmp_path / "x.run")]) == 0
     shown = capsys.readouterr().out
     assert "1 of 1 measured query without relevant documents: it scores 0" in shown
+
+
+def test_compared_runs_are_averaged_over_the_queries_they_share(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run lacks q11; a third one lacks q00 instead, and has as many queries."""
+    lines = (files / "poor.run").read_text().splitlines()
+    (files / "third.run").write_text("\n".join(line for line in lines if line[:3] != "q00"))
+    words = typed(files, "compare", "-m", "RR")
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "cover different queries" not in out
+    assert "; 11 queries" in out
+    words.insert(4, str(files / "third.run"))
+    assert main([*words, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["queries"] for row in rows] == [11, 10, 11]
+    assert main([*words, "--correct", "tukey", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    # All of the ten queries q01 to q10: poor has d first for 3, 6 and 9, so (3 + 7/2) / 10.
+    assert [row["queries"] for row in rows] == [10, 10, 10]
+    assert [row["value"] for row in rows] == pytest.approx([0.65] * 3)
+    assert rows[0]["difference"] == pytest.approx(0.65 - 1)
+    # Two runs of eleven queries each, and not the same ones: their means are not comparable.
+    assert main(["evaluate", words[1], words[2], words[4], "-m", "RR"]) == 0
+    assert "cover different queries" in capsys.readouterr().out

@@ -25,7 +25,7 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (MemoryError(), "there is not enough memory for this"),
+        (MemoryError(), "out of memory"),
         (OSError(28, "No space left on device", "a.run"), "a.run: No space left on device"),
         (OSError(28, "No space left on device", b"caf\xe9"), "No space left on device"),
         (OSError(2, "No such file or directory", "caf\udce9"), "caf\\xe9: No such file"),
@@ -55,7 +55,7 @@ def test_everything_else_is_a_bug_of_ours(
 ) -> None:
     assert fail_with(kind("index out of bounds\n  1: frame\n  2: frame"), monkeypatch) == 2
     err = capsys.readouterr().err
-    assert f"citebed: a bug of ours: {kind.__name__}: index out of bounds\n" in err
+    assert f"citebed: internal error: {kind.__name__}: index out of bounds\n" in err
     assert "frame" not in err
     assert "CITEBED_DEBUG" in err
 
@@ -65,7 +65,7 @@ def test_ctrl_c_that_a_library_turned_into_a_panic_is_no_bug(
 ) -> None:
     panic = PANIC("called `Result::unwrap()`: PyErr { type: <class 'KeyboardInterrupt'>, value: ")
     assert fail_with(panic, monkeypatch) == 130
-    assert capsys.readouterr().err == "citebed: interrupted; what was stored is whole\n"
+    assert capsys.readouterr().err == "citebed: interrupted; stored data is complete\n"
 
 
 @pytest.mark.parametrize(("debug", "stack"), [("", "0"), ("1", "1")])
@@ -77,7 +77,7 @@ def test_a_panic_shows_its_stack_only_to_who_asks(
     monkeypatch.setenv("MPLBACKEND", "agg")
     told: list[str] = []
     monkeypatch.setattr("citebed.cli.app.main", lambda: told.append(os.environ["RUST_BACKTRACE"]))
-    monkeypatch.setattr("citebed.cli._leave", lambda _: None)
+    monkeypatch.setattr("citebed.cli._leave", lambda _, **__: None)
     threshold = gc.get_threshold()
     cli.run()
     gc.set_threshold(*threshold)

@@ -117,14 +117,14 @@ def test_what_is_left_out_is_counted_and_told(run: Run) -> None:
         (["s.jsonl", "-t", "none"], "no such file: none"),
         (["s.jsonl", "-t", "t.jsonl", "-m", "nmaes"], "Did you mean 'names'"),
         (["s.jsonl", "-t", "t.jsonl", "-j", "t.jsonl"], "does not learn from judgements"),
-        (["s.jsonl", "-t", "t.jsonl", "--feedback-delay", "soon"], "no length of time"),
+        (["s.jsonl", "-t", "t.jsonl", "--feedback-delay", "soon"], "is not a duration"),
         (["s.jsonl", "-t", "s.jsonl"], "s.jsonl:1: no topic"),
         (["s.jsonl", "-t", "t.jsonl", "--team", "a b"], "take one word"),
         (["s.jsonl", "-t", "t.jsonl", "-m", "incremental", "--analyser", "x"], "unknown analyser"),
         (["s.jsonl", "-t", "t.jsonl", "-m", "incremental", "-j", "t.jsonl"], "t.jsonl:1:"),
         (["t.jsonl", "-t", "t.jsonl", "--strict"], "t.jsonl:1: the doc_id None"),
-        (["s.jsonl", "-t", "t.jsonl", "--feedback-delay", "7d"], "learns nothing"),
-        (["s.jsonl", "-t", "t.jsonl", "--analyser", "x"], "looks for names only"),
+        (["s.jsonl", "-t", "t.jsonl", "--feedback-delay", "7d"], "--feedback-delay has no effect"),
+        (["s.jsonl", "-t", "t.jsonl", "--analyser", "x"], "matches names only"),
     ],
 )
 def test_what_the_user_can_mend_is_said(run: Run, arguments: list[str], what: str) -> None:
@@ -148,7 +148,7 @@ def test_a_collection_is_a_stream_by_date(run: Run) -> None:
     assert code == 0
     assert Path("list").read_text() == ""
     assert "read 2 documents" in out
-    assert "left out 1 document without a date" in err
+    assert "skipped 1 document without a date" in err
     table = read_filter_run("out.run").table
     # 1969-01-01 and 2001-01-01, UTC
     assert table.select("query_id", "time").rows() == [("elm", -31536000), ("oak", 978307200)]
@@ -161,7 +161,7 @@ def test_a_collection_without_dates_is_no_stream(run: Run) -> None:
     assert run("import", "c", "in", "-q")[0] == 0
     code, _, err = run("filter", "c", "-t", "t.jsonl", "-o", "out.run")
     assert code == 1
-    assert "citebed: c: it has 1 document, and none with a date" in err
+    assert "citebed: c: no document has a date (1 document)" in err
     assert not Path("out.run").exists()
 
 
@@ -211,7 +211,7 @@ def test_a_pipe_is_no_stream(run: Run) -> None:
     os.mkfifo("pipe")
     code, _, err = run("filter", "pipe", "-t", "t.jsonl")
     assert code == 1
-    assert "'pipe' is a pipe; a stream must be a file, since a run that was stopped reads" in err
+    assert "'pipe' is a pipe. Use a regular file" in err
 
 
 def test_a_folder_is_no_output(run: Run) -> None:
@@ -286,7 +286,7 @@ def test_what_was_given_in_vain_is_told(run: Run) -> None:
     assert code == 0
     assert err.splitlines() == [
         "1 of 3 topics matched no document: yew",
-        "1 judged topic not among the topics: fig",
+        "1 judged topic missing from --topics: fig",
         "7 judged or training documents not in the stream: nix, x0, x1, x2, x3 and 2 more",
     ]
     assert run("filter", "s.jsonl", "-t", "t.jsonl", *options, "--overwrite", "-q") == (0, "", "")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.kills import KILLED, Victims, content, victims
-from tests.sampling import FULL, sized
+from tests.sampling import sized
 from tests.unit.timeline.filters.bursts import stream, write
 
 from citebed.cli.app import main
@@ -94,7 +94,6 @@ def test_evaluate_killed_at_any_moment(inputs: Path, tmp_path: Path, killed: Vic
     assert killed.said == said
 
 
-@pytest.mark.skipif(not FULL, reason="a ranker takes seconds each time: in make test-full")
 def test_a_ranker_killed_at_any_moment(tmp_path: Path, killed: Victims) -> None:
     from tests.unit.training.test_ranker import contexts_of_topics
 
@@ -103,7 +102,7 @@ def test_a_ranker_killed_at_any_moment(tmp_path: Path, killed: Victims) -> None:
     assert killed.run(words, tmp_path) == 0, killed.said
     whole, seed = (tmp_path / "ranker.json").read_bytes(), random.Random("ranker")
     names = content(tmp_path).keys()
-    for _ in range(10):
+    for _ in range(sized(2, 10)):
         (tmp_path / "ranker.json").write_bytes(OLD)
         assert killed.run(words, tmp_path, "after", seed.uniform(0, 6)) == KILLED
         assert (tmp_path / "ranker.json").read_bytes() in (OLD, whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -9,7 +10,10 @@ COMMAND = [sys.executable, "-m", "citebed"]
 
 
 def test_output_and_exit_code_are_whole() -> None:
-    done = subprocess.run([*COMMAND, "measures"], capture_output=True, text=True, check=False)
+    wide = {**os.environ, "COLUMNS": "200"}  # readline, which pytest loads, may have set it
+    done = subprocess.run(
+        [*COMMAND, "measures"], capture_output=True, text=True, check=False, env=wide
+    )
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1].startswith("YAAP")
     done = subprocess.run(

@@ -209,3 +209,29 @@ def test_without_words_a_verb_of_verbs_shows_its_use(run: Run) -> None:
         assert code == 1
         assert err.startswith("Usage: citebed")
         assert "citebed: " not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "other"),
+    [
+        ("import c a.bib --spark-conf a=b", "spark-conf", "on"),
+        ("stats c --spark-conf a=b", "spark-conf", "on"),
+        ("index c --spark-conf a=b", "spark-conf", "on"),
+        ("search c --queries q -o o.run --spark-conf a=b", "spark-conf", "on"),
+        ("evaluate q.qrels one.run --spark-conf a=b", "spark-conf", "on"),
+        ("timeline q.qrels one.run --spark-conf a=b", "spark-conf", "on"),
+        ("filter s.jsonl -t t.jsonl -o o.run --spark-conf a=b", "spark-conf", "on"),
+        ("filter s.jsonl -t t.jsonl -o o.run --part-size 3", "part-size", "on"),
+        ("annotate a.pdf -o there --export", "export", "review"),
+        ("annotate a.pdf -o there --sure 0.5", "sure", "review"),
+        ("annotate a.pdf -o there --port 8000", "port", "review"),
+        ("annotate a.pdf -o there --no-browser", "browser", "review"),
+        ("demo there --no-browser", "browser", "serve"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(
+    words: str, option: str, other: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words.split()) == 1
+    said = capsys.readouterr().err
+    assert f"'--{option}': this option needs --{other}." in said

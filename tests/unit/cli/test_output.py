@@ -30,8 +30,8 @@ def test_no_cell_is_run_by_a_spreadsheet(capsys: pytest.CaptureFixture[str]) -> 
         ["plain", "", "-1e-09"],
     ]
     assert err == (
-        "note: 2 cells that a spreadsheet would run got an apostrophe in front; "
-        "--json has them as given\n"
+        "note: 2 cells that a spreadsheet would execute got an apostrophe in front. "
+        "Use --json for the original text\n"
     )
     print_json(rows)
     out, err = capsys.readouterr()

@@ -195,10 +195,9 @@ def entries(text: str) -> dict[str, Any]:
 def test_bibtex_is_short_and_under_keys_to_type(run: Run) -> None:
     out = run("recommend", "c", "paper.tex", "--bibtex")[1]
     found = entries(out)
-    assert set(found) == {"oak-mine", "dow2010salt", "moe2015whales", "Roe16"}
+    assert set(found) == {"oak-mine", "dow2010salt", "moe2015whales"}, "Roe16 is in the .bib"
     assert set(found["dow2010salt"].fields) == {"title", "booktitle", "publisher", "year", "doi"}
     assert found["oak-mine"].fields["doi"] == "10.5072/oak"
-    assert "% in your .bib already\n@article{Roe16," in out
     full = entries(run("recommend", "c", "paper.tex", "--bibtex", "--full")[1])
     assert set(full) == set(found)
     assert {"abstract", "numpages", "keywords"} <= set(full["dow2010salt"].fields)
@@ -397,10 +396,10 @@ def test_a_page_of_answers(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("--html", "paper.tex"), "is one of the files that are read"),
-        (("--html", "gone/answers.html"), "there is no folder"),
-        (("--html", "answers.txt"), "name a file that ends in .html"),
-        (("--html", "answers.html", "--json"), "leave out the other form"),
+        (("--html", "paper.tex"), "is also an input file"),
+        (("--html", "gone/answers.html"), "does not exist. Create it first"),
+        (("--html", "answers.txt"), "Name a file that ends in .html"),
+        (("--html", "answers.html", "--json"), "cannot be combined with another output format"),
     ],
 )
 def test_where_a_page_cannot_go(run: Run, arguments: tuple[str, ...], what: str) -> None:
@@ -553,7 +552,7 @@ def test_records_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["oaks", "--format", "xml"], "unknown form of answers 'xml'"),
+        (["oaks", "--format", "xml"], "unknown output format 'xml'"),
         (["oaks", "--format", "lines", "--csv"], "--csv and --format lines were given"),
         (["oaks", "--full"], "--full is for BibTeX"),
         (["oaks", "--append", "paper.tex"], "expected a BibTeX file"),

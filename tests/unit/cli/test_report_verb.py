@@ -150,10 +150,10 @@ def test_figures_are_written_and_the_same_twice(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("-o", "one.run"), "one of the files that are read"),
-        (("-o", "nowhere/x.html"), "there is no folder 'nowhere'"),
+        (("-o", "one.run"), "is also an input file"),
+        (("-o", "nowhere/x.html"), "the folder 'nowhere' does not exist"),
         (("-o", "."), "is a folder"),
-        (("-o", "three.run"), "name a file that ends in .html"),
+        (("-o", "three.run"), "Name a file that ends in .html"),
         (("--test", "f"), "unknown test 'f'"),
         (("-m", "nDGC"), "nDGC"),
         (("--figures", "one.run"), "is a file"),

@@ -148,7 +148,7 @@ def test_search_writes_a_run_and_says_how(run: Run, tmp_path: Path) -> None:
     code, out, err = run("search", "c", "--queries", "sentences", "-m", "bm25(k1=1)", "-o", "a.run")
     assert code == 0
     assert "2 queries, 3 results with bm25(k1=1,b=0.4): a.run (and a.run.json)" in out
-    assert "1 queries have no word that is in the index" in err
+    assert "1 query has no word that is in the index" in err
     lines = [line.split() for line in (tmp_path / "a.run").read_text().splitlines()]
     assert [line[0] for line in lines] == ["p:1.1"] * 3
     assert [line[3] for line in lines] == ["1", "2", "3"]
@@ -452,7 +452,7 @@ def test_an_index_that_is_missing_or_of_gone_documents(run: Run, tmp_path: Path)
     (tmp_path / "in/refs.bib").write_text(BIB.split("@inproceedings", maxsplit=1)[0])
     run("import", "c", "in", "-q")
     code, _, err = run("recommend", "c", "salt")
-    assert code == 1
+    assert code == 0
     assert "no longer in the collection" in err
     run("import", "d", "in", "-q")
     code, _, err = run("recommend", "d", "salt")

@@ -88,4 +88,5 @@ def test_a_full_disk_behind_the_output_is_told(folder: Path) -> None:
             stderr=subprocess.PIPE,
             check=False,
         )
-    assert (done.returncode, done.stderr) == (1, b"citebed: No space left on device\n")
+    told = b"citebed: standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, told)

@@ -32,7 +32,8 @@ def test_the_tag_is_the_last_and_fields_behind_it_are_passed_over(
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trec_eval", "-v"]) == 0
     assert main(["trec_eval", "--as-version", "10.0", "--version"]) == 0
-    assert capsys.readouterr().out == "trec_eval version 9.0.8\ntrec_eval version 10.0\n"
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "trec_eval version 9.0.8\ntrec_eval version 10.0\n")
     assert main(["trec_eval", "-h"]) == 0
     assert "--as-version 9.0.8|10.0" in capsys.readouterr().out
 
@@ -46,6 +47,34 @@ def test_what_is_refused_prints_nothing_and_exits_1(
         out, err = capsys.readouterr()
         assert not out
         assert err.startswith("citebed: ")
+
+
+def test_words_reach_the_program_as_typed(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trec_eval", "--", "-q", *files]) == 1  # three files
+    assert "expected 2 files, found 3" in capsys.readouterr().err
+    assert main(["trec_eval", "--help", "nofile"]) == 0
+    assert "--as-version" in capsys.readouterr().out
+
+
+def test_parameters_of_several_measures_are_passed_over(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trec_eval", "-m", "official", *files]) == 0
+    expected = capsys.readouterr().out
+    assert main(["trec_eval", "-m", "official.3", *files]) == 0
+    assert capsys.readouterr().out == expected
+    assert main(["trec_eval", "-m", "official.", *files]) == 1
+
+
+def test_numbers_beyond_64_bits(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for number, expected in (("-" + 20 * "9", 2.0**63), (20 * "9", 2.0**63)):
+        assert main(["trec_eval", "-N", number, "-m", "utility.0,0,0,1", *files]) == 0
+        assert float(capsys.readouterr().out.split()[-1]) == expected
+    for wrong in ("set_F.1e999", "utility.inf,0,0,0"):
+        assert main(["trec_eval", "-m", wrong, *files]) == 1
+        assert "is not a number" in capsys.readouterr().err
 
 
 def test_a_query_that_the_run_lacks(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,7 +97,7 @@ def run(words: str, out: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, 
     """Exit code, and all that was said."""
     code = main([word.replace("OUT", out) for word in words.split()])
     said = "".join(capsys.readouterr())
-    assert "a bug of ours" not in said
+    assert "internal error" not in said
     said.encode()
     return code, said
 

@@ -24,7 +24,8 @@ Record = tuple[list[str], list[str], int | None, str]
 
 
 def keys_of(*documents: Record) -> list[str]:
-    return cite_keys(pl.DataFrame(documents, SCHEMA, orient="row")).to_list()
+    table = pl.DataFrame(documents, SCHEMA, orient="row")
+    return cite_keys(table.with_columns(bibtex=pl.lit(None, pl.String))).to_list()
 
 
 @pytest.mark.parametrize(
@@ -81,11 +82,27 @@ def test_documents_keep_their_keys_whatever_is_imported_later(tmp_path: Path) ->
     assert first == {TWO: "ai2018unbiased", ONE: "ai2018unbiased-2"}
     # Before the others in the order of sources, and one of them is now merged with a fuller record
     # of another id.
-    more = record(3, THREE) + record(1, ONE).replace("10.5072/1,", "mine, pages={1--9},")
-    later = imported(tmp_path, a__bib=more)
+    fuller = record(1, ONE).replace("doi", "pages={1--9}, doi")
+    later = imported(tmp_path, a__bib=record(3, THREE) + fuller)
     assert later == {**first, THREE: "ai2018unbiased-3"}
     assert imported(tmp_path, m__bib=record(2, f"{TWO} Again")) == {
         ONE: "ai2018unbiased-2", THREE: "ai2018unbiased-3", f"{TWO} Again": "ai2018unbiased",
+    }  # fmt: skip
+
+
+def test_a_key_of_a_bib_file_replaces_a_generated_one_and_others_keep_theirs(
+    tmp_path: Path,
+) -> None:
+    first = imported(tmp_path, m__bib=record(3, THREE) + record(2, TWO) + record(1, ONE))
+    assert [first[each] for each in (THREE, TWO, ONE)] == [
+        "ai2018unbiased", "ai2018unbiased-2", "ai2018unbiased-3",
+    ]  # fmt: skip
+    given = imported(tmp_path, a__bib=record(2, TWO).replace("10.5072/2,", "mine,", 1))
+    assert given == {**first, TWO: "mine"}
+    # The key of another document, as the author's own .bib has it.
+    taken = record(2, TWO).replace("10.5072/2,", "ai2018unbiased,", 1)
+    assert imported(tmp_path, a__bib=taken) == {
+        TWO: "ai2018unbiased", THREE: "ai2018unbiased-2", ONE: "ai2018unbiased-3",
     }  # fmt: skip
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from citebed.collection import ImportOptions, import_sources, open_collection
 from citebed.collection.rules import (
     Rules,
     load_profile,
@@ -186,3 +188,19 @@ def test_a_profile_that_is_not_toml_or_not_there(tmp_path: Path) -> None:
 
 def test_no_records_no_reasons() -> None:
     assert reasons(pl.DataFrame(schema=dict(RECORD)), Rules(types=("book",))).to_list() == []
+
+
+def test_a_collection_opens_after_a_rule_excluded_a_document_with_full_text(tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": "a", "title": "A", "type": "misc", "sections": [{"heading": "", "text": "One."}],
+         "links": [{"target": "b", "kind": "cites"}]},
+        {"doc_id": "b", "title": "B", "type": "article"},
+    ]  # fmt: skip
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    options = ImportOptions(rules=Rules(types=("article",)))
+    import_sources(tmp_path / "mine", [tmp_path / "a.jsonl"], options)
+    mine = open_collection(tmp_path / "mine")
+    for table in (mine.links, mine.sections):
+        assert table.select("doc_id", "record").rows() == [(None, "a")]
+    import_sources(tmp_path / "mine", [], ImportOptions(rules=Rules()))
+    assert open_collection(tmp_path / "mine").documents["doc_id"].to_list() == ["a", "b"]

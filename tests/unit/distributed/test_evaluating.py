@@ -36,7 +36,8 @@ def same(one: Evaluation, other: Evaluation) -> bool:
 
 queries = st.sampled_from(["q1", "q2", "q10", "ä", "#q", "q3"])
 documents = st.sampled_from([f"d{n}" for n in range(30)] + ["dé", "D1"])
-scores = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e9, 1e9))
+nearly_tied = st.integers(0, 9).map(lambda number: 16777216 + number / 8)  # in 32 bits, tied
+scores = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e9, 1e9), nearly_tied)
 run_rows = st.dictionaries(st.tuples(queries, documents), scores, min_size=1, max_size=80)
 qrels_rows = st.dictionaries(st.tuples(queries, documents), st.integers(-1, 3), min_size=1)
 
@@ -169,3 +170,14 @@ def test_what_is_no_engine_is_told() -> None:
         pass
     with pytest.raises(CitebedError, match="expected key=value"), citebed.engine("local", ["a"]):
         pass
+
+
+def test_scores_of_32_bits_are_in_the_ledger(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "a.qrels").write_text("q1 0 a 2\nq1 0 c 0\nq2 0 d 1\n")
+    lines = ("q1 Q0 a 1 16777217.0 x", "q1 Q0 c 2 16777216.5 x", "q2 Q0 d 1 1 x")
+    (tmp_path / "a.run").write_text("\n".join(lines) + "\n")
+    paths = tmp_path / "a.qrels", [tmp_path / "a.run"]
+    here, there = citebed.evaluate(*paths, ["AP"]), engine.evaluate(*paths, ["AP"])
+    [measured] = there.runs[0].ledger.measures
+    assert (measured.queries_in_32_bits, measured.value, measured.in_32_bits) == (1, 1, 0.75)
+    assert same(here, there)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -205,3 +207,20 @@ def test_the_whole_is_shown_with_debug(
     assert "Traceback" in whole
     assert "Traceback" not in short
     assert "CITEBED_DEBUG" not in os.environ
+
+
+_INTERRUPTED = """
+import os, signal, time, citebed
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # as in the background of a script
+with citebed.engine("local") as engine:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1)  # for whoever listens to stop
+    print(engine.session.range(3).count())
+"""
+
+
+def test_a_job_in_the_background_is_not_interrupted() -> None:
+    pytest.importorskip("pysail", reason="the extra 'spark' is not installed")
+    command = [sys.executable, "-c", _INTERRUPTED]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr

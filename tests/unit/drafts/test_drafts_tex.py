@@ -209,7 +209,7 @@ def test_what_is_wrong_in_several_places_is_one_note() -> None:
 def test_unknown_commands_are_said() -> None:
     draft = parse_draft(r"\foo{A} \baz{word} \foo{here}.", "tex")
     assert draft.notes == (
-        r"commands that are not known were left out, their text kept: \foo, \baz",
+        r"unknown LaTeX commands were ignored and their text was kept: \foo, \baz",
     )
 
 

@@ -1,15 +1,19 @@
-"""SQLite databases of strangers: what lies beside them deletes no files."""
+"""SQLite databases of strangers: what lies beside them deletes no files, and SQLite computes
+nothing that they ask for."""
 
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tests.hot_journals import forge_journal, make_database
 
+from citebed.desk import Desk
 from citebed.errors import CitebedError
-from citebed.files.databases import check_journal
+from citebed.files.databases import check_journal, check_schema, read_schema, schema_of_script
 
 
 @pytest.fixture
@@ -74,3 +78,71 @@ def test_a_journal_may_go_while_it_is_looked_at(
     monkeypatch.setattr("citebed.files.databases.is_own", is_own)
     check_journal(tmp_path / "x.sqlite")
     assert not journal.exists()
+
+
+def change_statistics(path: Path, statement: str) -> None:
+    """Change the statement that made the statistics of a database, which SQLite reads as soon as it
+    reads the schema."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("ANALYZE")
+    connection.execute("PRAGMA writable_schema = ON")
+    change = "UPDATE sqlite_schema SET sql = ? WHERE name = 'sqlite_stat1'"
+    connection.execute(change, (statement,))
+    connection.close()
+
+
+OPENED = {
+    "desk": "from citebed.desk import Desk; Desk('.').new('a text')",
+    "campaign": "from citebed.judging.store import engine; "
+    "engine.open_database('desk.sqlite', create=True).close()",
+}
+
+
+@pytest.mark.parametrize("kind", OPENED)
+def test_statistics_of_strangers_are_not_computed(tmp_path: Path, kind: str) -> None:
+    peak = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)"
+    program = f"try:\n  {OPENED[kind]}\nfinally:\n  {peak}"
+
+    def opened() -> tuple[int, str]:
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return int(done.stdout), done.stderr
+
+    usual, said = opened()
+    assert said == ""
+    change_statistics(
+        tmp_path / "desk.sqlite",
+        "CREATE TABLE sqlite_stat1(x, tbl AS (x), idx AS (x), stat AS (hex(zeroblob(300000000))))",
+    )
+    peak_mb, said = opened()
+    assert "malformed database schema (sqlite_stat1) - too many arguments" in said
+    assert peak_mb < usual + 100
+
+
+def test_statistics_must_be_as_sqlite_makes_them(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.new("a text")
+    desk.close()
+    for change in ("stat AS (idx || idx)", "stat, more", "stat CHECK (stat)"):
+        change_statistics(desk.path, f"CREATE TABLE sqlite_stat1(tbl,idx,{change})")
+        with pytest.raises(CitebedError, match="its table 'sqlite_stat1' is not citebed's"):
+            Desk(tmp_path)
+        change_statistics(desk.path, "CREATE TABLE sqlite_stat1(tbl,idx,stat)")
+        Desk(tmp_path).close()
+
+
+def test_an_index_with_a_name_of_sqlites_own_is_refused(tmp_path: Path) -> None:
+    ours = "CREATE TABLE t (x TEXT)"
+    make_database(tmp_path / "a.sqlite", ours, "CREATE INDEX i ON t (x || x)")
+    database = sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None)
+    database.execute("PRAGMA writable_schema = ON")
+    database.execute(
+        "UPDATE sqlite_schema SET name = 'sqlite_autoindex_t_9', "
+        "sql = 'CREATE INDEX sqlite_autoindex_t_9 ON t (x || x)' WHERE name = 'i'"
+    )
+    database.close()
+    database = sqlite3.connect(tmp_path / "a.sqlite")
+    found = read_schema(database)
+    database.close()
+    with pytest.raises(CitebedError, match="its index 'sqlite_autoindex_t_9' is not citebed's"):
+        check_schema("a.sqlite", found, schema_of_script(ours))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import lzma
 import os
@@ -117,6 +118,25 @@ def test_a_bomb_in_an_endless_pipe_is_refused(tmp_path: Path) -> None:
         pytest.raises(FormatError, match="decompression bomb"),
     ):
         stream.read()
+    thread.join()
+
+
+def test_a_full_temporary_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    thread = threading.Thread(target=pipe.write_bytes, args=(b"q 0 d 1\n",))
+    thread.start()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("shutil.copyfileobj", fail)
+    with (
+        pytest.raises(CitebedError, match=rf"cannot write {tmp_path}/citebed-\w+/pipe: No space"),
+        at_hand(pipe),
+    ):
+        raise AssertionError
     thread.join()
 
 

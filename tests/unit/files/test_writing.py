@@ -96,6 +96,20 @@ def test_new_files_respect_the_umask_and_replaced_ones_keep_their_mode(tmp_path:
     assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o750
 
 
+def test_nobody_else_can_open_a_draft_of_what_is_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has opened a draft reads what is written to it later, also after its mode changed."""
+    monkeypatch.setattr(Path, "chmod", lambda *_: None)
+    (tmp_path / "kept.bib").touch(0o600)
+    for name, private in (("backup", True), ("kept.bib", False)):
+        with whole_files(tmp_path / name, private=private) as (draft,):
+            assert stat.S_IMODE(draft.stat().st_mode) == 0o600
+    (tmp_path / "kept").mkdir(0o700)
+    with whole_folder(tmp_path / "kept") as made:
+        assert stat.S_IMODE(made.parent.stat().st_mode) == 0o700
+
+
 def test_devices_and_folders_are_no_targets(tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match="it is a folder"):
         write_whole(tmp_path, "x")

@@ -18,7 +18,8 @@ from citebed.judging.answers.answering import record
 from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, sheet_of
 from citebed.judging.asking.links import code_of, token
 from citebed.judging.asking.questions import FIRST_AUTHOR, NOTHING_RELEVANT
-from citebed.judging.forms.sheet import Answers
+from citebed.judging.forms.sheet import Answers, Rating
+from citebed.judging.settings import CampaignSettings
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import contributors, items, now
 
@@ -112,7 +113,7 @@ def test_phase_two_asks_for_pooled_documents_and_a_correction_for_new_ones_only(
     for doc_id in (*fresh, *cited & {hit.doc_id for hit in hits}):
         asked.mark(QUERY, doc_id, search=search)
     (report,) = asked.pool()
-    assert report[1:] == (1, 2, 15)
+    assert report[1:] == (1, 2, 15, ())
     assert asked.pool() == []
     (form_id,) = assign_phase_two(asked)
     with asked.reading() as tx:
@@ -203,7 +204,7 @@ def test_suggestions_name_the_four_classes(asked: Campaign, answer: Answer) -> N
 def test_an_export_is_named_by_its_content(asked: Campaign, answer: Answer, tmp_path: Path) -> None:
     answer(1, "How do filters age?", [4, 1, None])
     first = asked.export(tmp_path / "out")
-    assert (tmp_path / "out/j1.qrels").read_text().splitlines() == [
+    assert (tmp_path / "out/j1-all-queries.qrels").read_text().splitlines() == [
         f"{QUERY} cited abujbara2012reference 1",
         f"{QUERY} cited allan1996incremental 0",
     ]
@@ -225,6 +226,68 @@ def test_an_export_is_named_by_its_content(asked: Campaign, answer: Answer, tmp_
         asked.export(tmp_path / "cr26")
     with pytest.raises(UnknownName):
         asked.qrels("j3")
+
+
+def test_a_question_restated_after_judging_is_exported_with_a_warning(
+    url: str, demo: citebed.Workbench, papers: Path, tmp_path: Path
+) -> None:
+    asked = new_campaign(tmp_path / "cr27", demo, papers, database=url, contact="me@example.org")
+    assign_phase_one(asked, TODAY)
+    old, new = "How do filters age?", "How are topics tracked?"
+
+    def say(text: str, grades: tuple[int, ...] = ()) -> None:
+        ratings = {(1, at): Rating(grade) for at, grade in enumerate(grades, 1)}
+        with asked.reading() as tx:
+            code = form_row(tx, 1).code
+        asked.enter(Answers(code, questions={1: text}, ratings=ratings))
+
+    say(old, (4, 1))
+    assert asked.export(tmp_path / "out").restated == ()
+    say(new)
+    (found,) = asked.export(tmp_path / "out").restated
+    assert found == (QUERY, old, new, 2)
+    facts = json.loads((tmp_path / "out/campaign.json").read_text())
+    assert facts["restated"] == [found._asdict()]
+    warning = f"- warning: {QUERY} was restated after 2 judgements: '{old}' is now '{new}'"
+    assert warning in (tmp_path / "out/CHANGELOG.md").read_text()
+    say(new, (3,))  # one reference is judged again for the new words
+    (found,) = asked.export(tmp_path / "out").restated
+    assert found.judgements == 1
+    say(old)  # the other way round now
+    assert [each.judgements for each in asked.export(tmp_path / "out").restated] == [1]
+    asked.exclude(QUERY, "its words changed")
+    assert asked.export(tmp_path / "out").restated == ()
+
+
+def test_a_wording_that_was_pooled_again_keeps_the_judgements(
+    asked: Campaign, answer: Answer, tmp_path: Path
+) -> None:
+    answer(1, "We present a novel mechanism for filters that age.", [4])
+    asked.reformulate(QUERY, "filters that age", "filler")
+    asked.pool({"r": {QUERY: {"rocchio1971relevance": 2.0, "salton1975vector": 1.0}}}, 2)
+    assign_phase_two(asked)
+    form = answer(4, "", [1, 0])
+    assert asked.export(tmp_path / "out").restated == ()  # reformulated, as the paper does
+    with asked.writing() as tx:
+        source = Source(form.person_id, form.id, "web", now())
+        record(tx, form, Answers(form.code, approved={1: "how streams are filtered"}), source)
+    (found,) = asked.export(tmp_path / "out").restated
+    assert (found.judged_as, found.judgements) == ("filters that age", 2)
+    asked.pool({"r": {QUERY: {"robertson1976relevance": 1.0}}}, 2)
+    assert asked.export(tmp_path / "out").restated == ()
+
+
+def test_pooling_reports_the_queries_that_a_run_has_no_list_for(
+    asked: Campaign, answer: Answer
+) -> None:
+    answer(1, "How do filters age?", [4])
+    answer(3, "How are passages cited?", [4])
+    ranked = {"rocchio1971relevance": 2.0, "salton1975vector": 1.0}
+    other = "demo-passages-a1q1"
+    runs = {"a": {QUERY: ranked, other: ranked}, "b": {other: ranked}}
+    first, second = asked.pool(runs, 2)
+    assert first.summary() == f"{QUERY}: 2 documents, 0 manual, no list from b"
+    assert second.without == ()
 
 
 def test_links_open_only_what_they_were_made_for(asked: Campaign) -> None:
@@ -263,7 +326,7 @@ def test_a_backup_is_restored_elsewhere_and_damage_is_told(
     lines = path.read_text("utf-8").splitlines(keepends=True)
     damaged = {
         "cut short": lines[:-1],
-        "sum does not agree": [line for line in lines if "judgements" not in line[:30]],
+        "checksum mismatch": [line for line in lines if "judgements" not in line[:30]],
         "no backup": lines[1:],
         "no line of a backup": [*lines[:3], "x\n"],
     }
@@ -308,3 +371,17 @@ def test_coupling_is_searched_only_where_it_is_asked_for(tmp_path: Path, couplin
     with campaign.reading() as tx:
         methods = set(tx.scalars(select(contributors.c.method)))
     assert methods == ({"r", "coupling"} if coupling else {"r"})
+
+
+@pytest.mark.parametrize("grades", range(2, 10))
+def test_a_key_means_the_same_in_both_phases(grades: int) -> None:
+    scale = tuple(f"grade {grade}: so much" for grade in range(1, grades + 1))
+    for least in range(2, grades + 1):
+        settings = CampaignSettings("t", "c", scale, least)
+        first, second = ({key: each for each in settings.choices(phase) for key in each.keys}
+                         for phase in (1, 2))  # fmt: skip
+        assert first.keys() == second.keys() == {*map(str, range(1, grades + 1)), "u"}
+        for key in first.keys() - {"u"}:
+            assert int(second[key].value) == (int(first[key].value) >= least)
+        assert {first["u"].value, second["u"].value} == {"u"}
+        assert [each.label for each in settings.choices(2)][:2] == ["not relevant", "relevant"]

@@ -5,16 +5,23 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
+import polars as pl
 import pytest
 from sqlalchemy import insert, select
+from tests.campaigns import small_campaign, with_lists, write_collection
 from tests.unit.judging.answers.test_returns import _filled, _sheet
 
 from citebed.errors import CitebedError
-from citebed.judging import Campaign
-from citebed.judging.answers.pieces import decoded
-from citebed.judging.store.schema import now, problems, returns, wordings
+from citebed.judging import Campaign, new_campaign
+from citebed.judging.answers.answering import record
+from citebed.judging.answers.pieces import Decoded, decoded
+from citebed.judging.asking.assigning import assign_phase_one
+from citebed.judging.forms.sheet import Answers, Rating
+from citebed.judging.store.judgements import Source
+from citebed.judging.store.schema import forms, now, problems, returns, wordings
 
 QUESTIONS = {
     "iso-8859-2": "Jak starzeją się filtry żywych źródeł?",
@@ -133,14 +140,14 @@ def test_the_name_of_an_attached_file_is_shown_in_its_letters(
 
 def test_what_is_known_is_read_anew_when_asked_for(asked: Campaign, tmp_path: Path) -> None:
     """A campaign that took the mail in before charsets were read: mojibake, and a problem."""
-    question = QUESTIONS["koi8-r"]
-    form = _form(asked, question, "koi8-r")
+    question = "Πώς γερνούν τα φίλτρα των ροών;"
+    form = _form(asked, question, "iso-8859-7")
     path = tmp_path / "m.eml"
     path.write_bytes(b"Date: Mon, 05 Jan 2026 10:00:00 +0000\n" + _in_the_text("utf-8", form))
     asked.returns(path)
     assert asked.questions["stated"][0] != question
     (stale,) = asked.problems["what"].to_list()
-    path.write_bytes(b"Date: Mon, 05 Jan 2026 10:00:00 +0000\n" + _in_the_text("koi8-r", form))
+    path.write_bytes(b"Date: Mon, 05 Jan 2026 10:00:00 +0000\n" + _in_the_text("iso-8859-7", form))
     assert asked.returns(path)[0].outcome == "known already"
     (done,) = asked.returns(path, again=True)
     assert done.outcome == "read"
@@ -179,10 +186,118 @@ def test_reading_anew_takes_no_later_text_back(asked: Campaign, tmp_path: Path) 
     assert asked.questions["stated"].to_list() == ["Later?"]
 
 
+def _russian(url: str, folder: Path, collection: Path) -> Campaign:
+    """A campaign whose only judge has a name that tells charsets apart."""
+    path = folder / "russian.csv"
+    path.write_text(
+        "paper_id,title,authors,references\n"
+        'p1,Старение фильтров,"Иван Петров <ivan@example.org>",d1;d2;d3\n',
+        "utf-8",
+    )
+    place = folder / "russian"
+    made = new_campaign(place, collection, path, database=url, contact="me@example.org")
+    assign_phase_one(made, date(2026, 1, 1))
+    return made
+
+
+_PAIRS = [
+    ("iso-8859-1", "koi8-r"),
+    ("koi8-r", "windows-1251"),
+    ("windows-1251", "koi8-r"),
+    ("us-ascii", "koi8-r"),
+    ("iso-8859-1", "utf-8"),
+    ("windows-1252", "ibm866"),
+    ("utf-8", "iso-8859-5"),
+]
+
+
+@pytest.mark.parametrize(("declared", "written"), _PAIRS)
+def test_the_name_of_the_judge_shows_the_charset(
+    url: str, tmp_path: Path, declared: str, written: str
+) -> None:
+    campaign = _russian(url, tmp_path, write_collection(tmp_path))
+    question = QUESTIONS["koi8-r"]
+    mail = tmp_path / "m.eml"
+    mail.write_bytes(_in_the_text(declared, _form(campaign, question, written)))
+    (done,) = campaign.returns(mail)
+    assert campaign.questions["stated"].to_list() == [question]
+    assert campaign.judgements["value"].to_list() == [4]
+    assert "in which 'Иван' appears" in done.unread[0].what
+    shown = written if written[0] != "w" else f"W{written[1:]}"
+    assert f"read as {shown}".lower() in done.unread[0].what.lower()
+
+
+@pytest.mark.parametrize(("declared", "written"), _PAIRS[:4])
+def test_a_guess_replaces_no_stored_text_until_somebody_chooses_the_charset(
+    asked: Campaign, tmp_path: Path, declared: str, written: str
+) -> None:
+    """The charset has none of the letters that Ada's form has beyond ASCII: nothing shows it."""
+    good, other = "Как стареют фильтры?", QUESTIONS["koi8-r"]
+    first, second = tmp_path / "1.eml", tmp_path / "2.eml"
+    date_line = b"Date: Mon, 05 Jan 2026 %d:00:00 +0000\n"
+    first.write_bytes(date_line % 10 + _in_the_text("utf-8", _form(asked, good, "utf-8")))
+    second.write_bytes(date_line % 11 + _in_the_text(declared, _form(asked, other, written)))
+    assert asked.returns(first)[0].outcome == "read"
+    (done,) = asked.returns(second)
+    assert asked.questions["stated"].to_list() == [good]
+    assert done.unread[-1].what == f"question 1: its charset was guessed: '{good}' stays"
+    assert "Look whether its words are right" in done.unread[0].what
+    with pytest.raises(CitebedError, match="cannot be read as 'utf-8': its bytes are not in it"):
+        asked.returns("2.eml", again=True, charset="utf-8")
+    with pytest.raises(CitebedError, match="there is no such charset"):
+        asked.returns("2.eml", again=True, charset="klingon")
+    assert asked.problems.height == 2
+    (done,) = asked.returns("2.eml", again=True, charset=written)
+    assert done.outcome == "read"
+    assert asked.questions["stated"].to_list() == [other]
+    assert asked.problems.is_empty()
+    asked.returns("2.eml", again=True)  # the guess once more
+    assert asked.questions["stated"].to_list() == [other]
+
+
+def test_a_guess_replaces_no_comment_and_no_wording_of_phase_two(tmp_path: Path) -> None:
+    campaign = with_lists(small_campaign(tmp_path), 2)
+    with campaign.reading() as tx:
+        form = tx.execute(select(forms).where(forms.c.phase == 2).limit(1)).one()
+    better, comment = "Wie altern Filter für Ströme?", "zu spät für Gewässer"
+    source = Source(form.person_id, form.id, "text", now())
+    told = Answers(form.code, ratings={(1, 1): Rating(1, comment)}, approved={1: better})
+    garbled = better.encode("cp1252").decode("cp1251")
+    guess = Answers(form.code, ratings={(1, 1): Rating(0, "zu spдt"), (1, 2): Rating(1, "nцtig")})
+    guess.approved, guess.is_guess = {1: garbled}, True
+    with campaign.writing() as tx:
+        record(tx, form, told, source)
+        done = record(tx, form, guess, source)
+    table = campaign.judgements.filter(pl.col("phase") == 2)
+    assert sorted(table.select("value", "comment").rows()) == [(0, comment), (1, "nцtig")]
+    assert campaign.questions["text"][0] == better
+    assert [what.partition(":")[0] for _, what in done.unread] == [
+        "question 1, paper 1",
+        "query 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [
+        ("iso-8859-1", "Où sont passés les étés où l'été était près de la forêt, à Évian ?"),
+        ("iso-8859-2", "Zażółć gęślą jaźń; čeština žije. Őrült árvíztűrő tükörfúrógép"),
+        ("iso-8859-1", "Hægt er að sjá áhrif þess á öðrum stöðum; smørrebrød på ærø"),
+        ("windows-1254", "Şu köşe yaz köşesi, şu köşe kış köşesi: ığdır"),
+        ("koi8-r", "ЭВМ и НИИ: Как стареют фильтры потоков в НИИЧаВо?"),
+        ("windows-1253", "Πώς γερνούν τα φίλτρα των ροών;"),
+        ("windows-1255", "כיצד מזדקנים מסננים?"),
+    ],
+)
+def test_words_of_a_language_are_not_taken_for_garbled(charset: str, text: str) -> None:
+    content = text.encode(charset)
+    assert decoded(content, charset) == Decoded(content.decode(charset))
+
+
 def test_a_long_text_in_any_declared_charset_takes_no_time() -> None:
     content = b"a-" * 500_000
     begun = time.monotonic()
     for charset in ("punycode", "idna", "utf-7", "unicode_escape", "rot13", "hex", "\0", "é"):
         assert decoded(content, charset).text == content.decode()
     assert time.monotonic() - begun < 5
-    assert decoded(b"+2AA-", "utf-7").guess  # half a pair of surrogates is no text
+    assert decoded(b"+2AA-", "utf-7").note  # half a pair of surrogates is no text

@@ -183,5 +183,11 @@ def test_who_is_left_is_who_was_counted(played: Campaign) -> None:
         every = len(all_questions(tx))
     assert every == 235 + 6
     assert played.qrels("j1").table["query_id"].n_unique() == 196
+    # T1 and T1+2 are the 82 queries of Table 2, and T1 is a part of T1+2.
+    t1, t12 = (played.qrels(name).table for name in ("t1", "t12"))
+    assert t1["query_id"].n_unique() == t12["query_id"].n_unique() == 82
+    assert set(t1["query_id"]) == set(t12["query_id"])
+    assert t1.join(t12, on=["query_id", "doc_id", "relevance"], how="anti").is_empty()
+    assert t12.height > t1.height
     # A second judge's word alone is exported too: one query more than the authors judged.
     assert played.qrels("j2").table["query_id"].n_unique() == 83

@@ -24,8 +24,9 @@ from citebed.judging.asking.assigning import sheet_of
 from citebed.judging.asking.links import FormRow
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
+from citebed.judging.results.status import campaign_counts
 from citebed.judging.store.judgements import Source, Verdict
-from citebed.judging.store.schema import approvals, forms, now
+from citebed.judging.store.schema import approvals, forms, now, people
 
 QUERY = "demo-filters-a1q1"
 STATED = "We present a novel way to see how filters age?"
@@ -43,6 +44,12 @@ def second(asked: Campaign, answer: Answer) -> FormRow:
     with asked.reading() as tx:
         last = tx.scalar(select(forms.c.id).order_by(forms.c.id.desc()).limit(1))
         return form_row(tx, int(last or 0))
+
+
+def test_a_second_judge_is_no_author(asked: Campaign, second: FormRow) -> None:
+    with asked.reading() as tx:
+        assert tx.row(people, second.person_id).name == "Zoe Yew"
+        assert "3 papers, 5 authors, 1 second judge, 4 forms" in campaign_counts(tx)
 
 
 def _sheet(campaign: Campaign, form: FormRow) -> Sheet:
@@ -127,7 +134,7 @@ def test_second_judges_are_greeted_as_such(asked: Campaign, second: FormRow) -> 
     paths = asked.invite()
     (path,) = (path for path in paths if second.code in path.name)
     mail = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
-    assert "a second opinion on papers" in mail["Subject"]
+    assert "second assessment of a paper list" in mail["Subject"]
     body = mail.get_body(("plain",))
     assert body is not None
     text = " ".join(body.get_content().split())

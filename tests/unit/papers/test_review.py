@@ -343,7 +343,7 @@ def test_decisions_of_another_proposal_are_told_and_left_alone(review: Review) -
     values = json.loads(proposal.read_text("utf-8"))
     values["annotation"]["title"] = "Annotated anew"
     proposal.write_text(json.dumps(values), "utf-8")
-    with pytest.raises(FormatError, match="another proposal"):
+    with pytest.raises(FormatError, match="an older annotation"):
         review.decide("sample", Finish(), 1)
     assert path.read_bytes() == before
 

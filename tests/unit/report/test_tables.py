@@ -19,6 +19,7 @@ from citebed.report.tables import (
     legend,
     p_text,
     table_of,
+    text_table,
 )
 
 
@@ -86,3 +87,25 @@ def test_cells_across_come_in_their_order() -> None:
 def test_a_data_frame_has_its_numbers_to_the_right() -> None:
     frame = pl.DataFrame({"name": ["a", None], "number": [1, 20]})
     assert frame_table(frame, none="-").text() == "name  number\na          1\n-         20\n"
+
+
+def test_a_narrow_table_folds_names_and_keeps_numbers_whole() -> None:
+    table = text_table(["name", "a long head"], [["one two three", "1,234,567"], ["  four", "8"]])
+    assert table.text(20).splitlines() == [
+        "name          a long", "                head", "one two    1,234,567", "three",
+        "  four             8",
+    ]  # fmt: skip
+
+
+def test_a_table_that_cannot_fit_becomes_records() -> None:
+    table = text_table(["name", "head", ""], [["one two", "1,234,567 [1, 2]", "x"], ["b", "", ""]])
+    assert table.text(17).splitlines() == [
+        "name  one two", "head  1,234,567", "      [1, 2]", "x", "", "name  b",
+    ]  # fmt: skip
+    assert table.text(7).splitlines()[:4] == ["name", "  one", "  two", "head"]
+
+
+def test_a_pipe_has_lines_as_long_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    wide = text_table(["x" * 90, "y"], [["1", "2"]])
+    assert wide.text().splitlines()[0] == "x" * 90 + "  y"

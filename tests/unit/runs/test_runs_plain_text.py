@@ -1,8 +1,8 @@
-"""Whether a text is plain is told from neighbouring bytes; here from its lines."""
+"""Blanks are counted in blocks, with their neighbours; here byte by byte."""
 
 from __future__ import annotations
 
-import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -10,29 +10,25 @@ from hypothesis import strategies as st
 from tests.sampling import examples
 
 from citebed.runs import plain_text
-from citebed.runs.plain_text import separators_in
+from citebed.runs.plain_text import blanks_in
 
 TEXT = st.text('aé#!" \t\v\f\r\n\0\x1c', max_size=40).map(str.encode)
 
 
-def separators_by_lines(text: bytes, mark: bytes) -> int | None:
-    """Line by line: no blank at either end, no two together, none but ``mark``, no comment."""
-    found = 0
-    for line in text.replace(b"\r\n", b"\n").split(b"\n"):
-        fields = line.split(mark)
-        if (line and not all(fields)) or line.startswith(b"#"):
-            return None
-        if re.search(rb"[\0-\x20]", b"".join(fields)):
-            return None
-        found += len(fields) - 1
-    return found
+def blanks_one_by_one(text: bytes) -> int | None:
+    """Byte by byte: none is first or behind another; and line by line: none is a comment."""
+    is_blank = [True, *(byte <= 0x20 for byte in text)]
+    if any(one and other for one, other in pairwise(is_blank)):
+        return None
+    if any(line.startswith(b"#") for line in text.split(b"\n")):
+        return None
+    return sum(is_blank[1:])
 
 
-@pytest.mark.parametrize("mark", [b" ", b"\t"])
 @pytest.mark.parametrize("block", [1, 2, 3, 1 << 20])
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(text=TEXT)
-def test_equal_to_looking_at_every_line(block: int, mark: bytes, text: bytes) -> None:
+def test_equal_to_looking_at_every_byte(block: int, text: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain_text, "_BLOCK", block)
-        assert separators_in(text, mark) == separators_by_lines(text, mark)
+        assert blanks_in(text) == blanks_one_by_one(text)

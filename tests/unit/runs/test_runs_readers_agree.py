@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -88,7 +89,7 @@ def test_fast_and_slow_agree(seed: int, tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(plain_text, "_BLOCK", draw.choice([1, 50, 1 << 18]))
         monkeypatch.setattr(line_blocks, "pieces_of", in_pieces(draw.choice([1, 20, 1 << 20])))
         text = file_of(draw, layout)
-        path.write_bytes(text)
+        path.write_bytes(gzip.compress(text) if draw.random() < 0.3 else text)
         slow = outcome(lambda: [row[1:] for row in trec_lines(path, layout)])  # noqa: B023
         plain = outcome(lambda: trec_files._in_blocks(path, layout))  # noqa: B023
         if plain[0] == "rows" and plain[1] is not None and plain[1].height:

@@ -78,5 +78,5 @@ def test_what_was_trained_otherwise_is_not_averaged(
     card = json.loads((trained[1] / "card.json").read_text())
     (trained[1] / "card.json").write_text(json.dumps({**card, "start": {"name": "other"}}))
     assert "from another start" in refused(trained)
-    with pytest.raises(CitebedError, match="say which one it is"):
+    with pytest.raises(CitebedError, match="--adapter needs --start"):
         average_encoders(texts, trained, adapter=tmp_path / "a.npz")

@@ -91,7 +91,7 @@ def test_the_command_writes_a_file_that_training_reads(
     assert main([str(word) for word in words]) == 0
     said = capsys.readouterr().out
     assert "3 documents, 2 contexts" in said
-    assert "1 context of documents that are in no collection given were left out" in said
+    assert "skipped 1 context with citations outside the given collections" in said
     assert read_prepared(out) == prepare(mine, [contexts], also=[other])
     assert texts_of(out) == read_prepared(out)
     with pytest.raises(CitebedError, match="prepared texts hold all contexts"):

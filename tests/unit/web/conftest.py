@@ -13,7 +13,6 @@ from sqlalchemy import func, select
 from starlette.testclient import TestClient
 from tests.campaigns import copied, links, listed_items, small_campaign, with_lists
 from tests.postgresql import postgresql, postgresql_server  # noqa: F401 - fixtures
-from tests.sampling import FULL
 
 from citebed.judging import Campaign, organisers
 from citebed.judging.organisers import add_organiser
@@ -29,7 +28,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     return with_lists(small_campaign(tmp_path_factory.mktemp("served")))
 
 
-@pytest.fixture(params=["sqlite", "postgresql"] if FULL else ["sqlite"])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def campaign(request: pytest.FixtureRequest, made_once: Campaign, tmp_path: Path) -> Campaign:
     """Phase one is answered, and every author has a list of phase two."""
     if request.param == "sqlite":

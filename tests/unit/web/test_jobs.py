@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,7 +42,7 @@ def folder(made: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(folder: Path) -> Iterator[TestClient]:
-    with workbench(folder) as made:
+    with workbench(folder, home=folder.parent) as made:
         yield made
 
 
@@ -124,6 +126,32 @@ def test_a_job_that_is_killed_leaves_the_collection_whole(client: TestClient, fo
     assert kept["queries/paragraphs.jsonl"] == before["queries/paragraphs.jsonl"]
 
 
+@pytest.mark.parametrize("how", ["cancelled", "failed"])
+@pytest.mark.parametrize("where", [f"{AT}/import/files", "/api/collections/files"])
+def test_an_import_whose_index_is_not_made_stays_with_its_files(
+    client: TestClient, folder: Path, where: str, how: str
+) -> None:
+    some = "".join(entry(number) for number in range(2000))
+    sent = files(("some.bib", some))
+    begun = client.post(where, files=sent, data={"name": "fresh"}).json()
+    work = client.app.state.site.jobs._works[begun["job_id"]]  # type: ignore[attr-defined]
+    until(lambda: work.job.step.startswith("indexing") or work.job.is_over)
+    if how == "cancelled":
+        client.post(f"/api/jobs/{begun['job_id']}/cancel")
+    else:
+        work.process.kill()
+    job = finished(client, begun["job_id"])
+    assert job["state"] == how
+    assert job["message"].endswith("What was imported stays; index it again.")
+    name = "demo" if where.startswith(AT) else "fresh"
+    listed = client.get("/api/collections").json()["rows"]
+    assert name in [each["collection"] for each in listed]
+    made = citebed.open(folder.parent / name)
+    assert made.documents.height >= 2000
+    assert any(each["path"].endswith("sources/some.bib") for each in made.sources)
+    assert (made.folder / "sources" / "some.bib").read_text() == some
+
+
 def test_one_at_a_time_and_those_that_wait_can_be_cancelled(client: TestClient) -> None:
     first = client.post(f"{AT}/import/files", files=files(("many.bib", MANY))).json()
     second = client.post(f"{AT}/jobs/index").json()
@@ -195,3 +223,39 @@ def children_of(parent: int) -> list[int]:
         int(pid) for task in threads.iterdir() for pid in (task / "children").read_text().split()
     ]
     return own + [each for child in own for each in children_of(child)]
+
+
+def test_a_full_temporary_folder_is_named_and_nothing_is_left(
+    client: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = client.post(f"{AT}/drafts", json={"text": "a draft"}).json()["draft_id"]
+    before = contents(folder)
+
+    def fail(_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tempfile.SpooledTemporaryFile.rollover", fail)
+    sent = files(("large.bib", "%" * (2 << 20)))
+    for path in (f"{AT}/import/files", "/api/collections/files", f"{AT}/drafts/{draft}/files"):
+        answer = client.post(path, files=sent, data={"name": "fresh"})
+        told = {"message": f"{tempfile.gettempdir()}: No space left on device"}
+        assert (answer.status_code, answer.json()) == (503, told)
+    assert contents(folder) == before
+    assert not (folder.parent / "fresh").exists()
+
+
+def test_uploads_that_are_refused_leave_no_files_and_keep_no_name(
+    client: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = files(("new.bib", entry(1)))
+    before = contents(folder)
+    with monkeypatch.context() as crowded:
+        crowded.setattr(keeping, "MOST_QUEUED", 0)
+        assert client.post(f"{AT}/import/files", files=sent).status_code == 429
+        new = client.post("/api/collections/files", files=sent, data={"name": "fresh"})
+        assert new.status_code == 429
+    assert contents(folder) == before
+    assert not (folder.parent / "fresh").exists()
+    again = client.post("/api/collections/files", files=sent, data={"name": "fresh"})
+    assert again.status_code == 202
+    assert finished(client, again.json()["job_id"])["state"] == "done"

@@ -47,10 +47,10 @@ def _text(page: str) -> str:
 def test_the_dashboard_tells_how_far_everybody_is(desk: Desk, judge: Judge) -> None:
     judge.send("opened")
     seen = _text(desk.get("/dashboard").text)
-    assert "Phase two 3 1 0 0 0 0 0 4" in seen  # three sent, one opened
+    assert "Phase two 3 0 0 1 0 0 4" in seen  # three without a mail, one opened
     judge.send("judgement", item=judge.items[0], value=1)
     seen = _text(desk.get("/dashboard").text)
-    assert "Phase two 3 0 1 0 0 0 0 4" in seen
+    assert "Phase two 3 0 0 0 1 0 4" in seen
     assert "1 of 12" in seen
     assert "21 judgements stand now" in seen
     assert "No document was judged by two people" in seen
@@ -97,7 +97,7 @@ def test_problems_are_settled(desk: Desk, campaign: Campaign) -> None:
         made = insert(returns).values(**row, answered_at=now(), received_at=now())
         number = tx.execute(made.returning(returns.c.id)).scalar_one()
         tx.execute(insert(problems).values(return_id=number, line=7, what="two marks"))
-    assert "reply.txt What Line two marks 7" in _text(desk.get("/dashboard").text)
+    assert "reply.txt What Line Actions two marks 7" in _text(desk.get("/dashboard").text)
     problem = campaign.problems["problem"][0]
     assert desk.post("/problems/settle", problem=problem).status_code == 303
     assert "reply.txt" not in desk.get("/dashboard").text
@@ -245,11 +245,17 @@ def test_the_search_desk_shows_phase_one_and_offers_nothing_that_is_cited(
     # d5 is found by these words all the same: it stands in its place with what was said of it.
     known = [_text(each) for each in re.findall(r'<li class="known">.*', page.text)]
     assert "grade 3 Ranking documents in study 5 1975" in known
-    judged = _text(page.text[page.text.index("Judged in phase one") :])
+    judged = _text(page.text[page.text.index("References, as graded in phase one") :])
     said = re.findall(r"grade \d|can't say|not judged", judged)
     assert said == ["grade 4", "grade 3", "grade 3", "grade 3", "can't say", "not judged"]
     assert "<b>the</b> one" in judged
     assert "A book elsewhere not in the collection" in judged
+    with campaign.writing() as tx:  # d3 is left empty
+        third = list(items_of(tx, form).values())[2]
+        save(tx, source, Verdict(third, None, withdrawn=True))
+    _, hits = campaign.search(QUERY, "ranking documents in study", k=40)
+    assert {hit.doc_id for hit in hits if hit.cited} == {"d1", "d2", "d3", "d4", "d5"}
+    assert {hit.doc_id for hit in hits if hit.judged} == {"d1", "d2", "d4", "d5"}
 
 
 def test_a_simulated_campaign_says_so_on_every_page(tmp_path: Path) -> None:

@@ -208,6 +208,25 @@ def test_what_cannot_be_read_is_told_and_changes_nothing(client: TestClient, dra
     assert client.post(f"{draft}/files").status_code == 422
 
 
+def test_a_save_of_an_older_version_is_answered_with_both_texts(
+    client: TestClient, draft: str
+) -> None:
+    base = client.get(draft).json()["version"]
+    assert client.put(draft, json={"text": "first", "base": base}).is_success
+    answer = client.put(draft, json={"text": "second", "base": base})
+    assert answer.status_code == 409
+    both = answer.json()
+    assert (both["draft"]["text"], both["copy"]["text"]) == ("first", "second")
+    assert client.put(draft, json={"text": "third"}).status_code == 400
+    chosen = {"copy_id": both["copy"]["draft_id"], "chosen": "copy"}
+    stale = client.post(f"{draft}/versions", json={**chosen, "base": base})
+    assert stale.status_code == 409
+    now = client.post(f"{draft}/versions", json={**chosen, "base": both["draft"]["version"]})
+    assert now.json()["text"] == "second"
+    assert client.get(f"{AT}/drafts/{chosen['copy_id']}").json()["text"] == "first"
+    client.delete(f"{AT}/drafts/{chosen['copy_id']}")
+
+
 def test_drafts_are_listed_and_removed(client: TestClient, draft: str) -> None:
     listed = client.get(f"{AT}/drafts").json()["drafts"]
     assert draft_id(draft) in [each["draft_id"] for each in listed]
@@ -237,7 +256,8 @@ def test_a_very_long_text_is_kept_and_asks_for_a_sentence_only(
     client: TestClient, draft: str
 ) -> None:
     whole = f"{FIRST}\n\n" * 2000
-    assert client.put(draft, json={"text": whole}).is_success
+    base = client.get(draft).json()["version"]
+    assert client.put(draft, json={"text": whole, "base": base}).is_success
     refused = client.post(f"{AT}/recommend", json={"text": whole})
     assert refused.status_code == 422
     assert "100000" in refused.json()["message"]

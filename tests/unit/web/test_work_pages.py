@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import re
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -52,6 +55,20 @@ def test_files_are_taken_in_as_the_verb_does(desk: Desk, campaign: Campaign) -> 
     assert campaign.problems["file"].to_list() == ["ben.eml"] * 5 + ["no.txt"]
     assert "ben.eml: known already." in _send(desk, ("ben.eml", _form(campaign)))[1]
     assert campaign.judgements.filter(query_id="p2-a1q1")["value"].to_list() == [4, 3, 3, 3, 3]
+
+
+def test_a_full_disk_is_told_without_its_place(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tempfile.SpooledTemporaryFile.rollover", fail)
+    status, seen = _send(desk, ("a.txt", b"x" * (2 << 20)))
+    assert status == 503
+    assert "cannot get at its data just now" in seen
+    assert tempfile.gettempdir() not in seen
+    assert f"{tempfile.gettempdir()}: No space left on device" in caplog.text
 
 
 def test_nobody_else_can_send_files_and_nobody_too_much(

@@ -308,3 +308,84 @@ def test_the_demo_is_served_where_a_port_is_free(tmp_path: Path) -> None:
         connection.close()
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
+
+
+GUARDED = """
+import sys
+from citebed.web.workbench import entrance, serving
+
+def connected(event, details):
+    if event == "socket.connect":
+        print("connected to", details[1], file=sys.stderr, flush=True)
+
+sys.addaudithook(connected)
+entrance.WRONG_PASSWORD_SECONDS = 0.0
+tell = lambda address: print(address, flush=True)
+host, address, password = sys.argv[1:]
+more = {"password": password, "address": address, "started": tell}
+serving.serve_workbench([], host, 0, browser=False, **more)
+"""
+
+
+@contextmanager
+def guarded(
+    folder: Path, host: str = "127.0.0.1", address: str = "", **surroundings: str
+) -> Iterator[subprocess.Popen[str]]:
+    """A server without collections that reports every connection it opens."""
+    password = "" if (host, address) == ("127.0.0.1", "") else "correct horse battery"
+    command = [sys.executable, "-c", GUARDED, host, address, password]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    own = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), **surroundings}
+    with subprocess.Popen(command, cwd=folder, env=own, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_no_trace_leaves_though_opentelemetry_is_set_up(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as collector, ExitStack() as stack:
+        place = f"http://127.0.0.1:{collector.getsockname()[1]}"
+        variables = {"FASTAPI_OTEL_AUTO_CONFIGURE": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": place}
+        process = stack.enter_context(guarded(tmp_path, **variables))
+        assert process.stdout is not None
+        address = urlsplit(process.stdout.readline().strip())
+        for path in (f"/?{address.query}", "/", "/api/openapi.json"):
+            connection = http.client.HTTPConnection("127.0.0.1", address.port or 0, timeout=60)
+            connection.request("GET", path)
+            connection.getresponse().read()
+            connection.close()
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+        assert "connected to" not in said
+        assert "telemetry" not in said.lower()  # FastAPI does not even try
+        collector.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            collector.accept()
+
+
+@pytest.mark.parametrize("address", ["", "http://papers.example.org"])
+def test_a_forwarded_address_counts_only_behind_a_web_server(tmp_path: Path, address: str) -> None:
+    host = "127.0.0.1" if address else "127.0.0.2"
+    with guarded(tmp_path, host, address) as process:
+        assert process.stdout is not None
+        told = urlsplit(process.stdout.readline().strip())
+        port = told.port or next(_ports(process.pid))
+        statuses = []
+        for number in range(12):
+            connection = http.client.HTTPConnection(host, port, timeout=60)
+            headers = {"X-Forwarded-For": f"203.0.113.{number}"}
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            connection.request("POST", "/login", f"password=guess{number}", headers)
+            statuses.append(connection.getresponse().status)
+            connection.close()
+    assert statuses == ([403] * 12 if address else [403] * 10 + [429] * 2)
+
+
+def _ports(pid: int) -> Iterator[int]:
+    """The ports that a process listens at."""
+    own = {os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()}
+    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        if words[3] == "0A" and f"socket:[{words[9]}]" in own:
+            yield int(words[1].partition(":")[2], 16)

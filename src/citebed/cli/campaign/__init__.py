@@ -1,8 +1,8 @@
-"""``citebed campaign``: its verbs stand in files by the step of the work."""
+"""``citebed campaign``: the modules follow the steps of a campaign."""
 
 from __future__ import annotations
 
-from citebed.cli.campaign import asking, desk, results  # noqa: F401 - their verbs
+from citebed.cli.campaign import asking, desk, results  # noqa: F401 - registers their commands
 from citebed.cli.campaign.options import campaign
 
 __all__ = ["campaign"]

@@ -1,4 +1,5 @@
-"""Asking: ``campaign new``, ``settings``, ``papers``, ``invite``, ``remind``, ``returns`` …"""
+"""Set up and mail: ``campaign new``, ``settings``, ``papers``, ``invite``, ``remind``, ``returns``
+…"""
 
 from __future__ import annotations
 
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
     from citebed.judging.asking.mails import Smtp
 
 Forms = Annotated[
-    str, typer.Option(help="The kinds of form in a mail, by commas: text, pdf, html, web.")
+    str, typer.Option(help="Kinds of form in a mail, comma-separated: text, pdf, html, web.")
 ]
 Outbox = Annotated[
-    Path | None, typer.Option(help="Where the mails are written; CAMPAIGN/outbox by default.")
+    Path | None, typer.Option(help="Folder for the mails (default: CAMPAIGN/outbox).")
 ]
-Send = Annotated[bool, typer.Option("--send", help="Send what waits, by the campaign's SMTP.")]
+Send = Annotated[
+    bool, typer.Option("--send", help="Send all waiting mails through the campaign's SMTP server.")
+]
 ALL_FORMS = "text,pdf,html,web"
 
 
@@ -33,19 +36,28 @@ def new(
     folder: Folder,
     collection: Annotated[Path, typer.Option(help="The collection to be judged.")],
     papers: Annotated[
-        Path, typer.Option(help="Source papers with authors and addresses: CSV or BibTeX.")
+        Path,
+        typer.Option(
+            help="Source papers with authors and mail addresses: Source papers: CSV or BibTeX."
+        ),
     ],
     title: Title = None,
-    organiser: Annotated[str, typer.Option(help="Who signs the mails.")] = "",
+    organiser: Annotated[str, typer.Option(help="Name that signs the mails.")] = "",
     contact: Annotated[str, typer.Option(help="The organiser's mail address.")] = "",
     address: Annotated[
-        str, typer.Option(help="Where 'citebed serve' will be reached.")
+        str, typer.Option(help="Public address of 'citebed serve'.")
     ] = "http://localhost:8000",
     grades: Annotated[
-        int, typer.Option(min=2, max=9, help="Grades of phase one; other than 4 need --grade.")
+        int,
+        typer.Option(
+            min=2,
+            max=9,
+            help="Number of grades in phase one (default 4; otherwise describe each with --grade).",
+        ),
     ] = 4,
     grade: Annotated[
-        list[str] | None, typer.Option(help="What a grade means, the lowest first; repeat.")
+        list[str] | None,
+        typer.Option(help="Description of a grade, lowest grade first (repeatable)."),
     ] = None,
     relevant_from: Relevant = 2,
     database: Database = None,
@@ -59,8 +71,8 @@ def new(
 
     words = tuple(grade or (FOUR_GRADES if grades == len(FOUR_GRADES) else ()))
     if len(words) != grades:
-        raise CitebedError(f"{grades} grades need {grades} times --grade, the lowest first; "
-                           f"{len(words)} were given.")  # fmt: skip
+        raise CitebedError(f"{grades} grades need {grades} times --grade, lowest grade first; "
+                           f"found {len(words)}.")  # fmt: skip
     chosen: dict[str, Any] = {"title": title} if title else {}
     chosen |= {"organiser": organiser, "contact": contact, "address": address}
     chosen |= {"grades": words, "relevant_from": relevant_from}
@@ -70,7 +82,7 @@ def new(
 
         typer.echo(campaign_counts(tx))
         inside, every = references_matched(tx)
-        typer.echo(f"{inside} of their {count(every, 'reference')} are in the collection")
+        typer.echo(f"{inside} of {count(every, 'reference')} are in the collection")
     _note_where_links_lead(made)
     say(f"Its database is {printable(made.database.url)}. Next: citebed campaign invite "
         f"{printable(folder)}")  # fmt: skip
@@ -81,8 +93,9 @@ def _note_where_links_lead(opened: Campaign) -> None:
 
     address = opened.settings.address
     if urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1"):
-        say(f"note: links in mails lead to {printable(address)}, which nobody else can reach; say "
-            f"otherwise with: citebed campaign settings {printable(opened.folder)} "
+        say(f"note: the links in mails point to {printable(address)}, which only this machine can "
+            "reach. Set a public address with: citebed campaign settings "
+            f"{printable(opened.folder)} "
             "--address https://…")  # fmt: skip
 
 
@@ -90,16 +103,17 @@ def _note_where_links_lead(opened: Campaign) -> None:
 def settings(
     folder: Folder,
     title: Title = None,
-    organiser: Annotated[str | None, typer.Option(help="Who signs the mails.")] = None,
+    organiser: Annotated[str | None, typer.Option(help="Name that signs the mails.")] = None,
     contact: Annotated[str | None, typer.Option(help="The organiser's mail address.")] = None,
-    address: Annotated[
-        str | None, typer.Option(help="Where 'citebed serve' will be reached.")
-    ] = None,
+    address: Annotated[str | None, typer.Option(help="Public address of 'citebed serve'.")] = None,
     guidelines: Annotated[
-        Path | None, typer.Option(help="Text or Markdown that judges can look up on their pages.")
+        Path | None,
+        typer.Option(
+            help="Guidelines (text or Markdown) that assessors can open from their pages."
+        ),
     ] = None,
 ) -> None:
-    """What mails and pages say of the campaign, changed where given; written mails stay.
+    """Show or change the campaign's settings. Mails already written do not change.
 
     Example: citebed campaign settings cr26 --address https://judging.example.org
     """
@@ -118,8 +132,10 @@ def settings(
 
 
 @campaign.command()
-def papers(folder: Folder, file: Annotated[Path, typer.Argument(help="CSV or BibTeX.")]) -> None:
-    """Add source papers; those that the campaign has stay as they are.
+def papers(
+    folder: Folder, file: Annotated[Path, typer.Argument(help="Source papers: CSV or BibTeX.")]
+) -> None:
+    """Add source papers. Papers that the campaign already has do not change.
 
     Example: citebed campaign papers cr26 more.csv
     """
@@ -134,11 +150,16 @@ def invite(
     outbox: Outbox = None,
     on: Annotated[
         datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="As of this day: papers online by then."),
+        typer.Option(
+            formats=["%Y-%m-%d"],
+            help="Use this date instead of today; only papers published by then count.",
+        ),
     ] = None,
     send: Send = False,
 ) -> None:
-    """Write to everybody who is due, once: first authors' questions, then the pooled papers.
+    """Write invitations to everyone who has not been invited yet.
+
+    Phase one goes to first authors; phase two goes out once papers are pooled.
 
     Example: citebed campaign invite cr26 --forms text,pdf,html,web
     """
@@ -152,10 +173,12 @@ def remind(
     folder: Folder,
     forms: Forms = ALL_FORMS,
     outbox: Outbox = None,
-    after_days: Annotated[int, typer.Option(min=0, help="Days since the last mail.")] = 7,
+    after_days: Annotated[
+        int, typer.Option(min=0, help="Minimum number of days since the last mail.")
+    ] = 7,
     send: Send = False,
 ) -> None:
-    """Write again to those who have not answered; never to those who opted out.
+    """Remind everyone who has not answered, except people who opted out.
 
     Example: citebed campaign remind cr26 --after-days 10
     """
@@ -176,10 +199,10 @@ def _report_mails(opened: Campaign, written: list[Path], outbox: Path | None, se
     if not send:
         return
     sent = opened.send(_smtp(opened.folder))
-    typer.echo(f"sent {sent.sent}, failed {sent.failed}, to be tried again {sent.later}")
+    typer.echo(f"sent {sent.sent}, failed {sent.failed}, will retry {sent.later}")
     if sent.unsure:
-        say(f"note: {count(len(sent.unsure), 'mail')} may or may not have gone out when a run was "
-            f"cut short, and will not be sent again: {', '.join(sent.unsure[:5])}")  # fmt: skip
+        say(f"note: {count(len(sent.unsure), 'mail')} may already have been sent before an "
+            f"interruption; citebed won't resend them: {', '.join(sent.unsure[:5])}")  # fmt: skip
 
 
 def _smtp(folder: Path) -> Smtp:
@@ -189,7 +212,7 @@ def _smtp(folder: Path) -> Smtp:
     facts = campaign_file(folder).get("smtp")
     if not isinstance(facts, dict) or "host" not in facts:
         raise CitebedError(
-            'no mail server is set up: write [smtp] and host = "…" into '
+            'no mail server is set up. Write [smtp] and host = "…" into '
             f"{printable(folder / FILE)}, or send the mails from the outbox."
         )
     try:
@@ -202,21 +225,29 @@ def _smtp(folder: Path) -> Smtp:
 @campaign.command()
 def returns(
     folder: Folder,
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", metavar="PATH…")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files and folders with returned forms.", metavar="PATH…")
+    ],
     again: Annotated[
         bool,
-        typer.Option("--again", help="Read anew what is known; also by the name of what is kept."),
+        typer.Option("--again", help="Read returns again that were imported before."),
     ] = False,
+    charset: Annotated[
+        str,
+        typer.Option(help="Read text in this charset instead of the declared one, e.g. koi8-r."),
+    ] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Take in whatever came back: filled forms of any kind, or mails that carry them.
+    """Import returned forms (text, PDF, HTML), or mails with forms.
 
-    What cannot be read is listed with its line, and is never guessed; then the exit code is 1. So
-    is a text in no charset that it declares, which is read by the likeliest one.
+    citebed lists what it cannot read, with the line, and never guesses; the exit code is then 1. If
+    a text is not in the charset that it declares, citebed reads it in the charset in which the
+    assessor's name and the form's own words appear, and lists it. A guess never replaces a stored
+    wording.
 
     Example: citebed campaign returns cr26 inbox/
     """
-    done = open_folder(folder).returns(paths, again=again)
+    done = open_folder(folder).returns(paths, again=again, charset=charset)
     if as_json:
         print_rows([_returned_row(each) for each in done], "json")
     for each in done if not as_json else ():
@@ -243,14 +274,14 @@ def _returned_row(each: Any) -> dict[str, Any]:
 def organiser(
     folder: Folder,
     name: Annotated[str, typer.Argument(help="The name to log in with.")],
-    remove: Annotated[bool, typer.Option("--remove", help="Let them in no longer.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove this organiser.")] = False,
     database: Annotated[
-        str | None, typer.Option(help="Another place than its file names.", hidden=True)
+        str | None, typer.Option(help="Database URL (overrides campaign.toml).", hidden=True)
     ] = None,
 ) -> None:
-    """Give somebody a password for the organisers' pages, or a new one; asks for it twice.
+    """Add an organiser with a password, or change the password. citebed asks for it twice.
 
-    In scripts the password may come in CITEBED_PASSWORD.
+    Scripts can set the password in CITEBED_PASSWORD.
 
     Example: citebed campaign organiser cr26 ada
     """
@@ -261,18 +292,18 @@ def organiser(
     opened = open_folder(folder, database)
     if remove:
         remove_organiser(opened.database, name)
-        typer.echo(f"{name} may log in no longer")
+        typer.echo(f"{name} can no longer log in")
         return
     password = os.environ.get("CITEBED_PASSWORD") or typer.prompt(
         f"Password for {name}", hide_input=True, confirmation_prompt=True, err=True
     )
     add_organiser(opened.database, name, password)
-    typer.echo(f"{name} may log in")
+    typer.echo(f"{name} can log in")
 
 
 @campaign.command()
 def organisers(folder: Folder) -> None:
-    """Who may log in to the organisers' pages.
+    """List who can log in to the organisers' pages.
 
     Example: citebed campaign organisers cr26
     """

@@ -1,4 +1,4 @@
-"""The desk: ``campaign questions``, ``suggest``, ``reformulate``, ``search``, ``pool`` …"""
+"""Prepare judging: ``campaign questions``, ``suggest``, ``reformulate``, ``search``, ``pool`` …"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from citebed.wording import count, printable
 
 @campaign.command()
 def questions(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
-    """The research questions: as stated, as worded now, and why some are set aside.
+    """List the research questions: as stated, as reworded, and why some are excluded.
 
     Example: citebed campaign questions cr26
     """
@@ -24,7 +24,7 @@ def questions(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) ->
 
 @campaign.command()
 def suggest(folder: Folder, query: QueryId) -> None:
-    """What might be changed in a question so that it stands alone; you decide.
+    """Suggest edits that make a question self-contained. You decide.
 
     Example: citebed campaign suggest cr26 P05-1001-a1q2
     """
@@ -37,13 +37,15 @@ def suggest(folder: Folder, query: QueryId) -> None:
 def reformulate(
     folder: Folder,
     query: QueryId,
-    text: Annotated[str, typer.Argument(help="The query as it should read.")],
+    text: Annotated[str, typer.Argument(help="New wording of the query.")],
     why: Annotated[
         list[str],
-        typer.Option("--class", help="typo, filler, anaphor or context; may be repeated."),
+        typer.Option(
+            "--class", help="Kind of edit: typo, filler, anaphor or context (repeatable)."
+        ),
     ],
 ) -> None:
-    """Word a question anew; its author is asked to approve in phase two.
+    """Reword a question. Its author approves the new wording in phase two.
 
     Example: citebed campaign reformulate cr26 P05-1001-a1q2 "word alignment" --class anaphor
     """
@@ -54,10 +56,10 @@ def reformulate(
 def exclude(
     folder: Folder,
     query: QueryId,
-    reason: Annotated[str, typer.Option(help="Why, for the record.")],
-    lift: Annotated[bool, typer.Option("--lift", help="Take it back.")] = False,
+    reason: Annotated[str, typer.Option(help="Reason, which citebed stores.")],
+    lift: Annotated[bool, typer.Option("--lift", help="Undo the exclusion.")] = False,
 ) -> None:
-    """Set a question aside by hand, with the reason on record.
+    """Exclude a question by hand, with a reason that is stored.
 
     Example: citebed campaign exclude cr26 P05-1001-a1q2 --reason "not about the collection"
     """
@@ -66,28 +68,30 @@ def exclude(
 
 @campaign.command()
 def close(folder: Folder) -> None:
-    """Close phase one: questions of co-authors whose first author answered too are set aside.
+    """Close phase one, and exclude questions of co-authors whose first author also answered.
 
-    'citebed campaign questions' shows before which those are; pooling closes phase one as well.
+    'citebed campaign questions' shows these questions beforehand. Pooling closes phase one as well.
 
     Example: citebed campaign close cr26
     """
     number = open_folder(folder).close_phase_one()
-    say(f"phase one is closed; {count(number, 'question')} of co-authors set aside")
+    say(f"phase one is closed; excluded {count(number, 'question')} of co-authors")
 
 
 @campaign.command()
 def search(
     folder: Folder,
     query: QueryId,
-    words: Annotated[str | None, typer.Argument(help="The query itself by default.")] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 15,
+    words: Annotated[
+        str | None, typer.Argument(help="Search text (default: the query itself).")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of results.")] = 15,
     mark: Annotated[
-        list[str] | None, typer.Option(help="Mark this result for judging; may be repeated.")
+        list[str] | None, typer.Option(help="Mark this result for judging (repeatable).")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search by hand for a query, and mark what its author should judge; all of it is on record.
+    """Search by hand for a query, and mark what its author should judge. Every step is stored.
 
     Example: citebed campaign search cr26 P05-1001-a1q1 "word alignment" --mark P03-1041
     """
@@ -101,19 +105,20 @@ def search(
         print_rows(rows, "json")
         return
     for row in rows:
-        sign = "*" if row["marked"] else "c" if row["cited"] else " "
+        sign = "*" if row["marked"] else "j" if row["judged"] else "c" if row["cited"] else " "
         year = row["year"] or "    "
         typer.echo(f"{sign}{row['rank']:3}  {row['doc_id']}  {year}  {row['title']}")
-    say(f"search {number}; * is marked for judging, c is cited and was judged in phase one")
+    say(f"search {number}; * is marked for judging, j is cited and judged in phase one, c is "
+        "cited and not judged")  # fmt: skip
 
 
 @campaign.command()
 def unmark(
     folder: Folder,
     query: QueryId,
-    doc_id: Annotated[str, typer.Argument(help="A document's id.")],
+    doc_id: Annotated[str, typer.Argument(help="Document id.")],
 ) -> None:
-    """Take the mark of a search by hand away; that it was there stays on record.
+    """Remove a mark made in manual search. The history keeps it.
 
     Example: citebed campaign unmark cr26 P05-1001-a1q1 P03-1041
     """
@@ -124,21 +129,26 @@ def unmark(
 def pool(
     folder: Folder,
     size: Annotated[
-        int | None, typer.Option(min=1, help="Documents a query; 15 by default.")
+        int | None, typer.Option(min=1, help="Documents per query (default 15).")
     ] = None,
     runs: Annotated[
         list[Path] | None,
-        typer.Option(help="A run to pool; may be repeated. The paper's three models by default."),
+        typer.Option(help="Run to pool (repeatable; default: the paper's three models)."),
     ] = None,
     method: Method = "rounds",
-    depth: Annotated[int, typer.Option(min=1, help="How deep runs are looked at.")] = 100,
-    seed: Annotated[int, typer.Option(help="For the random stratum and the bandit.")] = 0,
+    depth: Annotated[
+        int, typer.Option(min=1, help="Pool depth: documents taken from each run.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the random stratum and of the bandit.")] = 0,
     coupling: Annotated[
-        bool, typer.Option(help="Search by bibliographic coupling too, where citations are known.")
+        bool,
+        typer.Option(
+            help="Also search by bibliographic coupling, if the collection has citations."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the lists of phase two: manual results first, then one of each run in turn.
+    """Build the phase-two judging pools: manual results first, then round-robin over the runs.
 
     This closes phase one, as 'citebed campaign close' does.
 
@@ -149,15 +159,14 @@ def pool(
     due = opened.questions["at_closing"].drop_nulls().len()
     made = opened.pool(runs, size, **options)
     if due:
-        say(f"phase one is closed; {count(due, 'question')} of co-authors set aside")
+        say(f"phase one is closed; excluded {count(due, 'question')} of co-authors")
     if as_json:
         print_rows([each._asdict() for each in made], "json")
         return
     for each in made:
-        typer.echo(f"{each.query_id}: {count(each.documents, 'document')}, {each.manual} manual"
-                   + (f", list {each.round}" if each.round > 1 else ""))  # fmt: skip
+        typer.echo(each.summary())
     say(f"pooled {count(len(made), 'query')}. Next: citebed campaign invite {printable(folder)}"
-        if made else "no query waits for pooling")  # fmt: skip
+        if made else "no query is waiting for pooling")  # fmt: skip
 
 
 @campaign.command()
@@ -166,7 +175,7 @@ def second(
     query: QueryId,
     judge: Annotated[str, typer.Argument(help='"Name <name@host>".')],
 ) -> None:
-    """Have the list of a query judged by somebody else too, to see how far judges agree.
+    """Assign a query's pool to a second assessor, to measure agreement.
 
     Example: citebed campaign second cr26 P05-1001-a1q1 "Ben Carr <ben@example.org>"
     """
@@ -174,8 +183,8 @@ def second(
 
     name, address = address_in(judge)
     if "@" not in address:
-        raise CitebedError(f"'{judge}' is no judge: give \"Name <name@host>\".")
+        raise CitebedError(f"'{judge}' is not a valid assessor. Use \"Name <name@host>\".")
     if open_folder(folder).second_judge(query, name or address, address):
         say(f"Next: citebed campaign invite {printable(folder)}")
     else:
-        say("there is nothing on that list that they were not asked about")
+        say("this assessor already has every document of that list")

@@ -1,4 +1,4 @@
-"""What the verbs of a campaign share: their command, the folder, tables for people and programs."""
+"""Options and helpers of all campaign commands: the folder, tables and rows."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ Folder = Annotated[
     Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.", show_default=False)
 ]
 
-QueryId = Annotated[str, typer.Argument(help="A query's id.")]
+QueryId = Annotated[str, typer.Argument(help="Query id.")]
 Method = Annotated[
     str, typer.Option(help="rounds, depth(k=10), mtf(random=0.2) or bandit(random=0.2).")
 ]
-AsLatex = Annotated[bool, typer.Option("--latex", help="As LaTeX, for a paper.")]
+AsLatex = Annotated[bool, typer.Option("--latex", help="Print LaTeX.")]
 Database = Annotated[
-    str | None, typer.Option(help="postgresql://…; by default a file in the collection's folder.")
+    str | None,
+    typer.Option(
+        help="Database URL, e.g. postgresql://… (default: a file in the collection's folder)."
+    ),
 ]
-Title = Annotated[str | None, typer.Option(help="What it is called in mails.")]
+Title = Annotated[str | None, typer.Option(help="Name of the collection in mails.")]
 
 
 def open_folder(folder: Path, database: str | None = None) -> Campaign:
@@ -43,7 +46,7 @@ def open_folder(folder: Path, database: str | None = None) -> Campaign:
 
 
 def print_table(table: pl.DataFrame, as_json: bool, as_csv: bool) -> None:
-    """A table for people, or its rows for programs."""
+    """Print a table for people, or its rows for programs."""
     from citebed.report.tables import frame_table
 
     style = style_of(None, as_json, as_csv)
@@ -65,6 +68,8 @@ def _times(table: pl.DataFrame) -> list[pl.Expr]:
 
 
 def _cell(value: Any) -> str:
+    from citebed.report.tables import fold
+
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -72,4 +77,5 @@ def _cell(value: Any) -> str:
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    first, *others = fold(text, 59)  # at a space, so that no number is cut
+    return f"{first} …" if others else text

@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 @campaign.command()
 def agreement(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
-    """How far judges agree on papers judged twice: raw, Cohen's kappa, Krippendorff's alpha.
+    """Measure agreement on papers judged twice: raw, Cohen's kappa, Krippendorff's alpha.
 
     Example: citebed campaign agreement cr26
     """
     nothing = (
-        "no paper was judged by two yet: have a list judged again with 'citebed campaign second'"
+        "no paper has two judgements yet. Assign a second assessor with 'citebed campaign second'"
     )
     _print_or_say(open_folder(folder).agreement, nothing, as_json, as_csv)
 
 
 def _print_or_say(table: pl.DataFrame, nothing: str, as_json: bool, as_csv: bool) -> None:
-    """A table; where it is empty, people read why."""
+    """Print a table, or the reason why it is empty."""
     if table.is_empty():
         say(nothing)
     if not table.is_empty() or as_json or as_csv:
@@ -48,36 +48,42 @@ def _print_or_say(table: pl.DataFrame, nothing: str, as_json: bool, as_csv: bool
 
 @campaign.command()
 def disagreements(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
-    """Papers that judges of a question value differently, with what each of them said.
+    """List papers on which assessors disagree, with every judgement.
 
     Example: citebed campaign disagreements cr26
     """
-    nothing = "no paper is valued differently by two judges"
+    nothing = "no paper has different judgements from two assessors"
     _print_or_say(open_folder(folder).disagreements, nothing, as_json, as_csv)
 
 
 @campaign.command()
 def status(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
-    """Every form: sent, opened, begun, finished; and what is left to do.
+    """Show the state of every form (in outbox, sent, opened, begun, finished) and the open tasks.
+
+    A mail is "sent" only if citebed gave it to a mail server. A mail that was written to the outbox
+    stays "in outbox", even after you sent it yourself.
 
     Example: citebed campaign status cr26
     """
-    from citebed.judging.results.status import campaign_counts
+    from citebed.judging.results.status import campaign_counts, mails_in_outbox
 
     opened = open_folder(folder)
     print_table(opened.status(), as_json, as_csv)
     with opened.reading() as tx:
         say(campaign_counts(tx))
+        if waiting := mails_in_outbox(tx):
+            say(f"note: {count(waiting, 'mail')} in {printable(opened.outbox)}: send them from "
+                f"there, or with 'citebed campaign invite {printable(folder)} --send'")  # fmt: skip
         note_what_closing_does(tx)
 
 
 def note_what_closing_does(tx: Transaction) -> None:
-    """Say how many questions the rule on co-authors is about to take, before it does."""
+    """Print how many questions the rule on co-authors will exclude."""
     from citebed.judging.asking.questions import due_at_closing
 
     if due := due_at_closing(tx):
-        say(f"note: {count(len(due), 'question')} of co-authors whose first author answered too "
-            "will be set aside when phase one is closed: 'citebed campaign close'")  # fmt: skip
+        say(f"note: {count(len(due), 'question')} of co-authors whose first author also answered "
+            "will be excluded when 'citebed campaign close' closes phase one")  # fmt: skip
 
 
 @campaign.command()
@@ -85,12 +91,14 @@ def problems(
     folder: Folder,
     settle: Annotated[
         list[str] | None,
-        typer.Option(help="A problem's number, or a file for all of its; may be repeated."),
+        typer.Option(
+            help="Mark as settled: a problem's number, or a file for all its problems (repeatable)."
+        ),
     ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """What could not be read in what came back, with its line.
+    """List unreadable answers in returned forms, with line numbers.
 
     Example: citebed campaign problems cr26
     """
@@ -103,7 +111,7 @@ def problems(
 
 @campaign.command()
 def exclusions(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
-    """Every question that was set aside, why, and whether it was taken back.
+    """List excluded questions, the reasons, and whether an exclusion was undone.
 
     Example: citebed campaign exclusions cr26
     """
@@ -115,13 +123,15 @@ def tables(
     folder: Folder,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="returns, reformulations, comparison, sources or cranfield; repeat."),
+        typer.Option(
+            help="Table: returns, reformulations, comparison, sources or cranfield (repeatable)."
+        ),
     ] = None,
     latex: AsLatex = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """The tables of the paper: returns, reformulations, collections, documents by source.
+    """Print the tables of the paper: returns, reformulations, collections, documents by source.
 
     Example: citebed campaign tables cr26 --latex
     """
@@ -135,7 +145,7 @@ def tables(
 def print_tables(
     tables: dict[str, pl.DataFrame], only: list[str] | None, style: str, *, simulated: bool
 ) -> None:
-    """Some or all tables, each under its title."""
+    """Print some or all tables, each under its title."""
     from citebed.judging.results.tables import TITLES
     from citebed.report.tables import frame_table
 
@@ -148,7 +158,7 @@ def print_tables(
                    style)  # fmt: skip
         return
     for name in names:
-        table = tables[name].drop("simulated", strict=False)  # the title says so
+        table = tables[name].drop("simulated", strict=False)  # the title already says it
         mark = "% " if style == "latex" else ""
         label = " (SIMULATED)" if simulated else ""
         typer.echo(f"{mark}{TITLES.get(name, name)}{label}")
@@ -168,33 +178,51 @@ def _figure(value: Any) -> str:
 @campaign.command()
 def export(
     folder: Folder,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Output folder.")],
     graded: Annotated[
-        bool, typer.Option("--graded", help="Keep the grades of phase one; binary otherwise.")
+        bool, typer.Option("--graded", help="Keep the grades of phase one (default: binary).")
     ] = False,
     to: Annotated[
         list[str] | None,
-        typer.Option(help="Also the whole collection as beir or ir_datasets; may be repeated."),
+        typer.Option(help="Also export the whole collection as beir or ir_datasets (repeatable)."),
     ] = None,
 ) -> None:
-    """Write J1, J2 and J1+2 as qrels, with topics, pools, and a version by their content.
+    """Write the judgements as qrels, with topics, pools and a version made from their content.
+
+    t1.qrels and t12.qrels contain the queries judged in both phases, ready for 'citebed contrast';
+    the files named all-queries contain every query.
 
     Example: citebed campaign export cr26 -o qrels/
     """
+    from citebed.judging.results.exporting import FILES
+
     opened = open_folder(folder)
-    done = opened.export(output, graded=graded, shapes=to or ())
     with opened.reading() as tx:
         note_what_closing_does(tx)
+    done = opened.export(
+        output, graded=graded, shapes=to or ()
+    )  # last, so that an error leaves no folder
     typer.echo(f"wrote {printable(done.folder)}, version {done.version}")
     for name, (queries, judged) in done.sets.items():
-        typer.echo(f"  {name}.qrels: {count(judged, 'judgement')} of {count(queries, 'query')}")
+        typer.echo(f"  {FILES[name]}: {count(judged, 'judgement')} of {count(queries, 'query')}")
+    for each in done.restated:
+        say(f"warning: {printable(each.warning())}")
+    if done.restated:
+        say("These judgements were made for an earlier wording. Ask the author again, or exclude "
+            "the question with 'citebed campaign exclude'.")  # fmt: skip
+    if done.sets["t1"][0]:
+        say(f"Next: citebed contrast {printable(output / FILES['t1'])} "
+            f"{printable(output / FILES['t12'])} RUN…")  # fmt: skip
+    else:
+        say(f"note: no query is judged in both phases yet: {FILES['t1']} and {FILES['t12']} are "
+            "empty")  # fmt: skip
 
 
 @campaign.command()
 def backup(
-    folder: Folder, file: Annotated[Path, typer.Argument(help="A .jsonl or .jsonl.gz.")]
+    folder: Folder, file: Annotated[Path, typer.Argument(help="Backup file (.jsonl or .jsonl.gz).")]
 ) -> None:
-    """Write everything into one file of JSON Lines, also while judges are at work.
+    """Write the whole campaign into one JSON Lines file. Assessors can keep working meanwhile.
 
     Example: citebed campaign backup cr26 cr26.jsonl.gz
     """
@@ -207,10 +235,10 @@ def backup(
 def restore(
     folder: Folder,
     file: Annotated[Path, typer.Argument(help="A backup.")],
-    collection: Annotated[Path, typer.Option(help="The collection that is judged.")],
+    collection: Annotated[Path, typer.Option(help="Collection that the campaign judges.")],
     database: Database = None,
 ) -> None:
-    """Make a campaign of a backup, in a new folder and an empty database.
+    """Restore a campaign from a backup, into a new folder and an empty database.
 
     Example: citebed campaign restore again/ cr26.jsonl.gz --collection mine/
     """
@@ -220,55 +248,61 @@ def restore(
     typer.echo(f"restored {restored.name} with {count(restored.judgements.height, 'judgement')}")
     if missing := restored.not_in_collection():
         say(f"note: {count(len(missing), 'judged paper')} are not in {printable(collection)}, "
-            f"{printable(missing[0])} first: is it the collection that was judged?")  # fmt: skip
+            f"e.g. {printable(missing[0])}. Is this the collection that was judged?")  # fmt: skip
 
 
 @campaign.command()
 def simulate(
-    collection: Annotated[Path, typer.Argument(help="A judged collection.")],
-    pool: Annotated[int, typer.Option(min=1, help="Documents a query in phase two.")] = 15,
-    judges: Annotated[int, typer.Option(min=1, help="Authors who are invited.")] = 60,
-    seed: Annotated[int, typer.Option(help="The same seed plays the same campaign.")] = 0,
+    collection: Annotated[Path, typer.Argument(help="Collection with judgements.")],
+    pool: Annotated[int, typer.Option(min=1, help="Documents per query in phase two.")] = 15,
+    judges: Annotated[int, typer.Option(min=1, help="Number of invited authors.")] = 60,
+    seed: Annotated[
+        int, typer.Option(help="Random seed; the same seed repeats the same campaign.")
+    ] = 0,
     queries: Annotated[
-        str | None, typer.Option(help="A query set; by default the first that is judged.")
+        str | None, typer.Option(help="Query set (default: the first with judgements).")
     ] = None,
     response: Annotated[
         float,
         typer.Option(
-            help="The chance that somebody invited answers phase one.", show_default="85 of 500"
+            help="Probability that an invited author answers phase one.", show_default="85 of 500"
         ),
     ] = 85 / 500,
     response_two: Annotated[
         float,
         typer.Option(
-            help="The chance that somebody invited answers phase two.", show_default="44 of 74"
+            help="Probability that an invited author answers phase two.", show_default="44 of 74"
         ),
     ] = 44 / 74,
-    noise: Annotated[float, typer.Option(help="The chance that a judgement is turned.")] = 0.05,
+    noise: Annotated[
+        float, typer.Option(help="Probability that a simulated judgement is flipped.")
+    ] = 0.05,
     laziness: Annotated[
-        float, typer.Option(help="The chance of each place at a list's end to stay unanswered.")
+        float, typer.Option(help="Probability that an item at the end of a list stays unanswered.")
     ] = 0.1,
     cited: Annotated[
         float,
         typer.Option(
-            help="The share of the relevant documents that a paper cites.",
+            help="Share of the relevant documents that a paper cites.",
             show_default="4.82 of 11.39",
         ),
     ] = 4.82 / 11.39,
-    irrelevant: Annotated[int, typer.Option(min=0, help="Other documents that a paper cites.")] = 3,
+    irrelevant: Annotated[
+        int, typer.Option(min=0, help="Number of other documents that a paper cites.")
+    ] = 3,
     effort: Annotated[
         int,
         typer.Option(
             min=0,
-            help="Results a query that the organiser looks at by hand, over several searches.",
+            help="Results per query that the organiser checks by hand, over several searches.",
         ),
     ] = 20,
     skill: Annotated[
-        float, typer.Option(help="The chance that the organiser is right about a result.")
+        float, typer.Option(help="Probability that the organiser judges a result correctly.")
     ] = 0.8,
     system: Annotated[
         list[str] | None,
-        typer.Option(help="A run's file or a model; repeat. The paper's three models by default."),
+        typer.Option(help="Run file or model (repeatable; default: the paper's three models)."),
     ] = None,
     method: Method = "rounds",
     output: Annotated[
@@ -276,18 +310,18 @@ def simulate(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="expected, drawn, or a table of 'campaign tables'; repeat."),
+        typer.Option(help="Table: expected, drawn, or one of 'campaign tables' (repeatable)."),
     ] = None,
     latex: AsLatex = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Play a whole campaign on a judged collection with made-up authors, to plan a real one.
+    """Simulate a whole campaign on a judged collection, to plan a real one.
 
-    Each invited author is given a judged query as the question behind a paper. How many answer,
-    and how much they were found to cite, is by default as in Ritchie, Robertson & Teufel's
-    campaign; noise, laziness, effort and skill are guesses. Unjudged documents count as not
-    relevant. Everything printed is SIMULATED.
+    Each invited author gets a judged query as the question behind a paper. By default, response
+    rates and the number of cited papers follow the campaign of Ritchie, Robertson & Teufel; noise,
+    laziness, effort and skill are guesses. Unjudged documents count as not relevant. Everything
+    printed is marked SIMULATED.
 
     Example: citebed campaign simulate cranfield/ --pool 15 --judges 60 --seed 7
     """
@@ -303,10 +337,10 @@ def simulate(
     )  # fmt: skip
     played = play(collection, queries, options, folder=output)
     print_tables(played.tables, only, style, simulated=True)
-    say(f"SIMULATED with the query set '{played.query_set}': no author was asked, "
-        "no mail was sent.")  # fmt: skip
+    say(f"SIMULATED with the query set '{played.query_set}': citebed asked no author and sent no "
+        "mail.")  # fmt: skip
     if played.queries.height < 30:
         say(f"note: {count(played.queries.height, 'query')} with both phases; with more --judges, "
             "or --response 1 --response-two 1, the intervals are narrower")  # fmt: skip
     if output is not None:
-        say(f"The campaign is kept: citebed campaign status {printable(output)}")
+        say(f"The campaign is stored. See it with: citebed campaign status {printable(output)}")

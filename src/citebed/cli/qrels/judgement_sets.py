@@ -1,4 +1,4 @@
-"""The verbs of judgement sets: ``qrels stats``, ``sample``, ``subset``, ``difference`` …"""
+"""The commands ``qrels sample``, ``subset``, ``difference`` …"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LISTED = 10
 
 Out = Annotated[
     Path,
-    typer.Option("-o", "--output", help="The file to write: TREC, .gz or .parquet by its ending."),
+    typer.Option("-o", "--output", help="Output file; its ending decides: TREC, .gz or .parquet."),
 ]
 
 
@@ -42,16 +42,16 @@ qrels.command()(stats)
 def sample(
     qrels: QrelsFile,
     out: Out,
-    share: Annotated[float, typer.Option(help="The share that stays, above 0 and up to 1.")],
+    share: Annotated[float, typer.Option(help="Share to keep, above 0 and up to 1.")],
     by: Annotated[
         Literal["judgement", "query"],
-        typer.Option(help="Draw judgements, query by query, or queries."),
+        typer.Option(help="What to draw: judgements of every query, or whole queries."),
     ] = "judgement",
     seed: Seed = 0,
 ) -> None:
     """Draw a random share of the judgements.
 
-    Every query keeps its share of its judgements; with --by query whole queries are drawn.
+    Every query keeps its share of its judgements; --by query draws whole queries instead.
 
     Example: citebed qrels sample cranfield.qrels --share 0.5 --seed 1 -o half.qrels
     """
@@ -68,29 +68,31 @@ def subset(
     qrels: QrelsFile,
     out: Out,
     runs: Annotated[
-        list[Path] | None, typer.Argument(help="Runs, for --depth.", metavar="[RUN…]")
+        list[Path] | None, typer.Argument(help="Runs for --depth.", metavar="[RUN…]")
     ] = None,
     queries: Annotated[
-        Path | None, typer.Option(help="Keep these queries: a file, an id a line.")
+        Path | None, typer.Option(help="Keep the queries in this file (one id per line).")
     ] = None,
     documents: Annotated[
-        Path | None, typer.Option(help="Keep these documents: a file, an id a line.")
+        Path | None, typer.Option(help="Keep the documents in this file (one id per line).")
     ] = None,
     min_relevance: Annotated[
         int | None, typer.Option(help="Keep judgements of this grade and above.")
     ] = None,
     depth: Annotated[
-        int | None, typer.Option(help="Keep what a run has among its first so many.")
+        int | None, typer.Option(help="Keep documents in the top N of any run (pool depth).")
     ] = None,
     sources: Annotated[
         list[str] | None,
-        typer.Option("--source", help="Keep what the second field says this of; may be repeated."),
+        typer.Option(
+            "--source", help="Keep judgements with this source label in field 2 (repeatable)."
+        ),
     ] = None,
 ) -> None:
-    """Keep some judgements: of queries, documents or sources, by grade, or in a pool of runs.
+    """Keep some judgements: by query, document, source or grade, or only those in a pool of runs.
 
-    Of the lines of --queries and --documents only the first field counts, so any qrels or run
-    file names queries. What is dropped counts as unjudged afterwards.
+    citebed reads only the first field of the lines of --queries and --documents, so any qrels or
+    run file can name queries. Dropped judgements count as unjudged afterwards.
 
     Example: citebed qrels subset all.qrels bm25.run ql.run --depth 20 -o pool20.qrels
     """
@@ -102,7 +104,8 @@ def subset(
         raise CitebedError("--depth and runs belong together: give both, or neither.")
     if all(each is None for each in (queries, documents, min_relevance, depth, sources)):
         raise CitebedError(
-            "say what to keep: --queries, --documents, --source, --min-relevance or --depth."
+            "nothing says what to keep. Give --queries, --documents, --source, --min-relevance or "
+            "--depth."
         )
     before = read_labelled(qrels)
     named, wanted = _ids(queries), _ids(documents)
@@ -126,7 +129,7 @@ def _ids(path: Path | None) -> list[str] | None:
 
     ids = [line.split(maxsplit=1)[0] for _, line in data_lines(path)]
     if not ids or ids[0].startswith(("{", "[", "<")):
-        raise FormatError(path, 1, "expected an id a line.")
+        raise FormatError(path, 1, "expected one id per line.")
     return list(dict.fromkeys(ids))
 
 
@@ -146,13 +149,13 @@ def _say_unknown(what: str, named: list[str] | None, known: pl.Series) -> None:
 def difference(
     qrels: QrelsFile,
     others: Annotated[
-        list[Path], typer.Argument(help="The sets that are taken away.", metavar="OTHER…")
+        list[Path], typer.Argument(help="Judgement sets to subtract.", metavar="OTHER…")
     ],
     out: Out,
 ) -> None:
-    """Take sets away from a set: what remains is judged in none of them.
+    """Subtract judgement sets: keep pairs that no other set judges.
 
-    A judgement that another set has with another grade is left out too, and counted.
+    A judgement that another set has with another grade is removed too, and counted.
 
     Example: citebed qrels difference j12.qrels j1.qrels -o j2.qrels
     """
@@ -178,22 +181,24 @@ def merge(
     files: QrelsFiles,
     rule: Annotated[
         str,
-        typer.Option(help="first, max, min, mean, majority, undisputed or agreed."),
+        typer.Option(help="Rule: first, max, min, mean, majority, undisputed or agreed."),
     ],
     out: Out,
     grades: Annotated[
         list[str] | None,
-        typer.Option("--map", help="Change grades of a set first: NAME:1=3,2=3; may be repeated."),
+        typer.Option(
+            "--map", help="Change grades of a set before merging, e.g. NAME:1=3,2=3 (repeatable)."
+        ),
     ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Make one set of several by a stated rule; conflicts are counted and listed.
+    """Merge several judgement sets by a rule; citebed counts and lists conflicts.
 
-    first: the first set that judges a pair. max, min, mean: of the grades, a half rounded
-    upwards. majority: the grade most sets give, left out where grades tie. undisputed: left
-    out where sets disagree. agreed: only what every set judges, and all alike. --json and --csv
-    print all conflicts.
+    first: the first set that judges a pair. max, min, mean: of the grades, halves rounded up.
+    majority: the grade that most sets give; ties are dropped. undisputed: drop pairs on which sets
+    disagree. agreed: keep only pairs that every set judges, all alike. --json and --csv print all
+    conflicts.
 
     Example: citebed qrels merge authors.qrels experts.qrels --rule max --map experts:1=2 -o m.qrels
     """
@@ -212,7 +217,7 @@ def merge(
     say(
         f"{count(merged.pairs, 'pair')} of query and document, {merged.shared:,} judged by more "
         f"than one set, {merged.conflicts.height:,} with conflicting grades, "
-        f"{merged.left_out:,} left out"
+        f"{merged.left_out:,} dropped"
     )
     say(f"wrote {_amount(merged.qrels)} to {printable(out)}")
 
@@ -262,31 +267,31 @@ def expand(
     qrels: QrelsFile,
     cocited: Annotated[
         Path,
-        typer.Option(help="A collection, or a file of lines 'doc_id other_id count'."),
+        typer.Option(
+            help="Co-citations: a collection, or a file of lines 'doc_id other_id count'."
+        ),
     ],
     out: Out,
     at_least: Annotated[
-        int, typer.Option(help="Co-citations with one relevant document that are needed.")
+        int, typer.Option(help="Minimum co-citations with one relevant document.")
     ] = 2,
-    grade: Annotated[int, typer.Option(help="The grade that such documents get.")] = 1,
+    grade: Annotated[int, typer.Option(help="Grade of the proposed documents.")] = 1,
     rel: Relevant = 1,
     label: Annotated[
-        str, typer.Option(help="What stands in the second field of the new judgements.")
+        str, typer.Option(help="Source label for the new judgements (field 2).")
     ] = "cocited",
     not_own_paper: Annotated[
         bool,
-        typer.Option(
-            "--not-own-paper", help="Leave out the reference list of the query's own paper."
-        ),
+        typer.Option("--not-own-paper", help="Ignore the reference list of the query's own paper."),
     ] = False,
     queries: Annotated[
-        str | None, typer.Option(help="The query set (or file); else that of the judgements.")
+        str | None, typer.Option(help="Query set or file (default: the judgements' query set).")
     ] = None,
 ) -> None:
-    """Propose judgements: documents that are cited together with a relevant one.
+    """Propose judgements: documents that are cited together with a relevant document.
 
-    They are written as a set of their own, labelled, without any pair that is judged already;
-    the judgements themselves are left alone. Merge the two, or contrast them, as you see fit.
+    citebed writes them as a separate, labelled set, without pairs that are already judged, and does
+    not change the judgements. You can merge the two sets, or contrast them.
 
     Example: citebed qrels expand c/qrels/sentences.qrels --cocited c --not-own-paper -o co.qrels
     """
@@ -310,9 +315,8 @@ def expand(
     say(f"read {_amount(judged)} from {_name(judged)}; {proposed.seeds:,} of them relevant")
     say(f"read {source.what} from {printable(cocited)}")
     say(
-        f"passed over {proposed.too_few:,} with fewer than {count(at_least, 'co-citation')}, "
-        f"{proposed.already_judged:,} judged already, {proposed.barred:,} that the query may not "
-        "have"
+        f"skipped {proposed.too_few:,} with fewer than {count(at_least, 'co-citation')}, "
+        f"{proposed.already_judged:,} already judged, {proposed.barred:,} excluded for the query"
     )
     to = printable(out)
     say(f"wrote {_amount(proposed.qrels)}, grade {grade}, labelled '{label}', to {to}")
@@ -321,7 +325,7 @@ def expand(
 def _in_collection(
     judged: Qrels, rel: int, folder: Path, queries: str | None, not_own_paper: bool
 ) -> Cocitations:
-    """Co-citations in a collection, for the queries named or those of its own judgements."""
+    """Count co-citations in a collection, for the named queries or for its judged queries."""
     from citebed.collection import open_collection
     from citebed.evaluation.judgements.cocitation import from_collection
     from citebed.retrieval.search.queries import read_queries
@@ -340,14 +344,14 @@ def _in_collection(
 def _store(
     out: Path, before: Qrels, after: Qrels, facts: dict[str, Any], others: list[Path] | None = None
 ) -> None:
-    """Write what was kept, and say what became of the rest."""
+    """Write the kept judgements and print how many were dropped."""
     assert before.source is not None
     _write(out, after, facts, [before.source, *(others or ())])
     had, has = (one.table["query_id"].n_unique() for one in (before, after))
     say(f"read {_amount(before)} from {_name(before)}")
     say(
         f"dropped {count(before.table.height - after.table.height, 'judgement')}, and "
-        f"{count(had - has, 'query')} with all of theirs"
+        f"{count(had - has, 'query')} with all judgements"
     )
     say(f"wrote {_amount(after)} to {printable(out)}")
 
@@ -359,12 +363,12 @@ def _write(
 
     refuse_input(out, *inputs)
     if not qrels.table.height:
-        raise CitebedError(f"nothing is left to write, so {printable(out)} was not written.")
+        raise CitebedError(f"no judgement is left, so citebed did not write {printable(out)}.")
     write_qrels(out, qrels, label, {**made_of(inputs), **facts})
 
 
 def made_of(inputs: list[Path]) -> dict[str, Any]:
-    """What made a file, of which others: by their names, where these tell them apart."""
+    """Describe which command made a file from which inputs, by name if the names differ."""
     from citebed._version import __version__
     from citebed.files.reading import file_hash
 

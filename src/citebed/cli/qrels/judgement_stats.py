@@ -1,4 +1,4 @@
-"""The verb ``qrels stats``: what sets of judgements hold, beside each other."""
+"""The command ``qrels stats``: statistics of judgement sets, side by side."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def stats(
         str | None,
         typer.Option(
             metavar="N|COLLECTION",
-            help="How many documents are searched, or the collection they are in (else that in "
-            "whose folder the judgements lie).",
+            help="Number of documents, or the collection (default: the collection that contains "
+            "the judgements).",
         ),
     ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Describe sets of judgements: queries, grades, how many a query has, and from which source.
+    """Describe judgement sets: queries, grades, judgements per query, sources.
 
-    The first figures are those of a test collection's table: relevant and other judgements a
-    query, and relevant documents per 1,000. Judgements are counted by source where the second
-    field of a file names one.
+    The first figures are those that papers print about a test collection: relevant and other
+    judgements per query, and relevant documents per 1,000. Judgements are counted by source if
+    the second field of a file names sources.
 
     Example: citebed qrels stats j1.qrels j12.qrels --documents 9084
     """
@@ -61,7 +61,7 @@ def stats(
 
 
 def _documents(text: str | None, qrels: Path) -> int | None:
-    """How many documents there are to search; ``None`` where nobody says."""
+    """Return the number of documents to search, or ``None`` if it is unknown."""
     if text is not None and text.strip().replace(",", "").isdecimal():
         return int(text.replace(",", ""))
     folder = Path(text) if text is not None else qrels.absolute().parent.parent
@@ -69,7 +69,7 @@ def _documents(text: str | None, qrels: Path) -> int | None:
         return None
     if not folder.is_dir():
         raise CitebedError(
-            f"--documents takes a number or the folder of a collection; found "
+            "--documents takes a number or the folder of a collection; found "
             f"'{printable(folder)}', which is neither."
         )
 
@@ -79,7 +79,7 @@ def _documents(text: str | None, qrels: Path) -> int | None:
 
 
 def _figures_table(statistics: Sequence[JudgementStatistics]) -> Table:
-    """Figures down, sets across."""
+    """Print one row per figure and one column per set."""
     from citebed.report.tables import text_table
 
     by_source = {f"{source}:" for one in statistics for source in one.sources}
@@ -94,10 +94,10 @@ def _figures_table(statistics: Sequence[JudgementStatistics]) -> Table:
 
 
 def _sources_table(statistics: Sequence[JudgementStatistics]) -> Table:
-    """Sources down, as in the paper's Table 3: means a query."""
+    """Print one row per source, as in the paper's Table 3: means per query."""
     from citebed.report.tables import text_table
 
-    head = ["judgements a query", "from", "judged", "relevant", "not relevant"]
+    head = ["judgements per query", "from", "judged", "relevant", "not relevant"]
     rows = [
         [
             one.name,

@@ -1,4 +1,4 @@
-"""The verb ``timeline official``: TREC KBA's own scoring of filters."""
+"""The command ``timeline official``: TREC KBA's own scoring of filters."""
 
 from __future__ import annotations
 
@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 Times = Annotated[
     Path | None,
     typer.Option(
-        "--times", help="Times: lines 'doc_id time', a stream (JSON Lines), or a collection."
+        "--times",
+        help="Document times: lines 'doc_id time', a stream (JSON Lines), or a collection.",
     ),
 ]
-Utc = Annotated[bool, typer.Option("--utc", help="Times in files that name no time zone are UTC.")]
+Utc = Annotated[bool, typer.Option("--utc", help="Treat times without a time zone as UTC.")]
 Assessors = Annotated[
     str,
-    typer.Option(help="Several on one pair: any-dissent-negative, any, majority or max."),
+    typer.Option(
+        help="How to combine several judgements of a pair: any-dissent-negative, any, "
+        "majority or max."
+    ),
 ]
 
 
@@ -38,22 +42,24 @@ def timeline_official(
     times: Times = None,
     utc: Utc = False,
     assessors: Assessors = "any-dissent-negative",
-    cutoff_step: Annotated[int, typer.Option(help="Cut-offs: 0 to 999 by this.")] = 1,
+    cutoff_step: Annotated[
+        int, typer.Option(help="Step between confidence cut-offs (0 to 999).")
+    ] = 1,
     all_cutoffs: Annotated[
-        bool, typer.Option("--all-cutoffs", help="Every cut-off, not the best ones.")
+        bool, typer.Option("--all-cutoffs", help="Print every cut-off instead of the best ones.")
     ] = False,
     unjudged_negative: Annotated[
-        bool, typer.Option("--unjudged-negative", help="Unjudged pairs are negatives.")
+        bool, typer.Option("--unjudged-negative", help="Count unjudged pairs as negatives.")
     ] = False,
     require_positives: Annotated[
         bool | None,
         typer.Option(
             "--require-positives/--all-entities",
-            help="Without entities that have no positives, or with (else both).",
+            help="Score only entities with positives, or all entities (default: both).",
         ),
     ] = None,
     per_query: Annotated[
-        bool, typer.Option("--per-query", "-q", help="Every entity's scores too.")
+        bool, typer.Option("--per-query", "-q", help="Also print per-entity scores.")
     ] = False,
     format: Format = None,
     as_json: AsJson = False,
@@ -61,9 +67,9 @@ def timeline_official(
 ) -> None:
     """Score filter runs as TREC KBA did: precision, recall, F1 and scaled utility at cut-offs.
 
-    A document is accepted if its confidence is above the cut-off. Of --times only the ids count:
-    those with a time in front are known again. A page that has these scores too is written by
-    citebed timeline with --report and --official.
+    A document is accepted if its confidence is above the cut-off. citebed uses only the ids of
+    --times, and recognises ids with a time in front. For a page with these scores, use 'citebed
+    timeline' with --report and --official.
 
     Example: citebed timeline official kba.qrels *.run.gz -q
     """
@@ -82,7 +88,7 @@ def timeline_official(
 
 
 def read_once(path: Path) -> Qrels:
-    """Judgements, which are read while nothing else keeps the processors busy."""
+    """Read the judgements early, while the processors are idle."""
     from citebed.files.reading import at_hand
     from citebed.runs.reading import name_of, read_judged
     from citebed.runs.tables import Qrels
@@ -92,7 +98,7 @@ def read_once(path: Path) -> Qrels:
 
 
 def times_from(path: Path | None, utc: bool) -> Any:
-    """Times from a file, or from the dates of a collection's documents."""
+    """Read times from a file, or from the dates of a collection's documents."""
     from citebed.timeline.streams.times import times_of
 
     if path is None or not path.is_dir():
@@ -103,7 +109,7 @@ def times_from(path: Path | None, utc: bool) -> Any:
 
 
 def best_once(official: OfficialTimeline) -> list[Table]:
-    """The best cut-offs for people, who need not be told twice."""
+    """Return each best cut-off once, for people."""
     from citebed.report.timeline.table import official_table
 
     caption = "Official scores, best cut-offs by {}"
@@ -120,7 +126,7 @@ def _teams(official: OfficialTimeline) -> dict[str, str]:
 def print_official(
     official: OfficialTimeline, style: str, all_cutoffs: bool, per_query: bool
 ) -> None:
-    """Print the scores at the best cut-offs, or at all; with ``per_query`` of every entity too."""
+    """Print the scores at the best or at all cut-offs; with ``per_query`` also per entity."""
     from citebed.report.timeline.table import ENTITIES, official_table
 
     whole = {"": official.table} if all_cutoffs else official.best
@@ -144,7 +150,7 @@ def print_official(
 def _official_rows(
     parts: Sequence[Mapping[str, pl.DataFrame]], teams: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Flat rows, with what their cut-off is best for and with their team, where there is one."""
+    """Return flat rows with what their cut-off is best for, and their team if they have one."""
     return [
         {**row, **({"best": by} if by else {}), **({"team": team} if team else {})}
         for part in parts

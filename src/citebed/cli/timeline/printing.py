@@ -1,4 +1,4 @@
-"""What the verb ``timeline`` prints: rows for programs; tables, trends and notes for people."""
+"""Output of the command ``timeline``: rows for programs; tables, trends and notes for people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is printed, and how."""
+    """Content and format of the output."""
 
     style: str
     per_query: bool
@@ -57,7 +57,7 @@ def print_timelines(timelines: Sequence[Timeline], shown: Shown, tests: Sequence
 def _rows(
     timelines: Sequence[Timeline], shown: Shown, tests: Sequence[Compared]
 ) -> list[dict[str, Any]]:
-    """Rows for programs; where there are several slicings, each row says which it is of."""
+    """Print rows for programs; with several slicings each row names its slicing."""
     rows = []
     for at, timeline in enumerate(timelines):
         slicing = {"slicing": timeline.pairs.slices.kind} if len(timelines) > 1 else {}
@@ -91,14 +91,14 @@ def _say_trends(timeline: Timeline, err: bool) -> None:
     from citebed.report.timeline.table import stability_sentences, trend_sentence
 
     if len(timeline.pairs.slices) == 1:
-        return  # the evaluation that knows no time
+        return  # the evaluation without time
     said = (trend_sentence(*each, timeline.alpha) for each in timeline.trends_found)
     for sentence in (*dict.fromkeys(said), *stability_sentences(timeline.runs)):
         typer.echo(sentence, err=err)
 
 
 def _say_notes(timeline: Timeline, err: bool) -> None:
-    """What the scores rest on; on standard error where programs read the output."""
+    """Print the coverage of the scores; to standard error if a program reads the output."""
     from citebed.runs.times import format_time
 
     for note in (*timeline.notes(), *timeline.run_notes()):
@@ -114,7 +114,7 @@ def _say_notes(timeline: Timeline, err: bool) -> None:
 
 
 def _print_compared(compared: Comparisons[StreamComparison], design: Design, style: str) -> None:
-    """The paired tests as a table, for people, and what there is to know of them."""
+    """Print the paired tests as a table for people, with notes."""
     from citebed.report.evaluation.table import comparison_table
     from citebed.report.timeline.table import stream_comparison_notes
 

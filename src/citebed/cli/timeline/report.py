@@ -1,4 +1,4 @@
-"""What the verb ``timeline`` writes to be looked at: a page, and pictures as files."""
+"""Files that the command ``timeline`` writes: an HTML page and figures."""
 
 from __future__ import annotations
 
@@ -24,37 +24,38 @@ if TYPE_CHECKING:
 Over = Literal["time", "weight"]
 Report = Annotated[
     Path | None,
-    typer.Option("--report", help="A page to write: tables, pictures, trends, in one HTML file."),
+    typer.Option("--report", help="Write tables, figures and trends to this HTML file."),
 ]
 Plots = Annotated[
-    Path | None, typer.Option("--plots", help="A folder for the pictures, as SVG and PNG.")
+    Path | None, typer.Option("--plots", help="Save the figures to this folder as SVG and PNG.")
 ]
 Focus = Annotated[
     str | None,
-    typer.Option("--focus", help="The query to picture beside all (else that of the top burst)."),
+    typer.Option(
+        "--focus",
+        help="Query to plot next to the average (default: the query with the strongest burst).",
+    ),
 ]
 Pair = Annotated[
     tuple[str, str] | None,
     typer.Option(
         "--pair",
         metavar="RUN RUN",
-        help="Two runs to picture as areas (else the best and those next to it).",
+        help="Two runs to plot as areas (default: the best run and the next ones).",
     ),
 ]
 Areas = Annotated[
     Over,
-    typer.Option(
-        "--areas", help="Areas by time, slices as they last, or by weight: as they weigh."
-    ),
+    typer.Option("--areas", help="Area width per slice: 'time' (duration) or 'weight'."),
 ]
 _FOR_PICTURES = ("focus", "pair", "areas")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What is to be written: a page, a folder of pictures, both or nothing.
+    """The files to write: a page, a folder of figures, both or nothing.
 
-    ``pairs`` are runs laid side by side, by name; ``over`` is what slices are as wide as there.
+    ``pairs`` are the names of runs to plot side by side; ``over`` decides the slices' width there.
     """
 
     page: Path | None
@@ -75,18 +76,17 @@ def look_of(
     pictured: tuple[tuple[str, str] | None, Over],
     read: Iterable[Path | None],
 ) -> Look:
-    """What was asked for, once it is sure that it can be written, and over nothing that is read.
+    """Return the requested outputs after checking that citebed can write them without overwriting
+    an input file.
 
-    ``to`` are the page and the folder of pictures, ``pictured`` a pair of runs and how it
-    is drawn; ``read`` are all files the command reads.
+    ``to`` are the page and the folder of figures, ``pictured`` a pair of runs and how to plot it;
+    ``read`` are all input files.
     """
     page, plots = to
     if not (page or plots):
         for parameter in context.command.params:
             if parameter.name in _FOR_PICTURES and is_given(context, parameter.name):
-                raise CitebedError(
-                    f"{parameter.opts[0]} is for pictures: give --report FILE or --plots DIR too."
-                )
+                raise CitebedError(f"{parameter.opts[0]} needs --report FILE or --plots DIR.")
     known = frozenset(os.path.realpath(path) for path in read if path)
     if page:
         check_page(page, known)
@@ -95,7 +95,7 @@ def look_of(
             f"'{printable(page)}' cannot be both the page and the folder of pictures."
         )
     if plots and plots.exists() and not plots.is_dir():
-        raise CitebedError(f"'{printable(plots)}' is a file; the pictures need a folder.")
+        raise CitebedError(f"'{printable(plots)}' is a file. Name a folder for the figures.")
     pairs = [_pair(pictured[0], runs)] if pictured[0] else []
     return Look(
         page=page, plots=plots, pairs=pairs, over=pictured[1], command=typed(context), read=known
@@ -105,7 +105,7 @@ def look_of(
 def _pair(pair: tuple[str, str], runs: Sequence[Path]) -> tuple[str, str]:
     from citebed.runs.reading import run_named
 
-    first, second = (run_named(name, runs, "run to picture") for name in pair)
+    first, second = (run_named(name, runs, "run to plot") for name in pair)
     check_pair((first, second))
     return first, second
 
@@ -116,7 +116,7 @@ def write_look(
     official: Sequence[Table],
     compared: Compared | None = None,
 ) -> None:
-    """Draw and write; notes of what was written go to standard error."""
+    """Draw and write the files; print notes about them to standard error."""
     from citebed.evaluation.scoring.comparing import Design
     from citebed.report.timeline.figures import timeline_pictures
     from citebed.report.timeline.page import Extras, timeline_page
@@ -144,8 +144,8 @@ def _write_plots(folder: Path, pictures: Sequence[Picture], read: frozenset[str]
     for name in files:
         if os.path.realpath(folder / name) in read:
             raise CitebedError(
-                f"'{printable(folder / name)}' is one of the files that are read, and a "
-                "picture would replace it. Give another folder."
+                f"'{printable(folder / name)}' is an input file, and a figure would overwrite it. "
+                "Name another folder."
             )
     write_files(folder, files.items())
     drawn = count(len(pictures), "picture")

@@ -1,4 +1,4 @@
-"""The verb ``timeline``: how good systems are over time."""
+"""The command ``timeline``: scores of systems over time."""
 
 from __future__ import annotations
 
@@ -51,22 +51,24 @@ if TYPE_CHECKING:
 Weights = Annotated[
     list[str] | None,
     typer.Option(
-        "--weight", "-w", help="How slices count: uniform, burst or recency:30d; may be repeated."
+        "--weight", "-w", help="Slice weighting: uniform, burst or recency:30d (repeatable)."
     ),
 ]
 
 UnitsDrawn = Literal["queries", "both"]
 Units = Annotated[
     UnitsDrawn,
-    typer.Option("--units", help="What intervals and tests draw: queries, or both with slices."),
+    typer.Option(
+        "--units", help="Resampling unit for intervals and tests: queries, or queries and slices."
+    ),
 ]
 _COMPARING = {"baseline", "test", "correct"}
-"""The options that ask for paired tests."""
+"""Options that request paired tests."""
 
 
 _OFFICIAL = {"cutoff_step", "all_cutoffs", "unjudged_negative", "require_positives"}
 _PRINTED_SLICES = {"per_slice", "trends", "by_kind", "on", "spark_conf", "debug"}
-"""What the official scoring, which is done on this machine, does not know."""
+"""Options that the official scoring, which runs on this machine, does not support."""
 _SLICES = {
     "slicing", "since", "until", "weights", "measures", "rel", "graded", "threshold", "samples",
     "alpha", "level", "seed", "teams", "teams_file", "intervals", "units", *_COMPARING,
@@ -75,7 +77,7 @@ _SLICES = {
 
 def _a_score(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
-        raise CitebedError(f"the threshold {value} is no score.")
+        raise CitebedError(f"--threshold: {value} is not a number.")
     return value
 
 
@@ -88,61 +90,67 @@ def timeline(
         typer.Option(
             "--slice",
             help="12h, 1d, 7d, 1mo, 1y; all; equal:20 relevant documents; random:30 visits; burst "
-            "(7d, in bursts 1d); or a file of boundaries; may be repeated, to see weeks and days "
-            "side by side. Default: what makes some thirty slices.",
+            "(7d, in bursts 1d); or a file of boundaries (repeatable, e.g. weeks and days side by "
+            "side). Default: about 30 slices.",
         ),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--from", help="Where slices start (UTC midnight before the first judged)."),
+        typer.Option(
+            "--from",
+            help="Start of the slices (default: UTC midnight before the first judged document).",
+        ),
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--to", help="Where they end (after the last judged document).")
+        str | None,
+        typer.Option("--to", help="End of the slices (default: after the last judged document)."),
     ] = None,
     weights: Weights = None,
     measures: Measures = None,
     times: Times = None,
     utc: Utc = False,
     assessors: Assessors = "any-dissent-negative",
-    rel: Annotated[int, typer.Option(min=1, help="The lowest grade that is relevant.")] = 1,
+    rel: Annotated[int, typer.Option(min=1, help="Lowest relevant grade.")] = 1,
     graded: Annotated[
         bool | None,
         typer.Option(
             "--graded/--binary",
-            help="Grades count, or all relevant documents are alike (as in the paper, and by "
-            "default but for ERR and nDCG(dcg=exp-log2)).",
+            help="Use grades, or treat all relevant documents alike (as in the paper; default "
+            "except for ERR and nDCG(dcg=exp-log2)).",
         ),
     ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
-            callback=_a_score, help="Measures of sets (SetP, SetR, SetF, SU) look above this score."
+            callback=_a_score, help="Score threshold for set measures (SetP, SetR, SetF, SU)."
         ),
     ] = None,
     per_query: PerQuery = False,
     per_slice: Annotated[
-        bool, typer.Option("--per-slice", "-s", help="Every slice's scores too.")
+        bool, typer.Option("--per-slice", "-s", help="Also print per-slice scores.")
     ] = False,
     trends: Annotated[
         bool | None,
         typer.Option(
             "--trend/--no-trend",
-            help="Does a system degrade? (In tables yes; with --json or --csv in place of scores.)",
+            help="Test whether a system degrades (default in tables; --json and --csv then print "
+            "trends instead of scores).",
         ),
     ] = None,
     by_kind: Annotated[
         bool,
         typer.Option(
             "--by-kind",
-            help="Scores by kind of query in time too: atemporal, unambiguous (one episode) or "
-            "ambiguous (several). With --json or --csv in place of scores.",
+            help="Also print scores by kind of query: atemporal, unambiguous (one episode) or "
+            "ambiguous (several). --json and --csv then print these instead of scores.",
         ),
     ] = False,
     official: Annotated[
         bool,
         typer.Option(
             "--official",
-            help="With a page: TREC KBA's scores too. (Without: citebed timeline official.)",
+            help="With --report: also show TREC KBA's scores (without a page, use citebed "
+            "timeline official).",
         ),
     ] = False,
     cutoff_step: Annotated[int, typer.Option(hidden=True)] = 1,
@@ -155,12 +163,15 @@ def timeline(
         bool,
         typer.Option(
             "--teams",
-            help="Only the best run of each team, and no team at zero; as one batch if no --slice.",
+            help="Only the best run of each team, without teams that score zero; one batch unless "
+            "--slice is given.",
         ),
     ] = False,
     teams_file: Annotated[
         Path | None,
-        typer.Option("--teams-file", help="The same with teams from lines 'run team'."),
+        typer.Option(
+            "--teams-file", help="Like --teams, with teams from a file of lines 'run team'."
+        ),
     ] = None,
     report: Report = None,
     plots: Plots = None,
@@ -173,11 +184,12 @@ def timeline(
     test: Test = "t",
     correct: Correct = "none",
     samples: Annotated[
-        int | None, typer.Option(min=100, help="Resamples (default 10,000; of a trend 1,000).")
+        int | None,
+        typer.Option(min=100, help="Number of resamples (default 10,000; for trends 1,000)."),
     ] = None,
     alpha: Annotated[
         float,
-        typer.Option(min=0, max=1, callback=a_number, help="A p-value below this is significant."),
+        typer.Option(min=0, max=1, callback=a_number, help="Significance level for p-values."),
     ] = 0.05,
     level: Level = 0.95,
     seed: Seed = 0,
@@ -188,11 +200,11 @@ def timeline(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Score runs over a stream slice by slice: how good are they, and do they stay good?
+    """Score runs over a stream, slice by slice: how good are they, and do they stay good?
 
-    Each document has a time: an epoch second in front of its id, as in TREC KBA, or from
-    --times. A run's documents in a slice are scored against the relevant ones in it; slices
-    without any are left out. A query's score is the weighted mean over slices, a system's the
+    Each document has a time: an epoch second in front of its id, as in TREC KBA, or from --times.
+    A run's documents in a slice are scored against the relevant documents in that slice; slices
+    without any are ignored. A query's score is the weighted mean over slices, a system's score the
     mean over queries.
 
     Example: citebed timeline kba.qrels *.run --slice 7d --weight uniform --weight burst -m AP
@@ -201,7 +213,7 @@ def timeline(
     _check_options(context, official, drawn=bool(report or plots))
     runs = list(map(Path, sources))
     if official and not (report or plots):
-        say("note: timeline --official is now timeline official")
+        say("note: 'timeline --official' is now 'timeline official'")
         timeline_official(
             qrels, runs, times, utc, assessors, cutoff_step, all_cutoffs, unjudged_negative,
             require_positives, per_query, format, as_json, as_csv,
@@ -209,13 +221,13 @@ def timeline(
         return
     shown = _shown_of(style, (per_query, per_slice), trends, by_kind)
 
-    # Judgements are short, and are read while nothing else keeps the processors busy.
+    # Judgements are small; read them while the processors are idle.
     judged = read_once(qrels)
     slicings, files = _slicings(slicing, drawn=bool(report or plots))
     look = look_of(context, (report, plots), runs, (pair, areas), [qrels, *runs, times, *files])
     design = _design_of(context, runs, baseline, (test, correct), alpha, shown)
     with _opened(sources, on, spark_conf or ()) as opened:
-        # The first run is being read while this is loaded.
+        # Load this while the first run is being read.
         from citebed.timeline.timelines import timeline as scored_timeline
 
         table = times_from(times, utc)
@@ -243,7 +255,7 @@ def timeline(
 
 @contextmanager
 def _opened(sources: Sequence[str], on: str | None, conf: Sequence[str]) -> Iterator[Any]:
-    """The runs to score: files here, or what an engine reads."""
+    """Return the runs to score: local files, or paths that Spark reads."""
     if on is None:
         from citebed.timeline.streams.run_sources import opened_runs
 
@@ -260,24 +272,23 @@ def _opened(sources: Sequence[str], on: str | None, conf: Sequence[str]) -> Iter
 def _slicings(
     typed: Sequence[str] | None, *, drawn: bool
 ) -> tuple[Sequence[str | None], list[Path]]:
-    """The slicings to score by, each once, and those that are files."""
+    """Return the distinct slicings, and the ones read from files."""
     if typed is None:
         return [None], []
     slicings = list(dict.fromkeys(typed))
     if len(slicings) > 1 and drawn:
-        raise CitebedError("a page and its pictures show one slicing: give --slice once.")
+        raise CitebedError("a page and its figures show one slicing. Give --slice once.")
     return slicings, [path for path in map(Path, slicings) if path.is_file()]
 
 
 def _shown_of(style: str, per: tuple[bool, bool], trends: bool | None, by_kind: bool) -> Shown:
-    """What is printed, per query and slice or not: trends are told to people, unless they say
-    otherwise."""
+    """Return what to print; people see trends by default."""
     machine = style in ("json", "csv")
     if trends and machine and (any(per) or by_kind):
         others = "--per-query, --per-slice and --by-kind"
-        raise CitebedError(f"--trend prints rows of trends: leave out {others}.")
+        raise CitebedError(f"--trend prints rows of trends. Remove {others}.")
     if by_kind and machine and any(per):
-        raise CitebedError("--by-kind prints rows of kinds: leave out --per-query and --per-slice.")
+        raise CitebedError("--by-kind prints rows of kinds. Remove --per-query and --per-slice.")
     return Shown(style, *per, not machine if trends is None else trends, by_kind)
 
 
@@ -289,16 +300,16 @@ def _design_of(
     alpha: float,
     shown: Shown,
 ) -> Design | None:
-    """How runs are compared, where a baseline, a test or a correction asks for it.
+    """Return how to compare runs, if a baseline, a test or a correction was given.
 
-    ``how`` are the test and the correction; without a baseline all pairs are compared. For programs
-    paired tests are rows of their own.
+    ``how`` is the test and the correction. Without a baseline citebed compares all pairs. Programs
+    get paired tests as separate rows.
     """
     if not any(is_given(context, name) for name in _COMPARING):
         return None
     if shown.machine and (shown.per_query or shown.per_slice or shown.trends or shown.by_kind):
         others = "--per-query, --per-slice, --trend and --by-kind"
-        raise CitebedError(f"paired tests are rows of their own: leave out {others}.")
+        raise CitebedError(f"paired tests are separate rows. Remove {others}.")
     from citebed.evaluation.scoring.comparing import Design
     from citebed.runs.reading import run_named
 
@@ -321,9 +332,10 @@ def _official_scores(judged: Any, runs: Any, **options: Any) -> OfficialTimeline
 
 
 def _check_options(context: typer.Context, official: bool, drawn: bool) -> None:
-    """An option that would change nothing is an error: the scoring by slices has its own.
+    """Raise an error for options that would have no effect, because the scoring by slices has its
+    own.
 
-    ``drawn`` is whether a page or pictures are written, which show slices in any case.
+    ``drawn`` says whether a page or figures are written, which always show slices.
     """
     unused = _OFFICIAL
     if official:
@@ -334,7 +346,7 @@ def _check_options(context: typer.Context, official: bool, drawn: bool) -> None:
         if parameter.name in unused and is_given(context, parameter.name)
     )
     if typed and official:
-        page = "" if drawn else ", or write a page (--report), which shows slices too"
-        raise CitebedError(f"--official scores without slices: leave out {typed}{page}.")
+        page = "" if drawn else ", or write a page (--report), which also shows slices"
+        raise CitebedError(f"--official scores without slices. Remove {typed}{page}.")
     if typed:
-        raise CitebedError(f"{typed}: for the official scoring only. Give --official too.")
+        raise CitebedError(f"{typed}: works only with the official scoring. Add --official.")

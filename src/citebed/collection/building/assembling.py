@@ -76,12 +76,18 @@ _READ_FIRST = (
 
 
 def decide(
-    parts: Parts, rules: Rules, earlier: int, before: Iterable[pl.DataFrame] = ()
+    parts: Parts,
+    rules: Rules,
+    earlier: int,
+    before: Iterable[pl.DataFrame] = (),
+    *,
+    whole: bool = True,
 ) -> Decided:
     """Decide what becomes of each record.
 
     From the part ``earlier`` on they are of an earlier import, where their lines tell their order;
-    the documents that there were ``before`` keep their cite keys.
+    the documents that there were ``before`` keep their cite keys. If these are not the ``whole`` of
+    the records, rules may name types and languages that only others have.
     """
     problems = resolve_crossrefs(parts)
     numbers: dict[str, int] = {}
@@ -105,8 +111,9 @@ def decide(
             reason=reasons(records, rules).cast(pl.Categorical),
         )
         tables.append(pl.concat([place, keys_of(records)], how="horizontal"))
-    check_types(rules, types)
-    check_languages(rules, languages)
+    if whole:
+        check_types(rules, types)
+        check_languages(rules, languages)
     index = _in_order(pl.concat(tables, how="diagonal", rechunk=True), list(numbers))
     table = with_cite_keys(_with_owners(index, parts), parts, before)
     return Decided(parts, table, list(numbers), problems)
@@ -361,13 +368,18 @@ def _left_in(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class LatexLeft:
-    """How many such ``texts`` there are in documents that pass by in pieces."""
+    """How many such ``texts`` there are in documents that pass by in pieces, and in each of them
+    (``counts``)."""
 
     def __init__(self) -> None:
         self.texts = 0
+        self.counts = pl.Series(dtype=pl.Int32)
 
     def counted(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         """The pieces as they are."""
         for piece in pieces:
-            self.texts += latex_left(piece.lazy()).height
+            left = latex_left(piece.lazy()).group_by("doc_id").len("count")
+            self.texts += int(left["count"].sum())
+            ids = piece.select("doc_id").join(left, on="doc_id", how="left", maintain_order="left")
+            self.counts = self.counts.append(ids["count"].fill_null(0).cast(pl.Int32))
             yield piece

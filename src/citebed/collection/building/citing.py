@@ -21,7 +21,6 @@ from citebed.collection.names import document_names, every_name, is_arxiv, name_
 from citebed.collection.rules import Rules
 from citebed.collection.tables import CONTEXTS, PAPERS, QUERIES, REFERENCES
 from citebed.runs.times import is_later
-from citebed.text.anonymise import anonymise
 from citebed.text.headings import is_under
 from citebed.text.hyphens import join_hyphens
 from citebed.text.normalise import fold
@@ -280,6 +279,8 @@ def passages(contexts: pl.DataFrame, rules: Rules) -> pl.DataFrame:
         contexts = _cleaned(contexts)
     if not rules.anonymise or not contexts["anonymised"].null_count():
         return contexts
+    from citebed.text.anonymise import anonymise  # which takes long to compile its patterns
+
     columns = contexts.select("text", pl.col("anonymised").is_null()).iter_rows()
     texts = [anonymise(text, MASK).strip() if unseen else text for text, unseen in columns]
     return contexts.with_columns(text=pl.Series(texts, dtype=pl.String))

@@ -24,7 +24,7 @@ from citebed.collection.formats.bibtex import (
     write_entry,
     write_names,
 )
-from citebed.collection.names import MADE_OF, author_year_keys, cite_keys_of
+from citebed.collection.names import MADE_OF, author_year_keys, cite_keys_of, key_in_bib
 from citebed.collection.tables import (
     DOCUMENTS,
     RECORD,
@@ -37,10 +37,12 @@ from citebed.files.limits import Allowance
 from citebed.records import Problem
 from citebed.text.latex import text_to_latex
 
-FILLED = (
+_RICH = (
     "authors", "editors", "year", "date", "venue", "volume", "number", "pages", "publisher",
     "doi", "arxiv", "url", "abstract", "keywords", "language",
 )  # fmt: skip
+"""The fields that tell which record is the richest."""
+FILLED = (*_RICH, "place", "edition", "isbn")
 _OPENING = r"^\s*@\s*[^\s{(]+\s*[{(][^,]*"
 _BEST = [name for name in RECORD if name not in ("doc_id", "keys")]
 _NUMBERED = {"row": pl.UInt32(), "identity": pl.UInt64(), "doubtful": pl.Boolean()}
@@ -156,7 +158,7 @@ def _made_of(members: list[Row]) -> dict[str, Any]:
 
 
 def _richness(record: Row) -> tuple[int, int, int]:
-    filled = sum(bool(record[name]) for name in FILLED)
+    filled = sum(bool(record[name]) for name in _RICH)
     return filled, len(record["abstract"] or ""), len(record["bibtex"] or "")
 
 
@@ -269,7 +271,7 @@ def with_cite_keys(
 ) -> pl.DataFrame:
     """The table of what becomes of records, with the key of the document that each belongs to.
 
-    Documents keep the keys that they had ``before``, whatever else was imported since.
+    Documents keep the keys that they had ``before``, unless a .bib file gives them another.
     """
     records = table.lazy().filter(pl.col("owner").is_not_null()).select(
         "row", "owner", "doc_id", "part", "at"
@@ -280,7 +282,7 @@ def with_cite_keys(
     documents = documents.join(
         earlier_keys(records, rows), on="owner", how="left", maintain_order="left"
     )
-    keys = cite_keys_of(documents.select("kept", "own", "made"))
+    keys = cite_keys_of(documents.select("kept", "own", "in_bib", "made"))
     return table.join(
         documents.select("owner", cite_key=keys), on="owner", how="left", maintain_order="left"
     )
@@ -288,9 +290,13 @@ def with_cite_keys(
 
 def wishes(records: pl.DataFrame) -> pl.DataFrame:
     """What the documents of records (``owner``, and their `WISHES`) would have as keys, by owner:
-    their ``own``, and one ``made``."""
+    their ``own``, those ``in_bib``, and one ``made``."""
     merged = pl.col("owner").is_duplicated()  # few are: to group all takes three times as long
-    first = records.filter(merged).group_by("owner").agg(pl.all().drop_nulls().first())
+    first = (
+        records.filter(merged)
+        .group_by("owner")
+        .agg(pl.exclude("in_bib").drop_nulls().first(), pl.col("in_bib").explode())
+    )
     documents = pl.concat([records.filter(~merged), first.select(records.columns)]).sort("owner")
     return documents.with_columns(made=pl.coalesce("made", "poorer"))
 
@@ -307,7 +313,8 @@ def _wanted(records: pl.DataFrame) -> pl.DataFrame:
     whole = pl.col("year").is_not_null() & (pl.col("authors").list.len() > 0)
     return _hashed(records).select(
         "doi", "title", "year",
-        own=pl.col("keys").list.first(), made=pl.when(whole).then(made), poorer=made,
+        own=pl.col("keys").list.first(), in_bib=pl.concat_list(key_in_bib()),
+        made=pl.when(whole).then(made), poorer=made,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from citebed.collection.rules import Rules
 from citebed.collection.tables import QRELS, QUERIES
 from citebed.records import Problem
 from citebed.text.identifiers import FreeIds
+from citebed.wording import count
 
 _RESERVED = ("paragraphs", "sentences")
 _NAME_LENGTH = 40  # of characters; four bytes each and an ending are a file's name
@@ -96,7 +97,9 @@ def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[P
     best = table.sort("relevance", descending=True, maintain_order=True)
     unique = best.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
     if repeated := table.height - unique.height:
-        what = f"{repeated} judgements repeat a query and document; the highest relevance is kept"
+        repeat = "repeats" if repeated == 1 else "repeat"
+        given = f"{count(repeated, 'judgement')} {repeat} a query and document"
+        what = f"{given}; the highest relevance is kept"
         problems.append(Problem(1, what, "mended"))
     rows = table.join(unique, on=list(QRELS), how="semi", maintain_order="left")
     return rows.unique(maintain_order=True), problems
@@ -134,8 +137,8 @@ class _Candidates:
         most = max(shared.values(), default=0)
         self._names: dict[_Parts, str] = {}
         self._by_stem: dict[str | None, list[_Parts]] = {}
-        for source, count in shared.items():
-            if count == most and count * 2 > len(ids):
+        for source, number in shared.items():
+            if number == most and number * 2 > len(ids):
                 self._names[_parts(source)] = source
                 self._by_stem.setdefault(_stem(source), []).append(_parts(source))
         self._by_stem[None] = list(self._names)

@@ -88,6 +88,7 @@ class ImportReport:
     doubtful: int = 0
     latex_left: int = 0
     met: int = 0
+    forgotten_papers: list[str] = field(default_factory=list)
     others: int = 0
     together: str = ""
 
@@ -144,6 +145,12 @@ class ImportReport:
             (self.outside, "outside", f"{paragraphs} of other sections: {first_few(sections, 3)}"),
             (self.queries, "queries", ", ".join(sets)),
             (self.forgotten, "forgot", first_few(self.forgotten, 3)),
+            (
+                self.forgotten_papers,
+                "forgot",
+                f"{count(len(self.forgotten_papers), 'paper')}:"
+                f" {first_few(self.forgotten_papers, 3)}",
+            ),
             (
                 self.elsewhere,
                 "elsewhere",
@@ -204,6 +211,7 @@ class ImportReport:
             ("forgotten", "sources", len(self.forgotten)),
             *(("account", name, number) for name, number in self.account._asdict().items()),
             ("account", "missing", self.account.missing),
+            *((("forgotten", "papers", len(self.forgotten_papers)),) * bool(self.forgotten_papers)),
         ]
         return [{"group": group, "name": name, "value": value} for group, name, value in rows]
 

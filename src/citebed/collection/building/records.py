@@ -194,12 +194,17 @@ class Parts:
         """Where a part is."""
         return self._files[part]
 
-    def add(self, records: pl.DataFrame) -> None:
-        """Put records behind the others."""
+    def add(self, records: pl.DataFrame, size: int) -> None:
+        """Put records behind the others; they take up ``size`` bytes, more than their own where
+        they are some rows of a table. Where there is room, no file is written."""
         if records.is_empty():
             return
         path = self._folder / f"earlier-{len(self)}.arrow"
-        write_part(path, records)
+        if size > self._room:
+            write_part(path, records)
+        else:
+            self._room -= size
+            self._held[len(self)] = records
         self._files.append(path)
 
     def replace(self, part: int, records: pl.DataFrame) -> None:

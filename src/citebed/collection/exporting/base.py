@@ -46,7 +46,7 @@ class ExportReport:
         """What was written and what was not, for people."""
         several = len(self.files) > 1 or self.target.name not in self.files
         what = [f"  {name}: {count:,}" for name, count in self.files.items()] if several else []
-        total = "" if several else f" ({self.files[self.target.name]:,} records)"
+        total = "" if several else f" ({count(self.files[self.target.name], 'record')})"
         wrote = f"wrote {printable(self.target)}{total}"
         return [wrote, *what, *(f"note: {note}" for note in self.notes)]
 

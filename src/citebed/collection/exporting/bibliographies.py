@@ -2,9 +2,9 @@
 
 An entry that was read from BibTeX is written as it was, but for commands that bibliographies do not
 use, which are written as text and told. All others are written from the
-document's fields, and read back at once: what differs then is counted and told. Where the id is
-nothing to type (a DOI, a number) but the document has a cite key, the entry stands under that;
-further keys stand in BibLaTeX's ``ids``.
+document's fields, and read back at once: what differs then is counted and told. Every record stands
+under the document's citation key. An id that is another stands in a field (``citebed-id``), further
+keys in BibLaTeX's ``ids``.
 
 RIS knows no escapes, so a text is written as it is. CSL-JSON is for Zotero, Pandoc and other
 processors of citations. Their records are read back, too.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import starmap
 
 import polars as pl
 
@@ -22,9 +23,9 @@ from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, w
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.bibtex import (
     document_of,
-    entry_of,
     fields_of,
     lone_entry,
+    place_fields,
     with_fields,
     write_entry,
 )
@@ -32,15 +33,17 @@ from citebed.collection.formats.bibtex_entry import (
     COMMANDS,
     CONTROLS,
     NOT_RECORDS,
+    harmless_entry,
     note_of_strange,
     strange_commands,
 )
 from citebed.collection.formats.csl import CSL_JSON as CSL_FORMAT
 from citebed.collection.formats.fields import arxiv_id
 from citebed.collection.formats.ris import RIS as RIS_FORMAT
+from citebed.collection.formats.ris import RIS_DOC_ID
+from citebed.collection.names import UNTYPABLE, stored_keys
 from citebed.collection.tables import document_of_row
 from citebed.records import Document
-from citebed.text.identifiers import FreeIds
 from citebed.text.latex import text_to_latex
 from citebed.text.normalise import unique
 from citebed.wording import count, json_text
@@ -75,10 +78,11 @@ def _write_bibtex(collection: Collection, output: Output) -> None:
     """All documents as BibTeX entries, in the collection's order."""
     documents = collection.documents
     ready = documents.select(_is_ready(collection).alias("ready")).to_series()
-    entries = _Entries(documents["doc_id"])
-    others = documents.filter(~ready).select("doc_id", "bibtex", "keys", *BIBLIOGRAPHIC)
+    documents = documents.with_columns(key=stored_keys(documents["cite_key"]))
+    entries = _Entries()
+    others = documents.filter(~ready).select("doc_id", "key", "bibtex", "keys", *BIBLIOGRAPHIC)
     rows = (row for part in others.iter_slices(10_000) for row in part.iter_rows(named=True))
-    made = [entries.add(document_of_row(row)) for row in rows]
+    made = [entries.add(document_of_row(row), row["key"]) for row in rows]
     others = others.select("doc_id", made=pl.Series(made, dtype=pl.String))
     lines = documents.with_columns(ready=ready).join(
         others, on="doc_id", how="left", maintain_order="left"
@@ -87,20 +91,19 @@ def _write_bibtex(collection: Collection, output: Output) -> None:
     with output.open("documents.bib", documents.height) as file:
         write_lines(file, lines.select(text), end="\n\n")
     output.notes += entries.notes()
-    if same := int(documents["doc_id"].str.to_lowercase().is_duplicated().sum()):
-        keys = count(same, "key")
-        output.notes.append(f"{keys} differ in case only, which BibTeX does not tell apart")
 
 
 def _is_ready(collection: Collection) -> pl.Expr:
-    """Whether the entry can be written as it is: read from BibTeX, alone, under this id, and
-    without anything that would have to be made harmless."""
+    """Whether the entry can be written as it is: read from BibTeX, alone, with the citation key as
+    its key and id, and without anything that would have to be made harmless."""
     from_jsonl = pl.col("format").str.contains("jsonl", literal=True)
     from_elsewhere = collection.files.filter(from_jsonl)["source"]
     top = pl.col("source").str.split("!").list.first()
     entry = pl.col("bibtex")
     return (
-        (entry.str.extract(_KEY, 1) == pl.col("doc_id"))
+        (entry.str.extract(_KEY, 1) == pl.col("cite_key"))
+        & (pl.col("doc_id") == pl.col("cite_key"))
+        & ~pl.col("cite_key").str.contains(UNTYPABLE)
         & (pl.col("records") == 1)
         & ~entry.str.contains("citebed-id", literal=True)
         & (entry.str.count_matches(_OPENING) == 1)
@@ -121,34 +124,25 @@ def _to_be_changed(entries: pl.Series) -> str:
 
 
 class _Entries:
-    """Entries that are put together here; the key is the id where BibTeX can hold that."""
+    """Entries that are put together here, each under its document's citation key."""
 
-    def __init__(self, ids: pl.Series) -> None:
-        self._keys = FreeIds(ids)
+    def __init__(self) -> None:
         self._differs: Counter[str] = Counter()
         self._rewritten = 0
         self._strange: Counter[str] = Counter()
 
-    def add(self, document: Document) -> str:
+    def add(self, document: Document, key: str) -> str:
         """The entry of one more document."""
         self._strange.update(strange_commands(document.bibtex or ""))
-        entry = _with_keys(entry_of(document), document)
-        read = _read(entry)
-        own = document.doc_id
-        has_entry = document.bibtex is not None
-        fits = not has_entry or lone_entry(document.bibtex) is not None
-        fits = fits and read is not None and not _differences(document, read[1])
-        if read is None or not fits or not self._keys.is_free(read[0], owner=own):
-            self._rewritten += has_entry
-            entry = _with_keys(write_entry(document), document)
-            read = _read(entry)
-        if read is None:
-            self._differs["entry"] += 1
-            return entry
-        self._differs.update(_differences(document, read[1]))
-        fresh = self._keys.take(read[0], owner=own)  # the id then stands in a field
-        kind, _, rest = entry.partition("{")
-        return entry if fresh == read[0] else f"{kind}{{{fresh}{rest[len(read[0]) :]}"
+        given = lone_entry(document.bibtex)
+        entry = _under_key(harmless_entry(given.text), document, key) if given else ""
+        read = _read(entry, key) if given else None
+        if read is None or _differences(document, read):
+            self._rewritten += document.bibtex is not None
+            entry = _under_key(write_entry(document._replace(doc_id=key)), document, key)
+            read = _read(entry, key)
+        self._differs.update(["entry"] if read is None else _differences(document, read))
+        return entry
 
     def notes(self) -> list[str]:
         """What reads back differently, and which entries are not those that were given."""
@@ -161,22 +155,22 @@ class _Entries:
         return notes
 
 
-def _with_keys(entry: str, document: Document) -> str:
-    """The entry with all keys of the document, under one of them if the id is none."""
-    read = _read(entry)
-    missing = [key for key in document.keys if read and key not in read[1].keys]
-    if not missing:
-        return entry
-    key = None if document.doc_id in document.keys else missing.pop(0)
-    ids = unique([*fields_of(entry).get("ids", "").replace(",", " ").split(), *missing])
-    named = {"citebed-id": text_to_latex(document.doc_id)} if key else {}
-    return with_fields(entry, {**named, "ids": ", ".join(ids)}, key=key)
+def _under_key(entry: str, document: Document, key: str) -> str:
+    """The entry with this key; with the id, if that is another, and all other keys as fields."""
+    stated = fields_of(entry)
+    ids = unique([*stated.get("ids", "").replace(",", " ").split(), *document.keys])
+    others = ", ".join(name for name in ids if name != key)
+    fields = {"citebed-id": text_to_latex(document.doc_id) if document.doc_id != key else ""}
+    fields["ids"] = others if others != stated.get("ids") else ""
+    return with_fields(entry, fields, key=key)
 
 
-def _read(entry: str) -> tuple[str, Document] | None:
-    """Key and document of a text that is one entry and nothing else."""
+def _read(entry: str, key: str) -> Document | None:
+    """The document of a text that is one entry with this key and nothing else."""
     lone = lone_entry(entry)
-    return None if lone is None or lone.text != entry else (lone.key, document_of(lone))
+    if lone is None or lone.text != entry or lone.key != key:
+        return None
+    return document_of(lone)
 
 
 BIBTEX = Exporter("bibtex", "BibTeX", _write_bibtex, file="documents.bib", lacks=_LACKS)
@@ -185,14 +179,18 @@ BIBTEX = Exporter("bibtex", "BibTeX", _write_bibtex, file="documents.bib", lacks
 # --- RIS and CSL-JSON ---------------------------------------------------------------------------
 
 
-def ris_text(documents: Iterable[Document]) -> str:
-    """A file of RIS, under the ids of the documents."""
-    return _joined(map(_ris_record, documents), RIS_FORMAT)
+Keyed = tuple[Document, str]
+"""A document and its citation key."""
 
 
-def csl_text(documents: Iterable[Document]) -> str:
-    """A file of CSL-JSON, under the ids of the documents."""
-    return _joined(map(_csl_item, documents), CSL_FORMAT)
+def ris_text(documents: Iterable[Keyed]) -> str:
+    """A file of RIS, each document under its citation key."""
+    return _joined(starmap(_ris_record, documents), RIS_FORMAT)
+
+
+def csl_text(documents: Iterable[Keyed]) -> str:
+    """A file of CSL-JSON, each document under its citation key."""
+    return _joined(starmap(_csl_item, documents), CSL_FORMAT)
 
 
 def _joined(texts: Iterable[str], format: Format) -> str:
@@ -202,16 +200,16 @@ def _joined(texts: Iterable[str], format: Format) -> str:
 
 
 def _reread(
-    name: str, title: str, file: str, format: Format, text_of: Callable[[Document], str]
+    name: str, title: str, file: str, format: Format, text_of: Callable[[Document, str], str]
 ) -> Exporter:
     """A form whose records are texts, joined by what is between them in a file; each is read back
     at once."""
 
     def write(collection: Collection, output: Output) -> None:
-        wanted = collection.documents.select("doc_id", "keys", *BIBLIOGRAPHIC)
+        wanted = collection.documents.select("doc_id", "cite_key", "keys", "bibtex", *BIBLIOGRAPHIC)
         slices = (part.iter_rows(named=True) for part in wanted.iter_slices(10_000))
         documents = [document_of_row(row) for rows in slices for row in rows]
-        texts = [text_of(document) for document in documents]
+        texts = list(map(text_of, documents, stored_keys(wanted["cite_key"])))
         with output.open(file, len(documents)) as handle:
             handle.write(_joined(texts, format).encode())
         differing: Counter[str] = Counter()
@@ -251,16 +249,16 @@ _OTHER = ("GEN", "document")
 _GENRES = {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}
 
 
-def _ris_record(document: Document) -> str:
+def _ris_record(document: Document, key: str) -> str:
     """A document as a record, from ``TY`` to ``ER``."""
-    lines = [f"{tag}  - {value}" for tag, value in _tagged(document) if value]
+    lines = [f"{tag}  - {value}" for tag, value in _tagged(document, key) if value]
     return "\r\n".join([*lines, "ER  - ", ""])
 
 
-def _tagged(document: Document) -> Iterator[tuple[str, str | None]]:
+def _tagged(document: Document, key: str) -> Iterator[tuple[str, str | None]]:
     first, _, last = (document.pages or "").partition("–")
     yield "TY", _TYPES.get(document.type, _OTHER)[0]
-    yield "ID", document.doc_id
+    yield "ID", key
     yield "TI", document.title
     yield from (("AU", _ris_name(name)) for name in document.authors)
     yield from (("A2", _ris_name(name)) for name in document.editors)
@@ -278,7 +276,11 @@ def _tagged(document: Document) -> Iterator[tuple[str, str | None]]:
     yield "AB", document.abstract
     yield from (("KW", word) for word in document.keywords)
     yield "LA", document.language
-    yield from (("N1", note) for note in _notes_of(document))
+    yield "CY", document.place
+    yield "ET", document.edition
+    yield "SN", document.isbn
+    yield "U5", f"{RIS_DOC_ID}{document.doc_id}" if document.doc_id != key else ""
+    yield from (("N1", note) for note in _notes_of(document, key))
 
 
 def _ris_name(name: str) -> str:
@@ -287,18 +289,23 @@ def _ris_name(name: str) -> str:
     return ", ".join((family, *reversed(others))) if others else f"{family},"
 
 
-def _notes_of(document: Document) -> Iterator[str]:
-    """What reference managers keep as notes: an arXiv id, and keys that are not the id."""
+def _notes_of(document: Document, key: str) -> Iterator[str]:
+    """What reference managers keep as notes: an arXiv id, and further keys, as Better BibTeX
+    writes them."""
     if document.arxiv and arxiv_id(document.doi, document.url) != document.arxiv:
         yield f"arXiv:{document.arxiv}"
-    yield from (f"Citation Key: {key}" for key in document.keys if key != document.doc_id)
+    yield from (f"tex.ids: {other}" for other in document.keys if other != key)
 
 
-def _csl_item(document: Document) -> str:
+def _csl_item(document: Document, key: str) -> str:
     """A document as a CSL item; what is not known has no place in it."""
+    fields = place_fields(document)
     date = [int(part) for part in (document.date or "").split("-") if part]
+    date = date or ([document.year] if document.year else [])
     item = {
-        "id": document.doc_id,
+        "id": key,
+        "citation-key": key,
+        "custom": {"citebed-id": document.doc_id} if document.doc_id != key else None,
         "type": _TYPES.get(document.type, _OTHER)[1],
         "genre": _GENRES.get(document.type),
         "title": document.title,
@@ -315,7 +322,11 @@ def _csl_item(document: Document) -> str:
         "abstract": document.abstract,
         "keyword": "; ".join(document.keywords),
         "language": document.language,
-        "note": "\n".join(_notes_of(document)),
+        "publisher-place": document.place,
+        "edition": document.edition,
+        "ISBN": fields.get("isbn"),
+        "ISSN": fields.get("issn"),
+        "note": "\n".join(_notes_of(document, key)),
     }
     return json_text({name: value for name, value in item.items() if value})
 

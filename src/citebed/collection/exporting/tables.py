@@ -21,6 +21,7 @@ from citebed.collection.exporting.base import (
     Output,
     write_lines,
 )
+from citebed.collection.names import stored_keys
 from citebed.files.spreadsheets import harmless_table
 from citebed.wording import count
 
@@ -108,8 +109,9 @@ def write_jsonl(collection: Collection, output: Output) -> None:
 
 def document_lines(collection: Collection) -> pl.DataFrame:
     """The documents, each as the text of a JSON object without empty members."""
-    members = [_member(name) for name in (*BIBLIOGRAPHIC, "bibtex", "keys")]
-    table = collection.documents.lazy()
+    members = [_member(name) for name in (*BIBLIOGRAPHIC, "bibtex", "keys", "cite_key")]
+    documents = collection.documents
+    table = documents.lazy().with_columns(stored_keys(documents["cite_key"]))
     for name, nested in _nested(collection).items():
         table = table.join(nested, on="doc_id", how="left", maintain_order="left")
         members.append(_member(name))

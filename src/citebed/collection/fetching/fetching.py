@@ -275,5 +275,5 @@ def _read_record(path: Path) -> dict[str, Any]:
         files = json.loads(read_small(path))["files"]
         return {name: {**entry, "sha256": str(entry["sha256"])} for name, entry in files.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        what = "not a record of what was fetched; remove it to start afresh"
+        what = "not a download log; delete it to start over"
         raise FormatError(path, None, what) from None

@@ -26,6 +26,7 @@ from citebed.collection.formats.bibtex_entry import (
 from citebed.collection.formats.bibtex_names import names_of, split_outside_braces
 from citebed.collection.formats.bibtex_scan import head_of, scan
 from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, no_doi, page_range
+from citebed.collection.names import UNTYPABLE
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import doi_of, normalise_doi
@@ -38,6 +39,7 @@ from citebed.text.normalise import (
     iso_date,
     month_in,
     unique,
+    year_before_1,
     year_in,
 )
 
@@ -61,6 +63,8 @@ _EARLY_YEAR = re.compile(r"\W*(?:ca?\.?|circa|about|um)?\W*(\d{3,4})\W*", re.IGN
 _EARLY_DATE = re.compile(r"\s*(0\d{3}|1[0-4]\d\d)(?:-(\d\d)(?:-(\d\d))?)?(?!\d)")
 _EARLIEST = 1500
 _ADDRESSES = ("url", "ee", "bdsk-url-1")
+_NEAR = 200
+"""Characters at the start of an entry in which nearly all have their key and its comma."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
@@ -105,12 +109,23 @@ def _read(entry: RawEntry, macros: Mapping[str, str], *, lends: bool) -> Iterato
     if entry.broken:
         what = f"entry '{entry.key}' does not close; kept the fields that could be read"
         yield Problem(entry.line, what, "mended")
+    elif f"{entry.key}," not in entry.text[:_NEAR] and (start := _key_without_comma(entry)):
+        whole = f"{entry.text[:start].rstrip()}, {entry.text[start:]}"
+        document = document._replace(bibtex=document.bibtex and whole)
+        what = f"no comma behind the key '{entry.key}'; it was put there"
+        yield Problem(entry.line, what, "mended")
     elif not entry.key or not (entry.key.isprintable() or fold(entry.key)):
         what = f"an entry without a key; named '{document.doc_id}'"
         yield Problem(entry.line, what, "mended")
     if document.doi is None and "doi" in entry.fields:
         yield from no_doi(document, latex_to_text(entry.fields["doi"]))
     yield document
+
+
+def _key_without_comma(entry: RawEntry) -> int:
+    """Where the fields of an entry start that has no comma behind its key; 0 for any other."""
+    head = head_of(entry.text) if entry.fields and entry.key else None
+    return head.end if head and entry.text[head.end - 1] != "," else 0
 
 
 def _rebuilt(entry: RawEntry) -> str:
@@ -138,7 +153,7 @@ def document_of(entry: RawEntry) -> Document:
         title=f"{title}: {tail}" if tail and tail not in title else title,
         authors=authors,
         editors=names_of(get("editor", "")),
-        year=int(date[:4]) if date else None,
+        year=int(date[:4]) if date else year_before_1(get("year") or get("date")),
         date=date,
         venue=_venue_of(get("journal") or get("journaltitle") or get("booktitle")),
         volume=_recurring(get("volume")),
@@ -153,6 +168,9 @@ def document_of(entry: RawEntry) -> Document:
         abstract=latex_to_text(get("abstract", "")) or None,
         keywords=_keywords_of(get("keywords") or get("keyword") or ""),
         language=_recurring(get("language") or get("langid")),
+        place=_recurring(get("address") or get("location")),
+        edition=_recurring(get("edition")),
+        isbn=_recurring(get("isbn") or get("issn")),
         bibtex=None if entry.broken else entry.text,
         crossref=_recurring(get("crossref")),
         keys=_keys_of(entry, by_key),
@@ -276,7 +294,7 @@ def _keywords_of(raw: str) -> tuple[str, ...]:
 _PLAIN_FIELDS = (
     "volume", "number", "pages", "publisher", "doi", "url", "language", "crossref", "abstract",
 )  # fmt: skip
-_SAFE_KEY = re.compile(r"[^\s,{}\"#%~\\=()@']+")
+_SAFE_KEY = re.compile(UNTYPABLE.replace("[", "[^", 1) + "+")
 
 
 def entry_of(document: Document) -> str:
@@ -304,8 +322,8 @@ def write_entry(document: Document) -> str:
     is_kind = re.fullmatch("[a-z_]+", document.type) and document.type not in NOT_RECORDS
     kind = document.type if is_kind else "misc"
     key, fields = _key_fields(document.doc_id, document.doi)
-    date = document.date or (str(document.year) if document.year else "")
-    year, month, day = (*date.split("-"), "", "")[:3]
+    year, month, day = (*(document.date or "").split("-"), "", "")[:3]
+    year = year or str(document.year or "")
     keywords = map(text_to_latex, document.keywords)
     fields |= {
         "author": write_names(document.authors),
@@ -319,10 +337,19 @@ def write_entry(document: Document) -> str:
     }
     if document.arxiv:
         fields |= {"eprint": text_to_latex(document.arxiv), "archiveprefix": "arXiv"}
+    for name, value in place_fields(document).items():
+        fields[name] = text_to_latex(value or "")
     for name in _PLAIN_FIELDS:
         fields[name] = text_to_latex(getattr(document, name) or "")
     lines = [f"  {name} = {{{value}}},\n" for name, value in fields.items() if value]
     return f"@{kind}{{{key},\n{''.join(lines)}}}"
+
+
+def place_fields(document: Document) -> dict[str, str | None]:
+    """Place, edition, and the ISBN, which is an ISSN if it has eight digits, by BibTeX's names."""
+    number = document.isbn or ""
+    name = "issn" if re.fullmatch(r"\W*\d{4}-?\d{3}[\dXx]\W*", number) else "isbn"
+    return {"address": document.place, "edition": document.edition, name: document.isbn}
 
 
 def _key_fields(doc_id: str, doi: str | None) -> tuple[str, dict[str, str]]:

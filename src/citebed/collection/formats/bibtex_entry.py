@@ -31,7 +31,7 @@ from citebed.text.latex_commands import (
 from citebed.text.normalise import MONTHS
 from citebed.wording import first_few
 
-TOO_MUCH = "stands for more than a file of this size may borrow; it is kept as it is written"
+TOO_MUCH = "expands to too much text; kept unexpanded"
 """What there is to say of a name that is not followed any further."""
 
 

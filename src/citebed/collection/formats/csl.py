@@ -35,7 +35,7 @@ from citebed.collection.formats.jsonfiles import Member, json_document, json_rec
 from citebed.files.limits import Allowance
 from citebed.records import Document, Problem, Record
 from citebed.text.names import name_from_parts
-from citebed.text.normalise import date_in, fold, html_to_text, iso_date
+from citebed.text.normalise import date_in, fold, html_to_text, iso_date, year_before_1
 
 
 def _type(item: JsonObject) -> str:
@@ -68,6 +68,12 @@ def _date(value: Any) -> str | None:
     return date or date_in(stated.text("raw", "literal", "date-time"))
 
 
+def _year_before_1(value: Any) -> int | None:
+    parts = as_object(value).elements("date-parts") if isinstance(value, dict) else []
+    first = next((part[0] for part in parts if isinstance(part, list) and part), None)
+    return year_before_1(as_text(first) if first is not None else as_text(value))
+
+
 def _title(item: JsonObject) -> str:
     """Title and subtitle with a colon between, unless the title has the subtitle already."""
     title, subtitle = item.markup("title") or "", item.markup("subtitle")
@@ -94,7 +100,8 @@ _HEADING = re.compile(
 def csl_record(item: JsonObject) -> Document | Problem:
     """The document of a CSL item, whatever syntax it was written in."""
     doi = item.doi("DOI", "doi", "URL", "url")
-    doc_id = item.text("id") or doi or item.text("DOI", *_JSON_KEYS)
+    ours = item.object("custom").text("citebed-id")
+    doc_id = ours or item.text("id") or doi or item.text("DOI", *_JSON_KEYS)
     if doc_id is None:
         return item.unknown("a CSL-JSON item with 'id', 'DOI' or 'citation-key'")
     date = next(filter(None, (_date(item.values.get(name)) for name in _DATES)), None)
@@ -104,7 +111,7 @@ def csl_record(item: JsonObject) -> Document | Problem:
         title=_title(item),
         authors=item.people("author", _person),
         editors=item.people("editor", _person),
-        year=int(date[:4]) if date else None,
+        year=int(date[:4]) if date else _year_before_1(item.values.get("issued")),
         date=date,
         venue=item.markup("container-title") or item.object("event").text("name"),
         volume=item.text("volume"),
@@ -117,6 +124,9 @@ def csl_record(item: JsonObject) -> Document | Problem:
         abstract=html_to_text(_HEADING.sub("", item.text("abstract") or "")) or None,
         keywords=item.keywords("keyword", "subject"),
         language=item.text("language"),
+        place=item.text("publisher-place", "event-place"),
+        edition=item.text("edition"),
+        isbn=item.text("ISBN", "ISSN"),
         keys=cite_keys(
             map(item.text, _JSON_KEYS), [item.text("id")], map(item.text, ("note", "extra"))
         ),

@@ -39,7 +39,7 @@ from citebed.collection.formats.fields import (
 from citebed.collection.formats.tagged import WOS_LISTS, entry_of, pubmed_id, wos_document
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import arxiv_of, normalise_doi
-from citebed.text.normalise import fold, html_to_text, unique
+from citebed.text.normalise import fold, html_to_text, unique, year_before_1
 
 SEPARATORS = (",", ";", "\t", "|")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\Z")
@@ -188,9 +188,12 @@ _COLUMNS = {
     "keywords": "author keywords|index keywords|keywords|manual tags|automatic tags|tags"
     "|mesh terms|subjects",
     "language": "language of original document|language",
+    "place": "place|place of publication|publisher location|publisher city|publisher address",
+    "edition": "edition",
+    "isbn": "isbn|issn",
 }
 _NAMES = {field: names.split("|") for field, names in _COLUMNS.items()}
-_KEYS = ("citation key", "citekey", "bibtex key", "key", "doc id", "id")
+_KEYS = ("cite key", "citation key", "citekey", "bibtex key", "key", "doc id", "id")
 _BESIDE_TITLE = ("id", "authors", "year", "date", "doi", "abstract", "venue")
 _HEAD_BYTES = 64 << 10
 
@@ -272,6 +275,7 @@ def _document(row: Row) -> Document | Problem:
         authors=authors,
         editors=people_in(_first(row, "editors")),
         date=date,
+        year=None if date else year_before_1(_first(row, "year") or _first(row, "date")),
         venue=venue,
         volume=_first(row, "volume"),
         number=_first(row, "number"),
@@ -283,6 +287,7 @@ def _document(row: Row) -> Document | Problem:
         abstract=html_to_text(_first(row, "abstract")),
         keywords=_keywords(row),
         language=_first(row, "language"),
+        **{name: _first(row, name) for name in ("place", "edition", "isbn")},
         keys=cite_keys(ids=map(row.fields.get, _KEYS)),
     )
 

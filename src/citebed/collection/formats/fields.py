@@ -66,7 +66,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _STATED_KEY = re.compile(
-    r"\b(?:citation key|citekey|bibtex key)\s*:\s*([^\s,;{}\\]+)", re.IGNORECASE
+    r"\b(?:citation key|citekey|bibtex key|tex\.ids)\s*:\s*([^\s,;{}\\]+)", re.IGNORECASE
 )
 
 

@@ -29,6 +29,7 @@ from citebed.text.normalise import (
     html_to_text,
     iso_date,
     unique,
+    year_before_1,
     year_in,
 )
 
@@ -129,10 +130,12 @@ class JsonObject(NamedTuple):
         return next((fold(doi) for doi in dois if doi), None)
 
     def year(self, name: str) -> int | None:
-        """A year from 1 to 9999 given as a number, or a plausible one in a text."""
+        """A year from -9999 to 9999 given as a number, or a plausible one in a text."""
         value = self.values.get(name)
         number = None if isinstance(value, str) else as_int(value)
-        return number if number is not None and 1 <= number <= 9999 else year_in(as_text(value))
+        if number is not None and number and -9999 <= number <= 9999:
+            return number
+        return year_in(as_text(value)) or year_before_1(as_text(value))
 
     def when(self, year: str, *dates: str) -> tuple[int | None, str | None]:
         """Year and ISO date, each helped out by the other; the date wins where they differ."""

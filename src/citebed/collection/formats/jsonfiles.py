@@ -26,7 +26,7 @@ from citebed.patterns import compiled
 from citebed.records import Problem
 
 _T = TypeVar("_T")
-ENDS_EARLY = "the JSON ends in the middle: what is whole before that was read"
+ENDS_EARLY = "truncated JSON; records before the break were imported"
 
 
 class Member(NamedTuple):

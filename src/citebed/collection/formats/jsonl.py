@@ -54,7 +54,7 @@ from citebed.records import (
     Sentence,
 )
 from citebed.text.identifiers import FreeIds, arxiv_of
-from citebed.text.normalise import date_in, fold, iso_date
+from citebed.text.normalise import date_in, fold, iso_date, unique
 
 _DOCUMENT_KEYS = {"title", "abstract", "authors", "sections", "keywords", "bibtex", "links"}
 _EXPECTED = (
@@ -110,7 +110,14 @@ def _raw(obj: JsonObject, name: str) -> str | None:
     return value.encode("utf-8", "ignore").decode() or None if isinstance(value, str) else None
 
 
-_PLAIN = ("venue", "volume", "number", "pages", "publisher", "url", "abstract", "language")
+_PLAIN = ("venue", "volume", "number", "pages", "publisher", "url", "abstract", "language", "place",
+          "edition", "isbn")  # fmt: skip
+
+
+def _keys_of(obj: JsonObject) -> tuple[str, ...]:
+    """The keys, first the one that the document goes by, if a source gave it."""
+    keys, first = obj.texts("keys"), obj.text("cite_key")
+    return unique((first, *keys)) if first in keys else keys
 
 
 def _document(doc_id: str, obj: JsonObject) -> Document:
@@ -129,7 +136,7 @@ def _document(doc_id: str, obj: JsonObject) -> Document:
         keywords=obj.keywords("keywords"),
         bibtex=_raw(obj, "bibtex"),
         crossref=obj.text("crossref"),
-        keys=obj.texts("keys"),
+        keys=_keys_of(obj),
         sections=tuple(map(_section, obj.elements("sections"))),
         links=tuple(_links(obj)),
         line=obj.line,

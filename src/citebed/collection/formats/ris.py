@@ -28,7 +28,7 @@ from citebed.collection.formats.tagged import NO_END, Entry
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import doi_of, normalise_doi
-from citebed.text.normalise import html_to_text, year_in
+from citebed.text.normalise import fold, html_to_text, year_before_1, year_in
 
 _TYPES = {
     **dict.fromkeys(("JOUR", "EJOUR", "MGZN", "NEWS"), "article"),
@@ -54,6 +54,8 @@ _TYPE_LINE = re.compile(
     re.MULTILINE,
 )
 _TAG_LINE = re.compile(r"[A-Za-z][A-Za-z0-9][ \t]{1,2}-|[A-Z]{2,6}  -")
+RIS_DOC_ID = "citebed-id: "
+"""Before the document's id in ``U5``, where that is not the citation key."""
 _END_LINE = re.compile(rb"(?:^|\n)(?:ER|er)[ \t]{1,2}-[^\n]*\n")
 
 
@@ -141,10 +143,11 @@ def _document(entry: Entry) -> Document | Problem:
         kind = "mastersthesis"
     own_title, in_book = (("BT",), ()) if kind == "book" else ((), ("BT",))
     title = entry.first("TI", "T1", "CT", *own_title, "ST")
-    authors = people(entry.all("AU", "A1"))
-    editors = people(entry.all("A2", "ED") or entry.all("A3"))
+    authors = _people(entry.all("AU", "A1"))
+    editors = _people(entry.all("A2", "ED") or entry.all("A3"))
     date, doi = _date(entry), _doi(entry)
-    doc_id = entry.first("ID") or doi or entry.first("AN")
+    ours = entry.first("U5").removeprefix(RIS_DOC_ID) if RIS_DOC_ID in entry.first("U5") else ""
+    doc_id = ours or entry.first("ID") or doi or entry.first("AN")
     if not doc_id and (authors or editors or title):
         doc_id = made_up_id(authors or editors, date[:4] if date else "", title)
     return document(
@@ -154,6 +157,7 @@ def _document(entry: Entry) -> Document | Problem:
         authors=authors,
         editors=editors,
         date=date,
+        year=None if date else year_before_1(entry.first("PY", "Y1", "DA").strip(" /")),
         venue=entry.first("T2", "JF", "JO", *in_book, "C3", "J2", "JA"),
         volume=entry.first("VL"),
         number=entry.first("IS"),
@@ -165,7 +169,24 @@ def _document(entry: Entry) -> Document | Problem:
         abstract=" ".join(entry.all("AB") or entry.all("N2")),
         keywords=entry.keywords("KW"),
         language=entry.first("LA"),
+        place=entry.first("CY", "PP"),
+        edition=entry.first("ET"),
+        isbn=entry.first("SN"),
         keys=cite_keys(ids=entry.all("ID"), notes=entry.all("N1", "U1", "M1")),
+    )
+
+
+_PRINTED_NAME = re.compile(r"(?<!\w)\w\.|[;,]|\b(?:van|von|der|den|ten|ter|zu|zur|bin|ibn)\b")
+
+
+def _people(values: list[str]) -> tuple[str, ...]:
+    """Names; one without a comma is a group's (``World Bank``), unless it has initials or a
+    particle (``van``)."""
+    return tuple(
+        name
+        for value in values
+        for name in (people([value]) if _PRINTED_NAME.search(value) else (fold(value),))
+        if name
     )
 
 

@@ -197,7 +197,7 @@ NBIB = Format(
 _WOS_HEAD = re.compile(r"\s*(?:FN [^\n]*\nVR \d|PT [JBSPC]\n[A-Z][A-Z0-9] )")
 _WOS_TAG = re.compile(r"([A-Z][A-Z0-9])(?: (.*)|[ \t]*)$")
 _WOS_START = re.compile(r"PT(?: |$)")
-NO_END = "record without an ER line: taken to end where it stops"
+NO_END = "missing ER line; the record ends where the data ends"
 _WOS_END = re.compile(rb"(?:^|\n)ER[ \t]*\r?\n")
 _WOS_AROUND = frozenset(("FN", "VR", "EF", "ER"))
 _WOS_TYPES = {"J": "article", "B": "book", "S": "incollection", "C": "inproceedings"}
@@ -335,6 +335,9 @@ def _enw_document(entry: Entry) -> Document | Problem:
         abstract=" ".join(entry.all("X")),
         keywords=entry.keywords("K"),
         language=entry.first("G"),
+        place=entry.first("C"),
+        edition=entry.first("7"),
+        isbn=entry.first("@"),
         keys=cite_keys(ids=entry.all("F", "1"), notes=entry.all("O", "Z")),
     )
 

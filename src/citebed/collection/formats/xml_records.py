@@ -51,7 +51,16 @@ from citebed.collection.formats.xml import (
 from citebed.records import Problem, Record
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_display, name_from_parts
-from citebed.text.normalise import filled, fold, iso_date, month_in, page_range, unique, year_in
+from citebed.text.normalise import (
+    filled,
+    fold,
+    iso_date,
+    month_in,
+    page_range,
+    unique,
+    year_before_1,
+    year_in,
+)
 from citebed.wording import count
 
 _COMMENT = r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)"
@@ -304,11 +313,15 @@ def endnote_document(record: Element, line: int) -> Record:
         authors=authors,
         editors=editors,
         date=date,
+        year=None if date else year_before_1(text_at(record, "dates", "year")),
         venue=text_at(record, "titles", "secondary-title")
         or text_at(record, "periodical", "full-title")
         or text_at(record, "alt-periodical", "full-title"),
         **{name: text_at(record, name) for name in _ENDNOTE_PLAIN},
         pages=pages_of(text_at(record, "pages")),
+        place=text_at(record, "pub-location"),
+        edition=text_at(record, "edition"),
+        isbn=text_at(record, "isbn"),
         doi=doi,
         arxiv=arxiv_id(doi, *urls),
         url=next(iter(urls), None),

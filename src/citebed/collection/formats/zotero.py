@@ -36,7 +36,7 @@ from citebed.collection.formats.xml import (
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import looks_like_url, normalise_doi
 from citebed.text.names import name_from_parts
-from citebed.text.normalise import date_in, filled, unique, year_in
+from citebed.text.normalise import date_in, filled, unique, year_before_1, year_in
 
 _CONTAINERS = frozenset(("Journal", "Series"))
 _NO_ITEMS = _CONTAINERS | {"Attachment", "Collection", "Memo"}
@@ -79,7 +79,7 @@ def _document(item: Element, kind: str, known: Known, line: int) -> Document | P
     authors, ids = _rdf_people(item, "authors"), list(_identifiers([item, *within]))
     doi = next(filter(None, map(normalise_doi, (i.removeprefix("DOI ") for i in ids))), None)
     url = next(filter(looks_like_url, (*ids, attribute(item, "about"))), None)
-    key, year = text_at(item, "citationKey"), year_in(date)
+    key, year = text_at(item, "citationKey"), year_in(date) or year_before_1(text_at(item, "date"))
     doc_id = key or doi or made_up_id(authors, year, title)
     first = partial(_first, [item, *within])
     return document(
@@ -98,6 +98,9 @@ def _document(item: Element, kind: str, known: Known, line: int) -> Document | P
         number=first("number"),
         pages=page_range(text_at(item, "pages")),
         publisher=first_text(below(child(item, "publisher"), "name")),
+        place=first_text(below(child(item, "publisher"), "locality")),
+        edition=text_at(item, "edition"),
+        isbn=next((i.split(" ", 1)[1] for i in ids if i.startswith(("ISBN ", "ISSN "))), None),
         doi=doi,
         arxiv=arxiv_id(doi, url),
         url=url,
@@ -175,11 +178,15 @@ def _record(whole: JsonObject) -> Document | Problem:
         authors=authors,
         editors=_json_people(item, authors=False),
         date=date,
+        year=None if date else year_before_1(item.text("date")),
         venue=item.markup(*_VENUES),
         volume=item.text("volume"),
         number=item.text("issue", "number"),
         pages=page_range(item.text("pages")),
         publisher=item.text("publisher", "university", "institution"),
+        place=item.text("place"),
+        edition=item.text("edition"),
+        isbn=item.text("ISBN", "ISSN"),
         doi=doi,
         arxiv=arxiv_id(doi, item.text("url"), item.text("archiveID"), item.text("extra")),
         url=item.text("url"),

@@ -8,6 +8,7 @@ from citebed.collection import tables
 from citebed.collection.lint.base import Subject, blank, check, findings, nothing, place, shown
 from citebed.collection.names import document_names
 from citebed.text.titles import grams, plain_title
+from citebed.wording import count
 
 
 def _sets(subject: Subject) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
@@ -66,7 +67,8 @@ def _explained(subject: Subject, name: str, absent: pl.DataFrame) -> pl.DataFram
         .otherwise(pl.format("set aside: {}", "reason"))
         .fill_null("not in any source")
     )
-    what = pl.format("judged for {} queries, relevant to {}; {}", "judged", "relevant", why)
+    queries = pl.when(pl.col("judged") == 1).then(pl.lit("query")).otherwise(pl.lit("queries"))
+    what = pl.format("judged for {} {}, relevant to {}; {}", "judged", queries, "relevant", why)
     return findings(rows, "doc_id", what, _where(name))
 
 
@@ -86,7 +88,9 @@ def absent_queries(subject: Subject) -> pl.DataFrame:
     places = _places(subject).unique("query_id", keep="first", maintain_order=True).drop("doc_id")
     for name, queries, qrels in _sets(subject):
         if qrels.height and queries.is_empty():
-            said = f"{qrels['query_id'].n_unique()} queries are judged, and none is here"
+            judged = qrels["query_id"].n_unique()
+            are = "is" if judged == 1 else "are"
+            said = f"{count(judged, 'query')} {are} judged, and none is here"
             parts.append(pl.DataFrame({"place": f"qrels/{name}.qrels", "id": name, "what": said}))
             continue
         absent = (
@@ -95,7 +99,10 @@ def absent_queries(subject: Subject) -> pl.DataFrame:
             .agg(judged=pl.len())
             .join(places, on="query_id", how="left", maintain_order="left")
         )
-        what = pl.format("{} judgements for a query that is not in {}", "judged", pl.lit(name))
+        ending = pl.when(pl.col("judged") == 1).then(pl.lit("")).otherwise(pl.lit("s"))
+        what = pl.format(
+            "{} judgement{} for a query that is not in {}", "judged", ending, pl.lit(name)
+        )
         parts.append(findings(absent, "query_id", what, _where(name)))
     return pl.concat(parts)
 
@@ -111,7 +118,7 @@ def without_relevant(subject: Subject) -> pl.DataFrame:
     parts = [nothing()]
     for name, queries, qrels in _sets(subject):
         if queries.height and qrels.is_empty():
-            said = f"none of {queries.height} queries is judged"
+            said = f"none of {count(queries.height, 'query')} is judged"
             parts.append(pl.DataFrame({"place": f"queries/{name}.jsonl", "id": name, "what": said}))
             continue
         answered = qrels.filter(pl.col("relevance") > 0)

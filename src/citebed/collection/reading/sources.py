@@ -191,15 +191,21 @@ def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile |
     for wanted in paths:
         root = Path(wanted)
         if not root.exists():
-            raise CitebedError(
-                f"no such file or folder: {printable(wanted)}. "
-                "Give the bibliographies, papers or archives to import."
-            )
+            name = printable(wanted)
+            advice = "Give the bibliographies, papers or archives to import."
+            if "://" in name:
+                advice = f"citebed imports files: download it first, e.g. curl -LO {name}"
+            raise CitebedError(f"no such file or folder: {name}. {advice}")
         names.of(root)  # a folder has its name before its files do
         # A link is another name of a file, so what it leads to is named first.
         for path in sorted(_files_under(root), key=os.path.islink):
             name = names.of(path)
             why = _why_no_file(path)
+            if why == _NOT_REGULAR and path == root:
+                raise CitebedError(
+                    f"{printable(wanted)} is {why}. Write a pipe to a file first, or give its "
+                    "content as standard input: citebed import COLLECTION -"
+                )
             items[name] = (
                 NotAFile(name, Problem(1, why, "ignored")) if why else SourceFile(path, name)
             )
@@ -213,7 +219,10 @@ def _why_no_file(path: Path) -> str:
     if path.is_dir():
         a_link = "a link to a folder is not followed; name that folder to read it too"
         return a_link if path.is_symlink() else "a folder that cannot be opened"
-    return "" if stat.S_ISREG(path.stat().st_mode) else "not a regular file"
+    return "" if stat.S_ISREG(path.stat().st_mode) else _NOT_REGULAR
+
+
+_NOT_REGULAR = "not a regular file"
 
 
 def _files_under(root: Path) -> Iterator[Path]:

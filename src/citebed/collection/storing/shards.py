@@ -57,6 +57,8 @@ class Shards:
 
     def write_others(self, frames: Frames, manifest: Manifest) -> None:
         """Write what else each shard has of some tables, and what it says of itself."""
+        if not self.names:
+            return
         cited = frames["contexts"].select(doc_id="cited").explode("doc_id")
         wanted = pl.concat([cited, frames["sections"].select("doc_id")]).unique()
         for number, name in enumerate(self.names):

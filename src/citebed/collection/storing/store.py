@@ -30,8 +30,9 @@ from typing import Any
 from citebed.collection.rules import Rules, rules_from
 from citebed.collection.tables import IMPORT, TABLES
 from citebed.errors import CitebedError, CollectionError
-from citebed.files.held import Held, Misplaced, held, is_sealed, seal
+from citebed.files.held import Held, Misplaced, held
 from citebed.files.reading import read_text
+from citebed.files.secret_files import is_sealed, seal
 from citebed.files.system_errors import why_not
 from citebed.files.writing import sync_file, sync_folder, write_own
 from citebed.wording import printable

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -23,14 +25,17 @@ from citebed.collection.tables import (
     with_added,
 )
 from citebed.errors import CitebedError, CollectionError, is_interrupt
+from citebed.files.parquet_groups import Footer, read_footer, splice
 from citebed.files.reading import at_hand
 from citebed.files.system_errors import translate_read_errors
 from citebed.wording import printable
 
 DOCUMENTS = "documents"
-ROW_GROUP = 20_000
-"""Rows that are packed together: fewer of them are not read."""
-_SLICE = 5 * ROW_GROUP
+ROW_GROUP = 5_000
+"""Rows in a row group, the least that is read or written."""
+_SLICE = 20 * ROW_GROUP
+_HELD = 8
+"""Row groups of a stored table that stay in memory."""
 _PACKED: Any = {
     "compression": "zstd",
     "compression_level": 1,
@@ -45,11 +50,13 @@ def _new_file(path: Path) -> IO[bytes]:
     return path.open("wb")
 
 
-def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:
-    """Write a table with exactly the stated columns."""
+def write_table(
+    path: Path, table: pl.DataFrame, schema: Schema, about: Mapping[str, str] | None = None
+) -> None:
+    """Write a table with exactly the stated columns, and ``about`` in its metadata."""
     made = table.select(pl.col(name).cast(kind) for name, kind in schema.items())
     with _new_file(path) as handle:
-        made.write_parquet(handle, **_PACKED)
+        made.write_parquet(handle, metadata=None if about is None else dict(about), **_PACKED)
 
 
 def write_frames(path: Path, frames: Iterator[pl.DataFrame], schema: Schema) -> None:
@@ -62,6 +69,104 @@ def write_frames(path: Path, frames: Iterator[pl.DataFrame], schema: Schema) -> 
 
     with _new_file(path) as handle:
         register_io_source(pieces, schema=dict(schema)).sink_parquet(handle, **_PACKED)
+
+
+# --- a table of which most rows stay ----------------------------------------------------------
+
+
+class StoredTable:
+    """The file of a table, read by row groups; the last few stay in memory."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name, self.schema = path, name, TABLES[name]
+        with translate_damage(path):
+            self.footer = read_footer(path)
+            self.sizes = self.footer.rows
+        self.starts = [0, *itertools.accumulate(self.sizes)]
+        self._group = lru_cache(_HELD)(self._read)
+
+    def _read(self, number: int) -> pl.DataFrame:
+        start, size = self.starts[number], self.sizes[number]
+        return read_slice(self._path, self._name, self.schema, start, size)
+
+    def take(self, rows: pl.Series) -> pl.DataFrame:
+        """Return the rows with these numbers, which rise."""
+        parts = [empty(self.schema)]
+        cuts = rows.search_sorted(pl.Series(self.starts)).to_list()
+        for number, (first, end) in enumerate(itertools.pairwise(cuts)):
+            if end > first:
+                parts.append(self._group(number)[rows[first:end] - self.starts[number]])
+        return pl.concat(parts)
+
+
+class _Part(NamedTuple):
+    """A range of rows to write: a row ``group`` of the stored table, or other rows."""
+
+    first: int
+    end: int
+    group: int | None
+
+
+def write_changed(
+    path: Path, before: StoredTable, rows: pl.Series, fresh: pl.DataFrame, work: Path
+) -> None:
+    """Write the ``rows`` of a stored table (rising numbers), with ``fresh`` rows in place of nulls.
+
+    Row groups that stay whole are copied as they are; the others are packed under ``work`` first.
+    """
+    parts = list(_parts(before, rows))
+
+    def frame(part: _Part) -> pl.DataFrame:
+        mine = rows[part.first : part.end]
+        ours, is_fresh = before.take(mine.drop_nulls()), mine.is_null()
+        start = rows[: part.first].null_count()
+        both = pl.concat([ours, fresh[start : start + mine.null_count()].select(ours.columns)])
+        order = pl.concat([(~is_fresh).arg_true(), is_fresh.arg_true()])
+        return both[order.arg_sort()]
+
+    made: list[tuple[Footer, range]] = []
+    for part in parts:
+        if part.group is None:
+            draft = work / f"{path.stem}-{part.first}.parquet"
+            write_table(draft, frame(part), before.schema)
+            made.append((read_footer(draft), range(1)))
+        else:
+            made.append((before.footer, range(part.group, part.group + 1)))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        splice(path, made)
+    except ValueError:  # another polars wrote the stored table
+        write_frames(path, map(frame, parts), before.schema)
+
+
+def _parts(before: StoredTable, rows: pl.Series) -> Iterator[_Part]:
+    """Return the row groups that stay whole, and the rows between them as new row groups; a small
+    one is joined with its neighbour, so that row groups do not become many."""
+    kept, places = rows.drop_nulls(), rows.is_not_null().arg_true()
+    cuts = kept.search_sorted(pl.Series(before.starts)).to_list()
+    parts: list[_Part] = []
+    for number, (first, end) in enumerate(itertools.pairwise(cuts)):
+        size = before.sizes[number]
+        if size and end - first == size and places[end - 1] - places[first] == size - 1:
+            parts.append(_Part(int(places[first]), int(places[end - 1]) + 1, number))
+    ends = [0, *(part.end for part in parts)]
+    starts = [*(part.first for part in parts), len(rows)]
+    between = (
+        _Part(at, min(at + ROW_GROUP, start), None)
+        for end, start in zip(ends, starts, strict=True)
+        for at in range(end, start, ROW_GROUP)
+    )
+    waiting: _Part | None = None
+    for part in sorted([*parts, *between]):
+        if waiting is None:
+            waiting = part
+        elif part.end - waiting.first <= ROW_GROUP and None in (part.group, waiting.group):
+            waiting = _Part(waiting.first, part.end, None)
+        else:
+            yield waiting
+            waiting = part
+    if waiting is not None:
+        yield waiting
 
 
 def table_paths(folder: Path, name: str) -> list[Path]:

@@ -20,8 +20,9 @@ from citebed.collection.building.assembling import resolve_crossrefs
 from citebed.collection.building.citing import asked
 from citebed.collection.building.combining import BEFORE
 from citebed.collection.building.import_report import Became, ImportReport
+from citebed.collection.building.known_records import ASIDE
 from citebed.collection.building.records import Parts
-from citebed.collection.importing import ASIDE, DEFAULTS, Import, ImportOptions, run_import
+from citebed.collection.importing import DEFAULTS, Import, ImportOptions, run_import
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.reader import Reader
 from citebed.collection.rules import check_languages, check_types
@@ -86,7 +87,7 @@ class EngineImport(Import):
                 "without --on, or into another folder."
             )
         if options.shard_size == 0:
-            raise CitebedError("an engine puts documents into shards: give a --shard-size above 0.")
+            raise CitebedError("--on needs --shard-size above 0.")
         self.shards.size = self.shards.size or SHARD_SIZE
 
     def _with_copies(self, paths: list[str | Path]) -> list[str | Path]:

@@ -264,11 +264,11 @@ def _merge(bucket: int, given: Given) -> Iterator[Parcel]:
 
 def _made_of(records: pl.DataFrame) -> pl.DataFrame:
     """The documents of several records, each with the part of its first one, and the cite keys that
-    it would have (``own``, ``made``)."""
+    it would have (``own``, ``in_bib``, ``made``)."""
     made = combine(records.select(*RECORD, "row", "identity", "doubtful"))
     wanted = wishes(
         records.select("row", "owner").hstack(WISHES.of(records.select(WISHES.columns)))
-    ).select("own", "made", row="owner")
+    ).select("own", "in_bib", "made", row="owner")
     owners = records.select("row", "part")
     return made.join(wanted, on="row", maintain_order="left").join(owners, on="row")
 

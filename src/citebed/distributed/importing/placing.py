@@ -56,7 +56,7 @@ def ask(rules: Rules, buckets: int, with_ids: bool, number: int, given: Given) -
     table = decided(given, rules)
     alone = table.filter(pl.col("size") == 1)
     own = wishes(alone.select("row", "owner").hstack(WISHES.of(alone.select(WISHES.columns))))
-    columns = ("row", "doc_id", "own", "made")
+    columns = ("row", "doc_id", "own", "in_bib", "made")
     every = own.with_columns(alone["doc_id"]).select(columns)
     if (made := joined(given.get("made", ()))) is not None:
         every = pl.concat([every, made.select(columns)])

@@ -25,10 +25,22 @@ from citebed.records import Document, Problem
 from citebed.text.latex import text_to_latex
 from citebed.text.normalise import ENTITY_PATTERN, entity_to_text
 from citebed.text.titles import plain_title
+from citebed.wording import printable
 
 _SHORT = (
     *("author", "editor", "title", "subtitle", "booktitle", "journal", "journaltitle", "series"),
-    *("edition", "volume", "number", "issue", "chapter", "pages", "publisher", "institution"),
+    *(
+        "address",
+        "location",
+        "edition",
+        "volume",
+        "number",
+        "issue",
+        "chapter",
+        "pages",
+        "publisher",
+        "institution",
+    ),
     *("school", "organization", "howpublished", "type", "year", "date", "doi", "eprint"),
     *("eprinttype", "archiveprefix", "eprintclass", "primaryclass", "url"),
 )
@@ -132,9 +144,9 @@ def _entries_like(works: Sequence[Work], text: str, parts: list[str]) -> list[En
 
 def _bytes_of(path: Path) -> bytes:
     if path.suffix.lower() not in (".bib", ".bibtex"):
-        raise CitebedError(f"{path}: expected a BibTeX file, whose name ends in .bib")
+        raise CitebedError(f"{printable(path)}: expected a BibTeX file, whose name ends in .bib")
     if not path.exists():
-        raise CitebedError(f"{path}: no such file; expected a .bib file of yours")
+        raise CitebedError(f"{printable(path)}: no such file; expected a .bib file of yours")
     return bytes_of(path)
 
 

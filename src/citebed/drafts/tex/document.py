@@ -88,7 +88,7 @@ class TexReader:
             self._findings.note(what)
         names = [f"\\{name}" for name, _ in self._unknown.most_common()]
         if names:
-            what = "commands that are not known were left out, their text kept"
+            what = "unknown LaTeX commands were ignored and their text was kept"
             self._findings.note(f"{what}: {first_few(names, _SHOWN_COMMANDS)}")
 
     def _complain(self, cursor: Cursor, at: int, what: str) -> None:

@@ -32,7 +32,7 @@ Scale = Sequence[Any]
 Metric = Literal["nominal", "ordinal", "interval"]
 Weights = Literal["none", "linear", "quadratic"]
 
-ONE_VALUE = "everybody said the same of everything: what chance would give cannot be told"
+ONE_VALUE = "all judgements are identical, so chance agreement is undefined"
 NO_PAIRS = "no item was judged by two judges"
 
 

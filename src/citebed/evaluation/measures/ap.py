@@ -12,10 +12,10 @@ from citebed.runs.tables import Floats
 
 
 class AP(Measure):
-    """The mean of the precisions at the ranks of the relevant documents.
+    """Average precision: the mean precision at the ranks of the relevant documents.
 
     AP = 1/R · Σ P@rank(d) over the relevant documents d retrieved (within the cut-off); those
-    not retrieved count 0. Without relevant documents it is 0. trec_eval: ``map``, ``map_cut``.
+    not retrieved count 0. Without relevant documents AP is 0. trec_eval: ``map``, ``map_cut``.
     """
 
     CITATION = "Harman, Evaluation issues in information retrieval, IP&M 28(4), 1992"
@@ -33,9 +33,9 @@ class AP(Measure):
 
 
 class YAAP(AP):
-    """Average precision on a scale without ends, for statistics: log((1 + S) / (1 + R − S)).
+    """Average precision on an unbounded scale, for statistics: log((1 + S) / (1 + R − S)).
 
-    S is the sum of the precisions that AP averages. A query without relevant documents has 0.
+    S is the sum of the precisions that AP averages. A query without relevant documents scores 0.
     trec_eval: ``yaap``.
     """
 
@@ -49,10 +49,10 @@ class YAAP(AP):
 
 
 class GMAP(AP):
-    """The geometric mean over queries of average precision, which heeds the hardest queries.
+    """The geometric mean of average precision over queries, which emphasises hard queries.
 
-    A query's value is its AP, at least 0.00001 as in trec_eval (``gm_map``), so that one zero
-    does not make everything zero.
+    A query's value is its AP, or 0.00001 if that is higher, as in trec_eval (``gm_map``), so that
+    one zero does not make the mean zero.
     """
 
     CITATION = "Robertson, On GMAP: and other transformations, CIKM 2006"
@@ -69,10 +69,10 @@ EPSILON = 1e-5
 class infAP(Measure):
     """Average precision estimated from a judged sample of the pool.
 
-    Documents below 0 in the judgements were in the pool and not sampled; those not in the
-    judgements at all were not in the pool. At a relevant document of rank k, with ``in`` the
-    documents above it that were in the pool, ``r`` and ``n`` those judged relevant and not,
-    the expected precision is 1/k + (in/k) · (r + ε) / (r + n + 2ε), ε = 0.00001.
+    A grade below 0 marks a document that was in the pool and not sampled; a document without a
+    grade was not in the pool. At a relevant document of rank k, ``in`` documents above it were
+    in the pool, of them ``r`` judged relevant and ``n`` not. The expected precision
+    there is 1/k + (in/k) · (r + ε) / (r + n + 2ε), ε = 0.00001.
     """
 
     CITATION = "Yilmaz & Aslam, Estimating average precision, CIKM 2006"

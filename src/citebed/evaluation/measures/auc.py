@@ -14,11 +14,11 @@ from citebed.runs.tables import Floats
 
 
 class AUC(Measure):
-    """The share of pairs of a relevant and another retrieved document that are in the right order.
+    """How often a relevant document ranks above a retrieved document that is not relevant.
 
-    Ties count half. Documents not judged are not relevant; relevant ones that were not retrieved
-    stand below everything retrieved. Where only relevant documents were retrieved it is the
-    share of the relevant ones retrieved.
+    Ties count half. Unjudged documents are not relevant. Relevant documents that were not
+    retrieved rank below all retrieved ones. If only relevant documents were retrieved, AUC is
+    the share of relevant documents retrieved.
     """
 
     CITATION = "Hanley & McNeil, The meaning and use of the area under a ROC curve, 1982"
@@ -47,10 +47,10 @@ class AUC(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class RescaledAUC(AUC):
-    """AUC on the scale from −1 to 1: 2·AUC − 1, so that an order at random scores 0.
+    """AUC on the scale from −1 to 1: 2·AUC − 1, so that a random order scores 0.
 
-    Where nothing was retrieved it is ``empty``: −1, as AUC is 0 there. With ``empty=0`` to return
-    nothing would be worth an order at random, and more than one wrong document.
+    If nothing was retrieved, it is ``empty``: −1, because AUC is 0 there. With ``empty=0``,
+    returning nothing is worth as much as a random order, and more than one wrong document.
     """
 
     CITATION = (

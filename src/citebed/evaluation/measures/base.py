@@ -99,6 +99,16 @@ class Measure:
         """Scores on the scale on which they are averaged: logarithms for geometric means."""
         return np.log(values) if self.SUMMARY == "geometric mean" else values
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The lowest and highest score on the scale of `scaled`; ``None`` without bounds."""
+        if not all(map(math.isfinite, self.RANGE)):
+            return None
+        low, high = self.RANGE
+        if self.SUMMARY == "geometric mean":
+            return math.log(max(low, FLOOR)), math.log(high)
+        return low, high
+
     def relevant(self, rankings: Rankings) -> Flags:
         """Which of the retrieved, judged documents are relevant."""
         return rankings.relevance >= self.rel

@@ -17,7 +17,7 @@ ROUNDING = {"up": 0.9, "nearest": 0.5}
 
 @dataclass(frozen=True, kw_only=True)
 class _Interpolated(Measure):
-    """Precision at recall levels; how a level becomes a number of documents is a parameter."""
+    """Precision at recall levels; ``round`` sets how a level becomes a number of documents."""
 
     round: str = "up"
 
@@ -43,10 +43,10 @@ class _Interpolated(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class IPrec(_Interpolated):
-    """The highest precision at any rank where recall is at least the given level.
+    """Interpolated precision: the highest precision at any rank with at least the given recall.
 
     The level in documents is ⌊level · R + 0.9⌋, as trec_eval 9 rounds it (``iprec_at_recall``);
-    with ``round='nearest'`` it is rounded to the nearest, halves up, as in trec_eval 10.
+    ``round='nearest'`` rounds to the nearest number, halves up, as in trec_eval 10.
     """
 
     CITATION = "Buckley & Voorhees, Retrieval system evaluation, in TREC, MIT 2005"

@@ -10,9 +10,9 @@ from citebed.runs.tables import Floats
 
 
 class Judged(Measure):
-    """The share of the first k retrieved documents that somebody judged, relevant or not.
+    """The share of the first k retrieved documents that have a judgement, relevant or not.
 
-    Where fewer than k were retrieved, it is the share of those.
+    If fewer than k were retrieved, it is the share of all retrieved documents.
     """
 
     CUTOFF = "rank"
@@ -25,9 +25,9 @@ class Judged(Measure):
 
 
 class Unjudged(Measure):
-    """The share of the first k documents that nobody judged.
+    """The share of the first k documents without a judgement.
 
-    Divided by k even where fewer documents were retrieved, as trec_eval 10 does (``unj``).
+    Divided by k even if fewer documents were retrieved, as in trec_eval 10 (``unj``).
     """
 
     CUTOFF = "rank"
@@ -40,10 +40,10 @@ class Unjudged(Measure):
 
 
 class Bpref(Measure):
-    """How rarely documents judged not relevant stand above relevant ones; others are ignored.
+    """How rarely documents judged not relevant rank above relevant ones; unjudged ones are ignored.
 
     bpref = 1/R · Σ (1 − min(n above d, R) / min(N, R)) over the relevant documents d retrieved,
-    with N the documents judged not relevant, n above d those of them ranked above d.
+    where N documents are judged not relevant, and "n above d" of them rank above d.
     """
 
     CITATION = "Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004"
@@ -59,7 +59,7 @@ class Bpref(Measure):
 
 
 class GMBpref(Bpref):
-    """The geometric mean over queries of Bpref, at least 0.00001 each. trec_eval: ``gm_bpref``."""
+    """The geometric mean of Bpref over queries, at least 0.00001 each. trec_eval: ``gm_bpref``."""
 
     SUMMARY = "geometric mean"
 

@@ -17,14 +17,14 @@ KINDS = ("log2", "exp-log2")
 
 @dataclass(frozen=True, kw_only=True)
 class nDCG(Gainful):
-    """Gains discounted by rank, over the same of the ideal ranking.
+    """Discounted cumulative gain, divided by the ideal ranking's.
 
     DCG = Σ gain(d) / log2(rank(d) + 1); the ideal ranks all judged documents of the query by
     grade. A document's gain is its grade, as in trec_eval (``ndcg``, ``ndcg_cut``), or
-    2^grade − 1 with ``dcg='exp-log2'`` (Burges et al. 2005). Grades below ``rel`` gain nothing;
-    ``gains='1=3,2=9'`` gives grades gains of your own, and the ideal ranks by them.
-    With ``@R`` the cut-off is the number of relevant documents of each query. Where the ideal
-    is 0 so is the measure.
+    2^grade − 1 with ``dcg='exp-log2'`` (Burges et al. 2005). Grades below ``rel`` gain nothing.
+    ``gains='1=3,2=9'`` sets your own gain for each grade; the ideal ranking uses them too.
+    ``@R`` cuts off at the number of relevant documents of each query. If the ideal is 0, nDCG
+    is 0.
     """
 
     CITATION = "Järvelin & Kekäläinen, Cumulated gain-based evaluation, TOIS 20, 2002"
@@ -82,9 +82,9 @@ def _discounted(gained: Gains) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, kw_only=True)
 class nDCGRel(Gainful):
-    """nDCG at the rank of each document that has a gain, averaged over them.
+    """The mean nDCG over the ranks of the documents with a gain.
 
-    For one that was not retrieved it is the nDCG at the end of the ranking. trec_eval:
+    A document that was not retrieved counts with the nDCG at the end of the ranking. trec_eval:
     ``ndcg_rel``.
     """
 
@@ -104,10 +104,10 @@ class nDCGRel(Gainful):
 
 @dataclass(frozen=True, kw_only=True)
 class RnDCG(Gainful):
-    """nDCG averaged over the ranks at which the ideal ranking comes to a lower gain.
+    """The mean nDCG over the ranks after which the gain of the ideal ranking drops.
 
-    With 5 documents of grade 2 and 3 of grade 1 these are the ranks 5 and 8; one more is the end
-    of the ranking, where that is two or more ranks further on. trec_eval: ``Rndcg``.
+    With 5 documents of grade 2 and 3 of grade 1 these are ranks 5 and 8. The end of
+    the ranking is one more, if it is two or more ranks further down. trec_eval: ``Rndcg``.
     """
 
     CITATION = "Buckley, trec_eval 9.0, 2008 (experimental)"
@@ -136,10 +136,10 @@ class RnDCG(Gainful):
 
 @dataclass(frozen=True, kw_only=True)
 class G(Gainful):
-    """Gains discounted by how much better the ideal ranking has done so far, over all gains.
+    """Gain discounted by how far the ideal ranking is ahead, divided by all gains.
 
-    G = Σ gain(d) / log2(2 + ideal − reached), with the gains that the ideal ranking and this one
-    have cumulated at the rank of d; beyond its last gain the ideal goes on by 1 a rank.
+    G = Σ gain(d) / log2(2 + ideal − reached), where the ideal ranking and this one have
+    accumulated these gains at the rank of d. After its last gain, the ideal grows by 1 per rank.
     trec_eval: ``G``.
     """
 
@@ -155,7 +155,7 @@ class G(Gainful):
 
 
 class BinG(Measure):
-    """1 / log2(2 + documents above it that are not relevant), over all relevant documents.
+    """The mean of 1 / log2(2 + non-relevant documents above) over all relevant documents.
 
     trec_eval: ``binG``.
     """

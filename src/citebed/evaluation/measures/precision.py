@@ -1,4 +1,4 @@
-"""Precision and recall at a rank, and where the first relevant document stands."""
+"""Precision and recall at a rank, and the rank of the first relevant document."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from citebed.runs.tables import Floats
 
 
 class P(Measure):
-    """The share of the first k documents that are relevant.
+    """Precision: the share of the first k documents that are relevant.
 
-    Divided by k even where fewer documents were retrieved, as trec_eval does (``P``).
+    Divided by k even if fewer documents were retrieved, as in trec_eval (``P``).
     """
 
     CITATION = "van Rijsbergen, Information Retrieval, 1979"
@@ -26,7 +26,7 @@ class P(Measure):
 
 
 class RelativeP(Measure):
-    """Precision as a share of the best that k documents can have: found / min(k, R).
+    """Precision divided by the best possible with k documents: found / min(k, R).
 
     trec_eval: ``relative_P``.
     """
@@ -41,7 +41,7 @@ class RelativeP(Measure):
 
 
 class R(Measure):
-    """The share of the relevant documents that stand within the first k.
+    """Recall: the share of the relevant documents that are among the first k.
 
     Without relevant documents it is 0.
     """
@@ -86,9 +86,9 @@ class RprecMult(Measure):
 
 
 class RR(Measure):
-    """One over the rank of the first relevant document.
+    """Reciprocal rank: one over the rank of the first relevant document.
 
-    0 when none is retrieved, or none within the cut-off.
+    It is 0 without a relevant document within the cut-off.
     """
 
     CITATION = "Kantor & Voorhees, The TREC-5 confusion track, Inf. Retr. 2, 2000"
@@ -101,7 +101,7 @@ class RR(Measure):
 
 
 class Success(Measure):
-    """1 if a relevant document stands within the first k, else 0."""
+    """1 if a relevant document is among the first k, else 0."""
 
     CITATION = "Tomlinson, Sampling precision to depth 9000, TREC 2006"
     CUTOFF = "rank"

@@ -16,7 +16,7 @@ from citebed.runs.tables import Floats, Ints
 
 @dataclass(frozen=True, kw_only=True)
 class RBP(Measure):
-    """What a reader finds per document looked at who goes on to the next with probability p.
+    """Relevant documents per document read, if readers go on to the next one with probability p.
 
     RBP = (1 − p) · Σ p^(rank − 1) over the relevant documents retrieved.
     """
@@ -47,7 +47,7 @@ def powers(p: float, most: int) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class GradedRBP(RBP, Gainful):
-    """RBP that counts gains: each document's share of the highest gain of its query.
+    """RBP with gains: each document counts its gain as a share of its query's highest gain.
 
     A document's gain is its grade, unless ``gains='1=3,2=9'`` says otherwise. trec_eval 10:
     ``rbp``.
@@ -65,9 +65,9 @@ class GradedRBP(RBP, Gainful):
 
 @dataclass(frozen=True, kw_only=True)
 class RBPResidual(RBP):
-    """By how much RBP would rise if all that is not judged, and all beyond the end, were relevant.
+    """How much RBP would rise if all documents unjudged or beyond the end were relevant.
 
-    The true RBP lies between RBP and RBP + this.
+    The true RBP lies between RBP and RBP + RBPResidual.
     """
 
     def score(self, rankings: Rankings) -> Floats:
@@ -79,10 +79,10 @@ class RBPResidual(RBP):
 class ERR(Measure):
     """The expected reciprocal of the rank at which a reader is satisfied and stops.
 
-    A document of grade g satisfies with probability (2^g − 1) / 2^max;
+    A document of grade g satisfies the reader with probability (2^g − 1) / 2^max;
     ERR = Σ 1/rank · P(satisfied here) · Π P(not satisfied above). ``max_rel`` is the highest
-    grade there is; when not given, the highest in the judgements. Grades below ``rel`` and
-    unjudged documents satisfy nobody.
+    grade of the scale; by default the highest in the judgements. Grades below ``rel`` and
+    unjudged documents never satisfy the reader.
     """
 
     CITATION = "Chapelle et al., Expected reciprocal rank, CIKM 2009"

@@ -20,7 +20,7 @@ class SetP(Measure):
 
 
 class SetRelativeP(Measure):
-    """SetP as a share of the best that so many documents can have: found / min(retrieved, R).
+    """SetP divided by the best possible with as many documents: found / min(retrieved, R).
 
     trec_eval: ``set_relative_P``.
     """
@@ -41,8 +41,8 @@ class SetR(Measure):
 class SetF(Measure):
     """The weighted harmonic mean of SetP and SetR.
 
-    F = (1 + β)·P·R / (β·P + R), 0 where both are 0. As in trec_eval (``set_F``) and ir_measures β
-    is not squared: van Rijsbergen's F₂ is ``beta=4`` here.
+    F = (1 + β)·P·R / (β·P + R), 0 if both are 0. As in trec_eval (``set_F``) and ir_measures β
+    is not squared: van Rijsbergen's F₂ is ``beta=4`` here, and ``beta=0`` is SetP.
     """
 
     CITATION = "van Rijsbergen, Information Retrieval, 1979"
@@ -51,8 +51,8 @@ class SetF(Measure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.beta > 0:
-            raise CitebedError(f"SetF: beta={self.beta} is not above 0.")
+        if not self.beta >= 0:
+            raise CitebedError(f"SetF: beta={self.beta} is below 0.")
 
     def score(self, rankings: Rankings) -> Floats:
         precision, recall = (of(rel=self.rel).score(rankings) for of in (SetP, SetR))
@@ -70,10 +70,11 @@ class SetAP(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class Utility(Measure):
-    """Relevant documents retrieved, less those retrieved that are not.
+    """Relevant documents retrieved, minus other documents retrieved.
 
-    The four parameters are what one is worth: a relevant document retrieved, another retrieved, a
-    relevant one missed, and another not retrieved, of a collection of so many ``documents``.
+    The four parameters set the value of each relevant document retrieved, other document
+    retrieved, relevant document missed and other document missed. ``documents`` is the size
+    of the collection.
     """
 
     RANGE = (float("-inf"), float("inf"))
@@ -88,12 +89,13 @@ class Utility(Measure):
         hits, known = rankings.count(self.relevant(rankings)), rankings.judged(self.rel)
         missed = known - hits
         others = self.documents - rankings.retrieved - missed
-        return np.asarray(
-            self.relevant_retrieved * hits
-            + self.other_retrieved * (rankings.retrieved - hits)
-            + self.relevant_missed * missed
-            + self.other_missed * others
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest
+            return np.asarray(
+                self.relevant_retrieved * hits
+                + self.other_retrieved * (rankings.retrieved - hits)
+                + self.relevant_missed * missed
+                + self.other_missed * others
+            )
 
 
 class SU(Measure):

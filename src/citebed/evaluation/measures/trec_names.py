@@ -49,6 +49,7 @@ from citebed.evaluation.measures import (
     nDCG,
     nDCGRel,
 )  # fmt: skip
+from citebed.wording import number_in
 
 Form = Literal["one", "ranks", "levels", "whole"]
 RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
@@ -160,10 +161,10 @@ def rbp_pairs(owner: str, pairs: str) -> tuple[float, str]:
 
 
 def _a_number(owner: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise CitebedError(f"{owner}: '{text}' is not a number.") from None
+    number = number_in(text)
+    if number is None:
+        raise CitebedError(f"{owner}: '{text}' is not a number.")
+    return number
 
 
 TREC_MEASURES = (

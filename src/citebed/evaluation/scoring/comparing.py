@@ -29,6 +29,7 @@ from citebed.evaluation.statistics import (
 )
 from citebed.evaluation.statistics.crossed import CROSSED_TESTS, Crossed, crossed_test
 from citebed.evaluation.statistics.effects import noncentrality
+from citebed.evaluation.statistics.intervals import Bounds
 from citebed.frames import FlatRow, Shown, frame_of
 from citebed.runs.tables import Floats
 
@@ -148,6 +149,13 @@ def compare_scores(
     if any(run.pairs for run in runs):
         _check_crossed(design)
     pairs = _pairs(runs, design)
+    if design.correction == "tukey":  # tests all pairs over the queries that all runs have
+        ids, values = shared_queries(*runs)
+        queries = pl.Series("query_id", ids, pl.String)
+        runs = [
+            replace(run, query_ids=queries, values=of) for run, of in zip(runs, values, strict=True)
+        ]
+        pairs = _pairs(runs, design)
     compared: list[Comparison] = []
     for at, measure in enumerate(runs[0].measures):
         if measure.SUMMARY == "sum":
@@ -215,9 +223,9 @@ def _compared(
     differences = measure.scaled(after) - measure.scaled(before)
     if run.pairs and base.pairs:
         cells = run.pairs.crossed(run.pairs.values[at] - base.pairs.values[at])
-        tested = _tested_crossed(cells, design, resampling)
+        tested = _tested_crossed(cells, _apart(measure), design, resampling)
     else:
-        tested = _tested(differences, labels, design, resampling)
+        tested = _tested(differences, labels, _apart(measure), design, resampling)
     test = tested.test
     size = effect(differences, clusters=labels)
     return Comparison(
@@ -247,6 +255,14 @@ def _compared(
     )
 
 
+def _apart(measure: Measure) -> Bounds | None:
+    """How far apart two scores can be, either way."""
+    if measure.bounds is None:
+        return None
+    low, high = measure.bounds
+    return low - high, high - low
+
+
 class _Tested(NamedTuple):
     """Whether differences are more than chance, the interval of their mean, the smallest mean
     that so many ``units`` can show."""
@@ -258,24 +274,35 @@ class _Tested(NamedTuple):
 
 
 def _tested(
-    differences: Floats, labels: list[str] | None, design: Design, resampling: Resampling
+    differences: Floats,
+    labels: list[str] | None,
+    bounds: Bounds | None,
+    design: Design,
+    resampling: Resampling,
 ) -> _Tested:
     """Over queries, or clusters of them."""
     seed = resampling.seed
     samples, draws = resampling.samples or 10_000, resampling.draws(len(differences))
     test = paired_test(design.test, differences, clusters=labels, samples=samples, seed=seed)
     limits = mean_interval(
-        differences, clusters=labels, level=resampling.level, samples=draws, seed=seed
+        differences,
+        clusters=labels,
+        level=resampling.level,
+        samples=draws,
+        seed=seed,
+        bounds=bounds,
     )
     return _Tested(test, limits, smallest_effect(differences, clusters=labels), test.n_clusters)
 
 
-def _tested_crossed(cells: Crossed, design: Design, resampling: Resampling) -> _Tested:
+def _tested_crossed(
+    cells: Crossed, bounds: Bounds | None, design: Design, resampling: Resampling
+) -> _Tested:
     """Over queries and slices, both drawn."""
     draws = resampling.draws(max(cells.weights.shape))
     test = crossed_test(design.test, cells, samples=draws, seed=resampling.seed)
     smallest = cells.error * noncentrality(cells.fewest - 1) if cells.fewest > 1 else math.nan
-    return _Tested(test, resampling.crossed_interval(cells), smallest, test.n)
+    return _Tested(test, resampling.crossed_interval(cells, bounds), smallest, test.n)
 
 
 def _note(note: str, measure: Measure) -> str:
@@ -300,11 +327,10 @@ def _by_tukey(
     design: Design,
     resampling: Resampling,
 ) -> list[Comparison]:
-    """All pairs tested together, over the queries that all runs have."""
-    ids, values = shared_queries(*runs)
+    """All pairs tested together; the runs have the same queries."""
     measure = runs[0].measures[at]
-    matrix = np.stack([measure.scaled(x[at]) for x in values], axis=1)
-    labels = resampling.labels(ids)
+    matrix = np.stack([measure.scaled(run.values[at]) for run in runs], axis=1)
+    labels = resampling.labels(runs[0].query_ids.to_list())
     pairs = tukey(
         matrix, clusters=labels, samples=resampling.samples or 10_000, seed=resampling.seed
     )

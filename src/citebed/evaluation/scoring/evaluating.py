@@ -19,6 +19,7 @@ from citebed.evaluation.scoring.run_scores import (
     RunScores,
     Settings,
     Summary,
+    have_same_queries,
     resampling_of,
     run_called,
     score_runs,
@@ -120,14 +121,18 @@ class Evaluation(Shown):
         design = Design(baseline=baseline, test=test, correction=correction, alpha=alpha)
         return compare(self, design, resampling_of(cluster, self.source, seed=seed))
 
-    def notes(self) -> list[str]:
-        """What a reader of the scores has to know, in sentences; nothing when all is well."""
+    def notes(self, *, compared: bool = False) -> list[str]:
+        """What a reader of the scores has to know, in sentences; nothing when all is well.
+
+        Runs that are ``compared`` are averaged over the queries that they share.
+        """
         ledgers = [scores.ledger for scores in self.runs]
         notes = [*self.read_as]
         notes += [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
-        if len({ledger.measured for ledger in ledgers}) > 1:
+        if not compared and not have_same_queries(self.runs):
             notes.append(
-                "the runs are averaged over different queries; --complete averages over all"
+                "the runs cover different queries; use --complete to average over all judged "
+                "queries"
             )
         return notes
 

@@ -21,6 +21,9 @@ class MeasureLedger:
 
     ``looked_at`` counts the retrieved documents within the cut-off (all of them without one).
     ``lowest`` and ``highest`` are the summary with every tie put in the worst and best order.
+    ``queries_in_32_bits`` counts the queries whose score is another one if scores of documents are
+    kept in 32 bits, as trec_eval 9.0.8 keeps them; the summary would then be ``in_32_bits``
+    (``None`` where no query changes).
     """
 
     measure: str
@@ -28,6 +31,9 @@ class MeasureLedger:
     unjudged: int
     lowest: float
     highest: float
+    value: float
+    queries_in_32_bits: int = 0
+    in_32_bits: float | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,20 @@ class Ledger:
                 f"{self.without_relevant:,} of {measured} without relevant documents: "
                 f"{'it scores' if self.without_relevant == 1 else 'they score'} 0"
             )
-        return [*notes, *self._tie_notes()]
+        return [*notes, *self._tie_notes(), *self._32_bit_notes()]
+
+    def _32_bit_notes(self) -> list[str]:
+        moved = [
+            f"{m.measure} for {count(m.queries_in_32_bits, 'query')}, {_moved(m)}"
+            for m in self.measures
+            if m.in_32_bits is not None
+        ]
+        if not moved:
+            return []
+        return [
+            "trec_eval 9.0.8 keeps scores in 32 bits, where some of these are ties; that changes "
+            f"{'; '.join(moved)} (--scores float does the same)"
+        ]
 
     def _tie_notes(self) -> list[str]:
         if not self.ties:
@@ -98,6 +117,15 @@ class Ledger:
         effect = f"other orders would give {spans}" if moved else "no measure moves by 0.00005"
         ties = "a tie" if self.ties == 1 else f"{self.ties:,} ties"
         return [f"{count(self.tied, 'document')} in {ties} across relevance: {effect}"]
+
+
+def _moved(of: MeasureLedger) -> str:
+    assert of.in_32_bits is not None
+    change = of.in_32_bits - of.value
+    if not change:
+        return "not the mean"
+    digits = f"{change:+.4f}" if abs(change) >= 5e-5 else f"{change:+.1e}"
+    return f"the mean from {of.value:.4f} to {of.in_32_bits:.4f} ({digits})"
 
 
 def _are(number: int) -> str:
@@ -156,7 +184,7 @@ def _measured(
         moved = np.where(rankings.with_ties, measure.values(order), values)
         ends.append(measure.summary(moved[counted]))
     return MeasureLedger(
-        str(measure), looked_at, looked_at - int(known.sum()), min(ends), max(ends)
+        str(measure), looked_at, looked_at - int(known.sum()), min(ends), max(ends), ends[0]
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -17,12 +17,20 @@ from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.scoring.ledger import Ledger, ledger_of
 from citebed.evaluation.statistics import Interval, mean_intervals
-from citebed.runs.ranking import Ranked, ScoreType, SortedQrels, check_twice, rank
+from citebed.runs.ranking import (
+    Ranked,
+    ScoreType,
+    SortedQrels,
+    check_twice,
+    rank,
+    rank_in_32_bits,
+)
 from citebed.runs.tables import Flags, Floats, Ints, Run
 from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.evaluation.statistics.crossed import Crossed
+    from citebed.evaluation.statistics.intervals import Bounds
 
 _MANY_ROWS = 1_000_000
 _MANY_QUERIES = 1000
@@ -131,6 +139,11 @@ def run_called(name: str, runs: Sequence[_Named]) -> _Named:
     raise CitebedError(f"there is no run '{name}': {', '.join(s.run for s in runs)}.")
 
 
+def have_same_queries(runs: Sequence[QueryScores]) -> bool:
+    """Whether all runs were scored on the same queries."""
+    return all(run.query_ids.equals(runs[0].query_ids) for run in runs[1:])
+
+
 def score_runs(
     sets: Sequence[SortedQrels], runs: Iterable[Run], measures: Sequence[Measure], how: Settings
 ) -> list[tuple[RunScores, ...]]:
@@ -144,18 +157,41 @@ def score_run(
 ) -> RunScores:
     """Score one run under judgements that are ready."""
     ranked = rank(run, settings.score_type)
-    matched = Matched(run.name, run.tag, ranked.query_ids, _matched(qrels, ranked))
+    narrow = None if settings.score_type == "float" else rank_in_32_bits(run, ranked)
+    rankings = _matched(qrels, ranked)
+    in_32_bits = None if narrow is None else match(qrels, narrow)
+    matched = Matched(run.name, run.tag, ranked.query_ids, rankings, in_32_bits)
     return score_matched(qrels.name, matched, measures, settings)
+
+
+def _with_32_bits(scored: RunScores, rankings: Rankings) -> Ledger:
+    """The ledger with what changes if some queries are ranked as ``rankings`` has them."""
+    counted = rankings.query_ids.is_in(scored.query_ids.implode()).to_numpy()
+    measured = []
+    for measure, values, of in zip(
+        scored.measures, scored.values, scored.ledger.measures, strict=True
+    ):
+        others = np.where(rankings.in_run, measure.values(rankings), 0.0)[counted]
+        moved = np.where(rankings.in_run[counted], others, values)
+        changed = int((np.abs(moved - values) > 1e-12).sum())
+        measured.append(
+            replace(of, queries_in_32_bits=changed, in_32_bits=measure.summary(moved))
+            if changed
+            else of
+        )
+    return replace(scored.ledger, measures=tuple(measured))
 
 
 class Matched(NamedTuple):
     """A run laid beside judgements: its name, what it calls itself, the queries that it has, and
-    the places of judged documents."""
+    the places of judged documents; ``in_32_bits`` those of queries in which scores of 32 bits tie
+    more documents."""
 
     run: str
     tag: str | None
     query_ids: pl.Series
     rankings: Rankings
+    in_32_bits: Rankings | None = None
 
 
 def score_matched(
@@ -170,7 +206,10 @@ def score_matched(
     ledger = ledger_of(matched.run, matched.query_ids, rankings, measures, values, counted)
     query_ids = rankings.query_ids.filter(pl.Series(counted))
     scored = values[:, counted]
-    return RunScores(matched.run, tuple(measures), query_ids, scored, ledger, matched.tag)
+    made = RunScores(matched.run, tuple(measures), query_ids, scored, ledger, matched.tag)
+    if matched.in_32_bits is None:
+        return made
+    return replace(made, ledger=_with_32_bits(made, matched.in_32_bits))
 
 
 def _matched(qrels: SortedQrels, ranked: Ranked) -> Rankings:
@@ -232,12 +271,14 @@ class Resampling:
         """How many resamples an interval over so many queries takes."""
         return self.samples or (10_000 if queries <= _MANY_QUERIES else 2_000)
 
-    def crossed_interval(self, cells: Crossed) -> Interval:
-        """The interval of a mean over queries and slices, both drawn."""
+    def crossed_interval(self, cells: Crossed, bounds: Bounds | None) -> Interval:
+        """The interval of a mean of values within bounds over queries and slices, both drawn."""
         from citebed.evaluation.statistics.crossed import crossed_interval
 
         draws = self.draws(max(cells.weights.shape))
-        return crossed_interval(cells, level=self.level, samples=draws, seed=self.seed)
+        return crossed_interval(
+            cells, level=self.level, samples=draws, seed=self.seed, bounds=bounds
+        )
 
 
 @dataclass(frozen=True)
@@ -292,7 +333,8 @@ def summarise(scores: QueryScores, resampling: Resampling | None) -> list[Summar
     averaged = [at for at, measure in enumerate(measures) if measure.SUMMARY != "sum"]
     if resampling is not None and scores.pairs is not None:
         for at in averaged:
-            limits = resampling.crossed_interval(scores.pairs.crossed(scores.pairs.values[at]))
+            cells = scores.pairs.crossed(scores.pairs.values[at])
+            limits = resampling.crossed_interval(cells, measures[at].bounds)
             intervals[at] = _back(measures[at], limits)
     elif resampling is not None and averaged:
         matrix = np.stack([measures[at].scaled(values[at]) for at in averaged], axis=1)
@@ -302,6 +344,7 @@ def summarise(scores: QueryScores, resampling: Resampling | None) -> list[Summar
             level=resampling.level,
             samples=resampling.draws(len(matrix)),
             seed=resampling.seed,
+            bounds=[measures[at].bounds for at in averaged],
         )
         for at, interval in zip(averaged, drawn, strict=True):
             intervals[at] = _back(measures[at], interval)

@@ -19,7 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.statistics.intervals import Interval, check_level, order_statistics
+from citebed.evaluation.statistics.intervals import (
+    Bounds,
+    Interval,
+    bounded_interval,
+    check_level,
+    order_statistics,
+)
 from citebed.evaluation.statistics.paired import TestResult
 from citebed.evaluation.statistics.resampling import (
     blocks,
@@ -27,7 +33,14 @@ from citebed.evaluation.statistics.resampling import (
     draw_counts,
     thin_product,
 )
-from citebed.evaluation.statistics.units import NEGLIGIBLE, Floats, Labels, as_values, codes_of
+from citebed.evaluation.statistics.units import (
+    NEGLIGIBLE,
+    Floats,
+    Labels,
+    Units,
+    as_values,
+    codes_of,
+)
 
 CROSSED_TESTS = ("t", "bootstrap")
 """The paired tests that can take two kinds of units."""
@@ -51,6 +64,14 @@ class Crossed(NamedTuple):
     def fewest(self) -> int:
         """How many units there are of the rarer kind."""
         return int(min(self.weights.shape))
+
+    @property
+    def rarer(self) -> Units:
+        """The units of the rarer kind: their weights, and values times weights."""
+        n, m = self.weights.shape
+        axis = 1 if n <= m else 0
+        sizes = self.weights.sum(axis=axis)
+        return Units((self.rests.sum(axis=axis) + self.mean * sizes)[:, None], sizes)
 
     @property
     def error(self) -> float:
@@ -130,23 +151,32 @@ def _resampled(cells: Crossed, u: Floats, v: Floats) -> Floats:
 
 
 def crossed_interval(
-    cells: Crossed, *, level: float = 0.95, samples: int = 10_000, seed: int = 0
+    cells: Crossed,
+    *,
+    level: float = 0.95,
+    samples: int = 10_000,
+    seed: int = 0,
+    bounds: Bounds | None = None,
 ) -> Interval:
     """An interval for the mean of which rows and columns both are a sample; studentised.
 
-    Where so many resamples have no spread that a limit is infinite, Student's t with as many
-    degrees of freedom as there are units of the rarer kind, less one. nan with fewer than two
-    units of a kind; the mean itself where all cells have the same value.
+    Where all cells have the same value, or so many resamples have no spread that a limit is
+    infinite, `bounded_interval` over the units of the rarer kind if values have ``bounds``.
+    Without bounds Student's t with as many degrees of freedom as there are such units, less one,
+    and nan where all cells are the same; nan with fewer than two units of a kind.
     """
     check_level(level)
     tail, error = (1 - level) / 2, cells.error
-    if not error:
-        return Interval(cells.mean, cells.mean, "studentised")
     if math.isnan(error):
         return Interval(math.nan, math.nan, "studentised")
-    low, high = order_statistics(crossed_ratios(cells, samples, seed), tail, 1 - tail)
-    if math.isfinite(low) and math.isfinite(high):
-        return Interval(cells.mean - high * error, cells.mean - low * error, "studentised")
+    if error:
+        low, high = order_statistics(crossed_ratios(cells, samples, seed), tail, 1 - tail)
+        if math.isfinite(low) and math.isfinite(high):
+            return Interval(cells.mean - high * error, cells.mean - low * error, "studentised")
+    if bounds is not None:
+        return bounded_interval(cells.rarer, bounds, tail, samples, seed)
+    if not error:
+        return Interval(math.nan, math.nan, "studentised")
     from scipy.special import stdtrit
 
     reach = float(stdtrit(cells.fewest - 1, 1 - tail)) * error

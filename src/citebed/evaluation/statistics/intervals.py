@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.statistics.resampling import Resampled, check_samples, resample
+from citebed.evaluation.statistics.resampling import (
+    Resampled,
+    blocks,
+    check_samples,
+    resample,
+    thin_product,
+)
 from citebed.evaluation.statistics.units import (
+    NEGLIGIBLE,
     Floats,
     Labels,
     Units,
@@ -23,13 +30,16 @@ from citebed.evaluation.statistics.units import (
 )
 
 _NORMAL = NormalDist()
+_FEW_OTHERS = 15  # so few values that differ from the commonest one do not show their spread
+_WEIGHTS = 1 << 17
+Bounds = tuple[float, float]
 
 
 class Interval(NamedTuple):
     """Two limits, and the method that gave them.
 
-    Both are nan where there are fewer than two queries (or clusters), and the mean itself where
-    all queries have the same value.
+    Both are nan where there are fewer than two queries (or clusters), or where all queries have
+    the same value and nobody said between which bounds values lie.
     """
 
     low: float
@@ -63,7 +73,8 @@ def _studentised(column: _Column, tail: float) -> Interval:
     """Bootstrap-t: quantiles of the resampled mean's shift over its own standard error.
 
     Where so many resamples have no spread that a limit is infinite (nearly all queries have the
-    same value), BCa's interval is given, and named. Efron & Tibshirani (1993), chapter 12.5.
+    same value, and values have no bounds), BCa's interval is given, and named. Efron & Tibshirani
+    (1993), chapter 12.5.
     """
     low, high = order_statistics(column.ratios, tail, 1 - tail)
     if math.isinf(low) or math.isinf(high):
@@ -134,7 +145,7 @@ INTERVALS: dict[str, Callable[[_Column, float], Interval]] = {
 """All kinds of interval by name, the default first."""
 
 
-def mean_interval(
+def mean_interval(  # noqa: PLR0913 - each is one that a notebook user looks for
     values: ArrayLike,
     *,
     clusters: Labels | None = None,
@@ -142,6 +153,7 @@ def mean_interval(
     samples: int = 10_000,
     seed: int = 0,
     method: str = "studentised",
+    bounds: Bounds | None = None,
 ) -> Interval:
     """An interval for the mean of which these values, one a query, are a sample.
 
@@ -149,12 +161,18 @@ def mean_interval(
     """
     column = as_values(values)[:, None]
     (interval,) = mean_intervals(
-        column, clusters=clusters, level=level, samples=samples, seed=seed, method=method
+        column,
+        clusters=clusters,
+        level=level,
+        samples=samples,
+        seed=seed,
+        method=method,
+        bounds=[bounds],
     )
     return interval
 
 
-def mean_intervals(
+def mean_intervals(  # noqa: PLR0913 - likewise
     matrix: ArrayLike,
     *,
     clusters: Labels | None = None,
@@ -162,6 +180,7 @@ def mean_intervals(
     samples: int = 10_000,
     seed: int = 0,
     method: str = "studentised",
+    bounds: Sequence[Bounds | None] | None = None,
 ) -> list[Interval]:
     """An interval for the mean of each column, all columns resampled together.
 
@@ -169,6 +188,12 @@ def mean_intervals(
     covers what it says for the skewed scores of few queries and for clusters of unequal size,
     where percentile and BCa intervals are too short. A geometric mean is the mean of logarithms:
     give those, and bring the limits back with ``Interval.through(math.exp)``.
+
+    ``bounds`` are the lowest and the highest value of each column, ``None`` where there are none.
+    Resampling cannot tell what a sample hardly shows: `bounded_interval` takes over where all
+    queries have the same value, where all have the lowest or the highest one (0/1 scores), and,
+    unless another method is named, where more than half have the same value and fewer than 15
+    another.
     """
     interval_of = INTERVALS.get(method)
     if interval_of is None:
@@ -180,12 +205,83 @@ def mean_intervals(
         return [Interval(math.nan, math.nan, method) for _ in units.sums.T]
     nothing = np.empty((0, units.sums.shape[1]))
     drawn = Resampled(nothing, nothing) if method == "t" else resample(units, samples, seed)
-    return [
-        interval_of(column, (1 - level) / 2)
-        if column.error
-        else Interval(column.mean, column.mean, method)
-        for column in _columns(units, drawn)
-    ]
+    tail, ends = (1 - level) / 2, bounds or [None] * units.sums.shape[1]
+    intervals = []
+    for column, values, between in zip(_columns(units, drawn), units.sums.T, ends, strict=True):
+        own = values / units.sizes
+        if between is not None and (
+            not column.error
+            or np.isin(own, between).all()
+            or (method == "studentised" and _is_nearly_constant(own))
+        ):
+            given = Units(values[:, None], units.sizes)
+            intervals.append(bounded_interval(given, between, tail, samples, seed))
+        elif column.error:
+            intervals.append(interval_of(column, tail))
+        else:
+            intervals.append(Interval(math.nan, math.nan, method))
+    return intervals
+
+
+def _is_nearly_constant(values: Floats) -> bool:
+    """Whether more than half of the values are the same, and fewer than 15 others."""
+    commonest = int(np.unique(values.round(12), return_counts=True)[1].max())
+    return 2 * commonest > len(values) and len(values) - commonest < _FEW_OTHERS
+
+
+def bounded_interval(
+    units: Units, bounds: Bounds, tail: float, samples: int = 10_000, seed: int = 0
+) -> Interval:
+    """An interval for the mean of values that lie between bounds, whatever their distribution.
+
+    The lower limit is a quantile of weighted means of the values and of the lower bound itself,
+    the weights uniform over all that add up to 1; the upper limit likewise. The bound stands for
+    what was not in the sample. For 0/1 scores this is Clopper's and Pearson's interval, and for n
+    equal values c the bound c - (c - lowest)·(1 - tail^(1/n)); both are computed exactly. With
+    clusters of unequal size the bound is a cluster of average size.
+
+    Gaffke (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of a
+    nonnegative variable; Learned-Miller & Thomas (2019), A New Confidence Interval for the Mean
+    of a Bounded Random Variable; Clopper & Pearson (1934).
+    """
+    lowest, highest = bounds
+    low = _lower_limit(units, lowest, tail, samples, seed)
+    mirrored = Units(-units.sums, units.sizes)
+    return Interval(low, -_lower_limit(mirrored, -highest, tail, samples, seed), "bounded")
+
+
+def _lower_limit(units: Units, lowest: float, tail: float, samples: int, seed: int) -> float:
+    values, n = units.sums[:, 0] / units.sizes, units.n_units
+    others = values[values > lowest + NEGLIGIBLE * max(abs(lowest), 1.0)]
+    if not len(others):
+        return lowest
+    if bool(np.all(units.sizes == units.sizes[0])) and np.ptp(others) <= NEGLIGIBLE:
+        return lowest + (float(others[0]) - lowest) * least_share(len(others), n, tail)
+    size = units.n_queries / n
+    columns = np.array([[*units.sums[:, 0], lowest * size], [*units.sizes, size]]).T
+    rng, means = np.random.default_rng(seed), np.empty(samples)
+    for start, stop in blocks(samples, n + 1, _WEIGHTS):
+        weights = rng.standard_exponential((stop - start, n + 1))
+        sums = thin_product(weights, columns)
+        means[start:stop] = sums[:, 0] / sums[:, 1]
+    return order_statistics(means, tail)[0]
+
+
+def least_share(successes: int, n: int, tail: float) -> float:
+    """Return Clopper and Pearson's lower limit for a share, given the successes in n draws.
+
+    It is the share with which so many successes or more have the probability ``tail``. scipy has
+    it too (``betaincinv``), but importing that takes as long as scoring a small run.
+    """
+    hits = np.arange(1, n + 1)
+    log_ways = np.cumsum(np.log((n + 1 - hits) / hits))[successes - 1 :]
+    hits = hits[successes - 1 :]
+    low, high = 0.0, 1.0
+    for _ in range(52):  # each halves the range; more would reach 1
+        share = (low + high) / 2
+        logs = log_ways + hits * math.log(share) + (n - hits) * math.log1p(-share)
+        low, high = (low, share) if np.exp(logs).sum() > tail else (share, high)
+    return low
 
 
 def _columns(units: Units, drawn: Resampled) -> list[_Column]:

@@ -25,6 +25,7 @@ _WORDS = {
 }  # fmt: skip
 _FLAGS = {"q": "per_query", "c": "complete", "J": "judged_only", "n": "without_summary"}
 _NUMBERS = {"l": "level", "M": "most", "N": "documents"}
+_LARGEST = (1 << 63) - 1
 _OTHER_JUDGEMENTS = ("prefs", "qrels_prefs", "qrels_jg")
 USAGE = "Usage: citebed trec_eval [-h] [-q] {-m measure}* trec_rel_file trec_top_file"
 
@@ -107,9 +108,12 @@ def _take(letter: str, value: str, options: dict[str, Any]) -> None:
 
 
 def _whole(letter: str, text: str) -> int:
-    if not re.fullmatch(r"\s*\+?[0-9]{1,18}", text):
-        raise CitebedError(f"-{letter} takes a whole number from 0; found '{text}'.")
-    return int(text)
+    """A number as the program reads it, cut to 64 bits; only -N may be below 0."""
+    if not re.fullmatch(r"\s*\+?[0-9]+" if letter != "N" else r"\s*[+-]?[0-9]+", text, re.ASCII):
+        raise CitebedError(f"-{letter} takes a whole number from 0; found '{text[:60]}'.")
+    digits = text.strip().lstrip("+-").lstrip("0")[:20]  # all beyond are cut
+    number = int(digits or "0")
+    return max(-number, -_LARGEST - 1) if "-" in text else min(number, _LARGEST)
 
 
 def _check_judgements(form: str) -> None:

@@ -43,6 +43,7 @@ from citebed.files.reading import read_lines
 from citebed.runs.ranking import check_twice, prepare, rank
 from citebed.runs.reading import read_as_trec_eval
 from citebed.runs.tables import Flags, Floats, Ints
+from citebed.wording import printable
 
 _NOTHING_IF_MISSING = ("num_ret", "utility", "rbp_resid")
 _LETTERS = np.array(list("0123456789>.-"))
@@ -260,6 +261,11 @@ def read_means(path: Path) -> Means:
                 "expected a query, a measure's label, a mean and a standard deviation, like "
                 "'q1 map 0.25 0.1'.",
             ) from None
+    if not means:
+        raise CitebedError(
+            f"{printable(path)}: the file of -Z has no means. Write lines of a query, a measure's "
+            "label, a mean and a standard deviation, like 'q1 map 0.25 0.1'."
+        )
     return means
 
 
@@ -341,7 +347,7 @@ def _has(version: Version, each: TrecMeasure | str) -> bool:
 def _named(text: str, names: Sequence[str]) -> list[tuple[str, str | None]]:
     """Each name that a text stands for, with its parameters."""
     name, dot, parameters = text.partition(".")
-    if name in NICKNAMES and not dot:
+    if name in NICKNAMES and (parameters or not dot):  # the program passes parameters over
         more = ("runid", "relstring", "rbp_resid") if name == "all_trec" else ("runid",)
         return [(each, None) for each in names if each in (*NICKNAMES[name], *more)]
     if name in _NOT_BUILT or name.startswith("prefs_") or name.endswith("_avgjg"):

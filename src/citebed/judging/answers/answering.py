@@ -5,7 +5,7 @@ Whatever a form was filled on, its answers come here; so does every click on the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -26,8 +26,10 @@ from citebed.judging.store.judgements import (
     was_said_later,
 )
 from citebed.judging.store.schema import (
+    CURRENT,
     approvals,
     items,
+    judgements,
     now,
     people,
     questions,
@@ -41,7 +43,8 @@ LONGEST = 4000
 """Characters that a question, a wording or a comment may have."""
 WEB = "web"
 """The way of what is answered on the web."""
-_OLDER = "older than the answer that is stored, or nobody knows from when"
+_GUESSED = "its charset was guessed"
+_OLDER = "older than the stored answer, or undated"
 
 
 class Recorded(NamedTuple):
@@ -59,12 +62,16 @@ def record(tx: Transaction, form: FormRow, answers: Answers, source: Source) -> 
     stated = 0
     if form.phase == 1:
         for number, text in sorted(answers.questions.items()):
+            if kept := _kept_text(tx, _question(tx, form, number), text, answers.is_guess):
+                unread.append(Unread(0, f"question {number}: {_GUESSED}: '{kept}' stays"))
+                continue
             outcome = state_question(tx, form, number, text, source)
             stated += outcome == "new"
             if outcome == "later":
                 stands = wording_of(tx, _question(tx, form, number) or 0, "stated")
                 unread.append(Unread(0, f"question {number}: {_OLDER}: '{stands.text}' stays"))
     known = items_of(tx, form)
+    comments = _comments(tx, form, known.values()) if answers.is_guess else {}
     places, verdicts = [], []
     for (question, entry), rating in sorted(answers.ratings.items()):
         item = known.get((question, entry))
@@ -73,7 +80,12 @@ def record(tx: Transaction, form: FormRow, answers: Answers, source: Source) -> 
             unread.append(Unread(0, f"question {question}, paper {entry}: {why}"))
             continue
         places.append(f"question {question}, paper {entry}")
-        verdicts.append(Verdict(item, rating.value, fold(rating.comment)[:LONGEST]))
+        comment = fold(rating.comment)[:LONGEST]
+        if not comment.isascii() and comments.get(item, comment) != comment:
+            unread.append(Unread(0, f"{places[-1]}: {_GUESSED}: the comment "
+                                 f"'{comments[item]}' stays"))  # fmt: skip
+            comment = comments[item]
+        verdicts.append(Verdict(item, rating.value, comment))
     saved = save_all(tx, [(source, verdict) for verdict in verdicts])
     outcomes = [each.outcome for each in saved if isinstance(each, Saved)]
     unread += [
@@ -82,11 +94,30 @@ def record(tx: Transaction, form: FormRow, answers: Answers, source: Source) -> 
         if outcome == "later"
     ]
     for number, approved in answers.approved.items():
-        unread += _approve(tx, form, number, approved, source)
+        if isinstance(approved, str) and answers.is_guess and not approved.isascii():
+            what = f"query {number}: {_GUESSED}: its wording stays, not '{approved}'"
+            unread.append(Unread(0, what))
+        else:
+            unread += _approve(tx, form, number, approved, source)
     if answers.opted_out:
         opt_out(tx, form.person_id)
     new = outcomes.count("new")
     return Recorded(stated, new, outcomes.count("same"), tuple(unread))
+
+
+def _kept_text(tx: Transaction, question: int | None, text: str, is_guess: bool) -> str:
+    """Return the stored wording that a text in a guessed charset must not replace, if any."""
+    if not is_guess or question is None or text.isascii():
+        return ""
+    stored = str(wording_of(tx, question, "stated").text)
+    return "" if stored == fold(text)[:LONGEST] else stored
+
+
+def _comments(tx: Transaction, form: FormRow, wanted: Iterable[int]) -> dict[int, str]:
+    """Return the stored comments of a form's judge, by item."""
+    mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(list(wanted))
+    rows = tx.execute(select(judgements.c.item_id, judgements.c.comment).where(mine, CURRENT))
+    return {item: comment for item, comment in rows if comment}
 
 
 def _unfit(tx: Transaction, form: FormRow, rating: Rating) -> str:

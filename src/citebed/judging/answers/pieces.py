@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import email
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.header import decode_header, make_header
@@ -19,7 +20,8 @@ from typing import NamedTuple
 import lxml.etree
 import lxml.html
 
-from citebed.collection.formats.base import decode
+from citebed.collection.formats.base import WIDE_MARKS, decode
+from citebed.errors import CitebedError
 from citebed.files.reading import read_small
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Answers, Unread
@@ -42,16 +44,23 @@ class Part(NamedTuple):
     answered_at: datetime | None = None
     content_type: str | None = None
 
-    def text(self) -> Decoded:
-        """Its text; a page that a mail has in place of a text is read as the lines it shows."""
+    def text(self, known: Sequence[str] = (), charset: str = "") -> Decoded:
+        """Its text; a page that a mail has in place of a text is read as the lines it shows.
+
+        ``known`` are words that must be in it, which show its charset; ``charset`` is what an
+        organiser chose, whatever the mail declares.
+        """
         declared = Message()
         declared["Content-Type"] = self.content_type or "text/plain"
-        charset = declared.get_content_charset()
-        if declared.get_content_type() != "text/html":
-            return decoded(self.content, charset)
-        inside = _META.search(self.content[:4096])
-        page = decoded(self.content, charset or (inside[1].decode() if inside else None))
-        return page._replace(text=lines_of_html(page.text))
+        named = declared.get_content_charset()
+        is_page = declared.get_content_type() == "text/html"
+        if is_page and not named and (inside := _META.search(self.content[:4096])):
+            named = inside[1].decode()
+        if charset:
+            read = Decoded(decoded_as(self.content, charset))
+        else:
+            read = decoded(self.content, named, known)
+        return read._replace(text=lines_of_html(read.text)) if is_page else read
 
 
 def parts_of(path: Path) -> list[Part]:
@@ -128,22 +137,25 @@ def _is_form(part: Part) -> bool:
     return html_form.is_this_form(text) or text_form.is_this_form(text)
 
 
-def read_form(part: Part) -> tuple[str, Answers] | None:
+def read_form(
+    part: Part, known: Sequence[str] = (), charset: str = ""
+) -> tuple[str, Answers] | None:
     """The answers in a piece and the way they were given; ``None`` if it is none of our forms.
 
-    A charset that had to be guessed is told among what could not be read.
+    A charset other than the declared one is told among what could not be read.
     """
     if pdf_form.is_this_form(part.content):
         return "pdf", pdf_form.read(part.content)
-    text, guess = part.text()
+    text, note, is_guess = part.text(known, charset)
     if html_form.is_this_form(text):
         via, answers = "html", html_form.read(text)
     elif text_form.is_this_form(text):
         via, answers = "text", text_form.read(text)
     else:
         return None
-    if guess:
-        answers.unread.insert(0, Unread(0, guess))
+    answers.is_guess = is_guess
+    if note:
+        answers.unread.insert(0, Unread(0, note))
     return via, answers
 
 
@@ -166,31 +178,158 @@ _JAPANESE = (b"\x1b$B", b"\x1b$@")
 """How ISO-2022-JP begins, whose bytes are all ASCII."""
 
 
+CHARSETS = (
+    "utf-8", "windows-1252", "koi8-r", "windows-1251", "iso-8859-5", "ibm866", "koi8-u",
+    "windows-1250", "iso-8859-2", "windows-1253", "iso-8859-7", "windows-1254", "windows-1255",
+    "windows-1256", "windows-1257", "windows-1258", "windows-874", "gb18030", "big5", "shift_jis",
+    "euc-jp", "iso-2022-jp", "euc-kr", "macintosh",
+)  # fmt: skip
+"""The charsets that replies come in, the likeliest first: what an organiser can choose from."""
+_CODECS = {"windows-874": "cp874", "ibm866": "cp866", "macintosh": "mac-roman"}
+_MOST_KNOWN = 100
+_LOOKED_AT = 400_000
+"""Characters of a text that are compared with known words."""
+_TURNED_CASE = re.compile(r"\b[\u03b1-\u03ce\u0430-\u045f][\u0391-\u03ab\u0400-\u042f]{2,}")
+_SIGN_IN_WORD = re.compile(r"[^\W\d_][\x80-\x9f\u2500-\u259f\ufffd][^\W\d_]")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
 class Decoded(NamedTuple):
-    """A text, and how its charset was guessed; empty where nothing had to be."""
+    """A text, and why it was not read as declared (empty if it was).
+
+    ``is_guess`` says that nothing in the text shows that the charset is right.
+    """
 
     text: str
-    guess: str = ""
+    note: str = ""
+    is_guess: bool = False
 
 
-def decoded(content: bytes, charset: str | None = None) -> Decoded:
-    """The text of a piece that declares this charset, or none: else by a guess, which is told.
+def decoded(content: bytes, charset: str | None = None, known: Sequence[str] = ()) -> Decoded:
+    """Return the text of a piece that declares this charset, or none.
 
+    ``known`` are texts that the form has, the judge's name first. The charset is the declared one
+    if no other shows more of their words; else the one that shows most. Without such words, and
+    where the declared charset gives no words of a language, the likeliest is guessed.
     A charset is read as browsers read it, by the larger set that mailers mean: ``gb2312`` as
     GB 18030, ``iso-8859-1`` as Windows-1252.
     """
+    declared, wrong = _as_declared(content, charset)
+    is_plain = content.isascii() or content.startswith(tuple(WIDE_MARKS))
+    if not is_plain and (words := list(known_words(known))):
+        found = _by_evidence(content, declared, words, wrong)
+        if found is not None:
+            return found
+    if declared is None:
+        return _guessed(content, wrong, bool(charset))
+    if is_plain or not (is_garbled(declared) or _is_rather_utf_8(content, declared)):
+        return Decoded(declared)
+    reason = f"its words are garbled in the '{printable(charset or '')[:40]}' that it declares"
+    for name, text in readable_in(content):
+        if not is_garbled(text):
+            return Decoded(text, _note(reason, name), is_guess=True)
+    return Decoded(declared, f"{reason}, and in every other charset", is_guess=True)
+
+
+def _as_declared(content: bytes, charset: str | None) -> tuple[str | None, str]:
+    """Return the text in its declared charset, or ``None`` and what is wrong with that."""
     if not charset:
-        return _guessed(content, "it declares no charset, and is not UTF-8", declared=False)
+        return None, _UNDECLARED
     shown = printable(charset)[:40]
     try:
         text = content.decode(_codec(charset)).removeprefix("\ufeff").replace("\0", "")
         text.encode()  # UTF-7 can hold half a pair of surrogates, which is no text
-        return Decoded(text)
+        return text, ""
     except UnicodeError:
-        wrong = f"its bytes are not the '{shown}' that it declares"
+        return None, f"its bytes are not the '{shown}' that it declares"
     except (LookupError, ValueError):
-        wrong = f"it declares the charset '{shown}', which nobody knows"
-    return _guessed(content, wrong, declared=True)
+        return None, f"it declares the charset '{shown}', which nobody knows"
+
+
+def decoded_as(content: bytes, charset: str) -> str:
+    """Return the text in a charset that somebody chose; an error if it cannot be in it."""
+    text, wrong = _as_declared(content, _CODECS.get(charset, charset))
+    if text is None:
+        shown = printable(charset)[:40]
+        why = "there is no such charset" if "nobody knows" in wrong else "its bytes are not in it"
+        raise CitebedError(f"it cannot be read as '{shown}': {why}. Choose another one, such as "
+                           f"{', '.join(CHARSETS[:4])}.")  # fmt: skip
+    return text
+
+
+def readable_in(content: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the charsets in which a piece can be read, and its text in each."""
+    for name in CHARSETS:
+        text, _ = _as_declared(content, _CODECS.get(name, name))
+        if text is not None:
+            yield name, text
+
+
+def known_words(known: Iterable[str]) -> Iterator[str]:
+    """Yield the words of texts that tell charsets apart: those with letters beyond ASCII.
+
+    Words of scripts without blanks are cut into pairs, for a line may end anywhere in them.
+    """
+    seen: set[str] = set()
+    for text in known:
+        for word in _WORD.findall(text):
+            step = 2 if word[0] >= "\u2e80" else len(word)
+            pieces = (word[at : at + step] for at in range(0, len(word), step))
+            for piece in pieces:
+                if len(piece) > 1 and not piece.isascii() and piece not in seen:
+                    seen.add(piece)
+                    yield piece
+                    if len(seen) == _MOST_KNOWN:
+                        return
+
+
+def _by_evidence(
+    content: bytes, declared: str | None, words: Sequence[str], wrong: str
+) -> Decoded | None:
+    """Choose the charset in which most known words appear; ``None`` if they do in none."""
+
+    def number(text: str) -> int:
+        part = text[:_LOOKED_AT]
+        return sum(word in part for word in words)
+
+    readings = dict(readable_in(content))
+    numbers = {name: number(text) for name, text in readings.items()}
+    most = max(numbers.values(), default=0)
+    own = number(declared) if declared is not None else 0
+    if max(most, own) == 0:
+        return None
+    if declared is not None and own >= most:
+        return Decoded(declared)
+    best = [name for name in readings if numbers[name] == most]
+    text = readings[best[0]]
+    if wrong == _UNDECLARED and best[0] == "utf-8":
+        return Decoded(text)
+    is_guess = len({readings[name] for name in best}) > 1
+    word = next(word for word in words if word in text)
+    wrong = wrong or f"'{word}' is garbled in the charset that it declares"
+    note = f"{wrong}: read as {_NAMES[best[0]]}, in which '{word}' appears"
+    return Decoded(text, f"{note}. {_LOOK}" if is_guess else note, is_guess)
+
+
+def is_garbled(text: str) -> bool:
+    """Whether most words look like a wrong charset: accents only, turned case, signs in words."""
+    part = text[:_LOOKED_AT]
+    foreign = {word for word in _WORD.findall(part) if not word.isascii() and len(word) > 2}
+    odd = {
+        word for word in foreign
+        if sum("\xaa" <= letter <= "\u024f" for letter in word) * 3 > len(word) * 2
+    }  # fmt: skip
+    if _TURNED_CASE.search(part):
+        odd |= {word for word in foreign if word[1:].isupper()}
+    return (len(odd) > 1 and 2 * len(odd) >= len(foreign)) or bool(_SIGN_IN_WORD.search(part))
+
+
+def _is_rather_utf_8(content: bytes, declared: str) -> bool:
+    """Whether bytes are UTF-8 that a charset of one byte a letter was declared for."""
+    try:
+        return len(declared) == len(content) and len(content.decode()) < len(content)
+    except UnicodeDecodeError:
+        return False
 
 
 def _codec(charset: str) -> str:
@@ -201,18 +340,28 @@ def _codec(charset: str) -> str:
     return _MEANT.get(name, name)
 
 
-def _guessed(content: bytes, wrong: str, *, declared: bool) -> Decoded:
-    """UTF-8 where it is, ISO-2022-JP by its escapes, else Windows-1252; and which of them."""
+def _guessed(content: bytes, wrong: str, declared: bool) -> Decoded:
+    """UTF-8 where it is, ISO-2022-JP by its escapes, else the likeliest that gives words."""
     if any(mark in content for mark in _JAPANESE):
         try:
-            return Decoded(content.decode("iso2022_jp_ext"), _guess_note(wrong, "ISO-2022-JP"))
+            text = content.decode("iso2022_jp_ext")
+            return Decoded(text, _note(wrong, "iso-2022-jp"), is_guess=True)
         except UnicodeDecodeError:
             pass  # no such text after all: the next guess is told
     text, is_mended = decode(content)
     if not is_mended:
-        return Decoded(text, _guess_note(wrong, "UTF-8") if declared else "")
-    return Decoded(text, _guess_note(wrong, "Windows-1252"))
+        return Decoded(text, _note(wrong, "utf-8") if declared else "")
+    if is_garbled(text):
+        for name, other in readable_in(content):
+            if not is_garbled(other):
+                return Decoded(other, _note(wrong, name), is_guess=True)
+    return Decoded(text, _note(wrong, "windows-1252"), is_guess=True)
 
 
-def _guess_note(wrong: str, guess: str) -> str:
-    return f"{wrong}: read as {guess}. Look whether its words are right"
+_UNDECLARED = "it declares no charset, and is not UTF-8"
+_LOOK = "Look whether its words are right"
+_NAMES = {name: name.upper() if name[0] != "w" else f"W{name[1:]}" for name in CHARSETS}
+
+
+def _note(wrong: str, charset: str) -> str:
+    return f"{wrong}: read as {_NAMES[charset]}. {_LOOK}"

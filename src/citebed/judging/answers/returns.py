@@ -7,7 +7,7 @@ be read of it is listed with its line for the organiser, and is never guessed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,8 @@ from sqlalchemy import ColumnElement, Row, select, update
 
 from citebed.errors import CitebedError, FormatError
 from citebed.judging.answers.answering import Recorded, record
-from citebed.judging.answers.pieces import Part, parts_in, parts_of, read_form
+from citebed.judging.answers.pieces import Part, parts_in, parts_of, read_form, readable_in
+from citebed.judging.asking.assigning import sheet_of
 from citebed.judging.asking.links import CODE, FormRow, form_by_code
 from citebed.judging.asking.questions import put_rules_on_record
 from citebed.judging.forms import pdf_form
@@ -52,16 +53,20 @@ class Returned(NamedTuple):
 
 
 def read_returns(
-    store: CampaignStore, paths: str | Path | Iterable[str | Path], *, again: bool = False
+    store: CampaignStore,
+    paths: str | Path | Iterable[str | Path],
+    *,
+    again: bool = False,
+    charset: str = "",
 ) -> list[Returned]:
     """Take in what came back, files or folders in any of the forms; each whole or not at all.
 
     With ``again``, what is known already is read anew; a name that is no file on the disk is that
-    of a return that is stored.
+    of a return that is stored. ``charset`` reads all of them in that charset.
     """
     several = [paths] if isinstance(paths, str | Path) else paths
     files = [each for path in several for each in _files_at(store, Path(path), again)]
-    return _take_all(store, _pieces(files), again)  # all are there before one is taken in
+    return _take_all(store, _pieces(files), again, charset)  # all are there before one is taken in
 
 
 def _pieces(files: Iterable[Path | Part]) -> Iterator[Part | Returned]:
@@ -78,9 +83,9 @@ def read_uploaded(store: CampaignStore, name: str, content: bytes) -> list[Retur
     return _take_all(store, parts_in(printable(name), content), again=False)
 
 
-def read_stored(store: CampaignStore, return_id: int) -> list[Returned]:
-    """Read one return anew, as it is stored: no file on the disk is looked at."""
-    return _take_all(store, _stored(store, returns.c.id == return_id), again=True)
+def read_stored(store: CampaignStore, return_id: int, charset: str = "") -> list[Returned]:
+    """Read one return anew, as it is stored, or in a charset that somebody chose."""
+    return _take_all(store, _stored(store, returns.c.id == return_id), again=True, charset=charset)
 
 
 def _files_at(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
@@ -110,27 +115,29 @@ def _stored(store: CampaignStore, mine: ColumnElement[bool]) -> list[Part]:
 
 
 def _take_all(
-    store: CampaignStore, pieces: Iterable[Part | Returned], again: bool
+    store: CampaignStore, pieces: Iterable[Part | Returned], again: bool, charset: str = ""
 ) -> list[Returned]:
     done = [
-        each if isinstance(each, Returned) else store.trying(partial(_take, each, again))
+        each if isinstance(each, Returned) else store.trying(partial(_take, each, again, charset))
         for each in pieces
     ]
     put_rules_on_record(store)
     return done
 
 
-def _take(part: Part, again: bool, tx: Transaction) -> Returned:
+def _take(part: Part, again: bool, charset: str, tx: Transaction) -> Returned:
     digest = hashlib.sha256(part.content).hexdigest()
     mine = (returns.c.campaign_id == tx.id) & (returns.c.sha256 == digest)
     known = tx.execute(select(returns).where(mine)).first()
     if known is not None and not again:
         return Returned(part.name, "known already")
-    via, answers, unread = _read(part)
+    via, answers, unread = _read(part, _known_texts(tx, part), charset)
     form = form_by_code(tx, answers.code) if answers else None
     if answers and form is None:
         unread = (Unread(0, f"the form {answers.code[:40]!r} is of another campaign, or of none"),)
-    row = known or _store_return(tx, part, digest, via, form or _named(tx, part))
+    row = known or _store_return(
+        tx, part, digest, via, form or _named(tx, part.name, part.text().text)
+    )
     recorded = None
     if via and answers and form:
         at = (row.answered_at, row.id, bool(row.undated))
@@ -143,11 +150,23 @@ def _take(part: Part, again: bool, tx: Transaction) -> Returned:
     return Returned(part.name, outcome, via, recorded, unread)
 
 
-def _read(part: Part) -> tuple[str | None, Answers | None, tuple[Unread, ...]]:
+def _known_texts(tx: Transaction, part: Part) -> list[str]:
+    """Return what the form of a piece says, the judge's name first; its code is ASCII."""
+    if part.content.isascii():
+        return []
+    form = _named(tx, part.name, part.content.decode("latin-1"))
+    return [] if form is None else list(sheet_of(tx, form).texts())
+
+
+def _read(
+    part: Part, known: Sequence[str], charset: str
+) -> tuple[str | None, Answers | None, tuple[Unread, ...]]:
     """The way a piece was answered and its answers, or why it has none."""
     try:
-        answers = read_form(part)
+        answers = read_form(part, known, charset)
     except CitebedError as error:
+        if charset:  # somebody chose it, and can choose another
+            raise
         return None, None, (Unread(0, str(error)),)
     if answers is None:
         return None, None, (Unread(0, "no form of ours: neither text, PDF nor answer file"),)
@@ -164,9 +183,9 @@ def _store_return(
     return tx.row(returns, tx.add(returns, **row, undated=part.answered_at is None or None))
 
 
-def _named(tx: Transaction, part: Part) -> FormRow | None:
-    """The form whose code stands in the name or the text of what could not be read as one."""
-    codes = dict.fromkeys(CODE.findall(f"{part.name}\n{part.text().text}".upper()))
+def _named(tx: Transaction, name: str, text: str) -> FormRow | None:
+    """The form whose code is in the name or the text of a piece, if it is only one."""
+    codes = dict.fromkeys(CODE.findall(f"{name}\n{text}".upper()))
     rows = [form_by_code(tx, code) for code in islice(codes, _MOST_CODES)]
     known = [form for form in rows if form is not None]
     return known[0] if len(known) == 1 else None
@@ -204,10 +223,28 @@ def returned_file(tx: Transaction, return_id: int) -> Row[Any]:
     return row
 
 
-def text_of(returned: Row[Any]) -> str:
+def text_of(tx: Transaction, returned: Row[Any]) -> str:
     """The text of what came back, in the lines that problems name; a PDF has none."""
-    part = Part(*(getattr(returned, name) for name in Part._fields))
-    return "" if pdf_form.is_this_form(part.content) else part.text().text
+    part = _part_of(returned)
+    return "" if pdf_form.is_this_form(part.content) else part.text(_known_texts(tx, part)).text
+
+
+def _part_of(returned: Row[Any]) -> Part:
+    return Part(*(getattr(returned, name) for name in Part._fields))
+
+
+def charsets_of(returned: Row[Any]) -> list[tuple[str, str]]:
+    """Return the charsets in which a return can be read, each with a few words that differ."""
+    part = _part_of(returned)
+    if pdf_form.is_this_form(part.content) or part.content.isascii():
+        return []
+    return [(name, _sample(part.text(charset=name).text)) for name, _ in readable_in(part.content)]
+
+
+def _sample(text: str) -> str:
+    """Return the first words of a text that are not ASCII."""
+    words = dict.fromkeys(word for word in text.split() if not word.isascii())
+    return printable(" ".join(islice(words, 4)))[:60]
 
 
 def enter_answers(

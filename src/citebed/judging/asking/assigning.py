@@ -61,14 +61,19 @@ def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
 def assign_phase_two(store: CampaignStore) -> list[int]:
     """Make forms for pooled documents that the question's author was not asked about; the ids."""
     with store.writing() as tx:
-        before = _listed_before(tx)
-        lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
-        for question in live_questions(tx):
-            person = question.person_id
-            listed = _listed(tx, question.id, person, before)
-            if listed is not None and question.opted_out_at is None:
-                lists.setdefault((question.paper_id, person), []).append(listed)
-        return [_add_form(tx, 2, *pair, listed) for pair, listed in lists.items()]
+        return [_add_form(tx, 2, *pair, listed) for pair, listed in lists_to_send(tx).items()]
+
+
+def lists_to_send(tx: Transaction) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    """Return the lists that authors were not asked about, by paper and person."""
+    before = _listed_before(tx)
+    lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for question in live_questions(tx):
+        person = question.person_id
+        listed = _listed(tx, question.id, person, before)
+        if listed is not None and question.opted_out_at is None:
+            lists.setdefault((question.paper_id, person), []).append(listed)
+    return lists
 
 
 def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: str) -> int | None:
@@ -159,6 +164,7 @@ def sheet_of(tx: Transaction, form: FormRow) -> Sheet:
         questions=settings.questions,
         queries=tuple(_listed_queries(tx, form)) if form.phase == 2 else (),
         simulated=tx.store.simulated,
+        relevant_from=settings.relevant_from,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Row, select, update
 
 from citebed.errors import CitebedError
+from citebed.files.secret_files import is_same_secret
 from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import forms, now
 
@@ -39,8 +40,7 @@ def token(store: CampaignStore, code: str, expires_at: datetime) -> str:
 def code_of(store: CampaignStore, signed: str, at: datetime) -> str | None:
     """The code of the form that a token opens; ``None`` if it is forged or expired."""
     payload, _, signature = signed.rpartition(".")
-    claimed = signature.encode("utf-8", "surrogatepass")
-    if not hmac.compare_digest(_signature(store, payload).encode(), claimed):
+    if not is_same_secret(signature, _signature(store, payload)):
         return None
     code, _, expiry = payload.partition(".")
     return code if at.timestamp() < int(expiry, 16) else None

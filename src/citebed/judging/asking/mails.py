@@ -194,7 +194,7 @@ def compose(
 
 def _subject(sheet: Sheet) -> str:
     if sheet.is_second:
-        return "a second opinion on papers"
+        return "second assessment of a paper list"
     return "your research questions" if sheet.phase == 1 else "papers you did not cite"
 
 
@@ -243,7 +243,7 @@ def _body(sheet: Sheet, ways: Sequence[str]) -> str:
         "text": "in the form below, simply in your reply",
     }
     chosen = [f"- {text}" for way, text in offers.items() if way in ways]
-    paragraphs.append("You can answer, whichever you like best:\n" + "\n".join(chosen))
+    paragraphs.append("Please answer in whichever way suits you best:" + "\n".join(chosen))
     paragraphs.append(f"The papers, with links: {sheet.list_url}")
     if "text" in ways:
         paragraphs.append(text_form.write(sheet))

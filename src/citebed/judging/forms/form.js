@@ -213,10 +213,10 @@
       if (radio.name in latest.filled) remember(radio.name);
       for (const field of group) field.checked = false;
     } else {
-      const wanted = group.find((field) => field.value === (event.key === "u" ? "?" : event.key));
+      const wanted = group.find((field) => field.dataset.keys.split(" ").includes(event.key.toLowerCase()));
       if (!wanted) return;
-      remember(wanted.name);
-      wanted.checked = !wanted.checked;
+      if (!wanted.checked) remember(wanted.name);
+      wanted.checked = true; // the key of an answer gives this answer; Delete takes it back
       wanted.focus();
     }
     event.preventDefault();

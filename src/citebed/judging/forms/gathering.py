@@ -229,7 +229,7 @@ class NoGrade(Enum):
 _YES = frozenset(("x", "xx", "xxx", "×", "х", "✓", "✔", "✅", "☑", "√", "yes", "y"))
 _NO = frozenset(("no", "n"))
 _CANNOT = frozenset(
-    ("?", "??", "???", "can't say", "cant say", "cannot say", "can not say", "don't know",
+    ("u", "?", "??", "???", "can't say", "cant say", "cannot say", "can not say", "don't know",
      "dont know", "can't judge", "cannot judge", "n/a", "na", "n.a")
 )  # fmt: skip
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

@@ -62,7 +62,7 @@ def read(content: str) -> Answers:
     fields = _loaded(content)
     code, phase = fields.get("form"), fields.get("phase")
     if fields.get("version") != 1 or not isinstance(code, str) or not 0 < len(code) <= 40:
-        raise FormatError(_WHAT, None, "it has no code of a form, or is of another version.")
+        raise FormatError(_WHAT, None, "no form code found, or unsupported version")
     if phase not in (1, 2) or isinstance(phase, bool):
         raise FormatError(_WHAT, None, f"the phase is {quoted(str(phase))}; expected 1 or 2.")
     numbers = fields.get("numbers")
@@ -100,7 +100,7 @@ def _loaded(content: str) -> dict[str, Any]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("duplicate key in JSON object")
     return fields
 
 

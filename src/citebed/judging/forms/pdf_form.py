@@ -83,7 +83,7 @@ def _top(pages: _Pages, sheet: Sheet) -> None:
         pages.text(paragraph, above=5)
     if sheet.phase == 1:
         pages.y -= 4
-        for grade, meaning in [*enumerate(sheet.grades, 1), ("?", "can't say")]:
+        for grade, meaning in [*enumerate(sheet.grades, 1), ("u", "can't say")]:
             lines = _wrapped(meaning, 9.5, RIGHT - LEFT - 30)
             pages.room(len(lines) * 13)
             pages.text(str(grade), 9.5, "Bold", LEFT + 10)

@@ -8,11 +8,12 @@ HTML and the web show the same sheet, and what comes back of any of them is the 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import quote
 
-from citebed.judging.settings import BINARY, CANNOT_SAY
+from citebed.judging.settings import BINARY, CANNOT_SAY, Choice, answer_choices
 from citebed.text.identifiers import arxiv_in, doi_in
 
 
@@ -75,11 +76,26 @@ class Sheet(NamedTuple):
     questions: int = 3
     queries: tuple[ListedQuery, ...] = ()
     simulated: bool = False
+    relevant_from: int = 2
+
+    @property
+    def choices(self) -> list[Choice]:
+        """The answers that the judge chooses from, with their keys."""
+        return answer_choices(self.phase, self.grades, self.relevant_from)
 
     @property
     def is_second(self) -> bool:
         """Whether it is for somebody who judges what another person asked."""
         return bool(self.queries) and not any(query.own for query in self.queries)
+
+    def texts(self) -> Iterator[str]:
+        """Yield what the form says in words of other people, the judge's name first."""
+        yield from (self.person, self.paper, self.title, self.organiser)
+        for query in self.queries:
+            yield from (query.text, query.stated or "")
+        listed = (*self.references, *(entry for query in self.queries for entry in query.entries))
+        for entry in listed:
+            yield from (entry.authors, entry.title)
 
     @property
     def about(self) -> str:
@@ -99,7 +115,7 @@ def _phase_one(sheet: Sheet) -> tuple[str, ...]:
         "Please state the research question or questions behind this paper, each so that "
         "somebody who does not know the paper understands it. Then say for each question how "
         "much a reader would need each of your references.",
-        f"The grades are 1 to {len(sheet.grades)}; write ? if you {CANNOT_SAY}. What you leave "
+        f"The grades are 1 to {len(sheet.grades)}; write u if you {CANNOT_SAY}. What you leave "
         "empty counts as not answered.",
     )
 
@@ -153,6 +169,7 @@ class Answers:
 
     ``questions`` are the texts by number. ``ratings`` has a judgement by the number of the question
     or query, and the number of the entry. ``approved`` has by query ``True``, or a new wording.
+    ``is_guess`` says that texts beyond ASCII were read in a charset that had to be guessed.
     """
 
     code: str
@@ -161,3 +178,4 @@ class Answers:
     approved: dict[int, bool | str] = field(default_factory=dict)
     opted_out: bool = False
     unread: list[Unread] = field(default_factory=list)
+    is_guess: bool = False

@@ -19,7 +19,7 @@ __all__ = ["is_this_form", "read", "write"]
 
 COLUMNS = 78
 _LONGEST = 4000
-OPT_OUT = "please do not write to me again"
+OPT_OUT = "please do not contact me again"
 _LABEL = re.compile(
     r"\b(form|numbers|question ?\d+|query ?\d+|q ?\d+|comments?|approved?|better wording|relevant"
     r"|judge)\s*([:=(])",
@@ -40,7 +40,7 @@ def _top(sheet: Sheet) -> Iterator[str]:
     yield from _wrapped(title)
     yield "=" * min(_columns(title), COLUMNS)
     if sheet.simulated:
-        yield "SIMULATED: nobody is asked, and nobody answers."
+        yield "SIMULATED campaign: no real person receives this form."
     yield from ("", *_marks_of(sheet), "")
     yield from _wrapped(f"For {shown(sheet.person)}")
     for paragraph in sheet.instructions():
@@ -49,13 +49,13 @@ def _top(sheet: Sheet) -> Iterator[str]:
         yield ""
         for grade, meaning in enumerate(sheet.grades, 1):
             yield from _wrapped(fold(meaning), f"  {grade}  ", "     ")
-        yield "  ?  can't say"
+        yield "  u  can't say"
     yield ""
     yield from _wrapped(
-        "Write your answers into this text and send it back, as a reply or as a file. "
+        "Fill in your answers below and send this text back, as a reply or as an attachment."
         + ("A grade goes between the brackets." if sheet.phase == 1
            else "Put an x between the brackets, one per paper.")
-        + " Everything can also be answered on your own page:"
+        + "You can also answer online:"
     )  # fmt: skip
     yield from (f"  {shown_link(sheet.link)}", "The papers, each with a link:")
     yield f"  {shown_link(sheet.list_url)}"

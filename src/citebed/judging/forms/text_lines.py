@@ -39,7 +39,9 @@ _SECTION = re.compile(
 )
 _QUE = compiled(r"\s*+(question|query)\s*+(?:no\.?|#)?+\s*+(\d{1,6})\s*+(?:[:=]|$)", re.IGNORECASE)
 _HEAD = re.compile(r"\s*\[\s*(?:(\d{1,6})\s*\.\s*)?(\d{1,6})\s*\]")
-_OPT_OUT = re.compile(r".{0,12}\bplease\s+do\s+not\s+write\s+to\s+me\s+again\b", re.IGNORECASE)
+_OPT_OUT = re.compile(
+    r".{0,12}\bplease\s+do\s+not\s+(?:contact|write\s+to)\s+me\s+again\b", re.IGNORECASE
+)
 _CUT = re.compile(
     r"--\s*$|-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht)"
     r"|(?=.{0,300}:\s{0,9}$).{0,300}\b(?:wrote|schrieb|écrit|escribió|ha scritto|пишет)\s?:",

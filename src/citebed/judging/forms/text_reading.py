@@ -30,7 +30,7 @@ LONGEST = 4_000_000
 _BOXED = compiled(r"\s*+[:=]?+\s*+[\[(]([^\[\]()]{0,80})[\])]")
 _GRADE_LABEL = re.compile(r"(?<![\w.])q\s?(\d{1,6})(?=\s*[:=\[(])", re.IGNORECASE)
 _BARE_LABEL = re.compile(r"(?im)^[^\S\n]*q(\d{1,6})(?=[^\S\n]+\S{1,3}[^\S\n]*$)")
-_BARE_IN_ROW = re.compile(r"(?<![\w.])q(\d{1,6})(?=[ ]{1,9}[\dx?][ ,;]{1,9}q\s?\d)", re.IGNORECASE)
+_BARE_IN_ROW = re.compile(r"(?<![\w.])q(\d{1,6})(?=[ ]{1,9}[\dux?][ ,;]{1,9}q\s?\d)", re.IGNORECASE)
 _SEVERAL = re.compile(r"(?<![\w.])q\s?\d+\s*(?:[,/&+-]|and|to)\s*q?\s?\d", re.IGNORECASE)
 _VERDICT = re.compile(
     r"\b(not\s+relevant|irrelevant|relevant|(?:can'?t|cannot|can\s+not)\s+judge)\b", re.IGNORECASE
@@ -42,8 +42,8 @@ _APPROVE = re.compile(r"(?im)^[^\S\n]*approved?(?=\s*[:=\[(]|[^\S\n]+(?:x|yes|y|
 _BARE_APPROVE = re.compile(r"(?im)^[^\S\n]*((?:i[ ])?approved?)[^\S\n]*[.!]?[^\S\n]*$")
 _BETTER = re.compile(r"\bbetter\s+wording\s*:", re.IGNORECASE)
 _MAYBE = re.compile(r"(?im)^.{0,60}form[^\S\n]{0,9}:.{1,90}$")
-_OPT_OUT = re.compile(r"please\s+do\s+not\s+write\s+to\s+me\s+again", re.IGNORECASE)
-_A_MARK = r"(?:\d|\?|x|✓|✔|✗|yes|no|-)"
+_OPT_OUT = re.compile(r"please\s+do\s+not\s+(?:contact|write\s+to)\s+me\s+again", re.IGNORECASE)
+_A_MARK = r"(?:\d|\?|u|x|✓|✔|✗|yes|no|-)"
 _LONE = compiled(rf"{_A_MARK}(?:[\s,;/|]++{_A_MARK})*+", re.IGNORECASE)
 _STRAY = re.compile(
     r"(?:q\s?\d{1,3}\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}\d"

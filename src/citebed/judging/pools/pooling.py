@@ -40,6 +40,7 @@ from citebed.judging.pools.searching import COUPLING, DEPTH, coupled, marked
 from citebed.judging.store import schema
 from citebed.judging.store.handle import Transaction
 from citebed.judging.store.schema import CURRENT, items, judgements, now, pools
+from citebed.wording import count
 
 JudgedDocuments = Mapping[str, Answer] | Iterable[str]
 """Documents judged before, with their judgements where these are known."""
@@ -176,12 +177,20 @@ ListsByQuery = Mapping[str, Lists]
 
 
 class PoolReport(NamedTuple):
-    """What pooling did for a question."""
+    """What pooling did for a question; ``without`` are the runs that had no list for it."""
 
     query_id: str
     round: int
     manual: int
     documents: int
+    without: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Return ``p1-a1q1: 15 documents, 3 manual, no list from cosine``."""
+        parts = [f"{self.query_id}: {count(self.documents, 'document')}", f"{self.manual} manual"]
+        parts += [f"list {self.round}"] if self.round > 1 else []
+        parts += [f"no list from {', '.join(self.without)}"] if self.without else []
+        return ", ".join(parts)
 
 
 class PoolingOptions(NamedTuple):
@@ -215,9 +224,17 @@ def _unpooled_wording(tx: Transaction, question: int) -> Row[Any] | None:
 
 
 def make_pools(
-    tx: Transaction, collection: Collection, lists: ListsByQuery, options: PoolingOptions
+    tx: Transaction,
+    collection: Collection,
+    lists: ListsByQuery,
+    options: PoolingOptions,
+    runs: Sequence[str] = (),
 ) -> list[PoolReport]:
-    """Pool the questions that wait for it."""
+    """Pool the questions that wait for it; report those that one of the ``runs`` has no list for.
+
+    A run lists nothing for a query whose words are in no document, and for one that it lacks.
+    """
+    expected = [*runs, *([COUPLING] if options.coupling and COUPLING not in runs else [])]
     lookup = Lookup(collection)
     relevant = qrels_of(tx, "j1").table.filter(relevance=1)
     by_query = dict(relevant.group_by("query_id").agg("doc_id").iter_rows())
@@ -230,7 +247,9 @@ def make_pools(
         if options.coupling and COUPLING not in ranked:
             near = coupled(collection, by_query.get(question.query_id, ()), options.depth)
             ranked |= {COUPLING: near} if near else {}
-        reports.append(_pool_question(tx, lookup, question, wording.id, ranked, options))
+        report = _pool_question(tx, lookup, question, wording.id, ranked, options)
+        without = tuple(name for name in expected if not ranked.get(name))
+        reports.append(report._replace(without=without))
     return reports
 
 

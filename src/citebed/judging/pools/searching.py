@@ -45,7 +45,10 @@ DEPTH = 100
 
 
 class Hit(NamedTuple):
-    """A result of a search by hand; one that is ``cited`` was its author's to judge before."""
+    """A result of a search by hand.
+
+    One that is ``cited`` was its author's to grade in phase one, and is ``judged`` if they did.
+    """
 
     rank: int
     doc_id: str
@@ -54,6 +57,7 @@ class Hit(NamedTuple):
     year: int | None
     marked: bool = False
     cited: bool = False
+    judged: bool = False
 
 
 class JudgedReference(NamedTuple):
@@ -81,7 +85,9 @@ def search_by_hand(
     if not text.strip():
         raise CitebedError("there is nothing to search for: type some words.")
     with store.reading() as tx:
-        cited = known_before(tx, question_row(tx, query_id))
+        question = question_row(tx, query_id)
+        cited = known_before(tx, question)
+        judged = {each.doc_id for each in judged_references(tx, question) if each.judged}
     most = k + len(cited)
     # Whatever somebody types is meant.
     results = recommender.recommend(text, most, min_probability=0).table
@@ -93,7 +99,16 @@ def search_by_hand(
         search = tx.add(searches, **row)
         chosen = set(marked(tx, question.id))
     return search, [
-        Hit(rank, doc_id, title, tuple(authors or ()), year, doc_id in chosen, doc_id in cited)
+        Hit(
+            rank,
+            doc_id,
+            title,
+            tuple(authors or ()),
+            year,
+            marked=doc_id in chosen,
+            cited=doc_id in cited,
+            judged=doc_id in judged,
+        )
         for rank, (doc_id, title, authors, year) in enumerate(rows, 1)
     ]
 

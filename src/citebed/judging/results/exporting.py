@@ -20,15 +20,15 @@ from citebed.collection.exporting import export as export_collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError
 from citebed.files.writing import whole_folder
-from citebed.judging.answers.judgement_tables import (
-    SETS,
-    current_judgements,
-    mapping_rule,
-    qrels_of,
-)
+from citebed.judging.answers.judgement_tables import SETS, current_judgements, mapping_rule
 from citebed.judging.asking.questions import live_questions, wording_history, wording_of
-from citebed.judging.results.source_tables import first_sources, judged_queries
-from citebed.judging.results.status import recent_events
+from citebed.judging.results.source_tables import (
+    PAIRS,
+    first_sources,
+    judged_queries,
+    judgement_set,
+)
+from citebed.judging.results.status import Restated, recent_events, restated_questions
 from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import contributors, items, judgements, pools
 from citebed.runs.tables import Qrels
@@ -37,14 +37,22 @@ from citebed.wording import count, json_text, printable
 
 MANIFEST = "campaign.json"
 SHAPES = ("beir", "ir_datasets")
+FILES = {name: f"{name}.qrels" for name in PAIRS} | {
+    name: f"{name}-all-queries.qrels" for name in SETS
+}
+"""Every set and its file: first the pair to contrast, then the sets over all queries."""
 
 
 class Exported(NamedTuple):
-    """An export: its folder, its version, and how many queries and judgements each set has."""
+    """An export: its folder, its version, and how many queries and judgements each set has.
+
+    ``restated`` are questions whose text is not the one that was judged.
+    """
 
     folder: Path
     version: str
     sets: dict[str, tuple[int, int]]
+    restated: tuple[Restated, ...] = ()
 
 
 class _Contents(NamedTuple):
@@ -53,13 +61,14 @@ class _Contents(NamedTuple):
     sources: pl.DataFrame
     lines: dict[str, list[dict[str, Any]]]
     last: int
+    restated: tuple[Restated, ...]
 
     def version(self) -> str:
         digest = hashlib.sha256()
         for row in self.topics.select("query_id", "text").sort("query_id").iter_rows():
             digest.update(json_text(row).encode() + b"\n")
-        for name, qrels in self.sets.items():
-            for row in qrels.table.sort("query_id", "doc_id").iter_rows():
+        for name in SETS:  # T1 and T1+2 are parts of these
+            for row in self.sets[name].table.sort("query_id", "doc_id").iter_rows():
                 digest.update(json_text([name, *row]).encode() + b"\n")
         return digest.hexdigest()[:12]
 
@@ -72,7 +81,10 @@ def export_campaign(
     graded: bool = False,
     shapes: tuple[str, ...] = (),
 ) -> Exported:
-    """Write J1, J2 and J1+2, topics, pools and all judgements into a folder, whole or not at all.
+    """Write judgements, topics and pools into a folder, whole or not at all.
+
+    T1 and T1+2 are the pair that the paper compares: the queries judged in both phases, with the
+    judgements of phase one and of both. J1, J2 and J1+2 have all queries.
 
     The second field of a judgement is what found the document first: ``cited``, ``manual`` or
     ``automatic``, of which the version knows nothing.
@@ -97,6 +109,7 @@ def export_campaign(
         "rule": mapping_rule(store.settings, graded=graded),
         "judgements_up_to": contents.last,
         "sets": {name: {"queries": q, "judgements": j} for name, (q, j) in sizes.items()},
+        "restated": [each._asdict() for each in contents.restated],
     }
     _note(store, facts)
     with whole_folder(folder) as draft:
@@ -105,11 +118,11 @@ def export_campaign(
         for shape in shapes:
             view = JudgedCollection(collection, contents.topics, contents.sets)
             export_collection(view, shape, draft / shape)
-    return Exported(folder, version, sizes)
+    return Exported(folder, version, sizes, contents.restated)
 
 
 def _gather(tx: Transaction, graded: bool) -> _Contents:
-    sets = {name: qrels_of(tx, name, graded=graded) for name in SETS}
+    sets = {name: judgement_set(tx, name, graded=graded) for name in FILES}
     topics: list[dict[str, str]] = []
     history: list[dict[str, Any]] = []
     lists: list[dict[str, Any]] = []
@@ -127,7 +140,8 @@ def _gather(tx: Transaction, graded: bool) -> _Contents:
     lines = {"wordings": history, "pools": lists, "judgements": judged.to_dicts()}
     last = int(tx.scalar(select(func.max(judgements.c.id))) or 0)
     sources = first_sources(judged_queries(tx))
-    return _Contents(pl.DataFrame(topics, columns), sets, sources, lines, last)
+    restated = tuple(restated_questions(tx))
+    return _Contents(pl.DataFrame(topics, columns), sets, sources, lines, last, restated)
 
 
 def _wordings(tx: Transaction, question: Any) -> Iterator[dict[str, Any]]:
@@ -156,7 +170,7 @@ def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
     pair = ["query_id", "doc_id"]
     for name, qrels in contents.sets.items():
         table = qrels.table.join(contents.sources, on=pair, how="left", maintain_order="left")
-        write_qrels(draft / f"{name}.qrels", Qrels(table, name))
+        write_qrels(draft / FILES[name], Qrels(table, name))
     for name, column in (("topics", "text"), ("topics.original", "original")):
         rows = contents.topics.select("query_id", text=column, paper_id="paper_id")
         rows.write_ndjson(draft / f"{name}.jsonl")
@@ -193,6 +207,8 @@ def _changelog(store: CampaignStore) -> str:
             lines.append(f"- {name}: {count(size['judgements'], 'judgement')} ({more}) of "
                          f"{count(size['queries'], 'query')}\n")  # fmt: skip
         lines.append(f"- rule: {row.detail['rule']}\n")
+        restated = (Restated(**each).warning() for each in row.detail.get("restated", ()))
+        lines += [f"- warning: {each}\n" for each in restated]
         entries.append("".join(lines))
         before = sets
     return "".join([*parts, *reversed(entries)])
@@ -211,7 +227,7 @@ class JudgedCollection(Collection):
 
     @property
     def query_sets(self) -> tuple[str, ...]:
-        """J1, J2 and both."""
+        """T1 and T1+2, J1, J2 and J1+2."""
         return tuple(self._sets)
 
     def queries(self, name: str) -> pl.DataFrame:

@@ -15,10 +15,12 @@ from typing import NamedTuple
 import polars as pl
 from sqlalchemy import select
 
-from citebed.judging.answers.judgement_tables import current_judgements, qrels_of
+from citebed.errors import UnknownName
+from citebed.judging.answers.judgement_tables import SETS, current_judgements, qrels_of
 from citebed.judging.asking.questions import live_questions
 from citebed.judging.store.handle import Transaction
 from citebed.judging.store.schema import pools
+from citebed.runs.tables import Qrels
 
 Relevant = Mapping[str, bool]
 """Judged documents: whether they are relevant."""
@@ -104,6 +106,21 @@ def _rounds(tx: Transaction, question: int) -> list[Pooling]:
 def with_both_phases(queries: Iterable[JudgedQuery]) -> list[JudgedQuery]:
     """The queries of T1 and T1+2."""
     return [query for query in queries if query.first and query.second and query.by_author]
+
+
+PAIRS = {"t1": "j1", "t12": "j12"}
+"""T1 and T1+2: the same queries under J1 and under J1+2, which is what the paper compares."""
+
+
+def judgement_set(tx: Transaction, name: str, *, graded: bool = False) -> Qrels:
+    """Return J1, J2 or J1+2 over all queries, or T1 or T1+2 over those judged in both phases."""
+    if name not in PAIRS:
+        if name not in SETS:
+            raise UnknownName("set of judgements", name, (*PAIRS, *SETS))
+        return qrels_of(tx, name, graded=graded)
+    both = [query.query_id for query in with_both_phases(judged_queries(tx))]
+    table = qrels_of(tx, PAIRS[name], graded=graded).table
+    return Qrels(table.filter(pl.col("query_id").is_in(both)), name)
 
 
 # --- Table 2 ----------------------------------------------------------------------------------

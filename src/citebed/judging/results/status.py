@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 from sqlalchemy import Row, func, select
 
 from citebed.judging.asking.assigning import answered, has_responded, is_noted
+from citebed.judging.asking.questions import live_questions, wording_history
 from citebed.judging.store.handle import Transaction
 from citebed.judging.store.schema import (
     CURRENT,
+    authorships,
     events,
     exclusions,
     forms,
+    items,
     judgements,
     mails,
     now,
     papers,
     people,
+    pools,
     problems,
     questions,
     references,
@@ -28,7 +33,7 @@ from citebed.wording import count
 
 
 def form_table(tx: Transaction) -> pl.DataFrame:
-    """A row per form: ``state`` is sent, opened, begun, finished, opted out, revoked or expired."""
+    """Return a row per form; ``state`` is one of `STATES`."""
     chosen = (
         select(forms, papers.c.label, people.c.name, people.c.email, people.c.opted_out_at)
         .join(papers)
@@ -42,6 +47,10 @@ def form_table(tx: Transaction) -> pl.DataFrame:
     return pl.DataFrame(rows, kinds, orient="row")
 
 
+MAIL_STATES = {"held": "no mail", "written": "in outbox", "sending": "sending",
+               "failed": "not sent", "sent": "sent"}  # fmt: skip
+"""The state of a form that nobody opened, by the state of its mail."""
+STATES = (*MAIL_STATES.values(), "opened", "begun", "finished", "opted out", "revoked", "expired")
 _COLUMNS = ("phase", "round", "paper", "judge", "email", "mails", "mail", "opened", "answered",
             "items", "state", "code")  # fmt: skip
 
@@ -55,10 +64,12 @@ def _row(tx: Transaction, form: Any) -> tuple[Any, ...]:
     finished = is_noted(tx, form, "finished") or (of > 0 and done == of)
     whom = (form.phase, form.round, form.label, form.name, form.email)
     written = (len(states), states[-1] if states else None)
-    return *whom, *written, seen, done, of, _state(form, seen, begun, finished), form.code
+    by_mail = "sent" if "sent" in states else MAIL_STATES[states[-1] if states else "held"]
+    state = _state(form, seen, begun, finished, by_mail)
+    return *whom, *written, seen, done, of, state, form.code
 
 
-def _state(form: Any, seen: bool, begun: bool, finished: bool) -> str:
+def _state(form: Any, seen: bool, begun: bool, finished: bool, by_mail: str) -> str:
     if finished:
         return "finished"
     if form.opted_out_at is not None:
@@ -67,14 +78,18 @@ def _state(form: Any, seen: bool, begun: bool, finished: bool) -> str:
         return "revoked"
     if form.expires_at <= now():
         return "expired"
-    return "begun" if begun else "opened" if seen else "sent"
+    return "begun" if begun else "opened" if seen else by_mail
 
 
 def open_problems(tx: Transaction) -> pl.DataFrame:
-    """What could not be read in returns and nobody has settled: file, line, what."""
+    """What could not be read in returns and nobody has settled: file, line, what.
+
+    ``is_read`` says that the file was read as the form of a judge, but for this.
+    """
     number, file = problems.c.id.label("problem"), returns.c.name.label("file")
+    is_read = (returns.c.via.is_not(None) & returns.c.form_id.is_not(None)).label("is_read")
     return tx.table(
-        select(number, file, problems.c.line, problems.c.what, problems.c.return_id)
+        select(number, file, problems.c.line, problems.c.what, problems.c.return_id, is_read)
         .join(returns)
         .where(returns.c.campaign_id == tx.id, problems.c.settled_at.is_(None))
         .order_by(returns.c.id, problems.c.id)
@@ -97,6 +112,76 @@ def mail_table(tx: Transaction) -> pl.DataFrame:
     return tx.table(chosen.order_by(mails.c.id))
 
 
+def mails_in_outbox(tx: Transaction) -> int:
+    """Count the mails that citebed wrote and did not send."""
+    mine = (mails.c.campaign_id == tx.id) & (mails.c.state == "written")
+    return int(tx.scalar(select(func.count(mails.c.id)).where(mine)) or 0)
+
+
+class Restated(NamedTuple):
+    """A question with judgements that its author made for another wording."""
+
+    query_id: str
+    judged_as: str
+    text: str
+    judgements: int
+
+    def warning(self) -> str:
+        """Return a sentence for organisers."""
+        made = count(self.judgements, "judgement")
+        return f"{self.query_id} was restated after {made}: '{self.judged_as}' is now '{self.text}'"
+
+
+def restated_questions(tx: Transaction) -> list[Restated]:
+    """Return the questions whose exported text is not the one that was judged.
+
+    Judgements of phase one are for the question as stated; a minimal reformulation by the
+    organisers, which the author approves, keeps them. Judgements of phase two are for the wording
+    on the form; a wording that was pooled since, as the paper does with corrections, keeps them.
+    """
+    found = []
+    for question in live_questions(tx):
+        history = wording_history(tx, question.id)
+        is_pooled = pools.c.wording_id == history[-1].id
+        kept = tx.scalar(select(pools.c.id).where(is_pooled).limit(1)) is not None
+        stated = [each for each in history if each.kind == "stated"]
+        seen = [
+            (text, stated[-1].text if judged.phase == 1 else history[-1].text)
+            for judged in _judged(tx, question.id)
+            if judged.phase == 1 or not kept
+            for text in [_text_judged(judged, history, stated, question.id)]
+        ]
+        other = [(text, now_text) for text, now_text in seen if text != now_text]
+        if other:
+            found.append(Restated(question.query_id, *other[-1], len(other)))
+    return found
+
+
+def _judged(tx: Transaction, question: int) -> Sequence[Row[Any]]:
+    """Return the judgements of a question that count, with the phase and content of their forms."""
+    columns = [judgements.c.recorded_at, judgements.c.return_id, forms.c.phase, forms.c.content]
+    chosen = select(*columns).join(items, items.c.id == judgements.c.item_id)
+    chosen = chosen.join(forms, forms.c.id == judgements.c.form_id)
+    mine = (items.c.question_id == question) & judgements.c.value.is_not(None)
+    return tx.execute(chosen.where(mine, CURRENT).order_by(judgements.c.id)).all()
+
+
+def _text_judged(
+    judged: Row[Any], history: Sequence[Row[Any]], stated: Sequence[Row[Any]], question: int
+) -> str:
+    """Return the wording that a judge had in front of them."""
+    if judged.phase == 1:
+        before = [
+            each.text
+            for each in stated
+            if each.at <= judged.recorded_at
+            or (each.return_id is not None and each.return_id == judged.return_id)
+        ]
+        return str((before or [stated[0].text])[-1])
+    asked: Mapping[int, int] = {one["question"]: one["wording"] for one in judged.content["asked"]}
+    return next(str(each.text) for each in history if each.id == asked[question])
+
+
 def campaign_counts(tx: Transaction) -> str:
     """A campaign in one line: papers, people, forms, questions, judgements."""
     named = {"paper": papers, "author": people, "form": forms, "question": questions}
@@ -104,9 +189,14 @@ def campaign_counts(tx: Transaction) -> str:
         noun: select(func.count(table.c.id)).where(table.c.campaign_id == tx.id)
         for noun, table in named.items()
     }
+    is_author = select(authorships.c.id).where(authorships.c.person_id == people.c.id).exists()
+    others = int(tx.scalar(chosen["author"].where(~is_author)) or 0)
+    chosen["author"] = chosen["author"].where(is_author)
     judged = select(func.count(judgements.c.id)).join(forms, forms.c.id == judgements.c.form_id)
     chosen["judgement"] = judged.where(forms.c.campaign_id == tx.id, CURRENT)
-    numbers = (count(int(tx.scalar(each) or 0), noun) for noun, each in chosen.items())
+    numbers = [count(int(tx.scalar(each) or 0), noun) for noun, each in chosen.items()]
+    if others:
+        numbers.insert(2, count(others, "second judge"))
     simulated = " (simulated)" if tx.store.simulated else ""
     return f"{tx.store.name}{simulated}: {', '.join(numbers)}"
 

@@ -311,12 +311,14 @@ def _mean(values: Sequence[float]) -> tuple[float | None, float | None]:
 def _intervals(
     columns: Sequence[Sequence[float]], topics: Sequence[str]
 ) -> list[tuple[float | None, float | None]]:
-    """The limits of means; none where there are fewer than two topics."""
+    """The limits of means; none with fewer than two topics, or where all have the same count."""
     if len(set(topics)) < 2:
         return [(None, None)] * len(columns)
     matrix = list(zip(*columns, strict=True))
     limits = mean_intervals(matrix, clusters=topics)
-    return [(max(0.0, each.low), each.high) for each in limits]
+    return [
+        (None, None) if math.isnan(each.low) else (max(0.0, each.low), each.high) for each in limits
+    ]
 
 
 def returns_drawn(

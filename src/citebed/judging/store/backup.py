@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Date, LargeBinary, Table, insert, select, text
+from sqlalchemy.exc import DatabaseError, OperationalError, StatementError
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import opened
 from citebed.files.writing import whole_files
-from citebed.judging.store.engine import NEW_NAMES, Database
+from citebed.judging.store.engine import NEW_NAMES, Database, find_damage
 from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import UtcTime, campaigns, logins, metadata, organisers, sessions
 from citebed.wording import json_text, printable
@@ -92,11 +93,21 @@ def restore(path: str | Path, database: Database) -> CampaignStore:
         if connection.scalar(select(campaigns.c.name).limit(1)) is not None:
             raise CitebedError(f"{printable(database.url)} has a campaign already: give an "
                                "empty database.")  # fmt: skip
-        with opened(path) as file:
-            name = _restore(path, file, connection)
+        try:
+            with opened(path) as file:
+                name = _restore(path, file, connection)
+        except (StatementError, UnicodeError, OverflowError) as error:
+            if type(error) in (DatabaseError, OperationalError):  # not of the backup
+                raise
+            why = printable(str(getattr(error, "orig", error)).partition("\n")[0][:200])
+            raise FormatError(path, None, f"the backup is damaged: {why}.") from error
+        if connection.dialect.name == "sqlite" and (
+            why := find_damage(connection, metadata.tables)
+        ):
+            raise FormatError(path, None, f"the backup is damaged: {why}.")
         if connection.dialect.name == "postgresql":
             _move_sequences(connection)
-    return CampaignStore(database, name)
+        return CampaignStore(database, name, connection)
 
 
 def name_in(path: str | Path) -> str:
@@ -127,9 +138,9 @@ def _restore(path: Path, file: Any, connection: Connection) -> str:
             waiting = []
         if not name:
             if row != {"rows": counts, "sha256": digest.hexdigest()}:
-                raise FormatError(path, number, "the backup is damaged: its sum does not agree.")
+                raise FormatError(path, number, "the backup is damaged (checksum mismatch).")
             return str(head["campaign"])
-        if name not in tables:
+        if not isinstance(name, str) or name not in tables:
             raise FormatError(path, number, f"an unknown table '{str(name)[:40]}'.")
         waiting.append(_from_json(path, number, tables[name], row))
         counts[name] += 1
@@ -141,7 +152,7 @@ def _restore(path: Path, file: Any, connection: Connection) -> str:
 def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
         raise FormatError(path, number, "no line of a backup of a campaign.")

@@ -7,11 +7,14 @@ processes wait for each other in SQLite.
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +22,36 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import (
+    JSON,
+    URL,
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Date,
+    Engine,
+    Integer,
+    LargeBinary,
+    String,
+    create_engine,
+    event,
+    make_url,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
+from sqlalchemy.pool import NullPool
 
 from citebed.errors import CitebedError, import_extra
-from citebed.files.databases import check_journal
+from citebed.files.databases import (
+    Schema,
+    check_journal,
+    check_schema,
+    read_schema,
+    refused_database,
+)
 from citebed.files.system_errors import why_not
+from citebed.judging.store.schema import UtcTime, metadata
 from citebed.wording import printable
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -32,6 +59,13 @@ UNRELEASED = ("0001", "0002", "0003")
 """Schemas that no release had."""
 WAIT_SECONDS = 30
 TRIES = 20
+_PATIENCE = {
+    "connect_timeout": str(WAIT_SECONDS),
+    "options": f"-c lock_timeout={WAIT_SECONDS}s",
+    "keepalives_idle": str(WAIT_SECONDS),  # a server that is gone says nothing
+    "tcp_user_timeout": str(WAIT_SECONDS * 1000),
+}
+"""How long PostgreSQL is waited for, unless the database's address says otherwise."""
 _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -109,9 +143,13 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
     address = _address(url)
     if address.get_backend_name() == "sqlite":
         engine = _sqlite(address, create)
+        _check_sqlite(address)
     else:
         import_extra("postgresql", "psycopg")
-        engine = create_engine(address, pool_size=20, max_overflow=30, pool_pre_ping=True)
+        engine = create_engine(
+            address, pool_size=20, max_overflow=30, pool_pre_ping=True,
+            connect_args={k: v for k, v in _PATIENCE.items() if k not in address.query},
+        )  # fmt: skip
     database = Database(engine)
     with _translated_errors(database.url):
         _bring_up_to_date(engine)
@@ -120,8 +158,7 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
 
 def _bring_up_to_date(engine: Engine) -> None:
     """Run the migrations that the database lacks, all or none, one process at a time."""
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config = _config()
     scripts = ScriptDirectory.from_config(config)
     with engine.connect() as connection:
         if _version(connection) == scripts.get_current_head():
@@ -134,8 +171,140 @@ def _bring_up_to_date(engine: Engine) -> None:
         command.upgrade(config, "head")
 
 
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    return config
+
+
 def _version(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+    heads = MigrationContext.configure(connection).get_current_heads()
+    if len(heads) > 1:
+        raise refused_database(connection.engine.url.database or "", "it has several versions")
+    return heads[0] if heads else None
+
+
+def _check_sqlite(address: URL) -> None:
+    """Refuse a file with another schema than the migrations make, or with values of other types.
+
+    It may be a stranger's, so it is looked at before anything is set or changed in it. A file
+    without tables is new.
+    """
+    path = address.database or ""
+    scripts = ScriptDirectory.from_config(_config())
+    head = str(scripts.get_current_head())
+    version_table = ("table", "alembic_version")
+    looking = create_engine(address, poolclass=NullPool, connect_args={"timeout": WAIT_SECONDS})
+    with _translated_errors(path), looking.connect() as connection:
+        found = read_schema(_driver(connection))
+        if not found:
+            return
+        if version_table not in found:
+            raise refused_database(path, "it is not a campaign's")
+        check_schema(path, {version_table: found[version_table]}, _made_schema(head))
+        version = _version(connection)
+        _refuse_others(version, {each.revision for each in scripts.walk_revisions()})
+        check_schema(path, found, _made_schema(version or head))
+        if why := find_damage(connection, {name for kind, name in found if kind == "table"}):
+            raise refused_database(path, why)
+
+
+@cache
+def _made_schema(version: str) -> Schema:
+    """Return the schema that the migrations make up to a version."""
+    engine = create_engine("sqlite://")
+    config = _config()
+    try:
+        with engine.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, version)
+            return read_schema(_driver(connection))
+    finally:
+        engine.dispose()
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    database: sqlite3.Connection = connection.connection.driver_connection  # type: ignore[assignment]
+    return database
+
+
+def find_damage(connection: Connection, names: Container[str]) -> str:
+    """Return what is wrong with the rows of an SQLite database, which stores values of any
+    type; ``names`` are the tables that it has."""
+    for table in metadata.sorted_tables:
+        if table.name not in names:
+            continue
+        wrong = " OR ".join(_is_wrong(column, f"{table.name}.{column.name}") for column in table.c)
+        row = connection.exec_driver_sql(f"SELECT rowid FROM {table.name} WHERE {wrong} LIMIT 1")
+        if (number := row.scalar()) is not None:
+            return f"row {number} of its table '{table.name}' has a value of a wrong type"
+    said = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
+    if said != "ok":
+        return printable(said[:200])
+    orphan = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+    if orphan is not None:
+        return f"row {orphan[1]} of its table '{orphan[0]}' refers to a row that is not there"
+    return ""
+
+
+def _is_wrong(column: Column[Any], whole_name: str) -> str:
+    """Return the condition that a value is not of a column's type, as our driver would read it."""
+    name = f'"{column.name}"'
+    null = f"{name} IS NULL OR " if column.nullable else ""
+    right = _RIGHT[_kind(column)]
+    if isinstance(column.type, JSON):
+        right = f"CASE WHEN {right} THEN {_SHAPES.get(whole_name, _OBJECT)} END"
+        null = f"{null}{name} = 'null' OR " if null else ""  # a backup that is restored has these
+    return f"NOT ({null}coalesce({right.format(name)}, 0))"
+
+
+def _kind(column: Column[Any]) -> type:
+    if column.primary_key or column.foreign_keys:
+        return BigInteger
+    return next(kind for kind in _RIGHT if isinstance(column.type, kind))
+
+
+# Columns of times have the affinity of numbers: compared with ``substr`` they stay texts. SQLite
+# prints 31 February as it was given, unless it is made a day's number first.
+_DAY = (
+    "typeof({0}) = 'text' AND substr({0}, 1, 4) >= '0001' "
+    "AND date(julianday(substr({0}, 1, 10))) = substr({0}, 1, 10) "
+)
+_RIGHT: dict[type, str] = {
+    UtcTime: f"{_DAY}AND time(substr({{0}}, 12, 8)) = substr({{0}}, 12, 8) "
+    "AND substr({0}, 11, 1) = ' ' AND substr({0}, 20) GLOB '.[0-9][0-9][0-9][0-9][0-9][0-9]'",
+    Date: f"{_DAY}AND length({{0}}) = 10",
+    JSON: "typeof({0}) = 'text' AND json_valid({0})",
+    LargeBinary: "typeof({0}) = 'blob'",
+    Boolean: "typeof({0}) = 'integer' AND {0} IN (0, 1)",
+    BigInteger: "typeof({0}) = 'integer'",
+    Integer: "typeof({0}) = 'integer' AND {0} BETWEEN -2147483648 AND 2147483647",
+    String: "typeof({0}) = 'text'",
+}
+"""The condition that a value is right, by the type of its column: the first that fits."""
+_OBJECT = "json_type({0}) = 'object'"
+_TEXTS = (
+    "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) WHERE type != 'text')"
+)
+_SHAPES = {
+    "campaigns.settings": "1",  # `CampaignSettings` says what is wrong with them
+    "wordings.classes": _TEXTS,
+    "searches.results": _TEXTS,
+    "items.shown": f"{_OBJECT} AND json_type({{0}}, '$.title') = 'text' AND NOT EXISTS (SELECT 1 "
+    "FROM json_each({0}) WHERE CASE WHEN key IN ('title', 'authors') THEN type != 'text' "
+    "WHEN key = 'year' THEN type NOT IN ('integer', 'null') "
+    "WHEN key = 'url' THEN type NOT IN ('text', 'null') ELSE 1 END)",
+    "forms.content": f"{_OBJECT} AND (phase = 1 OR json_type({{0}}, '$.asked') = 'array') "
+    "AND NOT EXISTS (SELECT 1 FROM json_each({0}, '$.asked') AS asked WHERE type != 'object' "
+    "OR json_extract(asked.value, '$.question') NOT IN (SELECT id FROM questions) "
+    "OR json_extract(asked.value, '$.wording') NOT IN (SELECT id FROM wordings) "
+    "OR coalesce(json_type(asked.value, '$.items'), '') != 'array' "
+    "OR json_extract(asked.value, '$.question') IS NULL "
+    "OR json_extract(asked.value, '$.wording') IS NULL "
+    "OR EXISTS (SELECT 1 FROM json_each(asked.value, '$.items') AS item "
+    "WHERE item.value NOT IN (SELECT id FROM items)))",
+}
+"""The condition that JSON has the shape that we give it, by column; elsewhere it is an object."""
 
 
 def _refuse_others(version: str | None, known: set[str]) -> None:
@@ -180,8 +349,9 @@ def _sqlite(address: URL, create: bool) -> Engine:
     check_journal(path)
     _make_private(path)
     engine = create_engine(
-        address, pool_size=20, max_overflow=40, connect_args={"timeout": WAIT_SECONDS}
-    )
+        address, pool_size=20, max_overflow=40, connect_args={"timeout": WAIT_SECONDS},
+        json_deserializer=_read_json,
+    )  # fmt: skip
 
     @event.listens_for(engine, "connect")
     def _set_up(connection: Any, _: Any) -> None:
@@ -195,6 +365,13 @@ def _sqlite(address: URL, create: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:  # SQLite reads deeper nesting than Python
+        raise CitebedError("the database has JSON that is nested too deeply.") from None
 
 
 def _make_private(path: Path) -> None:
@@ -213,6 +390,8 @@ def _translated_errors(url: str) -> Iterator[None]:
     """Tell what a database says of itself: out of reach, full, damaged, locked too long."""
     try:
         yield
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # of `read_schema`
+        raise refused_database(url, printable(str(error)[:200])) from error
     except DatabaseError as error:
         if type(error) not in (DatabaseError, OperationalError):
             raise

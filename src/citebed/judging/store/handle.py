@@ -24,6 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from citebed.errors import CitebedError, UnknownName
+from citebed.files.secret_files import parse_secret
 from citebed.judging.settings import CampaignSettings
 from citebed.judging.store.engine import NEW_NAMES, TRIES, Collided, Database
 from citebed.judging.store.schema import UtcTime, campaigns, events, now
@@ -46,7 +47,7 @@ class CampaignStore:
             raise UnknownName("campaign", name, known)
         self.name = name
         self.id: int = row.id
-        self.secret = bytes.fromhex(row.secret)
+        self.secret = parse_secret(row.secret, f"campaign '{name}' of {database.url}")
         self.simulated: bool = row.simulated
         self.settings = CampaignSettings.from_json(row.settings)
 

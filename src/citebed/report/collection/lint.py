@@ -13,6 +13,7 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.lint import Finding, lint
 from citebed.frames import Shown
+from citebed.wording import count
 
 _WIDTH = 88
 
@@ -91,10 +92,10 @@ def lint_text(findings: Sequence[Finding]) -> str:
     ]
     passed = [finding.check.name for finding in findings if not finding.count]
     counts = ", ".join(
-        f"{sum(f.check.severity == severity for f in hits)} {severity}s"
+        count(sum(f.check.severity == severity for f in hits), severity)
         for severity in ("error", "warning", "note")
     )
-    blocks.append(f"{len(findings)} checks: {counts}, {len(passed)} passed")
+    blocks.append(f"{count(len(findings), 'check')}: {counts}, {len(passed)} passed")
     if passed:
         listed = f"passed: {', '.join(passed)}"
         blocks[-1] += "\n" + textwrap.fill(

@@ -1,4 +1,4 @@
-"""The statistics of a collection and of its index as tables for a terminal of 80 columns."""
+"""The statistics of a collection and of its index as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import polars as pl
-from rich.table import Table as RichTable
-from rich.text import Text
 
 from citebed.collection import Collection
 from citebed.collection.statistics import (
@@ -25,8 +23,7 @@ from citebed.collection.statistics import (
 )
 from citebed.collection.tallies import Counts, Tally
 from citebed.frames import Shown
-from citebed.report.tables import Table, text_table
-from citebed.report.terminal import ruled
+from citebed.report.tables import Table, fold, screen_width, text_table
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import DESCRIPTION, FOLDER, DamagedIndex
 from citebed.retrieval.index.statistics import (
@@ -36,8 +33,10 @@ from citebed.retrieval.index.statistics import (
     index_statistics,
 )
 from citebed.wording import count as counted
+from citebed.wording import for_terminal
 
 _NAME_WIDTH = 58
+_NOTE_WIDTH = 80
 _SHARES = ("number", "share")
 _SPREADS = ("number", "mean", "least", "most", "share")
 _SHORTER = (
@@ -66,11 +65,20 @@ def short_name(name: str, width: int) -> str:
     return re.sub(r"(?: (?:and|for|in|of|on|the))+$", "", words) + "…"
 
 
-def statistics_tables(
-    statistics: CollectionStatistics, index: IndexStatistics | None = None
-) -> list[RichTable]:
-    """The tables for a terminal, under a line that tells it in short."""
-    return [_header(statistics), *map(ruled, collection_tables(statistics, index))]
+def statistics_text(
+    statistics: CollectionStatistics,
+    index: IndexStatistics | None = None,
+    width: int | None = None,
+) -> str:
+    """All tables under a line with the main numbers, for a screen of ``width`` characters."""
+    width = screen_width() if width is None else width
+    lines = _NOTE_WIDTH if width is None else width
+    parts = ["\n".join(fold(for_terminal(_header(statistics)), lines)) + "\n"]
+    for table in collection_tables(statistics, index):
+        note = "".join(f"{line}\n" for line in fold(table.note, min(lines, _NOTE_WIDTH)) if line)
+        title = "\n".join(fold(for_terminal(table.caption), lines))
+        parts.append(f"{title}\n{table.text(width, rule=True)}{note}")
+    return "\n".join(parts)
 
 
 def collection_tables(
@@ -155,7 +163,7 @@ def _table(
 # --- tables ---
 
 
-def _header(statistics: CollectionStatistics) -> RichTable:
+def _header(statistics: CollectionStatistics) -> str:
     parts = [(statistics.documents.count, "document")]
     if statistics.references:
         parts.append((statistics.references.papers, "citing paper"))
@@ -163,9 +171,7 @@ def _header(statistics: CollectionStatistics) -> RichTable:
     queries = sum(p.usable.count for p in statistics.passages)
     queries += sum(each.queries for each in statistics.query_sets)
     line.append(counted(queries, "query"))
-    header = RichTable.grid(padding=(0, 2))
-    header.add_row(Text(statistics.name, style="bold"), Text(", ".join(line)))
-    return header
+    return f"{statistics.name}  {', '.join(line)}"
 
 
 def _passages(passages: tuple[Passages, ...]) -> Table:

@@ -33,7 +33,7 @@ from citebed.wording import count
 
 SHORT = ("judgements", "changes", "summary")
 """The parts that tell a contrast in short."""
-DOUBTS = 5
+DOUBTS = 50
 """So many differences that rest on unjudged documents are listed unless all are asked for."""
 _MOVES = {"from best": "fell from the best value", "from 0": "rose from 0"}
 _FATE_HEADS = {
@@ -290,8 +290,15 @@ def bias_lines(bias: PoolBias, *, full: bool = False) -> list[str]:
     verdicts = Counter(bound.verdict for bound in bias.bounds)
     words = {"stands": "stand"}
     said = ", ".join(f"{verdicts[each]} {words.get(each, each)}" for each in VERDICTS)
+    doubts = _doubtful(bias)
+    left_out = len(doubts) - DOUBTS
     return [
-        *(bound.sentence() for bound in (_doubtful(bias) if full else ())),
+        *(bound.sentence() for bound in (doubts if full else ())),
+        *(
+            [f"{left_out:,} more of {len(doubts):,} differences that rest on unjudged documents"]
+            if left_out > 0 and not full
+            else []
+        ),
         f"{count(bias.judged, 'judgement')}; {bias.unclaimed:,} "
         f"{'is' if bias.unclaimed == 1 else 'are'} of documents that no run has in its first "
         f"{bias.depth}: nobody's, so they stay",

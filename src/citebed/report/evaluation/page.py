@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from citebed.evaluation.scoring.evaluating import Evaluation
 from citebed.evaluation.scoring.ledger import Ledger
+from citebed.evaluation.scoring.run_scores import have_same_queries
 from citebed.evaluation.scoring.study import Study
 from citebed.report.drawing import FileNames
 from citebed.report.evaluation.figures import by_query, interval_svg, measure_means, numbers
@@ -71,7 +73,7 @@ def evaluation_page(study: Study, front: Front) -> str:
         "evaluation.html.j2", sections, ("tables.js", "queries.js"),
         title=front.title, command=front.command, back=front.back,
         libraries=("numpy", "polars", "scipy"), facts=_facts(study),
-        notes=_notes(ledgers), ledger=_ledger(ledgers), **values,
+        notes=_notes(study.evaluation), ledger=_ledger(ledgers), **values,
     )  # fmt: skip
 
 
@@ -147,9 +149,10 @@ def _by_query(queries: QueryData) -> dict[str, Any]:
 # --- ledger ---------------------------------------------------------------------------------
 
 
-def _notes(ledgers: Sequence[Ledger]) -> list[str]:
+def _notes(evaluation: Evaluation) -> list[str]:
+    ledgers = [scores.ledger for scores in evaluation.runs]
     notes = [f"{ledger.run}: {note}." for ledger in ledgers for note in ledger.notes()]
-    if len({ledger.measured for ledger in ledgers}) > 1:
+    if not have_same_queries(evaluation.runs):
         notes.append(
             "The runs are averaged over different queries; counting missing queries as 0 "
             "(--complete) averages over all."

@@ -87,7 +87,7 @@ COUNTS = (
 
 def unjudged_table(ledgers: Sequence[Ledger]) -> Table:
     """Of the documents each measure looks at, how many nobody judged."""
-    what = "Documents that nobody judged, among those each measure looks at"
+    what = "Unjudged documents within each measure's cut-off"
     return _by_measure(ledgers, _unjudged, what, "unjudged documents")
 
 
@@ -212,8 +212,10 @@ def comparison_notes(compared: Sequence[Comparison], alpha: float) -> list[str]:
         + (f" in {count(clusters, 'cluster')}" if clusters != queries else "")
         for queries, clusters in sorted(units)
     )
+    if len(units) > 1:
+        over += " (each pair over the queries that both runs have)"
     if first.correction == "tukey":
-        how = "Tukey's test of all pairs, randomised"
+        how = "Tukey's test of all pairs, randomised, over the queries that all runs have"
     elif first.correction == "none":
         how = "not corrected for the number of comparisons"
     else:

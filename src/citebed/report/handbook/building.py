@@ -33,7 +33,7 @@ _ASSETS = ("handbook.css", "handbook.js")
 _COPIED = (".svg", ".png", ".ipynb")
 _MANY = 12
 """So many parts of a page are listed at its top."""
-_LISTED = re.compile(r"^- \[[^\]]+\]\(([^)\s]+\.md)\)", re.MULTILINE)
+_LISTED = re.compile(r"\]\((docs/[^)\s]+\.md)\)")
 _GROUPS = (
     ("Start", ("README.md",)),
     ("Pages", ()),
@@ -118,9 +118,10 @@ def _file_of(name: str) -> str:
 
 
 def _groups(pages: dict[str, Page]) -> list[tuple[str, list[Page]]]:
-    """The pages as they are listed at the side: in the order in which the README has them."""
+    """Group the pages for the sidebar, in the order of the README's section "Documentation"."""
     fixed = {name for _, names in _GROUPS for name in names}
-    listed = [name for name in _LISTED.findall(pages["README.md"].text) if name not in fixed]
+    named = _LISTED.findall(pages["README.md"].text.partition("\n## Documentation\n")[2])
+    listed = [name for name in named if name not in fixed]
     how_to = [name for name in pages if name.startswith("docs/how-to/")]
     rest = [name for name in pages if name not in {*fixed, *listed, *how_to}]
     more = {"Pages": [*listed, *rest], "Working on citebed": how_to}

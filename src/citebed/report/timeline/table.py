@@ -172,7 +172,7 @@ _ONE_WAY = {True: "gains", False: "loses"}
 
 
 def trend_sentence(run: str, measure: str, trend: Trend, alpha: float) -> str:
-    """``lsisRFAI loses 0.011 AP per week (95% interval 0.004 to 0.018), significant …``.
+    """``lsisRFAI loses 0.011 AP per week (95% interval −0.018 to −0.004), significant …``.
 
     The same for all where slices are too few. All numbers are of one line, so they go one way;
     where the test and the interval do not agree on whether there is a trend, both are told.
@@ -222,11 +222,9 @@ def _digits(trend: Trend) -> int:
 
 
 def _limits(trend: Trend) -> str:
-    """The interval in the direction of the sentence: a loss is told as a positive number."""
-    sign = -1 if trend.slope < 0 else 1
-    low, high = sorted((sign * trend.low, sign * trend.high))
+    """The interval of the slope, with the signs that the table has."""
     digits = _digits(trend)
-    return f"{_plain(low, digits)} to {_plain(high, digits)}"
+    return f"{_plain(trend.low, digits)} to {_plain(trend.high, digits)}"
 
 
 def _plain(number: float, digits: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 
 from citebed.errors import UnknownName
 from citebed.retrieval.analysis.porter import porter
@@ -58,9 +58,13 @@ class Analyser:
             word = word[:-2]
         if not word or word in self.stop_words:
             return None
-        for name in self.stemmers:
-            word = _stemmer(name)(word)
+        for stem in self._stems:
+            word = stem(word)
         return word or None
+
+    @cached_property
+    def _stems(self) -> list[Callable[[str], str]]:
+        return [*map(_stemmer, self.stemmers)]
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text, in the order of its words."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import struct
-import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tokenize import TokenError
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +39,14 @@ _MOST_TIMES, _SPARE = 16, 64 << 20
 more than some, are made to hurt."""
 _ABOUT = "about"
 _ENDING = ".npy"
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|=]?[A-Za-z][0-9]*)', 'fortran_order': (False|True), "
+    rb"'shape': \(([0-9, ]*)\), \} *\n"
+)
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _NO_MODEL = (
-    *(ValueError, TypeError, KeyError, EOFError, SyntaxError, TokenError, RuntimeError),
-    *(zipfile.BadZipFile, zlib.error, OverflowError, struct.error, Warning),
+    *(ValueError, TypeError, KeyError, EOFError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, OverflowError, struct.error),
 )
 """What zipfile, numpy and json say of bytes that are not theirs."""
 
@@ -119,16 +122,33 @@ def _arrays(path: Path, data: bytes, most: int) -> dict[str, NDArray[Any]]:
 
 def _array(name: str, data: bytes) -> NDArray[Any]:
     stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)
-    if version != (1, 0):
-        raise ValueError(f"'{name}' is an array of version {version}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # numpy warns of some damage and goes on
-        shape, by_columns, kind = np.lib.format.read_array_header_1_0(stream)
+    try:
+        shape, by_columns, kind = read_header(stream)
+    except ValueError as error:
+        raise ValueError(f"'{name}': {error}") from None
     if kind.hasobject:
         raise ValueError(f"'{name}' is an array of {kind}")
     flat = np.frombuffer(data, kind, offset=stream.tell())
     return flat.reshape(shape, order="F" if by_columns else "C")
+
+
+def read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read a ``.npy`` header of version 1.0: the shape, whether by columns, and the type.
+
+    Numpy's own reader evaluates the header as Python and warns of some damage. To turn warnings
+    into errors would do so in every thread of the process.
+    """
+    start = stream.read(10)
+    if start[:8] != b"\x93NUMPY\x01\x00" or len(start) < 10:
+        raise ValueError("no header of an array of version 1.0")
+    header = _HEADER.fullmatch(stream.read(int.from_bytes(start[8:], "little")))
+    if header is None:
+        raise ValueError("the header of the array is damaged")
+    shape = tuple(int(number) for number in header[3].split(b",") if number.strip())
+    try:
+        return shape, header[2] == b"True", np.dtype(header[1].decode())
+    except TypeError as error:
+        raise ValueError(str(error)) from None
 
 
 def write_model(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 GOES_ON = "#"
 PIECE = re.compile("#?[a-z0-9]+")
@@ -20,21 +21,31 @@ class Pieces:
     """Known pieces by number, from ``first`` on."""
 
     def __init__(self, pieces: Sequence[str], first: int = 0) -> None:
-        self._numbers = {piece: first + at for at, piece in enumerate(pieces)}
-        self._longest = max(map(len, pieces), default=0)
+        self._tree: dict[str, Any] = {}
+        """A prefix tree of the pieces; the number of a piece is under the empty string."""
+        for number, piece in enumerate(pieces, first):
+            node = self._tree
+            for letter in piece:
+                node = node.setdefault(letter, {})
+            node[""] = number
 
     def of(self, word: str) -> list[int]:
         """The pieces of a word; none where a part of it is unknown, and none of numbers."""
-        if not self._numbers or not can_be_cut(word):
+        if not self._tree or not can_be_cut(word):
             return []
-        found, at, mark = [], 0, ""
+        found, at, tree = [], 0, self._tree
         while at < len(word):
-            ends = range(min(len(word), at + self._longest), at, -1)
-            end = next((end for end in ends if mark + word[at:end] in self._numbers), 0)
-            if not end:
+            node, number = tree, -1
+            for end, letter in enumerate(word[at:], at + 1):
+                if letter not in node:
+                    break
+                node = node[letter]
+                if "" in node:
+                    number, at = node[""], end
+            if number < 0:
                 return []
-            found.append(self._numbers[mark + word[at:end]])
-            at, mark = end, GOES_ON
+            found.append(number)
+            tree = self._tree.get(GOES_ON, {})
         return found
 
 

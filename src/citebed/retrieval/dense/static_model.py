@@ -53,11 +53,13 @@ class Bags(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Texts cut into pieces that no word goes beyond: ``words[ids[i]]`` is in text ``texts[i]``."""
+    """Texts as numbers of words: the words of text ``i`` end at ``ends[i]``. Word ``w`` has the
+    vectors ``numbers[starts[w]:starts[w + 1]]``."""
 
-    words: Sequence[str]
     ids: Ids
-    texts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    numbers: Ids
 
 
 class StaticModel:
@@ -90,15 +92,11 @@ class StaticModel:
             progress(len(found), len(found))
         return found
 
-    def documents_of_tokens(self, tokens: Tokens, count: int) -> Vectors:
-        """The same of ``count`` texts that were cut into words already: for large collections."""
+    def documents_of_tokens(self, tokens: Tokens) -> Vectors:
+        """Return the vectors of texts that are split into words already."""
         from citebed.retrieval.dense.compiled import bags_of_tokens
 
-        numbers = [self._ids_in(word) for word in tokens.words]
-        starts = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
-        flat = np.fromiter(itertools.chain.from_iterable(numbers), np.int32, starts[-1])
-        bags = bags_of_tokens(tokens.ids, tokens.texts, flat, starts, count, len(self._vectors))
-        return unit_rows(self._sums_of(Bags(*bags)))
+        return unit_rows(self._sums_of(Bags(*bags_of_tokens(*tokens, len(self._vectors)))))
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """A vector of length 1 for each text that looks for documents; zeros likewise."""
@@ -124,7 +122,7 @@ class StaticModel:
     def _weights(self, bags: Bags) -> NDArray[np.float32]:
         return (1 + np.log(bags.times)).astype(np.float32) * self._scales[bags.ids]
 
-    def _ids_in(self, piece: str) -> Sequence[int]:
+    def numbers_in(self, piece: str) -> Sequence[int]:
         """The numbers of the vectors of a word of an index, or of any other piece of text."""
         if piece in self._ids or (piece.isascii() and piece.isalnum() and piece.islower()):
             return self.word_ids(piece)
@@ -247,7 +245,7 @@ def shipped_model() -> StaticModel:
         published = json.loads(read_small(SHIPPED.with_suffix(".json")))
         model = open_static_model(SHIPPED)
         if model.fingerprint != published["sha256"]:
-            raise damaged(SHIPPED, "it is another one than was published")
+            raise damaged(SHIPPED, "checksum mismatch: not the published file")
     except (CitebedError, ValueError, TypeError, KeyError) as error:
         what = "the word vectors of the installation cannot be used; install citebed anew"
         raise CitebedError(f"{what} ({error})") from None

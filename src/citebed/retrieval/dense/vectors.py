@@ -123,6 +123,7 @@ class DocumentVectors:
         self._threads: ThreadPoolExecutor | None = None
         self._cores = min(os.cpu_count() or 1, _MOST_THREADS)
         self._ends: Mapping[bytes, Ends] = {}
+        self._ahead: Mapping[bytes, Vectors] = {}
         self._lately: Few[tuple[bytes, float], Vectors] = Few(_KEPT // (4 * max(len(rows), 1)))
 
     def __len__(self) -> int:
@@ -166,12 +167,23 @@ class DocumentVectors:
             score = compiled.scores
         return score(*_unchangeable(self.rows[numbers], self.scales[numbers], queries))
 
+    def score_ahead(self, texts: Sequence[Vectors]) -> None:
+        """Compute what `similar` will be asked of some texts: together they take a fraction of the
+        time, for numbers of 8 bits are unpacked once."""
+        if self._longest is None and texts:
+            scores = plain_scores(self.rows, self.scales, np.concatenate(texts))
+            parts = np.split(scores, np.cumsum([len(rows) for rows in texts])[:-1])
+            keys = [self._checked(rows).tobytes() for rows in texts]
+            self._ahead = dict(zip(keys, map(_text_and_best, parts), strict=True))
+
     def similar(self, queries: Vectors) -> Similarities:
         """How like all documents are to a text, the first of the queries, and to its sentences."""
         queries = self._checked(queries)
         ends = self._ends.get(queries.tobytes()) if self._ends else None
         if self._longest is None or not queries.any():
-            found = _text_and_best(plain_scores(self.rows, self.scales, queries))
+            found = self._ahead.get(queries.tobytes())
+            if found is None:
+                found = _text_and_best(plain_scores(self.rows, self.scales, queries))
             margins = np.full(len(found), _ROUNDED)
             return Similarities(found, margins, lambda few: self.likeness(queries, few), ends)
         whole, units = quantised(queries)

@@ -24,7 +24,7 @@ from zlib import crc32
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.files.databases import check_journal
+from citebed.files.databases import check_journal, read_schema, schema_of_script
 from citebed.files.places import vectors_folder
 from citebed.files.writing import append_own, is_own, translate_os_errors
 from citebed.retrieval.dense.vectors import OnProgress, Vectors
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("citebed")
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 
-_SCHEMA = [
-    "CREATE TABLE model (name TEXT, fingerprint TEXT, dimensions INTEGER)",
-    "CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB, checksum INTEGER)",
-]
+_SCHEMA = """
+CREATE TABLE model (name TEXT, fingerprint TEXT, dimensions INTEGER);
+CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB, checksum INTEGER);
+"""
 # A database may be damaged: nothing that its schema says is run, and no cell believed.
 _SETTINGS = (
     *("page_size = 16384", "cache_size = -32768", "synchronous = NORMAL"),
@@ -169,25 +169,23 @@ class _Shelf:
     ) -> None:
         self._database, self._path, self.is_writable = connection, path, is_writable
         self._width, self._mark = encoder.dimensions, crc32(encoder.fingerprint.encode())
+        found = read_schema(connection)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 4 * self._width + (1 << 16))
         for setting in _SETTINGS:
             connection.execute(f"PRAGMA {setting}")
-        if is_writable and not self._schema():
+        if is_writable and not found:
             with self._transaction():
-                if not self._schema():  # another process may have been faster
-                    for statement in _SCHEMA:
+                if not read_schema(connection):  # another process may have been faster
+                    for statement in filter(str.strip, _SCHEMA.split(";")):
                         connection.execute(statement)
                     says = (encoder.name, encoder.fingerprint, self._width)
                     connection.execute("INSERT INTO model VALUES (?, ?, ?)", says)
-        same = self._schema() == _SCHEMA and connection.execute(
+            found = read_schema(connection)
+        same = found == schema_of_script(_SCHEMA) and connection.execute(
             "SELECT fingerprint, dimensions FROM model"
         ).fetchall() == [(encoder.fingerprint, self._width)]
         if not same:
             raise _damaged(path, "it is of another version or another model")
-
-    def _schema(self) -> list[str]:
-        rows = self._database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        return [sql for (sql,) in rows]
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:

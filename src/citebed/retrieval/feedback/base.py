@@ -109,10 +109,10 @@ class Feedback(Spelled, ABC):
     kind = "feedback"
 
     docs: int | None = integer(
-        None, 1, 100_000, f"how many documents from the top are taken for relevant; {DOCS}"
+        None, 1, 100_000, f"number of top documents to use as relevant; {DOCS}"
     )
-    terms: int = integer(20, 1, 1_000_000, "how many terms the documents add")
-    source: str | None = path("a qrels file; its relevant documents instead", name="from")
+    terms: int = integer(20, 1, 1_000_000, "number of terms to add")
+    source: str | None = path("a qrels file; use its relevant documents instead", name="from")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -33,14 +33,14 @@ class Mixture(Feedback):
         "Information Retrieval"
     )
     edge_cases = (
-        "EM starts from the documents' own frequencies, so that the result is the same every "
-        "time (Lemur starts from random numbers). Lemur does not make the kept terms sum to 1 "
-        "again, so that fewer terms there also mean a smaller alpha."
+        "EM starts from the documents' own frequencies, so the result is always the same (Lemur "
+        "starts from random numbers). Lemur does not rescale the kept terms to sum to 1, so fewer "
+        "terms also mean a smaller alpha there."
     )
     example = "kl(mu=1000)+mixture(docs=10,terms=20,alpha=0.5,lambda=0.5)"
 
     alpha: float = number(0.5, 0, 1, "weight of the documents' topic")
-    lam: float = number(0.5, 0, 0.999, "how much of the documents is noise", name="lambda")
+    lam: float = number(0.5, 0, 0.999, "share of noise in the documents", name="lambda")
     iterations: int = integer(50, 1, 100_000, "steps of EM", quiet=True)
 
     def expanded(

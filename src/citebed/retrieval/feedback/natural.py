@@ -34,8 +34,8 @@ class Natural(Feedback):
     name = "feedback"
     summary = "The feedback that belongs to the model."
     formula = "bm25, bm25f, cosine: rocchio\nokapi: robertson\nkl, ql: mixture"
-    citation = "As for these"
-    edge_cases = "Their other parameters are at their defaults; name the feedback to set them."
+    citation = "See the named feedback"
+    edge_cases = "All other parameters have their defaults; name the feedback to set them."
     example = "kl(mu=1000)+feedback(terms=20,from=j1.qrels)"
 
     def of(self, model: Model) -> Feedback:

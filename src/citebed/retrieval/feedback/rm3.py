@@ -26,15 +26,15 @@ class Rm3(Feedback):
         "(2004), UMass at TREC 2004: Novelty and HARD (RM3)"
     )
     edge_cases = (
-        "P(d) is exp(score) where scores are logarithms, as in Indri (kl, ql), else the score "
-        "itself, as in Anserini; documents from judgements count alike, and so do documents "
-        "of which none scores above 0. As in Anserini, terms in more than a tenth of the "
-        "collection are not added; unlike there, documents are not cut to their most frequent "
-        "terms first. Where no term is left, the query stays as it is."
+        "P(d) is exp(score) if scores are logarithms, as in Indri (kl, ql), else the score itself, "
+        "as in Anserini. Judged documents have equal weights; so do all documents if none scores "
+        "above 0. Like Anserini, RM3 does not add terms in more than a tenth of the collection; "
+        "unlike Anserini, it does not first cut documents to their most frequent terms. If no term "
+        "remains, the query stays as it is."
     )
     example = "bm25+rm3(docs=10,terms=20,weight=0.5)"
 
-    weight: float = number(0.5, 0, 1, "weight of the query as it was")
+    weight: float = number(0.5, 0, 1, "weight of the original query")
     max_df: float = number(
         0.1, 0, 1, "terms in more than this share of the documents are not added", quiet=True
     )

@@ -28,11 +28,10 @@ class Robertson(Feedback):
         "On Term Selection for Query Expansion"
     )
     edge_cases = (
-        "For okapi alone. A term is added only if its offer weight is positive; a term of the "
-        "query that is chosen counts that much more. r is counted for every term of the query. "
-        "Lemur leaves r at 0 for those of the query's terms that are not among the chosen ones, "
-        "as if no relevant document had them, which is one way in which its results may differ. "
-        "Weights can be negative."
+        "Works only with okapi. It adds a term only if its offer weight is positive; a chosen term "
+        "of the query counts that much more. r is counted for every term of the query. Lemur sets "
+        "r to 0 for query terms that it does not choose, as if no relevant document had them, so "
+        "its results may differ. Weights can be negative."
     )
     example = "okapi+robertson(docs=10,terms=20,qtf=0.5)"
 

@@ -30,14 +30,13 @@ class Rocchio(Feedback):
         "Improving Retrieval Performance by Relevance Feedback"
     )
     edge_cases = (
-        "Only terms that gain are added: a term whose share of the documents is negative or 0 "
-        "after γ is left out, and the query's own terms keep at least α·w. gamma needs documents "
-        "judged not relevant; where there are none that part is 0. With beta=0 and alpha=1 the "
-        "query is what it was."
+        "Rocchio adds only terms that gain: it leaves out a term whose share is negative or 0 "
+        "after γ, and the query's own terms keep at least α·w. gamma needs documents judged not "
+        "relevant; without them that part is 0. With beta=0 and alpha=1 the query does not change."
     )
     example = "bm25+rocchio(docs=10,terms=20,alpha=1,beta=0.75)"
 
-    alpha: float = number(1, 0, 1000, "weight of the query as it was")
+    alpha: float = number(1, 0, 1000, "weight of the original query")
     beta: float = number(0.75, 0, 1000, "weight of the relevant documents")
     gamma: float = number(0, 0, 1000, "weight of documents judged not relevant", quiet=True)
 

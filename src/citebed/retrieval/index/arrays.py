@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 Where = slice | NDArray[np.int64]
-_AT_ONCE = 1 << 23
+_AT_ONCE = 1 << 16
 
 
 class Column:
@@ -44,12 +44,16 @@ class Column:
         mine = self._at[place] == where if len(self._at) else np.zeros(len(where), bool)
         return np.where(mine, self._values[place] if len(self._at) else 0, 0)
 
-    def filled(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The places that are not 0, and what is there."""
-        if self._at is not None:
-            return self._at.astype(np.int64), self._values
-        there = np.flatnonzero(self._values)
-        return there, self._values[there]
+    def filled(self, span: slice | None = None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The places in a run of postings, or in all, that are not 0, from the start of the run,
+        and what is there."""
+        span = span or slice(0, self._size)
+        if self._at is None:
+            values = np.asarray(self._values[span])
+            there = np.flatnonzero(values)
+            return there, values[there]
+        first, last = _places(self._at, np.array((span.start, span.stop)))
+        return self._at[first:last] - np.int64(span.start), self._values[first:last]
 
 
 def _places(at: NDArray[np.uint32], wanted: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -68,6 +72,15 @@ def summed(number: NDArray[np.uint32], times: NDArray[np.uint16]) -> Filled:
     if len(first) == len(number):
         return number, times.astype(np.uint32)
     return number[first], np.add.reduceat(times.astype(np.uint32), first)
+
+
+def with_capacity(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return the array, or if it is shorter than ``size`` a copy of twice that size."""
+    if size <= len(array):
+        return array
+    made = np.empty(2 * size, array.dtype)
+    made[: len(array)] = array
+    return made
 
 
 class Growing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,13 +23,21 @@ from citebed.errors import CitebedError, CollectionError
 from citebed.files.writing import own_folder, translate_os_errors, workshop
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.static_model import StaticModel, model_of
-from citebed.retrieval.dense.vectors import Embedder, Quantised
+from citebed.retrieval.dense.vectors import Embedder
 from citebed.retrieval.index import assembling, counting, layout, records
 from citebed.retrieval.index.arrays import Strings
-from citebed.retrieval.index.assembling import Gathered
+from citebed.retrieval.index.assembling import Gathered, Kept
 from citebed.retrieval.index.choosing import AUTO, fitting_analyser
 from citebed.retrieval.index.citing import citing_sentences, citing_text
-from citebed.retrieval.index.counting import Counts, Planned, Rows, TermNumbers
+from citebed.retrieval.index.counting import (
+    Counts,
+    Planned,
+    Reader,
+    ReadRows,
+    Rows,
+    TermNumbers,
+    cut_texts,
+)
 from citebed.retrieval.index.embedding import (
     Before,
     Embedded,
@@ -44,10 +52,10 @@ from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.spilling import Pile
 from citebed.retrieval.index.statistics import IndexReport, report_of
-from citebed.retrieval.index.threads import in_threads
+from citebed.retrieval.index.threads import in_threads, prefetch
 from citebed.wording import printable
 
-_COMPILED_ROWS = 10_000
+COMPILED_ROWS = 10_000
 """From so many rows on, compiled code counts, in threads: starting it takes a second, once."""
 _TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
 _HASHING = f"polars {pl.__version__}"
@@ -60,7 +68,7 @@ class IndexOptions:
 
     ``rebuild`` makes everything anew even where the old index could be used. ``neural`` is an
     encoder whose vectors of the documents are kept beside those of the static model; without it,
-    those that the index has already are kept.
+    those that the index has already are kept. ``compiled`` code counts few documents too.
     """
 
     analyser: str = AUTO
@@ -69,12 +77,26 @@ class IndexOptions:
     rebuild: bool = False
     neural: Embedder | None = None
     static: Embedder | None = None
+    compiled: bool = False
+
+
+@dataclass(frozen=True)
+class BuildHooks:
+    """Functions that are called while an index is built, where cores are free for other work.
+
+    ``half_counted`` gets the analyser, the model of word vectors and the old index; ``made`` gets
+    the new index before it is written.
+    """
+
+    half_counted: Callable[[str, Embedder, Index | None], None] = lambda *_: None
+    made: Callable[[Index], None] = lambda _: None
 
 
 def write_index(
     collection: str | Path | Collection,
     options: IndexOptions | None = None,
     progress: Progress = SILENT,
+    hooks: BuildHooks | None = None,
 ) -> IndexReport:
     """Write the index of a collection (its path, or open), or bring it up to date; ``build_index``
     of the package also learns weights from it.
@@ -83,22 +105,35 @@ def write_index(
     """
     options = options or IndexOptions()
     collection = open_collection(collection)
-    report = _write_words(collection, options, progress)
+    report = _write_words(collection, options, progress, hooks or BuildHooks())
     if options.neural is None:
         return report
     return encode_index(collection, options.neural, report, progress, anew=options.rebuild)
 
 
-def _write_words(collection: Collection, options: IndexOptions, progress: Progress) -> IndexReport:
+def _write_words(
+    collection: Collection,
+    options: IndexOptions,
+    progress: Progress,
+    hooks: BuildHooks,
+) -> IndexReport:
     """All of an index but what an encoder makes; that is kept, where the index has it."""
-    options = replace(options, analyser=fitting_analyser(collection, options.analyser))
     folder = collection.folder
     with locked(folder):
         layout.sweep(own_folder(folder / FOLDER))
         old = _usable(folder / FOLDER)
+        if old is not None or options.analyser != AUTO:
+            options = replace(options, analyser=fitting_analyser(collection, options.analyser))
         if old is not None and _is_as_asked(old, options) and old.is_current():
             return report_of(old.description, 0, 0, 0, Embedded(), unchanged=True)
-        return _Builder(collection, options, old, progress).build()
+        return _Builder(collection, options, old, progress, hooks).build()
+
+
+def index_in_memory(collection: Collection, options: IndexOptions) -> Index:
+    """Index a small collection without writing the index."""
+    with workshop(collection.folder / FOLDER) as work:
+        description, arrays, _ = _Builder(collection, options).make(work)
+    return Index(collection.folder / FOLDER, description, arrays)
 
 
 def _usable(folder: Path) -> Index | None:
@@ -140,8 +175,9 @@ def _static_of(old: Index | None) -> str:
 class _Builder:
     collection: Collection
     options: IndexOptions
-    old: Index | None
-    progress: Progress
+    old: Index | None = None
+    progress: Progress = SILENT
+    hooks: BuildHooks = BuildHooks()
     contexts: int = 0
     elsewhere: int = 0
     counted: int = 0
@@ -150,41 +186,55 @@ class _Builder:
     made: Made | None = None
 
     def build(self) -> IndexReport:
-        """All of it: find what is new, count, assemble, write."""
-        folder = self.collection.folder
+        """Write the index."""
+        folder = self.collection.folder / FOLDER
         for path in self.options.citing:
             if not path.is_file():
                 raise CitebedError(f"there is no contexts file '{printable(path)}'")
-        with workshop(folder / FOLDER) as work, ThreadPoolExecutor(1) as beside:
-            states = beside.submit(self._states)
-            documents = self._documents()
-            numbers = TermNumbers(analyser_of(self.options.analyser))
-            gathered = Gathered(documents.height, numbers, Pile(work))
-            planned = self._plan(documents, gathered, work)
-            rows = sum(int((plan.document_of_row >= 0).sum()) for plan in planned)
-            compiled = rows >= _COMPILED_ROWS
-            compiling = beside.submit(_compile_search) if compiled else None
-            self._count(planned, gathered, compiled)
-            if compiling is not None and not compiling.done():
-                self.progress.step("compiling the search, once on this machine", 0)
-                compiling.result()
-            assembled = beside.submit(self._arrays, documents, gathered)
-            embedded = self._embedding(documents).embed()
-            known = records.arrays_of(self.collection, documents["row"].to_numpy())
+        with workshop(folder) as work:
+            described, arrays, embedded = self.make(work)
             self.progress.step("writing", 0)
-            arrays = assembled.result() | embedded.arrays | known
             self.collection.check_unchanged()
-            described = self._describe(documents.height, arrays, states.result(), embedded)
-            description = layout.write(folder / FOLDER, described, arrays)
+            self.hooks.made(Index(folder, described, arrays))
+            description = layout.write(folder, described, arrays)
         report = report_of(description, self.counted, self.contexts, self.elsewhere, embedded)
         before, now = _static_of(self.old), description.vectors["static"]["fingerprint"]
         gone = self.options.static is None and before not in ("", now)
         return report._replace(vectors_gone=gone)
 
-    def _arrays(self, documents: pl.DataFrame, gathered: Gathered) -> dict[str, NDArray[Any]]:
+    def make(self, work: Path) -> tuple[Description, dict[str, NDArray[Any]], Embedded]:
+        """Find what is new, count it and assemble the arrays, some of which may be files in a
+        folder for work."""
+        with ThreadPoolExecutor(2) as beside:
+            is_large = is_large_build(self.collection, self.options)
+            compiling = beside.submit(load_kernels) if is_large else None
+            states = beside.submit(self._states)
+            analyser = beside.submit(fitting_analyser, self.collection, self.options.analyser)
+            documents = self._documents()
+            known = beside.submit(records.arrays_of, self.collection, documents["row"].to_numpy())
+            self.options = replace(self.options, analyser=analyser.result())
+            numbers = TermNumbers(analyser_of(self.options.analyser))
+            gathered = Gathered(documents.height, numbers, Pile(work))
+            planned, kept = self._plan(documents, gathered, work)
+            said = beside.submit(self._citing_sentences)
+            if compiling is None and sum(plan.rows for plan in planned) >= COMPILED_ROWS:
+                compiling = beside.submit(load_kernels)
+            self._count(planned, gathered, compiling is not None)
+            if compiling is not None and not compiling.done():
+                self.progress.step("compiling the search, once on this machine", 0)
+                compiling.result()
+            assembled = beside.submit(self._arrays, documents, gathered, kept)
+            embedded = self._embedding(documents).embed()
+            arrays = assembled.result() | said.result() | embedded.arrays | known.result()
+            described = self._describe(documents.height, arrays, states.result(), embedded)
+        return described, arrays, embedded
+
+    def _arrays(
+        self, documents: pl.DataFrame, gathered: Gathered, kept: Kept | None
+    ) -> dict[str, NDArray[Any]]:
         """The arrays of the postings, the citing text and the documents' ids."""
         with translate_os_errors(self.collection.folder / FOLDER):
-            arrays, final = assembling.assemble(gathered)
+            arrays, final = assembling.assemble(gathered, kept)
         arrays |= self._shares(final, arrays)
         arrays["ids"], arrays["ids.offsets"] = Strings.packed(documents["doc_id"])
         arrays["hashes"] = documents["hash"].to_numpy()
@@ -235,13 +285,20 @@ class _Builder:
             )
         return documents.select("doc_id", "row", "hash").sort("doc_id")
 
-    def _plan(self, documents: pl.DataFrame, gathered: Gathered, work: Path) -> list[Planned]:
+    def _plan(
+        self, documents: pl.DataFrame, gathered: Gathered, work: Path
+    ) -> tuple[list[Planned], Kept | None]:
+        """What is to be counted, and what is taken over from the old index."""
         numbered = documents.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
-        new = numbered
+        new, kept = numbered, None
         if self.old is not None:
             self.before = unchanged(self.old, numbered)
-            if not self.options.rebuild and self.old.description.analyser == self.options.analyser:
-                new = self._take_over(self.before, numbered, gathered)
+            same = self.old.description.analyser == self.options.analyser
+            changed = documents.height - len(self.before.now)
+            # Postings of most documents of a large collection are sorted within bounded memory.
+            few = changed < max(COMPILED_ROWS, documents.height // 2)
+            if not self.options.rebuild and same and few:
+                new, kept = self._take_over(self.before, numbered, gathered)
         self.counted = new.height
         rows = np.full(documents.height, -1, np.int64)
         rows[new["row"].to_numpy()] = new["number"].to_numpy()
@@ -256,7 +313,7 @@ class _Builder:
             numbers = of_sections["number"].fill_null(-1).to_numpy()
             planned += self._of_files("sections", (("fulltext", "text"),), numbers)
         planned += self._plan_citing(numbered, gathered, work)
-        return planned
+        return planned, kept
 
     def _of_files(
         self, table: str, columns: tuple[tuple[str, str], ...], numbers: NDArray[np.int64]
@@ -273,20 +330,18 @@ class _Builder:
 
     def _take_over(
         self, before: Before, numbered: pl.DataFrame, gathered: Gathered
-    ) -> pl.DataFrame:
-        """Take over what has not changed; returns the documents that have."""
+    ) -> tuple[pl.DataFrame, Kept]:
+        """Take over what has not changed; returns the documents that have, and what stays."""
         old = before.old
         to_new = np.full(len(old.ids), -1, np.int64)
         to_new[before.then] = before.now
-        terms = gathered.numbers.of_terms(old.terms)
         now = [*(name for name, _ in _TEXT), *(("fulltext",) if self._has_sections else ())]
-        for name in (name for name in now if name in old.fields):
-            for keys in old.packed(name):
-                gathered.pile.add(counting.renumbered(counting.with_terms(keys, terms), to_new))
+        kept = Kept(old, to_new, tuple(name for name in now if name in old.fields))
+        for name in kept.fields:
             gathered.length(name)[to_new[to_new >= 0]] = old.lengths[name][to_new >= 0]
         is_new = np.ones(numbered.height, bool)
         is_new[before.now] = False
-        return numbered.filter(is_new)
+        return numbered.filter(is_new), kept
 
     def _plan_citing(self, numbered: pl.DataFrame, gathered: Gathered, work: Path) -> list[Planned]:
         found, self.elsewhere = citing_text(
@@ -316,7 +371,7 @@ class _Builder:
             "keys": [],
             "lengths": np.zeros(rows.height, np.uint32),
         }
-        return [Planned(path, (("citing", "text"),), self.citing["document"])]
+        return [Planned(path, (("citing", "text"),), self.citing["document"], by_row=True)]
 
     def _names(self) -> pl.DataFrame:
         """What contexts of others may call the documents."""
@@ -324,32 +379,44 @@ class _Builder:
         return document_names(self.collection.scan_documents().select(columns).collect())
 
     def _count(self, planned: list[Planned], gathered: Gathered, compiled: bool) -> None:
-        self.progress.step("counting terms", sum(len(plan.document_of_row) for plan in planned))
+        rows = sum(plan.rows for plan in planned)
+        self.progress.step("counting terms", rows)
+        until_half = rows // 2
         by_table = {plan.table: plan.document_of_row for plan in planned}
         jobs = (job for plan in planned for job in plan.jobs())
-        threads = (self.options.workers or os.cpu_count() or 1) if compiled else 1
         model = _static(self.options, self.old)
 
-        def work(job: Rows) -> tuple[Counts, Part | None]:
-            counts = counting.count(job, gathered.numbers, compiled=compiled)
-            part = _vectors(counts, model, by_table[job.table]) if _is_of_documents(job) else None
-            return counts._replace(tokens=None), part
+        def count(job: Rows) -> tuple[Counts, Part | None]:
+            return counting.count(job, gathered.numbers), None
 
-        for counts, part in in_threads(work, jobs, threads):
+        def count_read(job: ReadRows) -> tuple[Counts, Part | None]:
+            return job.counts(), _vectors(job, model)
+
+        done: Iterator[tuple[Counts, Part | None]]
+        if compiled:
+            reader = Reader(gathered.numbers, model if isinstance(model, StaticModel) else None)
+            threads = self.options.workers or os.cpu_count() or 1
+            done = in_threads(count_read, map(reader.read, prefetch(cut_texts(jobs))), threads)
+        else:
+            done = map(count, jobs)
+        for counts, part in done:
+            if counts.job.texts.columns == ["citing"]:
+                counts = self._remember_citing(counts)  # noqa: PLW2901
             with translate_os_errors(self.collection.folder / FOLDER):
                 gathered.add(counts, by_table[counts.job.table])
             if part is not None:
                 self.made = self.made or Made(gathered.documents, model.width)
                 self.made.add(part)
-            if counts.job.texts.columns == ["citing"]:
-                self._remember_citing(counts)
             self.progress.add(counts.job.texts.height)
+            until_half -= counts.job.texts.height
+            if until_half <= 0 < until_half + counts.job.texts.height:
+                self.hooks.half_counted(self.options.analyser, model, self.old)
 
-    def _remember_citing(self, counts: Counts) -> None:
-        start, lengths = counts.job.start, counts.lengths["citing"]
-        rows = np.arange(len(lengths)) + start
-        self.citing["keys"].append(counting.renumbered(counts.keys, rows))
-        self.citing["lengths"][start : start + len(lengths)] = lengths
+    def _remember_citing(self, counts: Counts) -> Counts:
+        """Keep the counts of citing texts by row, and return them by document."""
+        self.citing["keys"].append(counts.keys)
+        self.citing["lengths"][counts.job.rows] = counts.lengths["citing"]
+        return counts._replace(keys=counting.renumbered(counts.keys, self.citing["document"]))
 
     def _shares(
         self, final: NDArray[np.int64], arrays: dict[str, NDArray[Any]]
@@ -359,14 +426,19 @@ class _Builder:
         keys = np.concatenate(self.citing["keys"])
         document, paper = self.citing["document"], self.citing["paper"]
         names, offsets = Strings.packed(self.citing["papers"])
-        model = _static(self.options, self.old)
         return {
             "papers": names,
             "papers.offsets": offsets,
             **assembling.citing_shares(keys, final, document, paper, arrays),
             **assembling.citing_lengths(self.citing["lengths"], document, paper),
-            **citing_sentences(document, paper, self.citing["years"], self.citing["texts"], model),
         }
+
+    def _citing_sentences(self) -> dict[str, NDArray[Any]]:
+        if not self.citing:
+            return {}
+        document, paper = self.citing["document"], self.citing["paper"]
+        years, texts = self.citing["years"], self.citing["texts"]
+        return citing_sentences(document, paper, years, texts, _static(self.options, self.old))
 
     def _describe(
         self,
@@ -391,20 +463,14 @@ class _Builder:
         )
 
 
-def _is_of_documents(job: Rows) -> bool:
-    return job.texts.columns == [name for name, _ in _TEXT]
-
-
-def _vectors(counts: Counts, model: Embedder, document_of_row: NDArray[np.int64]) -> Part | None:
-    """The vectors of the documents of a job, of the words that were counted; ``None`` if the model
-    or the counting is none that has them."""
-    if counts.tokens is None or not isinstance(model, StaticModel):
+def _vectors(job: ReadRows, model: Embedder) -> Part | None:
+    """Return the vectors of documents from the words that were read; ``None`` for other tables and
+    for models that need the text."""
+    texts = job.job.texts
+    if not isinstance(model, StaticModel) or texts.columns != [name for name, _ in _TEXT]:
         return None
-    start, height = counts.job.start, counts.job.texts.height
-    vectors = checked(model, model.documents_of_tokens(counts.tokens, height), height)
-    numbers = document_of_row[start : start + height]
-    known = numbers >= 0
-    return Part(numbers[known], Quantised(vectors.rows[known], vectors.scales[known]))
+    made = model.documents_of_tokens(job.tokens)
+    return Part(job.job.numbers, checked(model, made, texts.height))
 
 
 def _years(rows: pl.DataFrame, papers: Sequence[str]) -> list[int | None]:
@@ -414,17 +480,23 @@ def _years(rows: pl.DataFrame, papers: Sequence[str]) -> list[int | None]:
     return [year.get(name) for name in papers]
 
 
-def _compile_search() -> None:
-    """Compile what searches of a large collection need while its words are counted.
+def is_large_build(collection: Collection, options: IndexOptions) -> bool:
+    """Return True if compiled code will certainly count the texts."""
+    is_new = options.rebuild or not (collection.folder / FOLDER / layout.DESCRIPTION).exists()
+    return options.compiled or (is_new and collection.document_count >= COMPILED_ROWS)
 
-    What counts them goes first: numba compiles one thing at a time.
+
+def load_kernels() -> None:
+    """Load the compiled code that counts words, then compile what searches need, if necessary.
+
+    numba compiles one function at a time, so the code that is needed first comes first.
     """
     from citebed.retrieval import kernels
     from citebed.retrieval.compiling import is_to_compile
     from citebed.retrieval.dense import compiled
-    from citebed.retrieval.index.compiled import words_of_all
+    from citebed.retrieval.index.compiled import compile_all
 
-    words_of_all(pl.Series(["a"]))
+    compile_all()
     if is_to_compile(kernels.search_many):
         kernels.compile_search()
     if is_to_compile(compiled.scores):

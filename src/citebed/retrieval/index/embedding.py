@@ -71,7 +71,7 @@ def unchanged(old: Index, numbered: pl.DataFrame) -> Before:
     """The documents (``doc_id``, ``hash``, ``number``) that are as they were in the old index."""
     before = pl.DataFrame(
         {
-            "doc_id": pl.Series(list(old.ids), dtype=pl.String),
+            "doc_id": old.ids.series(),
             "hash": old.hashes,
             "old": np.arange(len(old.ids)),
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,10 +15,9 @@ from citebed.errors import CollectionError
 from citebed.retrieval.analysis import Analyser, analyser_of
 from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.dense.vectors import DocumentVectors, Embedder
-from citebed.retrieval.index import counting, layout, records
+from citebed.retrieval.index import layout, records
 from citebed.retrieval.index.arrays import Column, Strings
 from citebed.retrieval.index.citing import CitingSentences
-from citebed.retrieval.index.counting import Keys
 from citebed.retrieval.index.layout import FIELDS, FOLDER, Description
 from citebed.retrieval.index.records import Records
 from citebed.wording import printable
@@ -110,7 +108,7 @@ class Index:
         Whoever has read all of it keeps what counts elsewhere, and the rest would count as memory.
         """
         for array in self._arrays.values():
-            mapped = getattr(array, "_mmap", None)
+            mapped = getattr(array.base, "_mmap", None)
             if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
                 mapped.madvise(mmap.MADV_DONTNEED)
 
@@ -206,30 +204,6 @@ class Index:
         """The terms of the postings at some places."""
         return np.searchsorted(self.offsets, places, side="right") - 1
 
-    def packed(self, field: str) -> Iterator[Keys]:
-        """A field's postings in packed form, as counting makes them, part by part.
-
-        A frequency above what one packed posting holds (of a text in many parts) takes several.
-        """
-        for start in range(0, len(self.docs), _AT_ONCE):
-            span = slice(start, min(start + _AT_ONCE, len(self.docs)))
-            found = self.tf[field][span]
-            there, times = _in_parts(np.flatnonzero(found), found, counting.MOST_TIMES)
-            terms = self._terms_in(span)[there].astype(np.uint64)
-            docs = self.docs[span][there].astype(np.uint64)
-            yield (
-                (terms << np.uint64(counting.TERM_SHIFT))
-                | (docs << np.uint64(counting.ROW_SHIFT))
-                | np.uint64(FIELDS.index(field) << counting.FIELD_SHIFT)
-                | times.astype(np.uint64)
-            )
-
-    def _terms_in(self, span: slice) -> NDArray[np.int64]:
-        """The terms of the postings of a span."""
-        first, last = self.terms_at(np.array((span.start, span.stop - 1))).tolist()
-        bounds = np.clip(self.offsets[first : last + 2], span.start, span.stop)
-        return np.repeat(np.arange(first, last + 1), np.diff(bounds))
-
     @cached_property
     def papers(self) -> Strings:
         """The papers whose citing text is indexed."""
@@ -250,19 +224,6 @@ class Index:
             a["share.lengths.docs"][lengths],
             a["share.lengths"][lengths],
         )
-
-
-def _in_parts(
-    places: NDArray[np.int64], found: NDArray[Any], most: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The times found at some places as sums of parts that are no more than ``most``, with the
-    place of each part."""
-    times = found[places].astype(np.int64)
-    parts = -(-times // most)
-    last = np.cumsum(parts) - 1
-    each = np.full(parts.sum(), most, np.int64)
-    each[last] = times - (parts - 1) * most
-    return np.repeat(places, parts), each
 
 
 def open_index(collection: str | Path | Collection, *, verified: bool = False) -> Index:

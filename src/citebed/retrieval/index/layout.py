@@ -10,11 +10,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ from citebed.errors import CollectionError, FormatError
 from citebed.files import writing
 from citebed.files.reading import file_hash, read_small
 from citebed.files.system_errors import translate_read_errors
-from citebed.retrieval.dense.model_files import Arrays
+from citebed.retrieval.dense.model_files import Arrays, read_header
 from citebed.retrieval.index.threads import in_threads
 from citebed.wording import printable
 
@@ -42,7 +40,7 @@ _INDEXED = ("documents", "sections", "contexts")
 _FILE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\.([0-9]{1,18})\.npy")
 """Name and generation of an array."""
 _MUCH = 16 << 20
-"""From so many bytes on, files are compared with their checksums two at a time."""
+"""Write and verify so many bytes or more in two threads."""
 _NO_DESCRIPTION = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 
 
@@ -112,7 +110,11 @@ def read_description(folder: Path) -> Description:
 
 def _checked(folder: Path, description: Description) -> Description:
     """The description, if its parts are of their types and its files are those of an index."""
-    last = description.generation if isinstance(description.generation, int) else 0
+    counted = ("documents", "terms", "postings", "citing_papers", "generation")
+    for name, count in ((name, getattr(description, name)) for name in counted):
+        if type(count) is not int or count < 0:
+            raise ValueError(f"'{name}' is no count")
+    last = description.generation
     for name, entry in description.files.items():
         found = _FILE.fullmatch(entry["file"])
         if found is None or found[1] != name or int(found[2]) > last:
@@ -158,13 +160,16 @@ def write(
     files: dict[str, Mapping[str, Any]] = dict(kept or {})
     try:
         with writing.several_files(folder) as draft:
-            for name, array in arrays.items():
-                path = draft / f"{name}.{description.generation}.npy"
-                files[name] = _write_array(path, array)
-        writing.sync_folder(folder)
+            paths = {name: draft / f"{name}.{description.generation}.npy" for name in arrays}
+            threads = _threads(array.nbytes for array in arrays.values())
+            entries = in_threads(
+                lambda name: _write_array(paths[name], arrays[name]), arrays, threads
+            )
+            files |= zip(arrays, entries, strict=True)
+        with writing.translate_os_errors(folder):
+            writing.sync_folder(folder)
         complete = Description(**{**asdict(description), "files": files})
-        writing.write_own(folder / DESCRIPTION, json.dumps(asdict(complete), indent=1))
-        writing.sync_folder(folder)
+        _replace_description(folder, asdict(complete))
     finally:
         sweep(folder)
     return complete
@@ -176,8 +181,20 @@ def write_fit(folder: Path, generation: int, **learned: Mapping[str, Any]) -> No
     description = read_description(folder)
     now = {**asdict(description), **learned}
     if description.generation == generation and now != asdict(description):
-        writing.write_own(folder / DESCRIPTION, json.dumps(now, indent=1))
+        _replace_description(folder, now)
+
+
+def _replace_description(folder: Path, values: Mapping[str, Any]) -> None:
+    """Replace ``index.json``; an error of its folder says so."""
+    writing.write_own(folder / DESCRIPTION, json.dumps(values, indent=1))
+    try:
         writing.sync_folder(folder)
+    except OSError as error:
+        name = printable(folder.parent)
+        raise CollectionError(
+            f"cannot write {printable(folder)}: {error.strerror}. The new index is in place, but a "
+            f"power failure may undo it. Check the disk, then run: citebed index {name} --rebuild"
+        ) from error
 
 
 def sweep(folder: Path) -> None:
@@ -222,23 +239,29 @@ def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any
             if size != entry["bytes"]:
                 what = f"is damaged: {path.name} has {size:,} bytes, not {entry['bytes']:,}"
                 raise DamagedIndex(folder, what)
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # numpy warns of some damage and goes on
-                with translate_read_errors(path):
-                    arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+            with translate_read_errors(path):
+                with path.open("rb") as handle:
+                    read_header(handle)
+                # A plain array: reading items of a ``memmap`` takes three times as long.
+                arrays[name] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
         except FileNotFoundError:
             raise DamagedIndex(folder, f"lacks its file {path.name}") from None
-        except (ValueError, SyntaxError, TypeError, TokenError, Warning) as error:
-            raise DamagedIndex(folder, f"is damaged: {path.name}: {error}") from None
+        except (ValueError, TypeError) as error:
+            what = f"is damaged: {path.name} is not as it was written ({error})"
+            raise DamagedIndex(folder, what) from None
     return arrays
 
 
 def verify(folder: Path, description: Description) -> None:
     """Read every file and compare its hash with the one that was written down."""
     entries = sorted(description.files.values(), key=lambda entry: -int(entry["bytes"]))
-    threads = 2 if sum(int(entry["bytes"]) for entry in entries) >= _MUCH else 1
+    threads = _threads(int(entry["bytes"]) for entry in entries)
     for _ in in_threads(lambda entry: _verify_file(folder, entry), entries, threads):
         pass
+
+
+def _threads(sizes: Iterable[int]) -> int:
+    return 2 if sum(sizes) >= _MUCH else 1
 
 
 def _verify_file(folder: Path, entry: Mapping[str, Any]) -> None:

@@ -20,6 +20,8 @@ from citebed.retrieval.index.counting import Keys
 ROOM = 1 << 26
 """So many postings, of 8 bytes, are in memory at a time; to sort them takes no more."""
 AT_ONCE = 1 << 23
+CACHED = 1 << 15
+"""Postings that are processed at a time, so that temporary arrays stay in the cache."""
 
 
 class Pile:
@@ -76,8 +78,8 @@ class Pile:
         ``often`` is as `often` gives it. The pile is used up."""
         if not self._files:
             keys = self._joined()
-            for start in range(0, len(keys), AT_ONCE):
-                part = keys[start : start + AT_ONCE]
+            for start in range(0, len(keys), CACHED):
+                part = keys[start : start + CACHED]
                 part[:] = counting.with_terms(part, final)
             keys.sort()
             yield keys

@@ -11,6 +11,16 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
+def prefetch(items: Iterable[Result]) -> Iterator[Result]:
+    """Yield the items, and compute the next one in a thread meanwhile."""
+    iterator = iter(items)
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, iterator, None)
+        while (item := coming.result()) is not None:
+            coming = pool.submit(next, iterator, None)
+            yield item
+
+
 def in_threads(
     work: Callable[[Job], Result], jobs: Iterable[Job], threads: int
 ) -> Iterator[Result]:

@@ -121,7 +121,7 @@ def clues_of(
     queries = [Query(text, searcher.query(text)) for text in texts]
     hits = searcher.search_all([query.terms for query in queries], ranker.constants.by_words)
     found = np.zeros((len(texts), len(CLUES)))
-    for place, vectors in enumerate(signals.embedded(queries)):
+    for place, vectors in enumerate(signals.score_ahead(signals.embedded(queries))):
         features = signals.features(queries[place], hits[place], vectors, _DEPTH)
         order = np.argsort(-level.scores(features), kind="stable")[:SEEN]
         found[place] = clues.of(texts[place], features.only(order), vectors["static"])

@@ -37,6 +37,8 @@ from citebed.retrieval.search.judged import moved_vectors
 from citebed.retrieval.search.searcher import Searcher, usable
 from citebed.wording import printable
 
+_AHEAD = 64 << 20
+"""Bytes of similarities that are computed for some texts together."""
 AT_ONCE = 64
 """Queries whose texts are given to the models at a time."""
 SIGNALS = {
@@ -126,6 +128,16 @@ class Signals:
         """The same for many texts, some at a time."""
         for start in range(0, len(queries), AT_ONCE):
             yield from self.embedded(queries[start : start + AT_ONCE])
+
+    def score_ahead(self, embedded: Sequence[dict[str, Vectors]]) -> Iterator[dict[str, Vectors]]:
+        """The vectors of many texts one after another; what `features` asks of the documents is
+        computed for some texts together, as many as there is room for."""
+        rows = max((len(each) for one in embedded for each in one.values()), default=1)
+        some = max(1, _AHEAD // (4 * rows * max(len(self.index.ids), 1)))
+        for start in range(0, len(embedded), some):
+            for kind, documents in self._vectors.items():
+                documents.score_ahead([one[kind] for one in embedded[start : start + some]])
+            yield from embedded[start : start + some]
 
     def features(
         self,

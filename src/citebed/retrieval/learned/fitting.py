@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -23,12 +24,21 @@ from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import Manifest, locked
 from citebed.collection.tables import DOCUMENTS as ALL_COLUMNS
+from citebed.errors import CitebedError
 from citebed.files.writing import translate_os_errors, workshop
 from citebed.retrieval.analysis.words import words
 from citebed.retrieval.dense.static_model import model_of
 from citebed.retrieval.dense.vectors import Embedder
 from citebed.retrieval.index import layout
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index.building import (
+    COMPILED_ROWS,
+    BuildHooks,
+    IndexOptions,
+    index_in_memory,
+    is_large_build,
+    load_kernels,
+    write_index,
+)
 from citebed.retrieval.index.encoding import encode_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import FOLDER
@@ -50,6 +60,7 @@ from citebed.retrieval.query import Query
 from citebed.retrieval.search.searcher import Searcher
 from citebed.text.languages import language_of
 from citebed.text.sentences import split_sentences
+from citebed.wording import printable
 
 Reals = NDArray[np.float64]
 
@@ -84,30 +95,76 @@ def build_index(
 ) -> IndexReport:
     """Index a collection, and learn from it how much word vectors count in it.
 
-    What was learned is kept while nine in ten documents are; ``fit`` learns it anew, or if false
-    leaves the weights as they come with citebed, from then on. An encoder reads the documents last:
-    the index is used meanwhile.
+    What was learned is kept while nine in ten documents are, also where the index is rebuilt, so
+    that one that grew equals one that is rebuilt; ``fit`` learns it anew, or if false leaves the
+    weights as they come with citebed, from then on. An encoder reads the documents last: the index
+    is used meanwhile.
     """
-    options = options or IndexOptions()
     opened = open_collection(collection)
-    report = write_index(opened, replace(options, neural=None), progress)
-    index = open_index(opened)
-    before = known = None if fit or options.rebuild else fit_of(index)
-    if fit is False:
-        known = Fit(0, 0, 1.0, "")
-    else:
-        now = Indexed(len(index.ids), index.description.analyser, static_of(index))
-        known = known if known and not is_stale(known, now) else learned(opened, now, progress)
-    behind = (background_of(index) if known == before else None) or found_background(index, known)
-    values = {} if behind is None else behind.values
-    with locked(opened.folder):
-        generation = index.description.generation
-        layout.write_fit(index.folder, generation, fit=asdict(known), background=values)
-    share = round(known.words_share(), 2)
-    report = report._replace(fitted_on=known.sentences, words_share=share, tuned_on=known.tuned)
+    options = options or IndexOptions()
+    with ThreadPoolExecutor(2) as beside:
+        if is_large_build(opened, options):
+            beside.submit(load_kernels)
+        learning = _Learning(opened, fit, beside)
+        hooks = BuildHooks(learning.begin, learning.finish)
+        report = write_index(opened, replace(options, neural=None), progress, hooks)
+        try:
+            report = learning.store(report, progress)
+        except CitebedError as error:
+            raise CitebedError(
+                f"{str(error).rstrip('.')}. The new index is in place, but its weights may not be "
+                f"fitted. Fit them with: citebed index {printable(opened.folder)}"
+            ) from error
     if options.neural is None:
         return report
     return encode_index(opened, options.neural, report, progress, anew=options.rebuild)
+
+
+class _Learning:
+    """Learns from a collection; if it is large, while its index is built."""
+
+    def __init__(self, opened: Collection, fit: bool | None, beside: ThreadPoolExecutor) -> None:
+        self._opened, self._fit, self._beside = opened, fit, beside
+        self._weights: Future[Fit] | None = None
+        self._all: Future[tuple[Fit, Background | None]] | None = None
+
+    def begin(self, analyser: str, model: Embedder, old: Index | None) -> None:
+        """Begin to fit weights if they will be missing or stale."""
+        now = Indexed(self._opened.document_count, analyser, model)
+        known = None if self._fit or old is None else fit_of(old)
+        is_needed = self._fit is not False and (known is None or is_stale(known, now))
+        if is_needed and now.documents >= COMPILED_ROWS:
+            self._weights = self._beside.submit(learned, self._opened, now)
+
+    def finish(self, index: Index) -> None:
+        """Begin to learn the rest from an index that is being written."""
+        if len(index.ids) >= COMPILED_ROWS:
+            self._all = self._beside.submit(self._learn, index)
+
+    def store(self, report: IndexReport, progress: Progress) -> IndexReport:
+        """Store in the index what was learned; return the report with it."""
+        index = open_index(self._opened)
+        known, behind = self._learn(index, progress) if self._all is None else self._all.result()
+        values = {} if behind is None else behind.values
+        with locked(self._opened.folder):
+            generation = index.description.generation
+            layout.write_fit(index.folder, generation, fit=asdict(known), background=values)
+        share = round(known.words_share(), 2)
+        return report._replace(fitted_on=known.sentences, words_share=share, tuned_on=known.tuned)
+
+    def _learn(self, index: Index, progress: Progress = SILENT) -> tuple[Fit, Background | None]:
+        """Return how much word vectors count in an index, and what everyday texts find in it."""
+        before = known = None if self._fit else fit_of(index)
+        if self._fit is False:
+            known = Fit(0, 0, 1.0, "")
+        else:
+            now = Indexed(len(index.ids), index.description.analyser, static_of(index))
+            if known is None or is_stale(known, now):
+                known = None if self._weights is None else self._weights.result()
+                if known is None or known.documents != now.documents or is_stale(known, now):
+                    known = learned(self._opened, now, progress)
+        behind = background_of(index) if known == before else None
+        return known, behind or found_background(index, known)
 
 
 def found_background(index: Index, fit: Fit | None = None) -> Background | None:
@@ -151,8 +208,11 @@ def learned(collection: Collection, indexed: Indexed, progress: Progress = SILEN
         if len(copied) < FEWEST:
             return nothing
         progress.step("fitting weights", len(copied))
-        write_index(work, IndexOptions(analyser, static=model))
-        gains = _gains(open_index(work), model, copied, shipped_ranker(), progress)
+        options = IndexOptions(analyser, static=model, compiled=documents >= COMPILED_ROWS)
+        searcher = Searcher(index_in_memory(open_collection(work), options), MODELS["bm25"]())
+        if options.compiled:
+            searcher.prepare()
+        gains = _gains(searcher, model, copied, shipped_ranker(), progress)
     languages = np.array([one.language or "" for one in copied], object)
     chosen, others = by_language(gains, languages)
     means = dict(zip(WEIGHTS, gains.mean(axis=1).tolist(), strict=True))
@@ -222,18 +282,17 @@ def _length(sentence: str) -> int:
 
 
 def _gains(
-    index: Index, model: Embedder, asked: Sequence[Asked], ranker: Ranker, progress: Progress
+    searcher: Searcher, model: Embedder, asked: Sequence[Asked], ranker: Ranker, progress: Progress
 ) -> Reals:
     """nDCG@10 of each sentence (columns) with each of the weights (rows): texts alone count."""
-    searcher = Searcher(index, MODELS["bm25"]())
     signals = Signals(searcher, {"static": model}, ranker.constants)
     queries = [Query(one.sentence, searcher.query(one.sentence)) for one in asked]
     hits = searcher.search_all([query.terms for query in queries], ranker.constants.by_words)
     weights = _tried(ranker.levels["static"])
     gains = np.zeros((len(WEIGHTS), len(asked)))
-    for place, vectors in enumerate(signals.embedded(queries)):
+    for place, vectors in enumerate(signals.score_ahead(signals.embedded(queries))):
         features = signals.features(queries[place], hits[place], vectors, _DEPTH)
-        right = features.docs == index.ids.find(asked[place].doc_id)
+        right = features.docs == searcher.index.ids.find(asked[place].doc_id)
         if right.any():
             scores = features.values @ weights.T
             ranks = (scores > scores[right][0]).sum(axis=0) + 1

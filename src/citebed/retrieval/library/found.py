@@ -65,7 +65,9 @@ class Found(Shown):
         """In a line, how many there are and which are shown."""
         if not self.rows:
             return f"{count(self.total, 'document')}"
-        return f"{self.start + 1:,}–{self.start + len(self.rows):,} of {self.total:,} documents"
+        first, last = self.start + 1, self.start + len(self.rows)
+        which = f"{first:,}" if first == last else f"{first:,}–{last:,}"
+        return f"{which} of {count(self.total, 'document')}"
 
     def shown(self) -> pl.DataFrame:
         """What a person looks at first."""

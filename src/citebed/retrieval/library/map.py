@@ -20,8 +20,9 @@ Rows = tuple[dict[str, Any], ...]
 class Map(Parts):
     """Documents around a draft or a paper.
 
-    ``nodes`` have places (``x``, ``y`` from 0 to 1), a ``role`` and a ``group``; ``groups`` have a
-    ``label`` of a few words, how many documents they have and how many of them are ``cited``;
+    ``nodes`` have places (``x``, ``y`` from 0 to 1), a ``role``, a ``group`` and the number of
+    papers here that cite them (``citations``); ``groups`` have a ``label``, a phrase of titles, how
+    many documents they have and how many of them are ``cited``;
     ``edges`` tie ``source`` and ``target`` with a ``weight``; ``gaps`` are the groups of which a
     draft cites nothing, largest first: what its related work leaves out.
     """

@@ -121,10 +121,10 @@ class Mapper:
                 "doc_id": card["doc_id"], "title": card["title"], "x": round(float(x), 4),
                 "y": round(float(y), 4), "year": card["year"], "role": role, "group": group,
                 "authors": tuple(card["authors"] or ()), "venue": card["venue"],
-                "key": card["cite_key"],
+                "key": card["cite_key"], "citations": int(self._citations.counts[number]),
             }
-            for card, role, (x, y), group in zip(
-                cards, roles.values(), places.tolist(), groups, strict=True
+            for card, (number, role), (x, y), group in zip(
+                cards, roles.items(), places.tolist(), groups, strict=True
             )
         ]  # fmt: skip
 

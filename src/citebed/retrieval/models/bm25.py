@@ -36,17 +36,18 @@ class Bm25(Model):
         "exact lengths, 'Lucene (default)' for lengths=lucene)"
     )
     edge_cases = (
-        "The factor k1 + 1 is left out, which changes no order. Lucene stores a length in one "
-        "byte, exact up to 40 and in steps of an eighth to a sixteenth above; ours is exact. "
-        "lengths=lucene rounds as Lucene does and, like it, leaves documents without text out of "
-        "N and of the average: scores then agree with Lucene's to the precision of its floats."
+        "The formula omits the factor k1 + 1, which does not change the order. Lucene stores a "
+        "length in one byte, exactly up to 40 and in steps of an eighth to a sixteenth above; "
+        "citebed uses exact lengths. lengths=lucene rounds as Lucene does and leaves documents "
+        "without text out of N and of the average, so scores agree with Lucene's to the precision "
+        "of its floats."
     )
     example = "bm25(k1=0.9,b=0.4)"
 
-    k1: float = number(0.9, 0, 1000, "how slowly repeated terms stop counting")
-    b: float = number(0.4, 0, 1, "how much long documents are held back")
+    k1: float = number(0.9, 0, 1000, "higher values count repeated terms more")
+    b: float = number(0.4, 0, 1, "how much to normalise for document length")
     lengths: str = choice(
-        "exact", "lucene", about="lengths as they are, or as Lucene's byte has them", quiet=True
+        "exact", "lucene", about="exact lengths, or rounded as in Lucene", quiet=True
     )
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:

@@ -38,14 +38,14 @@ class Bm25f(Model):
         "(2004), Simple BM25 Extension to Multiple Weighted Fields"
     )
     edge_cases = (
-        "b holds for every field without a b of its own. With one field of weight 1 the order "
-        "is that of bm25 with the same k1 and b. The idf is Lucene's, so never negative; df "
-        "counts documents that have the term in any field."
+        "b applies to every field without its own b. With one field of weight 1, documents have "
+        "the same order as with bm25 and the same k1 and b. The idf is Lucene's and never "
+        "negative; df counts documents with the term in any field."
     )
     example = "bm25f(k1=0.9,b=0.4,b_title=0.1)"
 
-    k1: float = number(0.9, 0, 1000, "how slowly repeated terms stop counting")
-    b: float = number(0.4, 0, 1, "how much long fields are held back")
+    k1: float = number(0.9, 0, 1000, "higher values count repeated terms more")
+    b: float = number(0.4, 0, 1, "how much to normalise for field length")
     b_title: float | None = number(None, 0, 1, "b of the title; b if not given")
     b_abstract: float | None = number(None, 0, 1, "b of the abstract; b if not given")
     b_keywords: float | None = number(None, 0, 1, "b of the keywords; b if not given")

@@ -39,15 +39,15 @@ class Cosine(Model):
         "Notes on the Lemur TFIDF Model"
     )
     edge_cases = (
-        "The query's norm is that of its terms in the index. A document or query whose terms all "
-        "have idf 0 scores 0. tf=bm25 has no length normalisation b of its own: the norm does that."
+        "The query's norm covers its terms in the index. A document or query whose terms all have "
+        "idf 0 scores 0. tf=bm25 has no b of its own, because the norm already normalises lengths."
     )
     example = "cosine(tf=log,idf=lemur)"
     sees_all_terms = True
 
-    tf: str = choice("raw", "log", "bm25", about="what becomes of the number of occurrences")
-    idf: str = choice("lemur", "plain", "none", about="what rarity counts")
-    k1: float | None = number(None, 0.001, 1000, "how slowly repeated terms stop counting; tf=bm25")
+    tf: str = choice("raw", "log", "bm25", about="transformation of the number of occurrences")
+    idf: str = choice("lemur", "plain", "none", about="weight of rare terms")
+    k1: float | None = number(None, 0.001, 1000, "higher values count repeated terms more; tf=bm25")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -34,12 +34,11 @@ class Kl(LanguageModel):
         "Language Models"
     )
     edge_cases = (
-        "The score is the negative divergence itself, at most 0, with nothing dropped; it is the "
-        "negative cross entropy plus the entropy of the query, which is the same for every "
-        "document. Terms that are not in the index leave the query before it is made a "
-        "distribution. lambda is the weight of the collection. With weighted fields a tf below "
-        "delta is discounted to 0, and the probabilities of such a document sum to a little more "
-        "than 1."
+        "The score is the complete negative divergence, at most 0. It equals the negative cross "
+        "entropy plus the entropy of the query, which is the same for every document. The query's "
+        "distribution covers only terms in the index. lambda is the weight of the collection. With "
+        "weighted fields, a tf below delta becomes 0, and the probabilities of such a document sum "
+        "to slightly more than 1."
     )
     example = "kl(mu=1000)"
 
@@ -47,7 +46,7 @@ class Kl(LanguageModel):
         None, *MU, "tokens that the collection counts for; 1000 if nothing is given"
     )
     lam: float | None = number(None, *LAMBDA, "weight of the collection", name="lambda")
-    delta: float | None = number(None, *DELTA, "taken off each term's count")
+    delta: float | None = number(None, *DELTA, "subtracted from each term's count")
 
     def __post_init__(self) -> None:
         super().__post_init__()

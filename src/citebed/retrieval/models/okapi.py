@@ -28,7 +28,7 @@ class Okapi(Model):
     """
 
     name = "okapi"
-    summary = "Okapi BM25 as Robertson and Lemur have it, with the query's part k3."
+    summary = "Okapi BM25 of Robertson and Lemur, with k3 for repeated query terms."
     formula = (
         "Σ ln((N − df + ½)/(df + ½))\n"
         "  · (k1 + 1)·tf/(tf + k1·(1 − b + b·|d|/avg)) · (k3 + 1)·qtf/(k3 + qtf)\n"
@@ -39,15 +39,15 @@ class Okapi(Model):
         "Weighting of Search Terms"
     )
     edge_cases = (
-        "A term in more than half of the documents lowers the score, in exactly half it counts "
-        "nothing; nothing is cut off at zero. k3=0 counts every query term once."
+        "A term in more than half of the documents lowers the score, and one in exactly half of "
+        "them has no effect: negative weights stay negative. k3=0 counts every query term once."
     )
     example = "okapi(k1=1.2,b=0.75,k3=7)"
     non_negative = False
 
-    k1: float = number(1.2, 0, 1000, "how slowly repeated terms stop counting")
-    b: float = number(0.75, 0, 1, "how much long documents are held back")
-    k3: float = number(7, 0, 1e6, "how slowly terms repeated in the query stop counting")
+    k1: float = number(1.2, 0, 1000, "higher values count repeated terms more")
+    b: float = number(0.75, 0, 1, "how much to normalise for document length")
+    k3: float = number(7, 0, 1e6, "higher values count terms repeated in the query more")
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:
         """k1·(1 − b + b·|d|/avg)."""

@@ -23,9 +23,9 @@ class Ql(LanguageModel):
         "Croft (2004), Combining the Language Model and Inference Network Approaches to Retrieval"
     )
     edge_cases = (
-        "Ranks as kl with the same mu, and its scores are kl's less the entropy of the query. "
-        "Terms that are not in the index leave the query, and only documents with a term of the "
-        "query are ranked, where Indri can rank others."
+        "The ranking equals kl's with the same mu; each score is kl's minus the entropy of the "
+        "query. citebed drops query terms that are not in the index and ranks only documents with "
+        "a query term, while Indri can rank others."
     )
     example = "ql(mu=2500)"
 

@@ -82,17 +82,18 @@ def _bibtex(cites: Sequence[ToCite]) -> str:
 def _ris(cites: Sequence[ToCite]) -> str:
     from citebed.collection.exporting.bibliographies import ris_text
 
-    return ris_text(map(_under_key, cites))
+    return ris_text(map(_as_known, cites))
 
 
 def _csl(cites: Sequence[ToCite]) -> str:
     from citebed.collection.exporting.bibliographies import csl_text
 
-    return csl_text(map(_under_key, cites))
+    return csl_text(map(_as_known, cites))
 
 
-def _under_key(each: ToCite) -> Document:
-    return each.document._replace(doc_id=each.key)
+def _as_known(each: ToCite) -> tuple[Document, str]:
+    """A document by its key alone: the author's own tools know no other id of it."""
+    return each.document._replace(doc_id=each.key), each.key
 
 
 def _keys(cites: Sequence[ToCite]) -> str:

@@ -57,11 +57,11 @@ def how_of(
 
 
 def judged_of(
-    index: Index, known: Known, relevant: Iterable[str], nonrelevant: Iterable[str]
+    runner: Runner, known: Known, relevant: Iterable[str], nonrelevant: Iterable[str]
 ) -> tuple[Judged, tuple[str, ...]]:
     """What a person said of documents, which may go by any of their names; and a note where one
-    goes by none. What was said to be both is not right."""
-    right, wrong = ({name: _number(index, known, name) for name in names}
+    goes by none, or is gone. What was said to be both is not right."""
+    right, wrong = ({name: _number(runner, known, name) for name in names}
                     for names in (relevant, nonrelevant))  # fmt: skip
     unknown = [name for name, number in (*right.items(), *wrong.items()) if number < 0]
     numbers = {number for number in wrong.values() if number >= 0}
@@ -71,12 +71,12 @@ def judged_of(
     return judged, (what,) if unknown else ()
 
 
-def _number(index: Index, known: Known, name: str) -> int:
-    number = index.ids.find(name)
-    if number >= 0:
-        return number
-    meant = known.find(name)
-    return -1 if meant is None else index.ids.find(meant)
+def _number(runner: Runner, known: Known, name: str) -> int:
+    ids, there = runner.index.ids, runner.there
+    number = ids.find(name)
+    if number < 0 and (meant := known.find(name)) is not None:
+        number = ids.find(meant)
+    return number if number < 0 or there is None or there[number] else -1
 
 
 def divided(runner: Runner, passages: Sequence[Passage], judged: Judged) -> list[Judged]:

@@ -49,7 +49,8 @@ class Recommendations(Shown, Sequence[Recommendation]):
     ``passages`` are those of a draft that asked, ``left_out`` the documents that it cites already
     or is itself, ``notes`` what else there is to say, ``libraries`` the texts of the author's .bib
     files. Where a learned ranking tells no chances, ``untold`` says why. ``silent`` is how many
-    passages got no answer.
+    passages got no answer. ``weak`` are the ids of documents below the threshold, which are only
+    shown because a number of documents was asked for: they get no BibTeX.
     """
 
     found: tuple[Recommendation, ...]
@@ -60,6 +61,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
     libraries: Sequence[str] = ()
     untold: tuple[str, ...] = ()
     silent: int = 0
+    weak: frozenset[str] = frozenset()
 
     @overload
     def __getitem__(self, at: int) -> Recommendation: ...
@@ -146,26 +148,40 @@ class Recommendations(Shown, Sequence[Recommendation]):
         """BibTeX entries under the keys to type, each once, ready to paste.
 
         They have what a reference is printed from, or all that the records came with (``full``).
-        A comment tells of those that stand in a .bib file of the author's already.
+        What the author's .bib files have already, and what is ``weak``, is left out.
         """
         from citebed.drafts.bibliography.bibliography import entry_to_cite
 
         return "\n\n".join(
-            ("% in your .bib already\n" if each.in_bib else "")
-            + entry_to_cite(document, each.key, full=full)
+            entry_to_cite(document, each.key, full=full)
             for each, document in self._once()
+            if not each.in_bib
         )
 
     def append_to(self, path: str | Path, *, full: bool = False) -> tuple[str, ...]:
         """Add to a .bib file the entries that the author does not have yet; their keys.
 
         What is there is told by DOI, arXiv id, key, or title and year, so that a second time adds
-        nothing. The file is replaced whole; what stood in it stays to the byte.
+        nothing. What is ``weak`` is not added. The file is replaced whole; what stood in it stays
+        to the byte.
         """
         from citebed.drafts.bibliography.bibliography import append_new
 
         new = [(each.key, document) for each, document in self._once() if not each.in_bib]
         return append_new(path, new, full=full)
+
+    @property
+    def without_bibtex(self) -> tuple[str, ...]:
+        """Why some documents get no BibTeX entry, in lines for people."""
+        had = len({each.doc_id for each in self.found if each.in_bib} - self.weak)
+        weak = len(self.weak)
+        lines = (
+            f"{count(had, 'paper')} left out that your .bib has already" if had else "",
+            f"{count(weak, 'weak match', 'weak matches')} left out; --min-probability 0 keeps them"
+            if weak
+            else "",
+        )
+        return tuple(filter(None, lines))
 
     @property
     def strange_commands(self) -> tuple[str, ...]:
@@ -190,10 +206,11 @@ class Recommendations(Shown, Sequence[Recommendation]):
         return tuple(sorted((mine.find(work) or work).key for work in works))
 
     def _once(self) -> list[tuple[Recommendation, Document]]:
-        """Each document, at its first recommendation."""
+        """Each document that is not weak, at its first recommendation."""
         first: dict[str, Recommendation] = {}
         for each in self.found:
-            first.setdefault(each.doc_id, each)
+            if each.doc_id not in self.weak:
+                first.setdefault(each.doc_id, each)
         documents = self._documents(first)
         return [(each, documents[name]) for name, each in first.items()]
 
@@ -204,6 +221,8 @@ class Recommendations(Shown, Sequence[Recommendation]):
 
     def _rows(self, names: Iterable[str]) -> list[dict[str, Any]]:
         if self.collection is None:
-            raise CitebedError("these recommendations do not know their collection")
+            raise CitebedError(
+                "these recommendations were created without a collection; BibTeX is not available"
+            )
         rows = self.collection.scan_documents().filter(pl.col("doc_id").is_in(list(names)))
         return rows.collect().to_dicts()

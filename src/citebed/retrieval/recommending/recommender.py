@@ -148,7 +148,7 @@ class Recommender:
         """
         passage = Passage(text, sentences=tuple(sentences))
         how = how_of(k, exclude, before, min_probability, least, among)
-        judged, notes = judged_of(self.index, self._known, relevant, nonrelevant)
+        judged, notes = judged_of(self._runner, self._known, relevant, nonrelevant)
         asking = [_Asking(Draft((passage,)), [passage])]
         return self._answered(asking, (), notes, how.said(self.index, judged))
 
@@ -206,7 +206,7 @@ class Recommender:
             for one, source in zip(asking, given, strict=True)
             for note in (() if isinstance(source, Draft) else one.draft.notes)
         ]
-        judged, unknown = judged_of(self.index, self._known, relevant, nonrelevant)
+        judged, unknown = judged_of(self._runner, self._known, relevant, nonrelevant)
         how = how.said(self.index, judged)
         if in_bib:
             how = replace(how, among=self._in_bib(libraries, among))
@@ -242,6 +242,7 @@ class Recommender:
         passages: list[Passage] = []
         found: list[dict[str, Any]] = []
         silent: list[tuple[str, Passage]] = []
+        strong, weak = set[str](), set[str]()
         for number, (passage, one) in enumerate(pairs, 1):
             several = DEFAULT_NUMBER if len(one.passages) == 1 else DEFAULT_OF_SEVERAL
             own = how.but(exclude=one.no_answers(passage), judged=judged[number - 1])
@@ -257,7 +258,9 @@ class Recommender:
                 silent.append((f"passage that nothing {what} fits", passage))
                 continue
             passages.append(replace(passage, number=number))
-            found += [{**row, **_placed(number, passage, at, one.draft)} for row, at in rows]
+            for row, at, is_weak in rows:
+                found.append({**row, **_placed(number, passage, at, one.draft)})
+                (weak if is_weak else strong).add(row["doc_id"])
         untold = dict.fromkeys(self._silence.untold(each.text) for each in passages)
         cards = self._cards.of(list(dict.fromkeys(row["doc_id"] for row in found)))
         drafts = [one.draft for one in asking]
@@ -268,12 +271,16 @@ class Recommender:
             tuple(Recommendation(**row) for row in found),
             tuple(passages),
             frozenset().union(*(one.left_out for one in asking)),
-            (*notes, *self._runner.ranking_notes, *silence_notes(silent), *about_keys),
+            (
+                *notes, *self._runner.notes_of_gone, *self._runner.ranking_notes,
+                *silence_notes(silent), *about_keys,
+            ),
             self.collection,
             tuple(libraries),
             tuple(filter(None, untold)),
             len(silent),
-        )
+            frozenset(weak - strong),
+        )  # fmt: skip
 
     @cached_property
     def _silence(self) -> Silence:
@@ -285,9 +292,10 @@ class Recommender:
 
     def _found(
         self, passage: Passage, how: How, by_default: int
-    ) -> Iterator[tuple[dict[str, Any], int | None]]:
+    ) -> Iterator[tuple[dict[str, Any], int | None, bool]]:
         """The documents for a passage as fields of recommendations, each with the number of the
-        sentence that asked for it."""
+        sentence that asked for it, and whether it is below the threshold: only ``how.k`` shows
+        it."""
         query = self._runner.query(
             passage.text, exclude=how.exclude, before=how.before, sentences=passage.sentences,
             among=how.among, judged=how.judged,
@@ -299,6 +307,8 @@ class Recommender:
         (best,) = self._runner.results([query], deep)
         tail, wanted = how.k is not None, bool(passage.wanted)
         result = self._silence.shown(best, least, tail=tail, wanted=wanted)
+        above = result if least is not None else self._silence.without_tail(result)
+        strong = {*self._ids(above.hits.docs), *self._ids(how.judged.relevant)}
         cards = self._cards.of(self._ids(result.hits.docs))
         works = self._works(cards, how, number)
         result = result.only([work[0] for work in works])
@@ -309,7 +319,11 @@ class Recommender:
             cards[best]["doc_id"]: tuple(reprint(cards[each]) for each in others)
             for best, *others in works
         }
-        return (({**row, "reprints": reprints[row["doc_id"]]}, at) for row, at in rows)
+        return (
+            ({**row, "reprints": reprints[name]}, at, name not in strong)
+            for row, at in rows
+            for name in (row["doc_id"],)
+        )
 
     def _works(self, cards: Sequence[Card], how: How, number: int) -> list[list[int]]:
         """The works that are shown: so many, and beside them those that are known to be right; and

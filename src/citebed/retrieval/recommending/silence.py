@@ -258,7 +258,7 @@ def silence_notes(silent: Iterable[tuple[str, Passage]]) -> list[str]:
 def _silence_note(kind: str, passages: Sequence[Passage]) -> str:
     from citebed.drafts.findings import lines_of
 
-    many = re.sub(r"^\w+|(?<=^heading or )\w+", r"\g<0>s", kind)
+    many = re.sub(r"^\w+|(?<=^heading or )\w+", r"\g<0>s", kind).replace("that asks", "that ask")
     where = lines_of([Place(each.source, each.line, each.column) for each in passages])
     hint = next((hint for end, hint in _HINTS.items() if kind.endswith(end)), "")
     return f"no answer for {count(len(passages), kind, many)} ({where}){hint}"

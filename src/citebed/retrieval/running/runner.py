@@ -31,6 +31,7 @@ from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.judged import NOT_JUDGED, Judged, moved_terms
 from citebed.retrieval.search.queries import query_text, read_queries
 from citebed.retrieval.search.searcher import Searcher, usable
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.retrieval.learned.ranking import Ranks
@@ -122,8 +123,28 @@ class Runner:
         )
 
     def in_time(self, query: Query) -> Mask | None:
-        """Which documents are not too late for a query."""
-        return self._dates.allowed(query.before)
+        """Which documents are in the collection and not too late for a query."""
+        return both(self.there, self._dates.allowed(query.before))
+
+    @cached_property
+    def there(self) -> Mask | None:
+        """Which documents of the index are still in the collection; ``None`` if all are."""
+        if self.index.is_current():
+            return None
+        ids = self.collection.scan_documents().select("doc_id").collect()["doc_id"]
+        there = np.asarray(self.index.ids.series().is_in(ids.implode()), bool)
+        return None if there.all() else there
+
+    @property
+    def notes_of_gone(self) -> tuple[str, ...]:
+        """A note on the documents that are skipped because they are no longer there."""
+        if self.there is None:
+            return ()
+        gone = count(int(np.count_nonzero(~self.there)), "document")
+        are = "is" if gone.startswith("1 ") else "are"
+        name = printable(self.collection.folder)
+        what = f"skipped {gone} that {are} in the index but no longer in the collection"
+        return (f"{what}; run: citebed index {name}",)
 
     def results(self, queries: Sequence[Query], depth: int) -> Iterator[Result]:
         """The best ``depth`` documents for each query; a second stage orders no more than its
@@ -162,7 +183,7 @@ class Runner:
 
     def _allowed(self, query: Query) -> Mask | None:
         """Which documents may be found for a query, but for those that it excludes."""
-        return both(self._dates.allowed(query.before), query.among)
+        return both(self.in_time(query), query.among)
 
     @cached_property
     def ranks(self) -> Ranks:
@@ -343,7 +364,7 @@ def run_queries(
         about = {"name": model.name, "fingerprint": model.fingerprint, "runtime": model.runtime}
         runner.facts["encoder"] = about
     table = runner.table(ready, found)
-    notes = (*runner.notes, *runner.ranking_notes)
+    notes = (*runner.notes, *runner.ranking_notes, *runner.notes_of_gone)
     return Run(table, str(pipeline), notes=notes, facts=runner.facts)
 
 
@@ -376,7 +397,8 @@ def _run(runner: Runner, table: pl.DataFrame) -> tuple[list[Query], list[Hits]]:
 def without_words(names: Sequence[str]) -> str:
     """What is said of queries that ask for nothing."""
     some = ", ".join(names[:3])
-    return f"{len(names)} queries have no word that is in the index: {some}"
+    have = "has" if len(names) == 1 else "have"
+    return f"{count(len(names), 'query')} {have} no word that is in the index: {some}"
 
 
 def merged(left: Hits, right: Hits) -> Hits:

@@ -17,7 +17,7 @@ from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWei
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.view import View
-from citebed.wording import printable
+from citebed.wording import count, printable
 
 
 def feedback_documents(view: View, hits: Hits) -> FeedbackDocuments:
@@ -96,7 +96,9 @@ def told_of_judged(
         )
     without = sum(not len(judged.hits(name)[0].docs) for name in names)
     if without:
-        notes.append(f"{without} queries have no judged document and stay as they are")
+        one = without == 1
+        have, stay = ("has", "stays as it is") if one else ("have", "stay as they are")
+        notes.append(f"{count(without, 'query')} {have} no judged document and {stay}")
     return facts, notes
 
 

@@ -54,6 +54,7 @@ class SomeRunner(Runner):
         super().__init__(collection, index, pipeline, options, searcher=searcher)
         self._dates = Dates(collection, index, dates_of(gathered.extracts))
         self._ends = gathered.ends
+        self.there = None  # each shard leaves out what is gone
 
     def answers(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         """The best documents of the whole collection for each of the queries that it was gathered

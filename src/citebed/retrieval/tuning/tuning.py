@@ -128,7 +128,7 @@ def _questions(
     """What is asked, and the collection's own query sets among it."""
     sets = queries if queries or drafts else own_sets(collection)
     if qrels and not queries:
-        raise CitebedError("judgements need their queries: add --queries SET, or a file of them")
+        raise CitebedError("--qrels needs --queries: name the query set or a query file.")
     if not sets and not drafts:
         name = printable(collection.folder)
         what = f"there is nothing to tune with: '{name}' has no judged queries"

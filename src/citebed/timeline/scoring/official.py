@@ -20,7 +20,7 @@ import polars as pl
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.rankings import judged_rows
 from citebed.runs.assessors import OFFICIAL
-from citebed.runs.kba_files import HIGHEST
+from citebed.runs.kba_files import HIGHEST, grade_names
 from citebed.runs.ranking import Ranked, SortedQrels, check_twice, codes_of, rank
 from citebed.runs.tables import Floats, Ints, Run
 from citebed.timeline.scoring.stream_scores import none_judged
@@ -36,8 +36,8 @@ from citebed.timeline.streams.timed_qrels import (
 from citebed.timeline.streams.times import times_of
 from citebed.wording import count
 
-LEVELS = {"central": 2, "central+relevant": 1}
-"""What is a positive: the lowest grade of it."""
+LEVELS = {"central": 2, "central+relevant": 1, "vital": 2, "vital+useful": 1}
+"""What is a positive: the lowest grade of it; the first two in KBA 2012, the others since 2013."""
 
 ENTITIES = {"all": False, "with positives": True}
 EVERYONE = "all, each with positives"
@@ -132,6 +132,12 @@ class _Counts(NamedTuple):
         return Confusion(tp, returned - tp, positives.astype(np.int64)[:, None] - tp)
 
 
+def _levels(qrels: SortedQrels) -> tuple[str, str]:
+    """The two of `LEVELS` that the judgements have."""
+    top, next_one = grade_names(qrels.query_ids)
+    return top, f"{top}+{next_one}"
+
+
 def _counts(qrels: SortedQrels, ranked: Ranked, cutoffs: Ints) -> _Counts:
     shape = (len(qrels.query_ids), len(cutoffs) + 1)
     below = np.searchsorted(cutoffs, ranked.scores, "left")
@@ -147,8 +153,8 @@ def _counts(qrels: SortedQrels, ranked: Ranked, cutoffs: Ints) -> _Counts:
     query, grade = qrels.query[judgement], grade[grade >= 0]
     return _Counts(
         {
-            name: count(query[grade >= level], below[row][grade >= level])
-            for name, level in LEVELS.items()
+            name: count(query[grade >= LEVELS[name]], below[row][grade >= LEVELS[name]])
+            for name in _levels(qrels)
         },
         count(query, below[row]),
         count(np.repeat(entity, ranked.lengths), below),
@@ -272,7 +278,7 @@ def score_official(
     counted = _counts(qrels, ranked, cutoffs)
     rows, by_entity = [], {}
     names = qrels.query_ids.to_numpy()
-    for level in LEVELS:
+    for level in _levels(qrels):
         counts = counted.confusion(qrels, level, unjudged_negative)
         chosen_entities = np.flatnonzero((counts.positives > 0) | (not require_positives))
         by_entity[level] = names[chosen_entities].tolist(), counts.of(chosen_entities)

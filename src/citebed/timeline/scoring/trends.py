@@ -37,8 +37,9 @@ class Trend:
 
     ``slope`` is Theil's and Sen's, per ``unit`` of time, with its interval at ``level``;
     ``test`` is corrected by the factor ``correction`` for neighbouring slices being alike.
-    ``first`` and ``last`` are where the line of that slope is at the first and last slice, within
-    the scores there are; ``drop`` is what is lost between them as a share of the first.
+    ``first`` and ``last`` are where the line of that slope is at the first and last slice, also
+    where that is below every score; ``drop`` is what is lost between them as a share of the first
+    (nan where the line starts at 0, or goes below 0 though no score does).
     """
 
     slices: int
@@ -220,7 +221,8 @@ def trend(
     x, y = _joined(x), _joined(y)
     slope = theil_sen(x, y)
     first, last = _line_ends(x, y, slope)
-    drop = (first - last) / abs(first) if first else math.nan
+    outside = min(first, last) < 0 <= y.min(initial=0.0)  # a share of what no score can be
+    drop = (first - last) / abs(first) if first and not outside else math.nan
     limits = slope_interval(x, y, level=level, samples=samples, seed=seed)
     correction = serial_correction(x, y)
     return Trend(
@@ -230,15 +232,14 @@ def trend(
 
 
 def _line_ends(x: Floats, y: Floats, slope: float) -> tuple[float, float]:
-    """The line through the points at its ends, no further than the points go; nan without a slope.
+    """The line through the points at its ends, which may be below every score; nan without a slope.
 
     One line for how much changes and from where to where: means of some first and last slices
     can go up where it goes down.
     """
     if math.isnan(slope):
         return math.nan, math.nan
-    line = slope * x[[0, -1]] + np.median(y - slope * x)
-    first, last = np.clip(line, y.min(), y.max()).tolist()
+    first, last = (slope * x[[0, -1]] + np.median(y - slope * x)).tolist()
     return first, last
 
 

@@ -29,6 +29,8 @@ TEXTS = ("title", "abstract", "text")
 """The columns of a document's text."""
 
 _LINES = dict.fromkeys(("doc_id", "time", *TEXTS), pl.String())
+_GIVEN = {**_LINES, "id": pl.String()}
+"""What a line may have: its document is named by ``doc_id`` or ``id``, as in an import."""
 _EPOCH = r"^(-?[0-9]{5,12})-."
 _WORD = r"[^\s\x00\x1c-\x1f\x85]+"  # polars makes half a character, \ud800, a NUL
 _WIDTH = 60  # of what is quoted from a line that is wrong
@@ -139,7 +141,8 @@ def decode(block: Block, naive_is_utc: bool) -> Decoded:
 
 
 def _read(data: bytes) -> pl.DataFrame:
-    return pl.read_ndjson(b"\n" + data if polars_misreads(data) else data, schema=_LINES)
+    given = pl.read_ndjson(b"\n" + data if polars_misreads(data) else data, schema=_GIVEN)
+    return given.with_columns(pl.coalesce("doc_id", "id")).drop("id")
 
 
 def _numbered(data: bytes) -> list[int]:

@@ -13,6 +13,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError, CollectionError, FormatError
+from citebed.files.system_errors import describe_error
 from citebed.judging.answers.answering import NotOnList
 from citebed.judging.asking.links import LinkRefused
 from citebed.judging.campaign import Campaign
@@ -28,7 +29,7 @@ from citebed.web.campaigns import (
     work_pages,
 )
 from citebed.web.campaigns.site import HERE, Site, site_of
-from citebed.web.protection import SAFE, SMALL, UPLOAD, Protection, wrong_fields
+from citebed.web.protection import SAFE, SMALL, UPLOAD, Protection, make_app, wrong_fields
 
 logger = logging.getLogger("citebed.web")
 
@@ -43,16 +44,7 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
         yield
         site.writer.close()
 
-    # The pages that FastAPI makes of its own would load scripts from elsewhere.
-    app = FastAPI(
-        title=f"citebed: {campaign.name}",
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        # Such a redirect names the host that the request named, and a link's secret with it.
-        redirect_slashes=False,
-        lifespan=lifespan,
-    )
+    app = make_app(f"citebed: {campaign.name}", openapi_url=None, lifespan=lifespan)
     app.state.site = site
     app.include_router(api.router, prefix=site.prefix)
     for room in (judge_pages, organiser_pages, problem_pages, work_pages, desks):
@@ -68,6 +60,7 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
         refused=site.refused,
     )
     app.add_exception_handler(CitebedError, _error_page)  # type: ignore[arg-type]
+    app.add_exception_handler(OSError, _system_error)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _not_understood)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_such_page)  # type: ignore[arg-type]
     return app
@@ -103,6 +96,11 @@ _REFUSED: dict[type[CitebedError], tuple[str, int, str]] = {
 _LATER = (
     "The server cannot get at its data just now. Try again in a minute; what was saved is not lost."
 )
+
+
+async def _system_error(request: Request, error: OSError) -> Response:
+    logger.error("%s", describe_error(error))
+    return _answer(request, 503, "Not possible just now", _LATER)
 
 
 def _is_ours_to_mend(request: Request, error: CitebedError) -> bool:

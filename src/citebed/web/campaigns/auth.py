@@ -13,8 +13,10 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError
+from citebed.files.secret_files import is_same_secret
 from citebed.judging.organisers import LONGEST_SESSION, Session, session_of
 from citebed.web.campaigns.site import Fields, Site, site_of
+from citebed.web.protection import parse_form
 
 COOKIE = "citebed_session"
 LOGIN_COOKIE = "citebed_login"
@@ -61,11 +63,11 @@ async def read_form(request: Request) -> Fields:
 
 async def _parsed(request: Request, files: int) -> FormData:
     try:
-        return await request.form(max_files=files, max_fields=1000)
-    except HTTPException:
-        raise  # too large, or too slow
+        return await parse_form(request, files, 1000)
+    except (HTTPException, OSError):
+        raise  # too large, too slow, or the disk is full
     except Exception as error:  # a body that is no form, in whichever of many ways
-        raise BadForm("this is no form of ours.") from error
+        raise BadForm("invalid form submission. Reload the page and try again.") from error
 
 
 def _texts(fields: Iterable[tuple[str, Any]]) -> dict[str, str]:
@@ -83,7 +85,7 @@ Posted = Annotated[Fields, Depends(read_form)]
 
 def checked(session: Organiser, said: Posted) -> Fields:
     """The fields of a form that an organiser sent from our page."""
-    if not hmac.compare_digest(said.get("csrf", "").encode(), session.csrf.encode()):
+    if not is_same_secret(said.get("csrf", ""), session.csrf):
         raise Forged
     return said
 
@@ -151,5 +153,5 @@ def check_login_form(request: Request, said: Fields) -> None:
     """Refuse a login form that another page made."""
     secret = request.cookies.get(LOGIN_COOKIE)
     wanted = login_token(site_of(request), secret or "")
-    if secret is None or not hmac.compare_digest(said.get("csrf", "").encode(), wanted.encode()):
+    if not secret or not is_same_secret(said.get("csrf", ""), wanted):
         raise Forged

@@ -10,7 +10,7 @@ from citebed.judging.answers.answering import opt_out
 from citebed.judging.answers.judge_list import judge_list
 from citebed.judging.asking.assigning import is_noted, sheet_of
 from citebed.judging.asking.links import form_of_link
-from citebed.judging.settings import BINARY, CANNOT_SAY, CampaignSettings, guidelines_html
+from citebed.judging.settings import guidelines_html
 from citebed.web.campaigns.fields import MOST_QUESTIONS
 from citebed.web.campaigns.site import Here
 
@@ -31,23 +31,11 @@ def show_list(site: Here, token: str) -> HTMLResponse:
         listed=listed,
         sheet=listed.sheet,
         is_finished=is_finished,
-        choices=_choices(site.campaign.settings, form.phase),
+        choices=site.campaign.settings.choices(form.phase),
         most_questions=MOST_QUESTIONS,
         words=site.query_words,
         guidelines=Markup(guidelines_html(site.campaign.settings.guidelines)),
     )
-
-
-def _choices(settings: CampaignSettings, phase: int) -> list[tuple[str, str, str, str]]:
-    """The buttons of a paper: value, key, label, and what it means."""
-    if phase == 2:
-        no, yes = BINARY
-        return [("1", "1", yes, ""), ("0", "0", no, ""), ("u", "u", "can't judge", "")]
-    grades = []
-    for grade, text in enumerate(settings.grades, 1):
-        label, _, meaning = text.partition(":")
-        grades.append((f"{grade}", f"{grade}", label.strip(), meaning.strip()))
-    return [*grades, ("u", "u", CANNOT_SAY, "")]
 
 
 @router.get("/papers", response_class=HTMLResponse)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
@@ -10,6 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
+from citebed.judging.asking.assigning import lists_to_send
 from citebed.judging.asking.links import renew_link, revoke_link
 from citebed.judging.asking.questions import BY_HAND, all_questions, due_at_closing, set_aside
 from citebed.judging.organisers import (
@@ -19,14 +21,26 @@ from citebed.judging.organisers import (
     end_session,
     session_of,
 )
-from citebed.judging.results.status import mail_table, recent_events
+from citebed.judging.pools.pooling import waiting
+from citebed.judging.results.status import (
+    STATES,
+    mail_table,
+    mails_in_outbox,
+    open_problems,
+    recent_events,
+    restated_questions,
+)
 from citebed.judging.results.tables import agreement
+from citebed.judging.store.handle import Transaction
 from citebed.web.campaigns import auth
 from citebed.web.campaigns.site import Here, Site, address_of
 from citebed.wording import count
 
 router = APIRouter()
-STATES = ("sent", "opened", "begun", "finished", "opted out", "revoked", "expired")
+ENDED = ("finished", "opted out", "revoked", "expired")
+"""States of forms that nobody waits for."""
+RARE_STATES = ("no mail", "sending", "not sent", "opted out", "revoked", "expired")
+"""States that the dashboard shows only where a form is in one."""
 
 
 @router.get("/login", response_class=HTMLResponse)
@@ -104,12 +118,18 @@ def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HT
         named = {row.id: row.query_id for row in all_questions(tx)}
         refusals = recent_events(tx, "refused")
         agreed = agreement(tx)
+        problems = open_problems(tx).to_dicts()
+        steps = next_steps(tx, forms, problems)
     return site.page(
         "dashboard",
         session=session,
         message=message,
         link=link,
-        states=[(state, _by_phase(forms, state)) for state in STATES],
+        states=[
+            (state, numbers)
+            for state in STATES
+            if any(numbers := _by_phase(forms, state)) or state not in RARE_STATES
+        ],
         forms=forms,
         mail_states=sorted(Counter((mail["kind"], mail["state"]) for mail in mails).items()),
         troubled=[mail for mail in mails if mail["error"] or mail["state"] == "sending"],
@@ -118,14 +138,44 @@ def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HT
         history=campaign.exclusions.to_dicts(),
         by_hand=BY_HAND,
         queries=[query for question, query in named.items() if question not in aside],
-        problems=_by_file(campaign.problems.to_dicts()),
+        unread=_by_file(row for row in problems if not row["is_read"]),
+        doubtful=_by_file(row for row in problems if row["is_read"]),
+        steps=steps,
         refusals=refusals,
         agreed=agreed,
         judgements=campaign.judgements.height,
     )
 
 
-def _by_file(rows: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+def next_steps(
+    tx: Transaction, forms: list[dict[str, Any]], problems: list[dict[str, Any]]
+) -> list[tuple[str, str, str]]:
+    """Return what an organiser should do now: the words, and the page and part that they lead to.
+
+    The order is that of the work; where nothing is to do, somebody is waited for.
+    """
+    queries, lists, sending = len(waiting(tx)), len(lists_to_send(tx)), mails_in_outbox(tx)
+    unread = len({row["return_id"] for row in problems if not row["is_read"]})
+    doubtful = len({row["return_id"] for row in problems if row["is_read"]})
+    restated = len(restated_questions(tx))
+    steps = [
+        (not forms, "Invite the authors", "work", "#invite"),
+        (sending, f"Send {count(sending, 'mail')} from the outbox", "dashboard", "#mails"),
+        (unread, f"Look at {count(unread, 'file')} that could not be read", "dashboard",
+         "#problems"),
+        (doubtful, f"Check {count(doubtful, 'file')} read with doubts", "dashboard", "#doubtful"),
+        (queries, f"Search by hand, then make lists for {count(queries, 'query')}", "work",
+         "#pool"),
+        (lists, f"Invite {count(lists, 'author')} to judge new lists", "work", "#invite"),
+        (restated, f"Look at {count(restated, 'question')} restated after judging", "results", ""),
+    ]  # fmt: skip
+    due = [(text, place, part) for is_due, text, place, part in steps if is_due]
+    if all(form["state"] in ENDED for form in forms):
+        return due or [("Export the judgements", "results", "")]
+    return due or [("Wait for answers, or write reminders", "dashboard", "#mails")]
+
+
+def _by_file(rows: Iterable[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Problems, those of one return together."""
     return [
         (problems[0]["file"], problems)

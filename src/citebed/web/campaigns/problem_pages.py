@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
 from citebed.judging.answers.judge_list import JudgeList, judge_list
-from citebed.judging.answers.returns import returned_file, text_of
+from citebed.judging.answers.returns import charsets_of, returned_file, text_of
 from citebed.judging.asking.links import form_by_code
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms.sheet import Answers, Rating
@@ -39,7 +39,7 @@ def _page(
     mine = [row for row in campaign.problems.to_dicts() if row["return_id"] == number]
     with campaign.reading() as tx:
         came = returned_file(tx, number)
-        lines = text_of(came).split("\n")
+        lines = text_of(tx, came).split("\n")
         listed = _listed(tx, code or came.code or "")
     return site.page(
         "return",
@@ -52,10 +52,11 @@ def _page(
         problems=mine,
         forms=campaign.status().to_dicts(),
         listed=listed,
-        values=_values(campaign, listed) if listed else [],
+        choices=listed.sheet.choices if listed else [],
         next_question=min(MOST_QUESTIONS, 1 + max((q.number for q in listed.questions), default=0))
         if listed
         else 0,
+        charsets=charsets_of(came),
         message=message,
         problem=problem,
     )
@@ -66,13 +67,6 @@ def _listed(tx: Transaction, code: str) -> JudgeList | None:
     if form is None:
         return None
     return judge_list(tx, form, lambda _: "")
-
-
-def _values(campaign: Campaign, listed: JudgeList) -> list[tuple[str, str]]:
-    if listed.sheet.phase == 2:
-        return [("1", "relevant"), ("0", "not relevant"), ("u", "can't judge")]
-    grades = [str(grade) for grade in campaign.settings.values(1)]
-    return [*((grade, grade) for grade in grades), ("u", "can't say")]
 
 
 @router.get("/file")
@@ -149,6 +143,6 @@ def _settle(campaign: Campaign, number: int, session: Session) -> None:
 def read_again(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLResponse:
     """Read a stored return anew, as ``returns --again`` does."""
     number = auth.number(said.get("return", ""), "return", 1, 2**31 - 1)
-    done = site.campaign.read_again(number)
-    outcomes = "; ".join(f"{each.name}: {each.outcome}" for each in done)
+    done = site.campaign.read_again(number, said.get("charset", ""))
+    outcomes = "; ".join(f"{each.name}: {each.summary()}" for each in done)
     return _page(site, session, number, "", message=f"Read anew. {outcomes}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from citebed.judging.campaign import Campaign
 from citebed.web.campaigns.app import create_app
-from citebed.web.listening import serve_app
+from citebed.web.listening import has_proxy, serve_app
 
 
 def serve(
@@ -19,4 +19,5 @@ def serve(
 ) -> None:
     """Serve a campaign's pages until stopped; ``started`` is told the port when it listens."""
     secure = campaign.settings.address.startswith("https://")
-    serve_app(create_app(campaign, secure=secure), host, port, started)
+    app = create_app(campaign, secure=secure)
+    serve_app(app, host, port, started, is_behind_proxy=has_proxy(campaign.settings.address))

@@ -13,11 +13,12 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.judgement_tables import SETS
 from citebed.judging.answers.pieces import LARGEST
 from citebed.judging.asking.mails import FORMS
 from citebed.judging.organisers import Session, organiser_names, remove_organiser
 from citebed.judging.pools.pooling import waiting
+from citebed.judging.results.exporting import FILES
+from citebed.judging.results.status import restated_questions
 from citebed.judging.results.tables import TITLES
 from citebed.judging.settings import BINARY, CANNOT_SAY
 from citebed.web.campaigns import auth
@@ -83,8 +84,7 @@ def pool(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLRespons
     """Make the lists of phase two with the three models of the paper, as the verb does."""
     size = auth.number(said.get("size", ""), "size", 1, 1000)
     made = site.campaign.pool(size=size, coupling="coupling" in said)
-    lines = [f"{each.query_id}: {count(each.documents, 'document')}, {each.manual} manual."
-             for each in made]  # fmt: skip
+    lines = [f"{each.summary()}." for each in made]
     return _work(site, session, f"Pooled {count(len(made), 'query')}.", *lines)
 
 
@@ -142,12 +142,15 @@ def _said(site: Site, row: dict[str, Any]) -> str:
 def show_results(site: Here, session: auth.Organiser) -> HTMLResponse:
     """The tables of the paper, and the door to the export."""
     tables = site.campaign.tables()
+    with site.campaign.reading() as tx:
+        restated = restated_questions(tx)
     return site.page(
         "results",
+        restated=[each.warning() for each in restated],
         session=session,
         tables=[(TITLES.get(name, name), table.drop("simulated", strict=False))
                 for name, table in tables.items()],
-        sets=SETS,
+        files=list(FILES.values()),
     )  # fmt: skip
 
 

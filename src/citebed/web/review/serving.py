@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hmac
 import threading
-import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,10 +15,12 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError
+from citebed.files.secret_files import is_same_secret
+from citebed.files.system_errors import describe_error
 from citebed.papers.deciding import THRESHOLD
 from citebed.papers.review import Review
 from citebed.web.listening import serve_app
-from citebed.web.protection import SMALL, Protection
+from citebed.web.protection import SMALL, Protection, make_app
 from citebed.web.review import pages as review_pages
 from citebed.web.review.site import ReviewSite, cookie_of, is_local, site_of
 
@@ -37,10 +37,7 @@ def review_app(folder: Path, threshold: float = THRESHOLD, key: str | None = Non
         yield
         site.pictures.close()
 
-    app = FastAPI(
-        title="citebed: papers to confirm", openapi_url=None, docs_url=None, redoc_url=None,
-        redirect_slashes=False, lifespan=lifespan,
-    )  # fmt: skip
+    app = make_app("citebed: papers to confirm", openapi_url=None, lifespan=lifespan)
     app.state.site = site
     app.include_router(review_pages.router)
     app.mount(STATIC, StaticFiles(directory=HERE / "static"), name="static")
@@ -50,6 +47,7 @@ def review_app(folder: Path, threshold: float = THRESHOLD, key: str | None = Non
         refused=_unnoted,
     )  # fmt: skip
     app.add_exception_handler(CitebedError, _error_page)  # type: ignore[arg-type]
+    app.add_exception_handler(OSError, _system_error)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _not_understood)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_such_page)  # type: ignore[arg-type]
     return app
@@ -71,12 +69,12 @@ def serve_review(
     site: ReviewSite = app.state.site
 
     def listening(at: int) -> None:
-        address = f"http://127.0.0.1:{at}/?key={site.key}"
+        address = f"http://127.0.0.1:{at}/"
         threading.Thread(target=site.pictures.warm, daemon=True).start()
         if started is not None:
-            started(address)
-        if browser:  # a browser may take its time, and be one that blocks
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            started(f"{address}?key={site.key}")
+        if browser:
+            site.ticket.open_browser(address)
 
     serve_app(app, "127.0.0.1", port, listening)
 
@@ -94,7 +92,7 @@ async def _let_in(
         return JSONResponse({"message": "this answers at 127.0.0.1 only."}, 421)
     given = request.query_params.get("key")
     if given is not None and request.method == "GET":
-        if hmac.compare_digest(given.encode("utf-8", "replace"), site.key.encode()):
+        if is_same_secret(given, site.key) or site.ticket.admits(given, request.scope):
             response = RedirectResponse(request.url.path, 303)
             name = cookie_of(request)
             response.set_cookie(name, site.key, httponly=True, samesite="strict")
@@ -111,6 +109,10 @@ _NO_KEY = "Open the address that citebed printed when it started: the key is in 
 async def _error_page(request: Request, error: CitebedError) -> Response:
     status = 403 if isinstance(error, review_pages.NotOurs) else 400
     return _answer(request, status, "That did not work", str(error))
+
+
+async def _system_error(request: Request, error: OSError) -> Response:
+    return _answer(request, 503, "That did not work", describe_error(error))
 
 
 async def _not_understood(request: Request, error: RequestValidationError) -> Response:

@@ -22,9 +22,11 @@ from markupsafe import Markup
 
 from citebed._version import __version__
 from citebed.errors import CitebedError
+from citebed.files.secret_files import is_same_secret
 from citebed.pages import ready_script, templates
 from citebed.papers.pictures import Marked, Wanted
 from citebed.papers.review import Proposal, Review
+from citebed.web.tickets import Ticket
 from citebed.wording import for_page
 from citebed.workers import Died, Worker, WorkerError
 
@@ -41,6 +43,7 @@ class ReviewSite:
     def __init__(self, review: Review, key: str | None = None) -> None:
         self.review = review
         self.key = key or secrets.token_urlsafe(18)
+        self.ticket = Ticket()
         self.token = hmac.digest(self.key.encode(), b"citebed review", hashlib.sha256).hex()
         self.pictures = Pictures()
         self._templates = templates("citebed.web.templates", for_page)
@@ -66,12 +69,12 @@ class ReviewSite:
     def lets_in(self, request: Request) -> bool:
         """Whether a browser has the key: other people have accounts on this machine too."""
         given = request.cookies.get(cookie_of(request), "")
-        return hmac.compare_digest(given.encode(), self.key.encode())
+        return is_same_secret(given, self.key)
 
     def sent_it(self, request: Request) -> bool:
         """Whether a page of ours sent a request."""
         given = request.headers.get("x-citebed-token", "")
-        return hmac.compare_digest(given.encode(), self.token.encode())
+        return is_same_secret(given, self.token)
 
     def picture(self, proposal: Proposal, page: int, width: int) -> bytes:
         """A page of a paper, from where it was read, or else from the folder."""

@@ -17,6 +17,7 @@ const drafts = new Drafts(form);
 const undoable = []; // what stood before each judgement that was made here
 let current = null;
 let refusals = 0;
+let said = 0; // judgements made in this tab
 
 const queue = new Queue(form, page.dataset.api, { saved, refused, changed: showSaving });
 
@@ -140,8 +141,9 @@ function say(paper, value, took) {
   if (withdrawn && text) drafts.keep(paper, text);
   else drafts.drop(paper);
   if (paper === current) watch.start();
-  const said = withdrawn ? null : valueOf(value);
-  queue.add("judgement", { item: Number(paper.dataset.item), value: said, comment, withdrawn, took });
+  said += 1;
+  const answer = withdrawn ? null : valueOf(value);
+  queue.add("judgement", { item: Number(paper.dataset.item), value: answer, comment, withdrawn, took });
   document.getElementById("undo").disabled = !undoable.length;
 }
 
@@ -243,8 +245,9 @@ function addQuestion() {
 
 function saved(act, answer) {
   const status = statusOf(act);
-  const said = { approval: act.body.approved ? "saved: approved" : "saved: your wording" };
-  const told = act.body.withdrawn ? "taken back" : said[act.what] ?? "saved";
+  tabs.postMessage("saved");
+  const words = { approval: act.body.approved ? "saved: approved" : "saved: your wording" };
+  const told = act.body.withdrawn ? "taken back" : words[act.what] ?? "saved";
   if (status) show(status, told, "saved");
   if (answer.outcome === "later" && status) {
     show(status, "you answered differently elsewhere since; that answer stays", "refused");
@@ -252,6 +255,35 @@ function saved(act, answer) {
   if (act.what === "question") openQuestion(answer);
   if (act.what === "finished" && status) show(status, "Thank you! It is on record.", "saved");
 }
+
+// What was judged in another tab or on another device: shown here too, unless this tab has an act
+// on the same paper that is not saved yet.
+const tabs = new BroadcastChannel(`citebed:${form}`);
+
+async function refresh() {
+  const before = said;
+  const response = await fetch(location.href, { redirect: "error" }).catch(() => null);
+  if (!response?.ok) return; // the next visit tries again
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  if (said !== before) return void refresh(); // the page is older than what was judged meanwhile
+  const waiting = new Set(queue.acts().map((act) => act.body.item));
+  for (const there of fresh.querySelectorAll(".paper[data-item]")) {
+    const paper = there.dataset.item && paperOf(there.dataset.item);
+    if (!paper || waiting.has(Number(there.dataset.item))) continue;
+    const comment = commentOf(there).value.trim();
+    if (there.dataset.value === paper.dataset.value && comment === (paper.dataset.comment ?? "")) continue;
+    showValue(paper, there.dataset.value);
+    if (document.activeElement !== commentOf(paper)) commentOf(paper).value = comment;
+    paper.dataset.comment = comment;
+    show(paper.querySelector(".status"), there.dataset.value === "" ? "" : "saved", "saved");
+  }
+  showProgress();
+}
+
+tabs.addEventListener("message", refresh);
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible") refresh();
+});
 
 function openQuestion({ number, items }) {
   const section = questionOf(number);
@@ -344,17 +376,17 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && isTyping(event.target)) event.target.blur();
   if (isTyping(event.target) || guidelines.open) return;
   const key = event.key.toLowerCase();
-  const button = current?.querySelector(`.choices button[data-value="${CSS.escape(key)}"]`);
+  const button = current?.querySelector(`.choices button[data-keys~="${CSS.escape(key)}"]`);
   if (event.repeat && key !== "n" && key !== "p") return; // a key held down judges one paper
   const before = current;
-  if (button) judgeAndGoOn(key);
+  if (button) judgeAndGoOn(button.dataset.value);
   else if (key === "n") move(1);
   else if (key === "p") move(-1);
   else if (key === "z") undo();
   else if (key === "delete" || key === "backspace") takeBack(current);
   else if (key === "?") guidelines.showModal();
   else if (key === "l") document.querySelector("[data-view][aria-pressed=false]").click();
-  else if (key === "c" && current) {
+  else if (key === "e" && current) {
     current.querySelector(".comment").open = true;
     commentOf(current).focus();
   } else return;

@@ -376,8 +376,8 @@ const DO = {
   help: () => help.showModal(),
 };
 const KEYS = {
-  Enter: "accept", a: "accept", e: "edit", c: "cite", x: "anonymise", m: "merge", s: "split", j: "join", d: "drop", i: "add",
-  u: "undo", n: "next", p: "previous", A: "finish", "?": "help", ArrowDown: "down", ArrowUp: "up",
+  Enter: "accept", e: "edit", c: "cite", X: "anonymise", M: "merge", S: "split", J: "join", D: "drop", I: "add",
+  z: "undo", n: "next", p: "previous", A: "finish", "?": "help", ArrowDown: "down", ArrowUp: "up",
   "+": "larger", "=": "larger", "-": "smaller", 0: "none",
 };
 const AT_ONCE = new Set(["help", "larger", "smaller"]);

@@ -2,6 +2,7 @@
 
 const hits = [...document.querySelectorAll(".hit")];
 let current = -1;
+const undoable = []; // results whose marks were changed here, the last one last
 
 function choose(at) {
   if (!hits.length) return;
@@ -11,7 +12,7 @@ function choose(at) {
   hits[current].scrollIntoView({ block: "nearest" });
 }
 
-async function toggle(hit) {
+async function toggle(hit, { isUndo = false } = {}) {
   const form = hit.querySelector("form");
   const button = form.querySelector("button");
   const isOn = form.elements.on.value === "1";
@@ -28,6 +29,7 @@ async function toggle(hit) {
     button.setAttribute("aria-pressed", String(isOn));
     button.textContent = isOn ? "marked" : "mark";
     form.elements.on.value = isOn ? "0" : "1";
+    if (!isUndo) undoable.push(hit);
     form.elements.search.value = isOn ? "" : form.elements.found.value;
     await showMarks();
   } catch (error) {
@@ -57,6 +59,13 @@ document.addEventListener("focusin", (event) => {
   if (at >= 0 && at !== current) choose(at);
 });
 
+function undo() {
+  const hit = undoable.pop();
+  if (!hit) return;
+  choose(hits.indexOf(hit));
+  toggle(hit, { isUndo: true });
+}
+
 function go(by) {
   choose(current + by);
   hits[current]?.focus({ preventScroll: true }); // Tab goes on from there
@@ -69,6 +78,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "n") go(1);
   else if (event.key === "p") go(-1);
   else if (event.key === "m" && current >= 0) toggle(hits[current]);
+  else if (event.key === "z") undo();
   else if (event.key === "/") document.querySelector("#searching [name=text]").focus();
   else return;
   event.preventDefault();

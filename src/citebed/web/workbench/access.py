@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
-import os
-import secrets
 import socket
 from collections.abc import Callable, Container, Iterable
 from pathlib import Path
@@ -22,8 +20,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Scope
 
+from citebed.errors import CitebedError
 from citebed.files.places import state_folder
+from citebed.files.secret_files import is_same_secret, load_key
 from citebed.web.protection import SAFE, host_in, is_from_another_site
+from citebed.web.tickets import Ticket
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 STATIC, LOGIN, API = "/static/", "/login", "/api/"
@@ -38,21 +39,8 @@ def key_file() -> Path:
 
 
 def server_key() -> str:
-    """The key of this user's servers, made when it is first asked for."""
-    path = key_file()
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write_secret(path, secrets.token_urlsafe(24))
-    return path.read_text("ascii").strip()
-
-
-def _write_secret(path: Path, text: str) -> None:
-    try:
-        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return  # another server was quicker
-    with os.fdopen(made, "w") as file:
-        file.write(f"{text}\n")
+    """Return the key of this user's servers; create it at the first call."""
+    return load_key(key_file())
 
 
 class Keys:
@@ -63,8 +51,11 @@ class Keys:
     """
 
     def __init__(self, key: str, password: str = "", *, secure: bool = False) -> None:
+        if not key:  # then anyone could derive the cookie
+            raise CitebedError("the server's key is empty. Give it one.")
         self.key, self._password, self.secure = key, password, secure
         self.needs_login = bool(password)
+        self.ticket = Ticket()
         self.cookie = self._derived(f"cookie {password}")
         self.token = self._derived(f"token {password}")
 
@@ -74,17 +65,11 @@ class Keys:
 
     def is_key(self, given: str) -> bool:
         """Whether somebody has the key."""
-        return _same(given, self.key)
+        return is_same_secret(given, self.key)
 
     def is_password(self, given: str) -> bool:
         """Whether somebody knows the password."""
-        return bool(self._password) and _same(given, self._password)
-
-
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(
-        given.encode("utf-8", "replace"), wanted.encode("utf-8", "surrogateescape")
-    )
+        return is_same_secret(given, self._password)
 
 
 class OwnNames(Container[str]):
@@ -132,10 +117,12 @@ class Access:
         if (given := headers.get("authorization", "")).lower().startswith("bearer "):
             return None if self._keys.is_key(given[7:].strip()) else self._refused(request, 401)
         if (key := request.query_params.get("key")) is not None and request.method == "GET":
-            return self._welcome(request) if self._keys.is_key(key) else self._refused(request, 403)
-        if not _same(request.cookies.get(cookie_name(request, self._keys), ""), self._keys.cookie):
+            is_ours = self._keys.is_key(key) or self._keys.ticket.admits(key, scope)
+            return self._welcome(request) if is_ours else self._refused(request, 403)
+        given = request.cookies.get(cookie_name(request, self._keys), "")
+        if not is_same_secret(given, self._keys.cookie):
             return self._stranger(request)
-        if request.method not in SAFE and not _same(
+        if request.method not in SAFE and not is_same_secret(
             headers.get(TOKEN_HEADER, ""), self._keys.token
         ):
             return self._refused(request, 403, "this was not sent by a page of ours.")

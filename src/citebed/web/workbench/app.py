@@ -20,7 +20,8 @@ from starlette.exceptions import HTTPException
 from citebed._version import __version__
 from citebed.desk import NoSuchDraft
 from citebed.errors import CitebedError, UnknownName
-from citebed.web.protection import Bodies, Protection, wrong_fields
+from citebed.files.system_errors import describe_error
+from citebed.web.protection import Bodies, Protection, make_app, wrong_fields
 from citebed.web.workbench import (
     api_docs,
     campaign_pages,
@@ -103,10 +104,9 @@ def create_workbench(
         site.desk_turns.close()
         shelf.close()
 
-    app = FastAPI(
-        title="citebed", version=__version__, openapi_url="/api/openapi.json", docs_url=None,
-        redoc_url=None, redirect_slashes=False, lifespan=lifespan,
-    )  # fmt: skip
+    app = make_app(
+        "citebed", version=__version__, openapi_url="/api/openapi.json", lifespan=lifespan
+    )
     app.state.site = site
     for api in APIS:
         app.include_router(api.router, prefix="/api")
@@ -121,6 +121,7 @@ def create_workbench(
         refused=_unnoted, refusal=access.refusal,
     )  # fmt: skip
     app.add_exception_handler(CitebedError, _error)  # type: ignore[arg-type]
+    app.add_exception_handler(OSError, _system_error)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _not_understood)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_such_page)  # type: ignore[arg-type]
     app.add_exception_handler(Gone, _gone)
@@ -153,6 +154,10 @@ async def _error(request: Request, error: CitebedError) -> Response:
     if status in (429, 503):
         response.headers["Retry-After"] = "2"
     return response
+
+
+async def _system_error(request: Request, error: OSError) -> Response:
+    return _answer(request, 503, "That did not work", describe_error(error))
 
 
 async def _not_understood(request: Request, error: RequestValidationError) -> Response:

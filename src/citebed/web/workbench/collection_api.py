@@ -20,7 +20,7 @@ from citebed.report.collection.state import collection_state
 from citebed.report.collection.table import collection_tables
 from citebed.retrieval.index.layout import written
 from citebed.web.workbench.answers import ERRORS, described
-from citebed.web.workbench.jobs import Order
+from citebed.web.workbench.jobs import Job, Order
 from citebed.web.workbench.jobs_api import (
     FILES,
     SOURCES,
@@ -122,8 +122,8 @@ async def demo(site: Here) -> JSONResponse:
     """Make the demo collection where new ones are made, and put it on the shelf."""
     folder = await asyncio.to_thread(_demo_folder, site.shelf.home)
 
-    def after(is_done: bool) -> None:
-        if is_done:
+    def after(is_changed: bool) -> None:
+        if is_changed:
             site.shelf.add(folder)
 
     order = Order(
@@ -140,7 +140,7 @@ async def demo(site: Here) -> JSONResponse:
 async def new_collection(site: Here, request: Request) -> JSONResponse:
     """Make a collection of the files that come along, under the ``name`` beside them."""
 
-    def order(sent: list[UploadFile], name: str) -> Order:
+    def begin(sent: list[UploadFile], name: str) -> Job:
         folder = _new_folder(site.shelf.home, name)
         try:
             paths, _ = put(named_files(sent), folder / SOURCES)
@@ -148,20 +148,21 @@ async def new_collection(site: Here, request: Request) -> JSONResponse:
             _unmake(folder)
             raise
 
-        def after(is_done: bool) -> None:
-            if is_done:
+        def after(is_changed: bool) -> None:
+            if is_changed:
                 site.shelf.add(folder)
             else:
                 _unmake(folder)
 
         asked = {"paths": [str(path) for path in paths], "name": name.strip()[:200]}
         what = f"Make {folder.name} of {names_of(sent)}"
-        return Order(
+        order = Order(
             kind="import", what=what, collection=folder.name, folder=folder, asked=asked,
             after=after,
         )  # fmt: skip
+        return site.jobs.begin(order)
 
-    return begun(site.jobs.begin(await with_files(request, order)))
+    return begun(await with_files(request, begin))
 
 
 def standing(site: WorkbenchSite, shelved: Shelved) -> dict[str, Any]:

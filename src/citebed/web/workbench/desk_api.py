@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from citebed.desk import DeskDraft
+from citebed.desk import DeskDraft, DraftConflict
 from citebed.drafts.records import Draft
 from citebed.retrieval.recommending.citing import CITING_FORMS, ToCite, cited_as, to_cite
 from citebed.web.workbench.answers import ERRORS, described
@@ -23,16 +23,30 @@ from citebed.web.workbench.site import Here, OnShelf
 router = APIRouter(tags=["drafts"])
 
 
-class Written(Sent):
-    """What a draft says or is called; what is not given stays.
+Version = Annotated[str, Field(max_length=80)]
 
-    Of what one ``writer`` sends, a smaller ``version`` that arrives late replaces nothing.
+
+class Written(Sent):
+    """The text or the name of a draft; a field that you leave out stays as it is.
+
+    To change a text, send the draft's ``version`` as ``base``. A page that saves often sends its
+    name as ``writer`` and counts its saves in ``number``: a save that arrives late changes nothing.
     """
 
     text: KeptText | None = None
     name: Annotated[str, Field(max_length=200)] | None = None
+    base: Version | None = None
     writer: Annotated[str, Field(max_length=40)] = ""
-    version: Annotated[int, Field(ge=0, le=1 << 53)] = 0
+    number: Annotated[int, Field(ge=0, le=1 << 53)] = 0
+
+
+class Chosen(Sent):
+    """The text to go on with after a conflict: the draft's own or the copy's. ``base`` is the
+    version of the draft that the author saw."""
+
+    copy_id: Name
+    chosen: Literal["draft", "copy"]
+    base: Version
 
 
 class Taken(Sent):
@@ -51,7 +65,10 @@ class Said(Sent):
 
 
 class OnDesk(BaseModel):
-    """A draft on the desk; ``file`` is the name of the file it was read from, if it was."""
+    """A draft on the desk; ``file`` is the name of the file it was read from, if it was.
+
+    ``version`` names its text; ``copies`` are drafts that keep a conflicting text of it.
+    """
 
     draft_id: str
     name: str
@@ -61,6 +78,16 @@ class OnDesk(BaseModel):
     judged: dict[str, int]
     file: str
     libraries: list[str]
+    version: str
+    copies: list[str]
+
+
+class Conflict(BaseModel):
+    """Two texts of one draft: ``draft`` has the one that was stored first, ``copy`` keeps yours."""
+
+    message: str
+    draft: OnDesk
+    copy_: Annotated[OnDesk, Field(alias="copy")]
 
 
 class Line(BaseModel):
@@ -87,6 +114,7 @@ class Removed(BaseModel):
 
 
 _ANSWERS = described(OnDesk) | ERRORS
+_SAVED = _ANSWERS | described(Conflict, 409)
 _DRAFTS = "/collections/{name}/drafts"
 _DRAFT = _DRAFTS + "/{draft_id}"
 
@@ -114,15 +142,32 @@ async def draft(site: Here, shelved: OnShelf, request: Request, draft_id: str) -
     return shown(await site.desk_turns.run(request, lambda: shelved.desk.draft(draft_id)))
 
 
-@router.put(_DRAFT, response_model=None, responses=_ANSWERS)
+@router.put(_DRAFT, response_model=None, responses=_SAVED)
 async def write_draft(
     site: Here, shelved: OnShelf, request: Request, draft_id: str, said: Written
 ) -> JSONResponse:
-    """Keep what a draft says now."""
-    work = lambda: shelved.desk.write(  # noqa: E731
-        draft_id, text=said.text, name=said.name, writer=said.writer, version=said.version
+    """Store a draft's text or name, unless another save changed the version it is based on."""
+    work = lambda: shelved.desk.write(draft_id, **said.model_dump())  # noqa: E731
+    return await _saved(site, request, work)
+
+
+@router.post(f"{_DRAFT}/versions", response_model=None, responses=_SAVED)
+async def choose_version(
+    site: Here, shelved: OnShelf, request: Request, draft_id: str, said: Chosen
+) -> JSONResponse:
+    """Choose one of two conflicting texts; the other stays, as a draft of its own."""
+    work = lambda: shelved.desk.choose(  # noqa: E731
+        draft_id, said.copy_id, copy=said.chosen == "copy", base=said.base
     )
-    return shown(await site.desk_turns.run(request, work))
+    return await _saved(site, request, work)
+
+
+async def _saved(site: Here, request: Request, work: Callable[[], DeskDraft]) -> JSONResponse:
+    try:
+        return shown(await site.desk_turns.run(request, work))
+    except DraftConflict as error:
+        both = {"draft": error.draft._asdict(), "copy": error.copy._asdict()}
+        return JSONResponse({"message": str(error), **both}, 409)
 
 
 @router.delete(_DRAFT, response_model=None, responses=described(Removed) | ERRORS)

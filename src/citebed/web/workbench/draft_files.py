@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request, UploadFile
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
@@ -12,6 +12,7 @@ from citebed.drafts.records import Draft
 from citebed.drafts.sending import read_sent
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.desk_api import OnDesk, shown
+from citebed.web.workbench.jobs_api import FILES, sent_files
 from citebed.web.workbench.recommend_api import Asking, passage_row
 from citebed.web.workbench.shelf import Shelved
 from citebed.web.workbench.site import Here, OnShelf
@@ -43,13 +44,12 @@ class Files(BaseModel):
 _ANSWERS = described(Files) | ERRORS
 
 
-@router.post(_FILES, response_model=None, responses=_ANSWERS)
-async def send_files(
-    site: Here, shelved: OnShelf, request: Request, draft_id: str, files: list[UploadFile]
-) -> JSONResponse:
+@router.post(_FILES, response_model=None, responses=_ANSWERS, openapi_extra=FILES)
+async def send_files(site: Here, shelved: OnShelf, request: Request, draft_id: str) -> JSONResponse:
     """Read files for a draft: LaTeX (with its folder, or a .zip of it), Markdown, plain text, Word,
     OpenDocument, a notebook, Typst, reStructuredText, a PDF; and .bib files, the author's own."""
-    sent = [(file.filename or "", await file.read()) for file in files]
+    async with sent_files(request) as (files, _):
+        sent = [(file.filename or "", await file.read()) for file in files]
     work = lambda: _kept(shelved, draft_id, sent)  # noqa: E731
     return JSONResponse(await site.turns.run(request, work, _READING_SECONDS))
 

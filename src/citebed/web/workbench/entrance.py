@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from citebed.web.protection import parse_form
 from citebed.web.workbench.access import cookie_name, give_cookie
 from citebed.web.workbench.guesses import MOST_WAITING, WINDOW
 from citebed.web.workbench.site import Here, WorkbenchSite
@@ -57,8 +58,8 @@ async def logout(request: Request, site: Here) -> Response:
 
 async def _fields(request: Request) -> dict[str, str]:
     try:
-        form = await request.form(max_files=0, max_fields=5)
-    except HTTPException:
+        form = await parse_form(request, 0, 5)
+    except (HTTPException, OSError):
         raise
     except Exception:  # a body that is no form, in whichever of many ways
         raise HTTPException(400, "this is no form of ours.") from None

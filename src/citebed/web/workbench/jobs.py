@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from citebed.collection.storing.store import state_of
 from citebed.errors import CitebedError
 from citebed.tasks import Outcome, command
 
@@ -29,7 +30,8 @@ MOST_QUEUED, MOST_KEPT = 20, 100
 PATIENCE = 5.0
 """Seconds that a job has to end by itself when it is cancelled."""
 _OVER = ("done", "failed", "cancelled")
-_DIED = "its process ended without a word ({}). The collection is as it was."
+_DIED = "its process ended without a word ({})."
+_SAME, _CHANGED = "The collection is as it was.", "What was imported stays; index it again."
 
 
 class TooManyJobs(CitebedError):
@@ -78,8 +80,8 @@ class Order:
     """What a job is to do: its kind and words for it, the collection's name and folder, and what
     the task is asked.
 
-    ``after`` puts in order what it leaves, and is told whether it was done; the job is over when
-    that is.
+    ``after`` puts in order what it leaves, and is told whether the job was done or has changed the
+    collection before it ended; the job is over when that is.
     """
 
     kind: str
@@ -113,8 +115,15 @@ class Jobs:
         """Begin a job, or queue it; `TooManyJobs` where too many wait.
 
         What is asked for without more words, such as an index, is not done twice: a job of that
-        kind that is not over is given.
+        kind that is not over is given. An order that is refused is cleaned up, as one that failed.
         """
+        try:
+            return self._accept(order)
+        except TooManyJobs:
+            order.after(False)
+            raise
+
+    def _accept(self, order: Order) -> Job:
         with self._turn:
             for each in self._works.values():
                 same = (each.order.kind, each.order.folder) == (order.kind, order.folder)
@@ -188,17 +197,20 @@ class Jobs:
                 work.thread.start()
 
     def _run(self, work: _Work) -> None:
+        before = state_of(work.order.folder)
         try:
             last = self._watch(work)
         except OSError as error:
             last = {"message": f"its process could not be started: {error.strerror}."}
+        is_changed = state_of(work.order.folder) != before
         if "outcome" in last:
             work.job.outcome = Outcome(**last["outcome"])
-            self._end(work, "done", "")
-        elif work.is_cancelled:
-            self._end(work, "cancelled", "it was cancelled; the collection is as it was.")
-        else:
-            self._end(work, "failed", str(last["message"]))
+            self._end(work, "done", "", is_changed=True)
+            return
+        state: State = "cancelled" if work.is_cancelled else "failed"
+        why = "it was cancelled." if work.is_cancelled else str(last["message"])
+        rest = _CHANGED if is_changed else _SAME
+        self._end(work, state, f"{why.rstrip('.')}. {rest}", is_changed=is_changed)
 
     def _watch(self, work: _Work) -> dict[str, Any]:
         """Start the process and hear it to its end; gives its last word."""
@@ -221,11 +233,11 @@ class Jobs:
             code = process.wait()
         return last if last.keys() & {"outcome", "message"} else {"message": _DIED.format(code)}
 
-    def _end(self, work: _Work, state: State, message: str) -> None:
+    def _end(self, work: _Work, state: State, message: str, *, is_changed: bool = False) -> None:
         """Put in order what a job leaves, keep how it ended, and begin the next."""
         job = work.job
         try:
-            work.order.after(state == "done")
+            work.order.after(is_changed)
         except (CitebedError, OSError) as error:
             state, message = "failed", str(error)
         with self._turn:

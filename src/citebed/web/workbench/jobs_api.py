@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -16,6 +17,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.files.dropped import Dropped, put, take_away, within
 from citebed.retrieval.pipeline import SHORT_NAMES, Learned, Stage, pipeline_of, short_name
 from citebed.retrieval.search.fields import fields_of
+from citebed.web.protection import parse_form
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.jobs import Job, Order
 from citebed.web.workbench.shelf import Shelved
@@ -102,7 +104,7 @@ async def job(site: Here, job_id: str) -> JSONResponse:
 
 @router.post("/jobs/{job_id}/cancel", response_model=None, responses=_SHOWN)
 async def cancel(site: Here, job_id: str) -> JSONResponse:
-    """Let a job end: the collection stays as it was before it."""
+    """Let a job end: a collection changes completely or not at all."""
     found = await asyncio.to_thread(site.jobs.cancel, job_id)
     return JSONResponse(found.row(whole=True))
 
@@ -171,15 +173,16 @@ FILES = {
 async def import_files(site: Here, shelved: OnShelf, request: Request) -> JSONResponse:
     """Import files that come along; they are kept in the collection's folder ``sources``."""
 
-    def order(sent: list[UploadFile], _: str) -> Order:
+    def begin(sent: list[UploadFile], _: str) -> Job:
         paths, new = put(named_files(sent), shelved.folder / SOURCES)
         asked = {"paths": [str(path) for path in paths]}
-        return _order(
+        order = _order(
             "import", f"Import {names_of(sent)}", shelved, asked,
-            after=lambda is_done: None if is_done else take_away(new),
+            after=lambda is_changed: None if is_changed else take_away(new),
         )  # fmt: skip
+        return site.jobs.begin(order)
 
-    return begun(site.jobs.begin(await with_files(request, order)))
+    return begun(await with_files(request, begin))
 
 
 def begun(job: Job) -> JSONResponse:
@@ -187,14 +190,28 @@ def begun(job: Job) -> JSONResponse:
     return JSONResponse(job.row(), 202, {"Location": f"/api/jobs/{job.job_id}"})
 
 
-async def with_files(request: Request, work: Callable[[list[UploadFile], str], _T]) -> _T:
-    """What ``work`` makes, in a thread, of the files that came along and the name beside them."""
+@asynccontextmanager
+async def sent_files(request: Request) -> AsyncIterator[tuple[list[UploadFile], str]]:
+    """Yield the files that came along and the name beside them."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise CitebedError("files are sent as multipart/form-data, each as a field 'files'.")
-    async with request.form(max_files=MOST_FILES, max_fields=10) as form:
+    form = await parse_form(request, MOST_FILES, 10)
+    try:
         sent = [each for each in form.getlist("files") if isinstance(each, UploadFile)]
         name = form.get("name")
-        return await asyncio.to_thread(work, sent, name if isinstance(name, str) else "")
+        yield sent, name if isinstance(name, str) else ""
+    finally:
+        await form.close()
+
+
+async def with_files(request: Request, work: Callable[[list[UploadFile], str], _T]) -> _T:
+    """Return what ``work`` makes of the files that came along and the name beside them.
+
+    It runs in a thread, to its end even if the browser goes away meanwhile: it must leave files
+    only where a job or a table knows of them.
+    """
+    async with sent_files(request) as (sent, name):
+        return await asyncio.to_thread(work, sent, name)
 
 
 def named_files(sent: list[UploadFile]) -> list[Dropped]:

@@ -159,10 +159,11 @@ class Node(BaseModel):
     authors: list[str]
     venue: str
     key: str
+    citations: int
 
 
 class Group(BaseModel):
-    """Documents of a map that are alike, and a few words for them."""
+    """Documents of a map that are alike; ``label`` is a phrase of their titles."""
 
     group: int
     label: str

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from citebed.collection.choices import choices
+from citebed.collection.choices import choices, example_passage
 from citebed.collection.filters import Filter
 from citebed.desk import DeskDraft
 from citebed.drafts.bibliography.bibfiles import with_libraries
@@ -267,3 +267,20 @@ async def choices_of(site: Here, shelved: OnShelf, request: Request) -> JSONResp
     """The venues and types that most documents have, and the years there are."""
     work = lambda: choices(shelved.workbench.scan_documents())  # noqa: E731
     return JSONResponse(await site.turns.run(request, work))
+
+
+class Example(BaseModel):
+    """A passage to try recommending with; empty if the collection has no text for one."""
+
+    text: str
+
+
+@router.get(
+    "/collections/{name}/example", response_model=None, responses=described(Example) | ERRORS
+)
+async def example(site: Here, shelved: OnShelf, request: Request) -> JSONResponse:
+    """A passage on a subject of the collection, to try recommending with."""
+    text = await site.turns.run(
+        request, lambda: example_passage(shelved.workbench.scan_documents())
+    )
+    return JSONResponse({"text": text})

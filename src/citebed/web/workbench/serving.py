@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import webbrowser
 from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +14,7 @@ from starlette.types import ASGIApp
 
 from citebed.errors import CitebedError
 from citebed.retrieval.remembering import share_memory
-from citebed.web.listening import serve_app
+from citebed.web.listening import has_proxy, serve_app
 from citebed.web.workbench.access import LOCAL, Keys, OwnNames, server_key
 from citebed.web.workbench.app import create_workbench
 from citebed.web.workbench.shelf import Shelf
@@ -60,14 +59,18 @@ def serve_workbench(  # noqa: PLR0913 - the options of the command, by name
         threading.Thread(target=_warm, args=(shelf,), daemon=True).start()
         name = f"[{host}]" if ":" in host else host
         own = f"{address.rstrip('/')}/" if address else f"http://{name}:{at}/"
-        own += f"?key={keys.key}" if is_local else ""
         if started is not None:
-            started(own)
-        if browser and is_local:  # a browser may take its time, and be one that blocks
-            threading.Thread(target=webbrowser.open, args=(own,), daemon=True).start()
+            started(f"{own}?key={keys.key}" if is_local else own)
+        if browser and is_local:
+            keys.ticket.open_browser(own)
 
     ports = (USUAL_PORT, 0) if port is None else (port,)
-    serve_app(_with_campaigns(app, campaigns), host, ports, listening)
+    # A workbench of this machine's own has no password to guess; campaigns beside it have.
+    is_behind_proxy = bool(address) or (
+        is_local and any(has_proxy(each.settings.address) for each in campaigns)
+    )
+    served = _with_campaigns(app, campaigns)
+    serve_app(served, host, ports, listening, is_behind_proxy=is_behind_proxy)
 
 
 def _keys(host: str, password: str, address: str, *, is_local: bool) -> Keys:

@@ -218,7 +218,7 @@ def test_unusable_mirrors(mirror: Path, attempt: Try, address: str, message: str
 def test_a_broken_record_is_an_error(mirror: Path, attempt: Try) -> None:
     attempt.folder.mkdir(parents=True)
     (attempt.folder / "fetched.json").write_text('{"files": [1]}')
-    with pytest.raises(FormatError, match="remove it to start afresh"):
+    with pytest.raises(FormatError, match="delete it to start over"):
         attempt(mirror=mirror.as_uri())
 
 

@@ -81,6 +81,8 @@ def test_a_publishers_export() -> None:
         url="https://doi.org/10.1145/1835449.1835645",
         abstract="We show that a < b.",
         keywords=("query expansion", "R&D", "web"),
+        place="New York, NY, USA",
+        isbn="9781450301534",
         bibtex=ACM,
         line=8,
     )
@@ -103,6 +105,7 @@ def test_biblatex_names() -> None:
         publisher="I",
         keywords=("a", "b, c"),
         language="german",
+        place="X",
     )
 
 

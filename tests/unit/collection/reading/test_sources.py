@@ -196,6 +196,8 @@ def test_pipes_are_not_read_and_missing_files_are_an_error(tmp_path: Path) -> No
     assert "not a regular file" in found.problem.what
     with pytest.raises(CitebedError, match="no such file or folder"):
         find_files([tmp_path / "nowhere"], SourceNames(tmp_path / "c"))
+    with pytest.raises(CitebedError, match=r"pipe is not a regular file\. Write a pipe to a file"):
+        find_files([tmp_path / "pipe"], SourceNames(tmp_path / "c"))
 
 
 def test_links_are_told_of_and_only_links_to_files_are_followed(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from citebed.cli.app import main
 from citebed.collection import import_sources, open_collection
 from citebed.collection.storing import store
+from citebed.collection.tables import PAPERS
 from citebed.errors import CollectionError
 
 BIB = "@article{one, title={One paper of one kind}, abstract={About cats.}}\n"
@@ -250,13 +251,28 @@ def test_a_table_of_other_columns_is_told(
     assert says in said
 
 
-@pytest.mark.parametrize("column", ["doc_id", "records"])
-def test_a_table_that_lacks_values_is_told(collection: Path, column: str) -> None:
-    path = collection / "documents.parquet"
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("documents", "doc_id"),
+        ("documents", "title"),
+        ("documents", "records"),
+        ("papers", "references"),
+        ("papers", "found"),
+    ],
+)
+def test_a_table_that_lacks_values_is_told(collection: Path, name: str, column: str) -> None:
+    path = collection / f"{name}.parquet"
+    if name == "papers":
+        row = dict.fromkeys(PAPERS) | {"paper_id": "p", "references": 1, "found": 1}
+        pl.DataFrame([row], schema=dict(PAPERS)).write_parquet(path)
     table = pl.read_parquet(path)
     table.with_columns(pl.lit(None, table[column].dtype).alias(column)).write_parquet(path)
     opened = open_collection(collection)
-    for read in (lambda: opened.documents, opened.scan_documents().select(column).collect):
+    reads = [lambda: getattr(opened, name)]
+    if name == "documents":
+        reads.append(opened.scan_documents().select(column).collect)
+    for read in reads:
         with pytest.raises(CollectionError, match=f"damaged .*'{column}' lacks values"):
             read()
 

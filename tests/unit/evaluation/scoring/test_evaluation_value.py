@@ -96,7 +96,7 @@ def test_without_queries_a_field_of_them_is_told(scores: Evaluation) -> None:
 
 
 def test_they_print_as_tables_and_render_as_html(scores: Evaluation) -> None:
-    assert "1.0000 [1.0000, 1.0000]" in repr(scores)
+    assert "1.0000 [0." in repr(scores)
     assert str(scores) == repr(scores)
     assert "<table" in scores._repr_html_()
     assert "p_adjusted" in repr(scores.compare())

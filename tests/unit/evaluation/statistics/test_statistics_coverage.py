@@ -58,3 +58,18 @@ def test_false_alarms_within_papers(name: str) -> None:
             found[unit] += result.p_value <= 0.05
     assert within_chance(found["paper"] / REPEATS, 0.05)
     assert found["query"] / REPEATS > 0.2
+
+
+@pytest.mark.parametrize("n", [5, 15, 25, 50])
+@pytest.mark.parametrize(("common", "value", "mean"), [(0.9, 1.0, 0.95), (0.8, 0.0, 0.1)])
+@pytest.mark.parametrize("lowest", [0.0, -1.0])
+def test_scores_that_are_nearly_all_the_same(
+    n: int, common: float, value: float, mean: float, lowest: float
+) -> None:
+    """Most scores are 1 (or 0), the others uniform: resampling covers 39 % for n = 5."""
+    rng, held = np.random.default_rng(n), 0
+    for _ in range(REPEATS):
+        values = np.where(rng.random(n) < common, value, rng.random(n))
+        found = mean_interval(values, samples=499, bounds=(lowest, 1.0))
+        held += found.low <= mean <= found.high
+    assert held / REPEATS >= 0.95 or within_chance(held / REPEATS, 0.95)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import betaincinv
 from tests.reference import statistics as slow
+from tests.sampling import examples
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.statistics import INTERVALS, Interval, mean_interval, mean_intervals
+from citebed.evaluation.statistics.intervals import bounded_interval, least_share
 from citebed.evaluation.statistics.resampling import resampled_sums
+from citebed.evaluation.statistics.units import units_of
 
 EIGHTHS = st.integers(0, 8).map(lambda i: i / 8)
 VALUES = st.lists(EIGHTHS, min_size=2, max_size=12)
@@ -95,10 +101,13 @@ def test_limits_are_ordered_and_move_with_the_values(
 ) -> None:
     clusters = labels[: len(values)]
     low, high, name = mean_interval(values, clusters=clusters, method=method, samples=200)
-    if len(set(clusters)) < 2:
-        assert math.isnan(low)
+    if math.isnan(low):  # one cluster, or clusters that all have the same mean
+        groups = [[v for v, c in zip(values, clusters, strict=True) if c == k] for k in range(4)]
+        means = [sum(group) / len(group) for group in groups if group]
         assert math.isnan(high)
+        assert max(means) - min(means) <= 1e-9
         return
+    assert len(set(clusters)) > 1
     assert low <= high
     moved = mean_interval(
         [3 - 2 * v for v in reversed(values)],
@@ -170,11 +179,55 @@ def test_too_little_to_say(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", INTERVALS)
-def test_no_spread_is_a_point(method: str) -> None:
+def test_no_spread_is_not_certainty(method: str) -> None:
+    """With a chance of 2.5 % fifteen draws miss all others that are a share 1 - 0.025^(1/15)."""
     value = 0.1 + 0.2
-    assert mean_interval([0.3, value, 0.3], method=method)[:2] == pytest.approx((0.3, 0.3))
-    low, high, _ = mean_interval([1.0] * 50, method=method)
-    assert (low, high) == (1, 1)
+    assert math.isnan(mean_interval([0.3, value, 0.3], method=method).low)
+    unseen = 1 - 0.025 ** (1 / 15)
+    found = mean_interval([0.3, value, 0.3] * 5, method=method, bounds=(0, 1))
+    assert found[:2] == pytest.approx((0.3 - 0.3 * unseen, 0.3 + 0.7 * unseen))
+    assert found.method == "bounded"
+    found = mean_interval([1.0] * 15, method=method, bounds=(0, 1))
+    assert found[:2] == (pytest.approx(0.025 ** (1 / 15)), 1)
+    found = mean_interval([0.0] * 15, method=method, bounds=(-1, 1))
+    assert found[:2] == pytest.approx((-unseen, unseen))
+
+
+def test_a_bound_by_hand() -> None:
+    """Weights (u, v, w) that add up to 1 for 0, 0.5 and 1: P(v/2 + w <= t) = 2t² up to 0.5."""
+    low, high, _ = bounded_interval(units_of(np.array([[0.5], [1.0]]), None), (0, 1), 0.025, 10**6)
+    assert low == pytest.approx(math.sqrt(0.0125), abs=0.001)
+    # From above 0.5 alone is below the bound: 1 - 0.5·x with P(X <= x) = 1 - (1 - x)² of two.
+    assert high == pytest.approx(1 - 0.5 * (1 - math.sqrt(0.975)))
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(n=st.integers(1, 5000), share=st.floats(0, 1), tail=st.floats(1e-6, 0.5))
+def test_the_share_of_successes_is_that_of_the_beta_distribution(
+    n: int, share: float, tail: float
+) -> None:
+    successes = max(1, round(n * share))
+    expected = float(betaincinv(successes, n - successes + 1, tail))
+    assert least_share(successes, n, tail) == pytest.approx(expected, rel=1e-9, abs=1e-14)
+
+
+def test_intervals_do_not_wait_for_scipy() -> None:
+    code = (
+        "import sys; from citebed.evaluation.statistics import mean_interval as interval; "
+        "interval([0, 1, 1], bounds=(0, 1)); interval([0.1, 0.5, 0.2]); "
+        "print('scipy' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
+
+
+def test_clusters_of_the_same_score_count_once() -> None:
+    sizes = [1, 2, 5] * 5
+    papers = np.repeat(np.arange(15), sizes)
+    few = mean_interval(np.ones(15), bounds=(0, 1))
+    many = mean_interval(np.ones(len(papers)), clusters=papers, bounds=(0, 1))
+    assert many.low == pytest.approx(few.low, abs=0.03)
+    assert mean_interval(np.ones(len(papers)), bounds=(0, 1)).low > 0.9
 
 
 @pytest.mark.parametrize("method", INTERVALS)

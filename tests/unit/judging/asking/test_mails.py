@@ -147,6 +147,7 @@ def test_mails_are_sent_once_and_what_was_put_off_is_tried_again(
     server.answers = {"ben@example.org": "451 later", "di@example.org": "550 unknown"}
     assert _sent(campaign, server) == (1, 1, 1)
     assert _states(campaign) == ["sent", "written", "failed"]
+    assert campaign.status()["state"].to_list() == ["sent", "in outbox", "not sent"]
     server.answers = {}
     assert _sent(campaign, server) == (1, 0, 0)
     assert _sent(campaign, server) == (0, 0, 0)
@@ -226,7 +227,7 @@ def test_no_reminder_goes_to_people_whose_form_came_and_could_not_be_read(
     (inbox / "reply.eml").write_text(reply)
     assert {done.outcome for done in campaign.returns(inbox)} == {"refused"}
     assert _reminded(campaign) == ["ben@example.org"]
-    assert campaign.status()["state"].to_list() == ["begun", "sent", "begun"]
+    assert campaign.status()["state"].to_list() == ["begun", "in outbox", "begun"]
     # The organiser has seen that it was nothing: an automatic reply.
     for problem in campaign.problems.filter(file="reply.eml")["problem"]:
         campaign.settle(problem)

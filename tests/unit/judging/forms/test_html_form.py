@@ -137,10 +137,10 @@ def test_a_verdict_is_0_or_1_or_none(value: Any) -> None:
     ("text", "says"),
     [
         ('{"citebed":"answers","version":1,', "cut short or changed"),
-        ('{"citebed":"answers","version":1,"form":"A","form":"B"}', "stands twice"),
+        ('{"citebed":"answers","version":1,"form":"A","form":"B"}', "duplicate key"),
         ('{"citebed":"answers","a":' + "[" * 100_000, "cannot be read"),
-        ('{"citebed":"answers","version":2,"form":"A","phase":1}', "of another version"),
-        ('{"citebed":"answers","version":1,"form":5,"phase":1}', "no code of a form"),
+        ('{"citebed":"answers","version":2,"form":"A","phase":1}', "unsupported version"),
+        ('{"citebed":"answers","version":1,"form":5,"phase":1}', "no form code found"),
         ('{"citebed":"answers","version":1,"form":"A","phase":3}', "expected 1 or 2"),
         (
             '{"citebed":"answers","version":1,"form":"A","phase":' + "9" * 5000 + "}",

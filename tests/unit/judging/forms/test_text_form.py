@@ -95,6 +95,7 @@ def phase_one(marks: str, two: str = "Why?") -> Answers:
         ("Q1: ?", None), ("Q1: [can’t say]", None), ("Q1: CAN'T SAY", None), ("Q1: [n/a]", None),
         ("Q1: [don't know]", None), ("Q1: can't\n    say", None), ("Q1: [4] Q1: [4]", 4),
         ("Q1 4  Q2: [ ]", 4), ("Q1 4, Q2: [ ]", 4), ("Q1 ?  Q2 [ ]", None),
+        ("Q1: [u]", None), ("Q1: U", None), ("Q1 u  Q2: [ ]", None),
     ],
 )  # fmt: skip
 def test_grades_as_people_write_them(marks: str, value: int | None) -> None:
@@ -314,12 +315,12 @@ def test_approving(approve: str, approved: dict[int, bool | str], told: int) -> 
 @pytest.mark.parametrize(
     ("line", "opted_out", "told"),
     [
-        ("[x] please do not write to me again", True, 0),
+        ("[x] please do not contact me again", True, 0),
         ("> [ X ]  Please  do not write to me again.", True, 0),
-        ("x please do not write to me again", True, 0),
-        ("[ ] please do not write to me again", False, 0),
-        ("[?] please do not write to me again", False, 1),
-        ("please do not write to me again", False, 1),
+        ("x please do not contact me again", True, 0),
+        ("[ ] please do not contact me again", False, 0),
+        ("[?] please do not contact me again", False, 1),
+        ("please do not contact me again", False, 1),
     ],
 )
 def test_opting_out(line: str, opted_out: bool, told: int) -> None:

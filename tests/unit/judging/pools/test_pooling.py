@@ -363,7 +363,7 @@ def test_what_is_no_method_is_told() -> None:
         pool({}, method="mtf(share=0.2)")
     with pytest.raises(SpecError, match="random=2 is not a number from 0 to 1"):
         read_method("mtf(random=2)")
-    with pytest.raises(SpecError, match="more than a pooling method"):
+    with pytest.raises(SpecError, match="not a single pooling method"):
         read_method("mtf+bandit")
 
 

@@ -157,8 +157,10 @@ def test_exported_judgements_give_tables_2_and_3_again(
     options = SimulationOptions(judges=8, **ALL_ANSWER)
     played = simulate(demo, "paragraphs", options, folder=tmp_path / "sim")
     open_campaign(tmp_path / "sim").export(tmp_path / "out")
-    asked = read_qrels(tmp_path / "out/j2.qrels").table["query_id"]
-    found = describe(subset(tmp_path / "out/j12.qrels", queries=asked), documents=99)
+    asked = read_qrels(tmp_path / "out/j2-all-queries.qrels").table["query_id"]
+    whole = tmp_path / "out/j12-all-queries.qrels"
+    found = describe(subset(whole, queries=asked), documents=99)
+    assert describe(tmp_path / "out/t12.qrels", documents=99).means == found.means
     means = {
         (part, source): numbers
         for part, source, *numbers, _ in played.tables["sources"].iter_rows()

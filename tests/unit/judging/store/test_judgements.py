@@ -203,5 +203,5 @@ def test_places_that_are_no_database_are_told(tmp_path: Path) -> None:
         with pytest.raises(CitebedError):
             open_database(wrong)
     (tmp_path / "x.sqlite").write_bytes(b"no database at all" * 100)
-    with pytest.raises(CitebedError, match="does not answer"):
+    with pytest.raises(CitebedError, match="is not a database"):
         open_database(tmp_path / "x.sqlite")

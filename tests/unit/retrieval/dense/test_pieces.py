@@ -16,7 +16,7 @@ from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense import static_model
 from citebed.retrieval.dense.pieces import Pieces
 from citebed.retrieval.dense.static_model import StaticModel, open_static_model
-from citebed.retrieval.index.counting import Rows, TermNumbers, count
+from citebed.retrieval.index.counting import Reader, Rows, TermNumbers, cut_texts
 
 PIECES = ("tree", "#s", "#house", "#h", "se", "#a", "3", "#d")
 SOME = st.sampled_from([*WORDS, "Trees", "treehouse", "sea", "seas", "tree–house", "33d", "ﬁ", "-"])
@@ -77,11 +77,15 @@ def test_many_texts_have_the_vectors_of_few(cut: StaticModel, texts: list[str]) 
 
 @given(TEXTS)
 @example(["tree–house treehouse's", "Treehouse e.g. seas", ""])
-def test_counted_words_have_the_vectors_of_their_texts(cut: StaticModel, texts: list[str]) -> None:
-    job = Rows(Path("t"), 0, pl.DataFrame({"title": texts}, schema={"title": pl.String}))
-    tokens = count(job, TermNumbers(analyser_of("english")), compiled=True).tokens
-    assert tokens is not None
-    found = cut.documents_of_tokens(tokens, len(texts))
+def test_words_that_were_read_have_the_vectors_of_their_texts(
+    cut: StaticModel, texts: list[str]
+) -> None:
+    numbers = np.arange(len(texts))
+    job = Rows(
+        Path("t"), numbers, numbers, pl.DataFrame({"title": texts}, schema={"title": pl.String})
+    )
+    read = Reader(TermNumbers(analyser_of("english")), cut).read(*cut_texts([job]))
+    found = cut.documents_of_tokens(read.tokens)
     np.testing.assert_array_equal(found, cut.documents(texts))
 
 

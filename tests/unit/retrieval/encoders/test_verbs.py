@@ -109,7 +109,7 @@ def test_options_that_do_not_go_together(run: Run) -> None:
     code, _, err = run("fetch", "encoder", "--from", "x", "--mirror", "file:///x")
     assert (code, "Choose one" in err) == (1, True)
     code, _, err = run("fetch", "cranfield", "--from", "x")
-    assert (code, "--from is for the encoder" in err) == (1, True)
+    assert (code, "--from works only with" in err) == (1, True)
 
 
 def test_it_is_listed(run: Run) -> None:

@@ -31,7 +31,7 @@ def write_collection(
     queries: Mapping[str, Sequence[Row]] | None = None,
     qrels: Mapping[str, str] | None = None,
 ) -> Path:
-    """A collection of these rows; what a row does not name is null, or empty for a list."""
+    """A collection of these rows; what a row does not name is null, a list or title empty."""
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "documents.parquet", documents, tables.DOCUMENTS)
     for name, rows, schema in (
@@ -57,7 +57,8 @@ def write_collection(
 
 def _write(path: Path, rows: Iterable[Row], schema: tables.Schema) -> None:
     unnamed: Row = {
-        name: [] if isinstance(kind, pl.List) else None for name, kind in schema.items()
+        name: [] if isinstance(kind, pl.List) else "" if name == "title" else None
+        for name, kind in schema.items()
     }
     full = [{name: row.get(name, unnamed[name]) for name in schema} for row in rows]
     table_files.write_table(path, pl.DataFrame(full, schema=dict(schema)), schema)
@@ -65,7 +66,7 @@ def _write(path: Path, rows: Iterable[Row], schema: tables.Schema) -> None:
 
 def section(doc_id: str, text: str, position: int = 1) -> Row:
     """A section of a document's full text."""
-    return {"doc_id": doc_id, "text": text, "position": position, "heading": ""}
+    return {"record": doc_id, "doc_id": doc_id, "text": text, "position": position, "heading": ""}
 
 
 def context(paper_id: str, cited: Sequence[str], text: str) -> Row:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -276,7 +275,7 @@ def test_too_many_to_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A collection that is counted by compiled code in threads, in many jobs."""
-    monkeypatch.setattr(building, "_COMPILED_ROWS", 10)
+    monkeypatch.setattr(building, "COMPILED_ROWS", 10)
     monkeypatch.setattr(counting, "_ROWS_READ", 170)
     monkeypatch.setattr(counting, "_ROWS_A_JOB", 50)
     rows = [
@@ -293,7 +292,7 @@ def test_threads_count_as_one_does_and_as_the_obvious_way(
     many = arrays_of(large)
     build(large, workers=1, rebuild=True)
     assert_same_arrays(many, arrays_of(large))
-    monkeypatch.setattr(building, "_COMPILED_ROWS", 10_000)
+    monkeypatch.setattr(building, "COMPILED_ROWS", 10_000)
     build(large, rebuild=True)
     assert_same_arrays(many, arrays_of(large))
 
@@ -303,14 +302,14 @@ def test_a_thread_that_fails_leaves_the_old_index(
 ) -> None:
     build(large)
     before = arrays_of(large)
-    original = counting.count
+    original = counting.ReadRows.counts
 
-    def count(job: counting.Rows, *given: Any, **options: Any) -> counting.Counts:
-        if job.start >= 300:
+    def counts(read: counting.ReadRows) -> counting.Counts:
+        if read.job.rows[0] >= 300:
             raise MemoryError
-        return original(job, *given, **options)
+        return original(read)
 
-    monkeypatch.setattr(counting, "count", count)
+    monkeypatch.setattr(counting.ReadRows, "counts", counts)
     with pytest.raises(MemoryError):
         build(large, workers=2, rebuild=True)
     assert_same_arrays(before, arrays_of(large))
@@ -334,6 +333,23 @@ def test_what_is_compiled_ahead_is_what_searches_use(large: Path) -> None:
     searcher.prepare()
     assert len(searcher.search(searcher.query("tree"), 5).docs) == 5
     assert len(kernels.search_many.signatures) == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="Linux tells what is in memory")
+def test_an_index_releases_what_it_has_read(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path, [{"doc_id": f"d{n}", "title": "sea"} for n in range(9000)])
+    build(folder)
+    index = open_index(folder)
+
+    def resident() -> int:
+        parts = Path("/proc/self/smaps").read_text().split(f"{folder / 'index'}/ids.")[1:]
+        return sum(int(part.partition("\nRss:")[2].split()[0]) for part in parts)
+
+    assert len(list(index.ids)) == 9000
+    assert resident() > 100
+    index.release()
+    assert resident() == 0
+    assert index.ids[8999] == "d999"
 
 
 # --- others at work at the same time ---------------------------------------------------------

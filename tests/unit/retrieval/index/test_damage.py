@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,20 @@ def test_every_file_with_a_byte_changed(folder: Path, capsys: pytest.CaptureFixt
             open_index(folder, verified=True)
         assert_told_and_mended(folder, capsys)
     assert_same_arrays(before, arrays_of(folder))
+
+
+def test_opening_leaves_the_warnings_of_other_threads_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Filters of warnings are those of the whole process."""
+    before, load = list(warnings.filters), np.load
+
+    def watched(*given: Any, **options: Any) -> Any:
+        assert list(warnings.filters) == before
+        return load(*given, **options)
+
+    monkeypatch.setattr(np, "load", watched)
+    open_index(folder)
 
 
 def test_every_file_gone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -319,7 +334,18 @@ def test_a_generation_is_a_number(folder: Path) -> None:
     values["generation"] = "../../x"
     values["files"]["docs"]["file"] = "docs.../../x.npy"
     path.write_text(json.dumps(values))
-    with pytest.raises(DamagedIndex, match="no file of an index"):
+    with pytest.raises(DamagedIndex, match="'generation' is no count"):
+        open_index(folder)
+
+
+@pytest.mark.parametrize("name", ["documents", "terms", "postings", "citing_papers"])
+@pytest.mark.parametrize("value", ["7", None, -1, 7.5, [], {}, True])
+def test_a_count_that_is_no_number_is_told(folder: Path, name: str, value: object) -> None:
+    path = folder / "index" / "index.json"
+    values = json.loads(path.read_text())
+    values[name] = value
+    path.write_text(json.dumps(values))
+    with pytest.raises(DamagedIndex, match=f"'{name}' is no count"):
         open_index(folder)
 
 
@@ -443,7 +469,7 @@ BUILDER = """
 import sys
 from pathlib import Path
 from citebed.retrieval.index import building, counting
-building._COMPILED_ROWS, counting._ROWS_A_JOB = 10, 500
+building.COMPILED_ROWS, counting._ROWS_A_JOB = 10, 500
 print("ready", flush=True)
 while True:
     for name in ("english", "none"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.retrieval.index.making import write_collection
 
-from citebed.collection import open_collection
+from citebed.collection import Collection, open_collection
+from citebed.retrieval.index import building
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned import fitting
@@ -202,6 +204,46 @@ def test_it_is_the_same_each_time(tmp_path: Path) -> None:
     assert known(folder) == first
 
 
+def test_a_large_collection_teaches_while_it_is_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made(tmp_path / "c", 60)
+    build_index(folder)
+    first = known(folder)
+    shutil.rmtree(folder / "index")
+    was_there, original = [], fitting.learned
+
+    def learned(*given: Any) -> Fit:
+        was_there.append((folder / "index" / "index.json").exists())
+        return original(*given)
+
+    monkeypatch.setattr(fitting, "learned", learned)
+    monkeypatch.setattr(fitting, "COMPILED_ROWS", 10)
+    monkeypatch.setattr(building, "COMPILED_ROWS", 10)
+    build_index(folder)
+    assert known(folder) == first
+    build_index(folder, IndexOptions(rebuild=True))
+    assert was_there == [False]
+
+
+def test_what_was_learned_for_another_index_is_learned_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made(tmp_path / "c", 60)
+    for module in (fitting, building):
+        monkeypatch.setattr(module, "COMPILED_ROWS", 10)
+    given, original = [], fitting.learned
+
+    def learned(collection: Collection, now: fitting.Indexed, *more: Any) -> Fit:
+        given.append(now.documents)
+        return original(collection, now._replace(documents=now.documents - len(given) % 2), *more)
+
+    monkeypatch.setattr(fitting, "learned", learned)
+    build_index(folder)
+    assert given == [60, 60]
+    assert known(folder).documents == 60
+
+
 def test_it_stands_until_a_tenth_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +258,20 @@ def test_it_stands_until_a_tenth_has_changed(
     assert known(folder).documents == 45
     monkeypatch.setattr(fitting, "learned", lambda *_: pytest.fail("it was learned already"))
     assert build_index(folder).unchanged
+
+
+def test_a_rebuilt_index_has_the_weights_of_one_that_grew(tmp_path: Path) -> None:
+    folder = made(tmp_path / "c", 40)
+    build_index(folder)
+    made(folder, 44)
+    build_index(folder)
+    grown = open_index(folder).description
+    build_index(folder, IndexOptions(rebuild=True))
+    anew = open_index(folder).description
+    assert (grown.fit, grown.background) == (anew.fit, anew.background)
+    assert known(folder).documents == 40
+    build_index(folder, IndexOptions(rebuild=True), fit=True)
+    assert known(folder).documents == 44
 
 
 def test_it_can_be_switched_off_and_on(tmp_path: Path) -> None:

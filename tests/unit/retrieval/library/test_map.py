@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.unit.retrieval.library.conftest import write_library
 
+from citebed.retrieval.library.grouping import labelled
 from citebed.retrieval.library.library import Library
 from citebed.retrieval.library.map import EDGES, ROLES
 
@@ -75,15 +76,40 @@ def test_what_a_draft_leaves_out(drawn: Library, tmp_path: Path) -> None:
     assert found.rows("gaps") == list(found.gaps)
 
 
-def test_groups_have_words_of_their_own(drawn: Library) -> None:
+def test_groups_have_names_of_their_own(drawn: Library) -> None:
     found = drawn.map(["oak0", "sea0", "car0"], k=18)
     labels = [group["label"] for group in found.groups]
     assert len(set(labels)) == len(labels)
-    words = [word for label in labels for word in label.split(", ")]
-    assert len(words) == len(set(words))
+    titles = [node["title"] for node in found.nodes]
+    assert all(any(label in title for title in titles) for label in labels)
     assert sum(group["size"] for group in found.groups) == len(found.nodes) == 18
     by_subject = {(node["doc_id"][:3], node["group"]) for node in found.nodes}
     assert len(by_subject) == 3
+
+
+def test_groups_are_named_by_phrases_of_titles(drawn: Library) -> None:
+    groups = [
+        ["A Deep Matching Model for Ad-hoc Retrieval", "Ad Hoc Retrieval with BERT",
+         "Ad hoc retrieval: a survey", "Neural Nets"],
+        ["ON STATISTICAL SIGNIFICANCE TESTS", "Statistical Significance Tests in Retrieval"],
+        ["Learning to Rank", "Learning-to-Rank using BERT-based Features",
+         "BERT-based features of pages"],
+        ["Evaluation of the Past", "Evaluation in 1999: Past Evaluation"],
+        ["Oaks", "Oaks"],
+        ["Oaks"],
+        ["", "?!"],
+    ]  # fmt: skip
+    titles = [title for own in groups for title in own]
+    numbers = [number for number, own in enumerate(groups) for _ in own]
+    assert labelled(drawn.recommender.index, titles, numbers) == [
+        "ad hoc retrieval", "statistical significance tests", "BERT-based features",
+        "past evaluation", "oaks", "others", "others",
+    ]  # fmt: skip
+
+
+def test_nodes_tell_how_many_papers_here_cite_them(drawn: Library) -> None:
+    cited = {node["doc_id"]: node["citations"] for node in drawn.map("oak0", k=18).nodes}
+    assert (cited["oak0"], cited["oak1"], cited["oak2"]) == (1, 1, 0)
 
 
 def test_the_same_every_time(drawn: Library) -> None:

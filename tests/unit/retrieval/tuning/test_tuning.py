@@ -187,7 +187,7 @@ def test_what_cannot_be_tuned_with(tmp_path: Path) -> None:
     build_index(folder)
     with pytest.raises(CitebedError, match="nothing to tune with"):
         tune(folder)
-    with pytest.raises(CitebedError, match="judgements need their queries"):
+    with pytest.raises(CitebedError, match="--qrels needs --queries"):
         tune(folder, qrels=["a.qrels"])
     (tmp_path / "some.tsv").write_text("q1\tSome text.\n")
     with pytest.raises(CitebedError, match="no query set of the collection"):
@@ -207,7 +207,7 @@ def test_both_doors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", str(folder)]) == 0
     first, note = capsys.readouterr().out.splitlines()
     assert "tuned on 40 questions of 5 papers: words " in first
-    assert note == "note: figures against mine are no test of these weights"
+    assert note == "note: do not report scores on mine, because citebed tuned on it"
     assert main(["tune", str(folder)]) == 0
     assert "the weights stay" in capsys.readouterr().out
     (tmp_path / "a.md").write_text("One sentence cites [@d006].\n")

@@ -196,6 +196,6 @@ def test_a_test_without_a_baseline_is_of_all_pairs(
     (row,) = rows_of(capsys, *files, "--test", "permutation")
     assert (row["base"], row["run"], row["test"]) == ("one", "other", "permutation")
     assert main([*files, "--test", "t", "--per-slice", "--json"]) == 1
-    assert "rows of their own" in capsys.readouterr().err
+    assert "separate rows" in capsys.readouterr().err
     assert main([*files, "--baseline", "nobody"]) == 1
     assert "nobody" in capsys.readouterr().err

@@ -117,14 +117,14 @@ def test_a_trend_of_weeks() -> None:
     assert found.slope == pytest.approx(reference.theil_sen(
         [0, 1, 3, 4, 5, 6, 7, 8], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]
     ))  # fmt: skip
-    # The line of that slope, no further than the scores go: it would end at 0.1.
-    assert (found.first, found.last) == (pytest.approx(0.9), pytest.approx(0.2))
+    # The line through the median of y + 0.1x, which is 1: it starts above every score.
+    assert (found.first, found.last) == (pytest.approx(1.0), pytest.approx(0.2))
     assert found.drop == pytest.approx((found.first - found.last) / found.first)
     assert found.test.s == -28
     assert found.significant()
     sentence = trend_sentence("lsisRFAI", "AP", found, 0.05)
     assert sentence.startswith("lsisRFAI loses 0.10 AP")
-    assert " per week (95% interval 0.0" in sentence
+    assert " per week (95% interval −0." in sentence
     assert "), significant (Mann-Kendall p < 0.001)" in sentence
     ends = f"; along that line from {found.first:.3f} to {found.last:.3f}, down {found.drop:.0%}"
     assert sentence.endswith(ends)
@@ -202,7 +202,7 @@ def test_a_sentence_never_contradicts_itself(
     [
         (0.022, 0.0004, 0.039, "gains 0.0220 AP per week (95% interval 0.0004 to 0.0390)"),
         (1.6e-5, 2e-6, 3e-5, "gains 0.000016 AP per week (95% interval 0.000002 to 0.000030)"),
-        (-0.1, -0.2, -0.004, "loses 0.100 AP per week (95% interval 0.004 to 0.200)"),
+        (-0.1, -0.2, -0.004, "loses 0.100 AP per week (95% interval −0.200 to −0.004)"),
     ],
 )
 def test_a_limit_that_is_not_0_is_not_written_as_0(
@@ -217,6 +217,17 @@ def test_a_share_of_next_to_nothing_is_not_told() -> None:
     found = trend(7 * DAY * np.arange(13.0), np.linspace(0.01, 0.8, 13))
     sentence = trend_sentence("me", "AP", found, 0.05)
     assert sentence.endswith("; along that line from 0.010 to 0.800")
+
+
+def test_a_line_that_starts_below_0_is_not_cut() -> None:
+    """Mostly zeros, then a rise: the median slope of 0.05 through the median point (6, 0.2)."""
+    scores = np.array([0.0, 0.0, 0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5])
+    found = trend(7 * DAY * np.arange(13.0), scores)
+    assert found.slope == pytest.approx(0.05, abs=0.005)
+    assert found.first < -0.05
+    assert math.isnan(found.drop)
+    sentence = trend_sentence("me", "AP", found, 0.05)
+    assert re.search(r"; along that line from −0\.\d{3} to 0\.\d{3}$", sentence)
 
 
 def _numbers(pattern: str, text: str) -> tuple[float, ...] | None:
@@ -234,8 +245,12 @@ def test_many_slices_are_joined_to_see_their_trend() -> None:
 
 
 def test_a_loss_is_a_loss_below_zero_too() -> None:
-    found = trend(DAY * np.arange(9.0), np.repeat([-0.2, -0.3, -0.4], 3))
-    assert found.drop == pytest.approx(1)
+    scores = np.repeat([-0.2, -0.3, -0.4], 3)
+    found = trend(DAY * np.arange(9.0), scores)
+    slope = reference.theil_sen(list(range(9)), scores.tolist())
+    first = float(np.median(scores - slope * np.arange(9)))
+    assert found.drop == pytest.approx(8 * slope / first)
+    assert found.drop > 1
 
 
 def test_the_unit_is_no_longer_than_a_slice() -> None:

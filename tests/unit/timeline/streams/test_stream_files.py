@@ -69,6 +69,14 @@ def test_a_time_without_a_zone_is_refused_unless_said_to_be_utc() -> None:
     assert decoded(day, utc=True) == ([(1, "d", NOON - 43200)], [])
 
 
+def test_a_document_is_named_by_doc_id_or_id_as_in_an_import() -> None:
+    rows, problems = decoded(
+        '{"id": "a", "time": 1323432000, "text": "x"}',
+        '{"doc_id": "b", "id": "c", "time": 1323432001, "text": "x"}',
+    )
+    assert ([row[1] for row in rows], problems) == (["a", "b"], [])
+
+
 def test_the_time_may_stand_in_the_id() -> None:
     assert decoded('{"doc_id": "1323432000-ab", "text": "x"}')[0] == [(1, "1323432000-ab", NOON)]
 

@@ -45,6 +45,16 @@ def find_model(name: str | Path) -> Path:
     return _from_hub(text)
 
 
+def local_model(short: str) -> Path | None:
+    """The folder of a model by its short name, if it is on this machine; asks no network."""
+    hub_name, package = SHORT_NAMES[short]
+    packaged = _packaged(package)
+    if packaged is not None or hub_name is None:
+        return packaged
+    has_hub = importlib.util.find_spec("huggingface_hub") is not None
+    return _cached(_hub(), hub_name) if has_hub else None
+
+
 def encoder_folder() -> Path:
     """Where ``citebed fetch encoder`` puts the encoder."""
     return models_folder() / "encoder"

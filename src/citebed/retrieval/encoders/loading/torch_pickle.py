@@ -219,7 +219,7 @@ class _Machine:
         """Remember the last value, to be got again."""
         place = len(self._memo) if place is None else place
         if place > _MOST_STEPS:
-            raise ValueError("it remembers more than it makes")
+            raise ValueError("pickle memo index is too large (damaged or malicious file)")
         self._memo[place] = self._stack[-1]
 
     def get(self, place: int) -> None:

@@ -43,7 +43,10 @@ export function showBasket(id, papers, remove) {
   at("basket-empty").hidden = papers.length > 0;
   at("basket-out").hidden = !papers.length;
   basket.classList.toggle("has-papers", papers.length > 0);
-  for (const link of basket.querySelectorAll("a[data-form]")) link.href = exportAddress(id, link.dataset.form);
+  for (const link of basket.querySelectorAll("a[data-form]")) {
+    if (papers.length) link.href = exportAddress(id, link.dataset.form);
+    else link.removeAttribute("href"); // there is nothing to download
+  }
 }
 
 export async function copyKeys() {

@@ -107,7 +107,7 @@ dropZone(document.body, send);
 $("index").addEventListener("click", begin(jobs, "jobs", "index"));
 $("lint").addEventListener("click", begin(checks, "jobs", "lint"));
 onKey("i", () => $("choose-files").click());
-onKey("x", () => $("lint").click());
+onKey("v", () => $("lint").click());
 await Promise.all([jobs.look(), checks.look()]);
 citebedReady();
 await refresh();

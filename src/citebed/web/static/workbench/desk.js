@@ -45,6 +45,7 @@ export const taken = remember;
 export const draftOf = (id) => ask(api("drafts", id));
 export const drafts = async () => (await ask(api("drafts"))).drafts;
 export const write = (id, said, signal) => ask(api("drafts", id), { method: "PUT", json: said, signal });
+export const chooseVersion = (id, chosen) => ask(api("drafts", id, "versions"), { method: "POST", json: chosen });
 export const removeDraft = (id) => ask(api("drafts", id), { method: "DELETE" });
 export const papers = (id) => ask(api("drafts", id, "papers"));
 export const files = (id) => ask(api("drafts", id, "files"));

@@ -139,9 +139,11 @@ function drawCloser() {
   $("contrast").parentElement.hidden = !others.length;
   $("slices").value = chosen.slices;
   const at = `/c/${encodeURIComponent(collection)}/experiments`;
-  $("report").href = `${at}/report${address()}#by-query`;
-  $("contrast").href = `${at}/contrast${address("other")}`;
-  $("timeline").href = `${at}/timeline${address("slices")}`;
+  const pages = { report: `report${address()}#by-query`, contrast: `contrast${address("other")}`, timeline: `timeline${address("slices")}` };
+  for (const [name, page] of Object.entries(pages)) {
+    if ($("closer").hidden || name === "contrast" && !others.length) $(name).removeAttribute("href"); // nothing to show
+    else $(name).href = `${at}/${page}`;
+  }
 }
 
 // --- scores
@@ -328,7 +330,7 @@ onKey("/", () => {
   $("fold").open = true;
   $("measure").focus();
 });
-onKey("n", () => $("model").focus());
+onKey("r", () => $("model").focus());
 onKey("q", () => $("report").click());
 addEventListener("popstate", () => {
   chosen = fromAddress();

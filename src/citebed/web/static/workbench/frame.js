@@ -16,7 +16,7 @@ export async function ask(address, { method = "GET", json, form, signal } = {}) 
   const sent = json !== undefined ? JSON.stringify(json) : form;
   const answer = await fetch(address, { method, headers, body: sent, signal });
   const said = await answer.json().catch(() => ({ message: `the server answered ${answer.status}` }));
-  if (!answer.ok) throw Object.assign(new Error(said.message), { status: answer.status });
+  if (!answer.ok) throw Object.assign(new Error(said.message), { status: answer.status, said });
   return said;
 }
 

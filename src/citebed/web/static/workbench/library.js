@@ -36,11 +36,14 @@ async function copy(button) {
   }
 }
 
-onKey("j", () => step(1));
-onKey("k", () => step(-1));
 onKey("c", () => atHand() && turn(atHand().dataset.doc));
-onKey("x", () => cards[current()]?.querySelector("[name=like]").click());
-onKey("b", () => document.querySelector("[data-copy]")?.click());
+if (document.querySelector("article.document")) {
+  onKey("b", () => document.querySelector("[data-copy]")?.click());
+} else {
+  for (const key of ["n", "j"]) onKey(key, () => step(1));
+  for (const key of ["p", "k"]) onKey(key, () => step(-1));
+  onKey("m", () => cards[current()]?.querySelector("[name=like]").click());
+}
 document.addEventListener("change", chosen);
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;

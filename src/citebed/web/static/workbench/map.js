@@ -13,13 +13,69 @@ let atHand = null;
 
 /* --- Where everything is --- */
 
-const place = (node) => ({
-  x: node.x * size.width * view.scale + view.x,
-  y: node.y * size.height * view.scale + view.y,
-});
+const looks = document.querySelector("[data-looks]");
+const isByYear = () => looks?.elements.by.value === "year";
+
+/* A place on the screen; across a map by year, papers lie by their year, those without one at the left. */
+const onScreen = (x, y) => ({ x: x * size.width * view.scale + view.x, y: y * size.height * view.scale + view.y });
+const place = (node) => onScreen(isByYear() ? node.time : node.x, isByYear() ? node.down : node.y);
+
+/* Find the places by year: across by the year, down as before, moved so that no paper lies on another. */
+function placeByYear() {
+  const years = nodes.map((node) => node.year).filter(Boolean);
+  const [first, last] = [Math.min(...years), Math.max(...years)];
+  const left = years.length < nodes.length ? 0.14 : 0.06;
+  const across = (year) => year ? left + (last > first ? (year - first) / (last - first) : 0.5) * (0.94 - left) : 0.05;
+  const apart = looks.elements.size.checked ? 28 : 20; // pixels
+  const least = { x: apart / size.width, y: apart / size.height };
+  const done = [];
+  for (const node of [...nodes].sort((a, b) => a.y - b.y)) {
+    node.time = across(node.year);
+    const beside = done.filter((other) => Math.abs(other.time - node.time) < least.x).map((other) => other.down);
+    const isFree = (down) => beside.every((each) => Math.abs(each - down) >= least.y);
+    const steps = Array.from({ length: 80 }, (_, step) => node.y + (step % 2 ? 1 : -1) * Math.ceil(step / 2) * least.y / 2);
+    node.down = steps.find((down) => down > 0.04 && down < 0.92 && isFree(down)) ?? node.y;
+    done.push(node);
+  }
+  return { first, last, across };
+}
+
+/* Lines of years behind the papers: as many as there is room for. */
+function drawYears() {
+  const lines = map.querySelector("#years");
+  lines.replaceChildren();
+  if (!isByYear()) return;
+  const { first, last, across } = placeByYear();
+  if (!Number.isFinite(first)) return;
+  const room = Math.max(2, Math.floor(size.width * view.scale / 60));
+  const step = [1, 2, 5, 10, 20, 50, 100, 500].find((each) => (last - first) / each <= room) ?? 1000;
+  for (let year = Math.ceil(first / step) * step; year <= last; year += step) {
+    const { x } = onScreen(across(year), 0);
+    const line = svg("line", { class: "year-line", x1: x, x2: x, y1: 0, y2: size.height - 22 });
+    const name = svg("text", { class: "year-name", x, y: size.height - 8 });
+    name.textContent = year;
+    lines.append(line, name);
+  }
+}
+
+function svg(tag, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+/* A paper's mark is as it is, or larger the more papers here cite it: its area grows with their number. */
+function sizeMarks() {
+  const largest = Math.max(1, ...nodes.map((node) => node.citations));
+  for (const node of nodes) {
+    node.times = looks?.elements.size.checked ? 0.7 + 1.3 * Math.sqrt(node.citations / largest) : 1;
+    node.element.querySelector(".mark").setAttribute("transform", `scale(${node.times})`);
+  }
+}
 
 function draw() {
   map.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
+  drawYears();
   for (const node of nodes) {
     node.at = place(node);
     node.element.setAttribute("transform", `translate(${node.at.x} ${node.at.y})`);
@@ -32,43 +88,83 @@ function draw() {
   label();
 }
 
-/* Words that would lie on others are left out: groups first, then papers in the order of their roles. */
+/* Names cover no paper and no other name: groups first, then papers in the order of their roles. A name for which
+   there is no room is left out; the panel and the list below have them all. */
 function label() {
-  const taken = nodes.map(({ at }) => ({ ...box(at.x, at.y, 16, 16), weight: 1 }));
+  const half = (node) => 12 * node.times;
+  const taken = nodes.map((node) => box(node.at.x, node.at.y, 2 * half(node) + 2, 2 * half(node) + 2));
+  const isFree = (own) => own.left > 0 && own.right < size.width && own.top > 0 && own.bottom < size.height
+    && !taken.some((each) => meets(each, own));
   for (const text of map.querySelectorAll(".group-label")) {
-    const at = place({ x: +text.dataset.x, y: +text.dataset.y });
-    const away = at.x < -60 || at.x > size.width + 60 || at.y < -60 || at.y > size.height + 60;
-    text.classList.toggle("off", away);
-    if (away) continue;
-    const width = text.getComputedTextLength() + 12;
-    const spots = aside.map(([right, below]) => ({
-      x: Math.min(Math.max(at.x + right, width / 2 + 4), size.width - width / 2 - 4),
-      y: Math.min(Math.max(at.y + below, 20), size.height - 10),
-    }));
-    const own = (spot) => box(spot.x, spot.y - 5, width, 22);
-    const cost = (spot) => taken.reduce((sum, each) => sum + (meets(each, own(spot)) ? each.weight : 0),
-      Math.hypot(spot.x - at.x, spot.y - at.y) / 80);
-    const spot = spots.reduce((best, each) => cost(each) < cost(best) ? each : best);
-    text.setAttribute("x", spot.x);
-    text.setAttribute("y", spot.y);
-    taken.push({ ...own(spot), weight: 10 });
+    const at = onScreen(+text.dataset.x, +text.dataset.y);
+    const found = isByYear() ? null : [[text.dataset.name], halves(text.dataset.name)].map((lines) => {
+      showLines(text, lines);
+      const width = Math.max(...[...text.children].map((line) => line.getComputedTextLength())) + 8;
+      const own = ([right, below]) => box(at.x + right, at.y + below, width, 18 * lines.length);
+      return { lines, own, spot: aside.find((each) => isFree(own(each))) };
+    }).find(({ spot }) => spot);
+    text.classList.toggle("off", !found);
+    if (!found) continue;
+    showLines(text, found.lines, at.x + found.spot[0], at.y + found.spot[1]);
+    taken.push(found.own(found.spot));
   }
   const order = ["centre", "cited", "recommended", "citing", "cited-with", "similar"];
   const rank = (node) => node === atHand ? -1 : order.findIndex((role) => node.element.classList.contains(role));
   for (const node of [...nodes].sort((a, b) => rank(a) - rank(b))) {
     const text = node.element.querySelector(".short");
-    const mine = box(node.at.x, node.at.y + 17, text.textContent.length * 6.6 + 6, 14);
-    const inside = mine.left > 0 && mine.right < size.width && mine.bottom < size.height;
-    const shown = node === atHand || (inside && !taken.some((each) => meets(each, mine)));
-    text.classList.toggle("off", !shown);
-    if (shown) taken.push(mine);
+    const width = text.getComputedTextLength() + 6;
+    const far = half(node) + 2;
+    const spots = [[0, far + 8], [0, -far - 8], [far + width / 2, 0], [-far - width / 2, 0]];
+    const own = ([right, below]) => box(node.at.x + right, node.at.y + below, width, 14);
+    const spot = spots.find((each) => isFree(own(each)));
+    text.classList.toggle("off", !spot);
+    if (!spot) continue;
+    text.setAttribute("x", spot[0]);
+    text.setAttribute("y", spot[1] + 4);
+    taken.push(own(spot));
   }
 }
 
-const aside = [0, -20, 20, -40, 40, -60, 60, -80, 80].flatMap((below) => [0, -40, 40].map((right) => [right, below]));
+/* A name in two lines, cut at the blank nearest to its middle. */
+function halves(name) {
+  const blanks = [...name.matchAll(/ /g)].map(({ index }) => index);
+  const cut = blanks.sort((a, b) => Math.abs(a - name.length / 2) - Math.abs(b - name.length / 2))[0];
+  return cut === undefined ? [name] : [name.slice(0, cut), name.slice(cut + 1)];
+}
+
+function showLines(text, lines, x = 0, y = 0) {
+  text.replaceChildren(...lines.map((line, at) => {
+    const made = svg("tspan", { x, y: y + 5 + 18 * (at - (lines.length - 1) / 2) });
+    made.textContent = line;
+    return made;
+  }));
+}
+
+/* Where a group's name may stand, the nearest place first. */
+const steps = [-160, -140, -120, -100, -80, -60, -40, -20, 0, 20, 40, 60, 80, 100, 120, 140, 160];
+const aside = steps.flatMap((below) => steps.map((right) => [right, below])).sort((a, b) => Math.hypot(...a) - Math.hypot(...b));
 const box = (x, y, width, height) =>
   ({ left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 });
 const meets = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+
+/* Place and size papers as chosen; the address keeps the choice. */
+function startLooks() {
+  const asked = new URLSearchParams(location.search);
+  looks.hidden = false;
+  if (asked.get("by") === "year") looks.elements.by.value = "year";
+  looks.elements.size.checked = asked.get("size") === "cited";
+  looks.addEventListener("change", () => {
+    const address = new URL(location.href);
+    for (const [name, value] of [["by", looks.elements.by.value], ["size", looks.elements.size.checked ? "cited" : ""]]) {
+      if (value) address.searchParams.set(name, value);
+      else address.searchParams.delete(name);
+    }
+    history.replaceState(null, "", address);
+    sizeMarks();
+    draw();
+  });
+  sizeMarks();
+}
 
 /* --- Nearer and farther --- */
 
@@ -138,7 +234,7 @@ function tellOf(node) {
     make("h2", {}, make("a", { href: node.element.getAttribute("href") }, entry.querySelector("a").textContent)),
     make("p", { class: "quiet" }, about),
     make("p", { class: "quiet" }, "Group: ", document.querySelector(
-      `.group-label[data-group="${node.element.dataset.group}"]`).textContent),
+      `.group-label[data-group="${node.element.dataset.group}"]`).dataset.name),
     make("p", { class: "row" },
       make("button", { type: "button", class: "strong cite", "data-cite": docId, "aria-pressed": String(isTaken(docId)) }, "Cite"),
       make("a", { class: "button", href: `?doc=${encodeURIComponent(docId)}` }, "Map around it")));
@@ -225,13 +321,15 @@ function gap(group) {
 
 function begin() {
   nodes = [...map.querySelectorAll(".node")].map((element) =>
-    ({ element, x: +element.dataset.x, y: +element.dataset.y }));
+    ({ element, x: +element.dataset.x, y: +element.dataset.y, year: +element.dataset.year, citations: +element.dataset.citations }));
   for (const node of nodes) {
     node.element.querySelector("title").remove(); // the panel tells
     node.element.addEventListener("focus", () => see(node));
   }
   nodes.forEach((node, at) => node.element.setAttribute("tabindex", at ? "-1" : "0"));
   map.classList.add("alive");
+  for (const text of map.querySelectorAll(".group-label")) text.dataset.name = text.textContent;
+  startLooks();
   new ResizeObserver(measure).observe(map);
   measure();
   map.addEventListener("keydown", pressed);
@@ -256,7 +354,7 @@ function begin() {
   look(nodes[0]);
   for (const key of ["+", "="]) onKey(key, zooms.in);
   onKey("-", zooms.out);
-  onKey("0", whole);
+  onKey("f", whole);
   onKey("c", () => atHand && turn(atHand.element.dataset.doc));
 }
 

@@ -7,13 +7,14 @@ import { copyKeys, showBasket } from "./basket.js";
 import { nameOf, showName, startMenu } from "./draft_menu.js";
 import { dropZone, formOf } from "./dropping.js";
 import { filters, startFilters } from "./filters.js";
-import { Keeping, begunWith } from "./keeping.js";
+import { Keeping } from "./keeping.js";
 import { isLibrary, markChosen, showPassed, showRead, sorted } from "./reading.js";
 import { documentAddress, resultCard, showAbstract } from "./result.js";
 import { silence, welcome } from "./silence.js";
 import { answered, gettingReady, looking, markBusy, trouble } from "./trouble.js";
 
-const WAIT = 250;
+const WAIT = 120; // milliseconds after the last key
+const WAIT_BUSY = 250; // while the server still works on an older question
 const RETRIES = [2, 3, 5, 8, 10, 15, 20, 30];
 const at = (id) => document.getElementById(id);
 const text = at("text");
@@ -57,31 +58,42 @@ async function recommend({ again = false } = {}) {
   const asked = question();
   const form = JSON.stringify(asked);
   if (form === last && !again) return void mark();
+  stopAsking();
   last = form;
-  asking?.abort();
   if (!asked) return void showFound(null, form);
   if (asked.isLong) return void tooLong();
-  asking = new AbortController();
-  const { signal } = asking;
+  const mine = new AbortController();
+  asking = mine;
   looking();
   try {
     const json = { ...asked, draft: state.draft?.draft_id ?? "" };
-    const found = await ask(api("recommend"), { method: "POST", json, signal });
+    const found = await ask(api("recommend"), { method: "POST", json, signal: mine.signal });
     retries = 0;
     showFound(found, form);
   } catch (error) {
     if (error.name !== "AbortError") failed(error);
+  } finally {
+    if (asking === mine) asking = null;
   }
 }
 
 /* Papers that are not for what stands there now are grey. */
 const mark = () => markBusy(JSON.stringify(question()) !== shown);
 
+/* Ask in a moment. A question that is no longer the one at hand is cancelled at once. */
 const soon = () => {
   clearTimeout(waiting);
   mark();
-  waiting = setTimeout(recommend, WAIT);
+  const isBusy = asking !== null;
+  if (isBusy && JSON.stringify(question()) !== last) stopAsking();
+  waiting = setTimeout(recommend, isBusy ? WAIT_BUSY : WAIT);
 };
+
+function stopAsking() {
+  asking?.abort();
+  asking = null;
+  last = "";
+}
 
 function tooLong() {
   showFound(null, last);
@@ -189,8 +201,15 @@ function showFound(found, form) {
 
 /* What is said where there is no paper to show. */
 function showState(found) {
-  const words = found ? () => silence(found, state.best, () => showBest(true)) : () => welcome(Boolean(state.file?.file));
+  const words = found ? () => silence(found, state.best, () => showBest(true)) : () => welcome(Boolean(state.file?.file), tryText);
   at("state").replaceChildren(...(found?.rows.length ? [] : words()));
+}
+
+/* Have a text in the field as if it were typed. */
+function tryText(words) {
+  text.value = words;
+  text.dispatchEvent(new Event("input"));
+  text.focus();
 }
 
 function showBest(is) {
@@ -203,7 +222,7 @@ function goneLine() {
   if (!state.gone) return [];
   const { doc_id: id, title } = state.gone;
   return [make("p", { class: "gone", role: "status" }, make("span", {}, `Set aside for this draft: ${title || id}`),
-    make("button", { type: "button", id: "undo", title: "Undo (u)", onclick: undo }, "Undo"))];
+    make("button", { type: "button", id: "undo", title: "Undo (z)", onclick: undo }, "Undo"))];
 }
 
 function undo() {
@@ -212,13 +231,19 @@ function undo() {
 
 // --- The draft --------------------------------------------------------------------------------
 
-/* The draft on the desk, put there when there is first something to keep. */
+/* The draft of this page, created once when there is first something to keep. Never the draft of another tab. */
+let making = null;
 async function kept() {
-  if (!state.draft) {
-    state.draft = await desk.draft(text.value);
+  if (state.draft) return state.draft;
+  making ??= desk.newDraft(text.value).then((made) => {
+    state.draft = desk.taken(made);
+    keeping.basedOn(made);
     nameInAddress();
     showDraft();
-  }
+  }).finally(() => {
+    making = null;
+  });
+  await making;
   return state.draft;
 }
 
@@ -252,9 +277,10 @@ async function showPapers() {
 const keeping = new Keeping(text, {
   draft: () => state.draft,
   kept,
-  took: ({ text: words, name, changed }) => {
+  took: ({ text: words, name, changed }, isOther = false) => {
     state.draft = { ...state.draft, text: words, name, changed };
     showName(state.draft);
+    if (isOther) recommend();
   },
   lost: () => {
     state.draft = null;
@@ -291,7 +317,7 @@ async function cite(id, taken) {
 async function say(id, relevance, row = null) {
   if (!await change(() => desk.judge(id, relevance, row ? passageOf(row)?.text ?? "" : ""))) return;
   state.gone = relevance === 0 ? row : null;
-  if (state.gone) tell("Set aside for this draft.", { words: "Undo", key: "u", does: undo });
+  if (state.gone) tell("Set aside for this draft.", { words: "Undo", key: "z", does: undo });
   await recommend({ again: true });
 }
 
@@ -354,6 +380,7 @@ async function take(draft, isNew) {
   showDraft();
   if (!isNew) return;
   text.value = draft.text;
+  keeping.basedOn(draft);
   tell(`“${nameOf(draft)}” is a new draft. What you typed is under Drafts, as it was.`);
 }
 
@@ -407,13 +434,13 @@ results.addEventListener("focusin", (event) => {
   for (const each of results.querySelectorAll(".current")) each.classList.remove("current");
   event.target.closest(".result")?.classList.add("current");
 });
-onKey("j", () => step(1));
-onKey("k", () => step(-1));
-for (const [key, name] of Object.entries({ c: "cite", "+": "good", "=": "good", "-": "bad", a: "abstract", o: "open" })) {
+for (const key of ["n", "j"]) onKey(key, () => step(1));
+for (const key of ["p", "k"]) onKey(key, () => step(-1));
+for (const [key, name] of Object.entries({ c: "cite", 1: "bad", 2: "good", a: "abstract", o: "open" })) {
   onKey(key, () => act(name, current()));
 }
 onKey("y", copyKeys);
-onKey("u", undo);
+onKey("z", undo);
 
 text.addEventListener("input", () => {
   state.gone = null;
@@ -449,19 +476,10 @@ async function loaded() {
   }
 }
 
-/* What was typed here and is not on the server goes on from here. */
-function startText() {
-  const { words, isBack, other } = begunWith(state.draft);
-  text.value = words;
+async function startText() {
+  await keeping.start(state.draft);
   text.readOnly = false;
   text.placeholder = text.dataset.hint;
-  if (!isBack) return;
-  keeping.typed();
-  const instead = other && { words: "Take the server’s instead", does: () => {
-    text.value = other;
-    text.dispatchEvent(new Event("input"));
-  } };
-  tell("What you typed here last was not kept: it is back.", instead);
 }
 
 async function begin() {
@@ -473,7 +491,7 @@ async function begin() {
     if (wanted && !state.draft) tell("That draft is no longer on the desk.");
     nameInAddress();
   }
-  startText();
+  await startText();
   if (state.file?.file) document.querySelector("[name=scope][value=paragraph]").checked = true;
   showDraft();
   showFile();

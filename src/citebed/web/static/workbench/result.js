@@ -17,7 +17,7 @@ export function authorsOf(names) {
 }
 
 export const documentAddress = (docId) =>
-  `/c/${encodeURIComponent(collection)}/document?${new URLSearchParams({ doc_id: docId })}`;
+  `/c/${encodeURIComponent(collection)}/document?${new URLSearchParams({ doc: docId })}`;
 
 /* Where it can be read: by its DOI, else where its record says. */
 function outside(row) {
@@ -67,8 +67,8 @@ function actions(row, is) {
   const title = row.title || row.doc_id;
   return make("div", { class: "acts" },
     button("cite", is.cited ? "Cited" : "Cite", "c", String(is.cited), title),
-    button("good", "Good", "+", String(is.good), title),
-    button("bad", "Not this", "-", null, title),
+    button("good", "Good", "2", String(is.good), title),
+    button("bad", "Not this", "1", null, title),
     button("abstract", "Abstract", "a", String(is.open), title));
 }
 

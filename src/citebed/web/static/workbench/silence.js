@@ -1,15 +1,33 @@
 // What is said where there is no paper to show.
 
-import { make } from "./frame.js";
+import { api, ask, make } from "./frame.js";
 import { clearFilters, isFiltered } from "./filters.js";
 
 const bestButton = (isBest, showBest) =>
   isBest ? "" : make("button", { type: "button", id: "show-best", onclick: showBest }, "Show the best there is");
 
-/* Before anything is asked. */
-export function welcome(isFile) {
-  return [make("p", { class: "lead" }, isFile ? "Choose a passage of your draft." : "Papers appear here while you write."),
-    isFile ? null : make("p", { class: "quiet" }, "Paste a paragraph, or drop a draft anywhere on this page: LaTeX (with its folder, or a .zip), Word, OpenDocument, Markdown, Quarto, a notebook, Typst, reStructuredText, plain text or a PDF. Drop your .bib, too, and your own keys are used.")].filter(Boolean);
+/* Before anything is asked; `take` puts an example into the draft. */
+export function welcome(isFile, take) {
+  if (isFile) return [make("p", { class: "lead" }, "Choose a passage of your draft.")];
+  return [make("p", { class: "lead" }, "Papers appear here while you write."),
+    make("p", { class: "quiet" }, "Paste a paragraph, or drop a draft anywhere on this page: LaTeX (with its folder, or a .zip), Word, OpenDocument, Markdown, Quarto, a notebook, Typst, reStructuredText, plain text or a PDF. Drop your .bib, too, and your own keys are used."),
+    example(take)];
+}
+
+/* A passage on a subject of this collection, to click. A collection without texts has none. */
+let found = null;
+function example(take) {
+  const place = make("div", { class: "example" });
+  found ??= ask(api("example"));
+  found.then(({ text }) => {
+    if (!text) return;
+    const id = "example-title";
+    place.append(make("p", { class: "quiet", id }, "Or try an example:"),
+      make("button", { type: "button", id: "example", "aria-describedby": id, onclick: () => take(text) }, text));
+  }).catch(() => {
+    found = null; // the page works without it
+  });
+  return place;
 }
 
 const SAID = /^no answer for 1 passage (without a good match|that nothing in the collection fits)/;

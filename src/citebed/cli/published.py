@@ -1,0 +1,120 @@
+"""The command ``published``: the tables of three papers, one subcommand each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from citebed.cli.output import AsCsv, AsJson, CollectionFolder, Quiet, print_rows, say_all, style_of
+from citebed.cli.scoring_options import Format, QrelsFile, RunFiles
+from citebed.report.terminal import progress_bar
+
+if TYPE_CHECKING:
+    from citebed.experiments.published import Published
+
+published = typer.Typer(
+    help="Print the tables of three papers with their settings, and the published figures beside "
+    "yours.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+SCIBERT = "scibert"
+
+
+@published.command("acm-cr")
+def acm_cr(
+    collection: CollectionFolder,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="SciBERT's folder or name, if it is not in the Hugging Face cache."),
+    ] = None,
+    format: Format = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    quiet: Quiet = False,
+) -> None:
+    """Table 2 of ACM-CR (Boudin 2021).
+
+    BM25 and SciBERT on paragraphs and on sentences. Queries are used as they are, BM25 rounds
+    lengths as Lucene does, SciBERT re-ranks the first 20 documents. † marks a run that is
+    significantly better than BM25 (paired t-test, p < 0.05). The rows of SciBERT are empty if its
+    weights are not on this machine.
+
+    Example: citebed published acm-cr acm-cr-collection/
+    """
+    from citebed.experiments import published as papers
+    from citebed.retrieval.encoders.loading.names import find_model, local_model
+
+    style = style_of(format, as_json, as_csv)
+    folder = local_model(SCIBERT) if encoder is None else find_model(encoder)
+    with progress_bar(quiet or style != "table", unit="queries") as progress:
+        made = papers.acm_cr(collection, folder, progress)
+    _print(made, style)
+    if folder is None:
+        missing = "SciBERT's weights are not on this machine"
+        say_all([f"note: {missing}: its rows are empty. Give its folder with --encoder."], style)
+
+
+@published.command("cited-and-non-cited")
+def cited_and_non_cited(
+    collection: CollectionFolder,
+    topics: Annotated[Path, typer.Argument(help="File with the queries.", metavar="TOPICS")],
+    j1: Annotated[Path, typer.Argument(help="Judgements of phase one (T1).", metavar="J1")],
+    j12: Annotated[Path, typer.Argument(help="Judgements of both phases (T1+2).", metavar="J12")],
+    format: Format = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    quiet: Quiet = False,
+) -> None:
+    """Table 5 of Ritchie, Robertson & Teufel (2007).
+
+    Eight runs under J1 and under J1+2. The measures are MAP, P(5), R-precision, GMAP and bpref;
+    each run has 100 documents per query. Only queries that both files judge count.
+
+    Example: citebed published cited-and-non-cited mine/ topics.jsonl t1.qrels t12.qrels
+    """
+    from citebed.experiments import published as papers
+
+    style = style_of(format, as_json, as_csv)
+    with progress_bar(quiet or style != "table", unit="queries") as progress:
+        made = papers.cited_and_non_cited(collection, topics, j1, j12, progress)
+    _print(made, style)
+
+
+@published.command("time-aware")
+def time_aware(
+    qrels: QrelsFile,
+    runs: RunFiles,
+    teams_file: Annotated[
+        Path | None, typer.Option(help="Teams of the runs: a file of lines 'run team'.")
+    ] = None,
+    format: Format = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Tables 1 to 3 of Dietz, Dalton & Balog (2013).
+
+    The best run of each team: MAP, nDCG@R and R-precision as one batch; MAP by weeks and by days,
+    slices evenly and by bursts. Relevance is binary.
+
+    Example: citebed published time-aware kba.qrels *.run.gz
+    """
+    from citebed.experiments import published as papers
+
+    style = style_of(format, as_json, as_csv)
+    _print(papers.time_aware(qrels, runs, teams_file or True), style)
+
+
+def _print(made: Published, style: str) -> None:
+    if style in ("json", "csv"):
+        print_rows([figure.row() for figure in made.figures], style)
+    else:
+        typer.echo("\n".join(_titled(made, style)), nl=False)
+    say_all((f"note: {note}" for note in made.notes), style)
+
+
+def _titled(made: Published, style: str) -> list[str]:
+    marks = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
+    return [marks[style].format(table.caption) + table.written(style) for table in made.tables()]

@@ -1,0 +1,220 @@
+"""Authors of a paper: from its first page, and from what its file's properties say of them."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pypdfium2
+import pytest
+from lxml import etree
+from reportlab.pdfgen.canvas import Canvas
+
+from citebed.papers.child import read_papers
+from citebed.papers.paper import ReadPaper
+from citebed.papers.reading import read_document
+
+Cell = tuple[float, float, float, str]
+"""Left edge, distance from the top, size of letters, text."""
+LINE = "words of prose that fill all of a line in a column of this page here"
+
+
+def front(
+    cells: Sequence[Cell], author: str | None = None, *, running_head: bool = False
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Authors and notes of a paper in two columns with these cells below its title."""
+    file = io.BytesIO()
+    canvas = Canvas(file, pagesize=(612, 792), invariant=1)
+    if author is not None:
+        canvas.setAuthor(author)
+
+    def write(left: float, top: float, size: float, text: str) -> None:
+        canvas.setFont("Times-Roman", size)
+        canvas.drawString(left, 792 - top, text)
+
+    if running_head:
+        write(54, 45, 9, "Technical Presentation")
+        write(318, 45, 9, "WSDM 2020, February third to seventh, in Houston, Texas, USA")
+    write(140, 95, 17, "The Growth of Elms in Large Gardens")
+    for cell in cells:
+        write(*cell)
+    write(54, 240, 11, "Abstract")
+    for row in range(40):
+        write(54, 255 + 11 * row, 9, LINE)
+        write(318, 244 + 11 * row, 9, LINE)
+    canvas.save()
+    paper = read_document(pypdfium2.PdfDocument(file.getvalue()))
+    return paper.authors, paper.notes
+
+
+BLOCKS: list[Cell] = [
+    (150, 122, 12, "Ann Author"),
+    (395, 122, 12, "Bob Writer"),
+    (140, 134, 10, "Northern University"),
+    (385, 134, 10, "Southern University"),
+]
+ANN_AND_BOB = ("Author, Ann", "Writer, Bob")
+
+
+def test_authors_below_a_running_head_are_not_taken_for_text() -> None:
+    assert front(BLOCKS, running_head=True) == (ANN_AND_BOB, ())
+
+
+def test_authors_in_a_row_are_read_from_left_to_right() -> None:
+    raised = [(395, 121.9, 12, "Bob Writer"), *BLOCKS[:1], *BLOCKS[2:]]
+    assert front(raised)[0] == ANN_AND_BOB
+
+
+@pytest.mark.parametrize(
+    ("line", "authors"),
+    [
+        ("Ann Author1,2*, Bob Writer3 and Cleo de Vries1", (*ANN_AND_BOB, "de Vries, Cleo")),
+        ("A.N. Author,1, * M. Writer,2 and V. Third2", ("Author, A.N.", "Writer, M.", "Third, V.")),
+        ("Ann AuthorID1,2*, Claude W dePamphilis*1", ("Author, Ann", "dePamphilis, Claude W")),
+        ("Ann Author a, Bob Writer b,*", ANN_AND_BOB),
+        ("Ann Author, Ph.D., Prof. Bob Writer Jr.", ANN_AND_BOB),
+        ("Ann LI 1 , *Bob WEI2", ("LI, Ann", "WEI, Bob")),
+        ("The ATLAS and CMS Collaborations*", ("ATLAS Collaboration", "CMS Collaboration")),
+        ("the rates of coral recovery and their long responses", ()),
+        ("Open Access", ()),
+    ],
+)
+def test_names_in_a_line(line: str, authors: tuple[str, ...]) -> None:
+    assert front([(100, 122, 12, line)])[0] == authors
+
+
+@pytest.mark.parametrize(
+    "author",
+    [
+        "Ann Author and Bob Writer",
+        "Author, Ann; Writer, Bob",
+        "Ann Author",
+        "TeX",
+        "csproduction",
+        "",
+        "ann@example.org",
+        "#_#x00D8;ien, A.",
+        ";;;",
+        "é, " * 50_000,
+    ],
+)
+def test_properties_that_say_nothing_else_are_not_reported(author: str) -> None:
+    assert front(BLOCKS, author) == (ANN_AND_BOB, ())
+
+
+@pytest.mark.parametrize(
+    "author",
+    [
+        "Microsoft User",
+        "Bob Writer and Ann Author",
+        "Ann Author, Bob Writer, and Eve Stranger",
+        "Eve Stranger",
+        "Stranger, Eve",
+    ],
+)
+def test_the_page_wins_over_other_properties_and_says_so(author: str) -> None:
+    authors, (note,) = front(BLOCKS, author)
+    assert authors == ANN_AND_BOB
+    assert "read from the page, Ann Author, Bob Writer;" in note
+    assert set(re.findall(r"[A-Z]\w+", author)) <= set(
+        note.replace(";", " ").replace(",", " ").split()
+    )
+
+
+BROKEN: list[Cell] = [
+    (100, 122, 12, "Ann Author, Frank Uwe"),
+    (100, 136, 12, "Renner and Bob Writer"),
+]
+
+
+def test_properties_win_where_the_page_prints_just_their_names() -> None:
+    names = "Ann Author, Frank Uwe Renner, and Bob Writer"
+    authors, (note,) = front(BROKEN, names)
+    assert authors == ("Author, Ann", "Renner, Frank Uwe", "Writer, Bob")
+    assert "file's properties, Ann Author, Frank Uwe Renner, Bob Writer" in note
+    assert "read as Ann Author, Frank Uwe" in note
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "Ann Author, Frank Uwe Renner",
+        "Ann Author, Bob Writer, and Frank Uwe Renner",
+        "Ann Author, Frank Uwe Renner, Bob Writer, and Eve Stranger",
+    ],
+)
+def test_properties_lose_where_the_page_prints_others_or_another_order(names: str) -> None:
+    authors, (note,) = front(BROKEN, names)
+    assert authors == ("Author, Ann", "Uwe, Frank")
+    assert "are those read from the page" in note
+
+
+def test_one_of_several_is_not_believed_where_nothing_could_be_read() -> None:
+    cells = [(100, 122, 12, "Ann Author (North) and"), (100, 136, 12, "Bob Writer (South)")]
+    authors, (note,) = front(cells, "Ann Author")
+    assert authors == ()
+    assert "page, none; the file's properties say Ann Author" in note
+    assert front(cells, "Ann Author and Bob Writer")[0] == ANN_AND_BOB
+
+
+def test_a_property_of_half_a_character_is_read() -> None:
+    file = io.BytesIO()
+    canvas = Canvas(file, invariant=1)
+    canvas.setAuthor("XYXYXYXY")
+    canvas.drawString(72, 700, "Words")
+    canvas.save()
+    data = file.getvalue().replace(b"(XYXYXYXY)", b"<FEFFD800>")
+    assert b"D800" in data
+    assert read_document(pypdfium2.PdfDocument(data)).authors == ()
+
+
+# --- Real papers ------------------------------------------------------------------------------
+
+
+def names_of(authors: tuple[str, ...]) -> list[str]:
+    return [re.sub(r"\W+", "", name).lower() for name in authors]
+
+
+def jats_authors(path: Path) -> tuple[str, ...]:
+    """The authors that a publisher's XML lists."""
+    tree = etree.parse(path, etree.XMLParser(load_dtd=False, no_network=True))
+    contributors = tree.findall(".//article-meta//contrib-group/contrib[@contrib-type='author']")
+    names = [contributor.find(".//name") for contributor in contributors]
+    return tuple(
+        f"{name.findtext('surname')} {name.findtext('given-names')}"
+        for name in names
+        if name is not None
+    )
+
+
+def test_journals_have_the_authors_of_their_publishers_xml(shared_data: Path) -> None:
+    pdfs = sorted((shared_data / "journals").glob("*.pdf"))
+    wrong = {
+        pdf.stem
+        for pdf, paper in zip(pdfs, read_papers(pdfs, 1), strict=True)
+        if isinstance(paper, ReadPaper)
+        and names_of(paper.authors) != names_of(jats_authors(pdf.with_suffix(".xml")))
+    }
+    # Its XML has "van" behind the given name ("Woesik, Robert van"), we before the family name.
+    assert wrong == {"PMC6301976"}
+
+
+ACM = {
+    "3336191.3371814": "Xiaofeng Zhu, Diego Klabjan",
+    "3336191.3371855": "Mengting Wan, Jianmo Ni, Rishabh Misra, Julian McAuley",
+    "3397271.3401281": "Noveen Sachdeva, Julian McAuley",
+    "3397271.3401467": (
+        "Weinan Zhang, Xiangyu Zhao, Li Zhao, Dawei Yin, Grace Hui Yang, Alex Beutel"
+    ),
+}
+
+
+def test_acm_papers_have_all_authors_in_order(shared_data: Path) -> None:
+    pdfs = [shared_data / "acm-cr" / "pdf" / f"{name}.pdf" for name in ACM]
+    for pdf, paper in zip(pdfs, read_papers(pdfs, 1), strict=True):
+        assert isinstance(paper, ReadPaper)
+        shown = [" ".join(reversed(name.split(", "))) for name in paper.authors]
+        assert ", ".join(shown) == ACM[pdf.stem]
+        assert paper.notes == ()
