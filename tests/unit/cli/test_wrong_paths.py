@@ -36,7 +36,9 @@ def test_wrong_paths_get_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert told in capsys.readouterr().err
 
 
-def test_counts_use_the_singular_for_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_use_the_singular_for_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "a.ris").write_text(RIS)
     import_sources(tmp_path / "c", [tmp_path / "a.ris"])
     assert main(["index", str(tmp_path / "c"), "--quiet"]) == 0
