@@ -176,6 +176,7 @@ class Import:
         self.options = options
         self.latex_left = assembling.LatexLeft()
         self.is_other_read = False  # than records
+        self.is_repair = False
         self.changed: pl.DataFrame | None = None
         self.frames: Frames = {}
         self.query_sets: dict[str, citing.QuerySet] = {}
@@ -209,6 +210,7 @@ class Import:
     ) -> ImportReport:
         self.parts.mkdir()
         self.ready.mkdir()
+        self.is_repair = not paths and not forgotten
         prune = self.options.prune
         paths = self._with_copies(paths)
         roots = [self.names.of(path) for path in paths]
@@ -463,8 +465,13 @@ class Import:
         return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
 
     def _change(self, dropped: set[str]) -> Change | None:
-        """Decide what changes, without looking at all records, if that is possible."""
-        if self.rules != self.manifest.rules or self.shards.size or self.manifest.shards:
+        """Decide what changes, without looking at all records, if that is possible.
+
+        An import without paths looks at all: it finds damaged tables and rebuilds damaged queries.
+        """
+        if self.is_repair or self.rules != self.manifest.rules:
+            return None
+        if self.shards.size or self.manifest.shards:
             return None
         known = None if self.is_old else read_known(self.folder)
         if known is None:

@@ -128,7 +128,7 @@ def test_the_ledger_speaks_and_counts() -> None:
     page = tree(made({"base": BASE, "half": {"q1": "ab", "zz": "x"}}, ["P@1"], baseline="base"))
     words = page.xpath("string(//section[@id='ledger']/ul)")
     assert "half: 1 of 2 judged queries is not in the run" in words
-    assert "averaged over different queries" in words
+    assert "cover different queries" in words
     # judged, in run, measured, missing, not judged, without relevant, documents, ties, tied
     assert rows(page, "ledger")[1] == ["half", "2", "2", "1", "1", "1", "0", "2", "0", "0"]
     # base retrieves d (nobody judged it) and c at rank 1 of q2, b at rank 1 of q1

@@ -154,8 +154,7 @@ def _notes(evaluation: Evaluation) -> list[str]:
     notes = [f"{ledger.run}: {note}." for ledger in ledgers for note in ledger.notes()]
     if not have_same_queries(evaluation.runs):
         notes.append(
-            "The runs are averaged over different queries; counting missing queries as 0 "
-            "(--complete) averages over all."
+            "The runs cover different queries; use --complete to average over all judged queries."
         )
     return notes or [
         "Every judged query is in every run, every query of the runs is judged and has a "
