@@ -99,7 +99,7 @@ def test_what_is_filled_in_is_in_the_file_and_survives_a_reload(
         expected = random_answers(Random(seed), sheet, questions=5)
         browser.run(_FILL, values_of(expected, phase))
         assert downloaded(browser, sheet) == expected
-        assert kept(browser) == "kept in this browser"
+        assert kept(browser) == "saved in this browser"
         browser.open(page)
         assert downloaded(browser, sheet) == expected
         shown = browser.run("return document.getElementById('count').textContent")
@@ -117,7 +117,7 @@ def _is_restored(browser: Any, page: Path) -> bool:
     """Whether an answer that is given now is there when the page is opened anew."""
     answer = "[name='verdict.1.1'][value='1']"
     browser.one(answer).click()
-    assert kept(browser) == "kept in this browser"
+    assert kept(browser) == "saved in this browser"
     browser.open(page)
     return bool(browser.one(answer).is_selected())
 
@@ -136,7 +136,7 @@ def test_answers_are_kept_where_a_browser_refuses_one_place(
         browser.open(page)
         if refused == "both":
             browser.one("[name='verdict.1.1'][value='1']").click()
-            assert kept(browser).startswith("this browser keeps nothing")
+            assert kept(browser).startswith("this browser cannot save your answers")
             return
         # What localStorage was told a moment ago it forgets now and then: hence the two places.
         tries = 1 if refused == "localStorage" else 10
@@ -152,7 +152,7 @@ def test_what_one_place_forgot_the_other_has(browser: Any, tmp_path: Path) -> No
     browser.one("[name='verdict.1.1'][value='1']").click()
     older = browser.run("return localStorage.getItem(arguments[0])", f"citebed-form-{sheet.code}")
     browser.one("[name='verdict.1.2'][value='0']").click()
-    assert kept(browser) == "kept in this browser"
+    assert kept(browser) == "saved in this browser"
     for forgotten in (older, "{", "null", '{"at": 1e99}', '{"at": 1e99, "filled": null}', ""):
         keep = "localStorage.setItem(arguments[0], arguments[1])"
         browser.run(keep, f"citebed-form-{sheet.code}", forgotten)
@@ -206,7 +206,7 @@ def test_what_was_chosen_is_undone_by_key_and_button(browser: Any, tmp_path: Pat
     browser.one("#undo").click()
     assert downloaded(browser, sheet).ratings == {}
     assert not browser.one("#undo").is_enabled()
-    assert kept(browser) == "undone; kept in this browser"
+    assert kept(browser) == "undone; saved in this browser"
     browser.open(page)
     assert downloaded(browser, sheet).ratings == {}
 

@@ -138,7 +138,7 @@ def test_second_judges_are_greeted_as_such(asked: Campaign, second: FormRow) -> 
     body = mail.get_body(("plain",))
     assert body is not None
     text = " ".join(body.get_content().split())
-    assert "a question of somebody else" in text
+    assert "another author's question" in text
     assert "ask the authors themselves" not in text
 
 

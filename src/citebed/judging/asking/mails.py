@@ -217,34 +217,32 @@ def _one_line(text: str) -> str:
 
 
 _INVITATION = (
-    "we build a test collection for research on finding papers, and ask the authors themselves "
-    "what is relevant. It takes some minutes, and you would help us much. What we ask for is "
-    "explained in the form."
+    "We are building a test collection for research on literature search, and we are asking "
+    "authors which papers are relevant to their research questions. It takes a few minutes and "
+    "would help us a great deal. The form explains what to do."
 )
-
-
-_SECOND_OPINION = (
-    "we build a test collection for research on finding papers, and ask the authors of papers what "
-    "is relevant to the questions behind them. To learn how far two people agree, we ask you to "
-    "judge a list of papers for a question of somebody else. It takes some minutes, and you would "
-    "help us much. What we ask for is explained in the form."
+_SECOND_JUDGE_INVITATION = (
+    "We are building a test collection for research on literature search: authors tell us which "
+    "papers are relevant to their research questions. To measure how well two people agree, we "
+    "would like you to judge a list of papers for another author's question. It takes a few "
+    "minutes and would help us a great deal. The form explains what to do."
 )
 
 
 def _body(sheet: Sheet, ways: Sequence[str]) -> str:
     paragraphs = [f"Dear {_one_line(sheet.person)},"]
-    greeting = _SECOND_OPINION if sheet.is_second else _INVITATION
-    paragraphs += [greeting] if "text" in ways else sheet.instructions()
+    invitation = _SECOND_JUDGE_INVITATION if sheet.is_second else _INVITATION
+    paragraphs += [invitation] if "text" in ways else sheet.instructions()
     offers = {
-        "web": f"on the web, at your own page: {sheet.link}",
-        "html": "in the attached HTML file, which works offline and makes a small answer file to "
-        "send back",
+        "web": f"online, on your own page: {sheet.link}",
+        "html": "in the attached HTML file, which works offline and creates a small answer file "
+        "that you send back",
         "pdf": "in the attached PDF form",
-        "text": "in the form below, simply in your reply",
+        "text": "in the form below, directly in your reply",
     }
     chosen = [f"- {text}" for way, text in offers.items() if way in ways]
-    paragraphs.append("Please answer in whichever way suits you best:" + "\n".join(chosen))
-    paragraphs.append(f"The papers, with links: {sheet.list_url}")
+    paragraphs.append("\n".join(["Please answer in whichever way suits you best:", *chosen]))
+    paragraphs.append(f"List of the papers, with links: {sheet.list_url}")
     if "text" in ways:
         paragraphs.append(text_form.write(sheet))
     else:

@@ -9,66 +9,66 @@
   const groups = [...new Set(fields.filter(isRadio).map((field) => field.name))];
   const numbers = (name) => name.split(".").slice(1).map(Number);
 
-  // What is filled in, by the names of the fields.
+  // Return the values of the filled fields by the fields' names.
   const filled = () => {
-    const found = {};
+    const values = {};
     for (const field of fields) {
       if (isRadio(field) ? field.checked : isBox(field) ? field.checked : field.value.trim()) {
-        found[field.name] = isBox(field) ? "on" : field.value;
+        values[field.name] = isBox(field) ? "on" : field.value;
       }
     }
-    return found;
+    return values;
   };
 
-  const judged = (found) => {
-    const said = [];
+  const judgements = (values) => {
+    const list = [];
     for (const name of groups) {
-      if (!(name in found)) continue;
+      if (!(name in values)) continue;
       const [question, paper] = numbers(name);
-      const value = found[name] === "?" ? null : Number(found[name]);
+      const value = values[name] === "?" ? null : Number(values[name]);
       const one = { question, paper, value };
-      const comment = found[`comment.${question}.${paper}`];
+      const comment = values[`comment.${question}.${paper}`];
       if (comment) one.comment = comment;
-      said.push(one);
+      list.push(one);
     }
-    return said;
+    return list;
   };
 
-  // The answer file, a judgement on each line.
-  const written = () => {
-    const found = filled();
+  // Return the text of the answer file, with one judgement per line.
+  const answerFile = () => {
+    const values = filled();
     const questions = {};
     const approved = {};
-    for (const name of Object.keys(found)) {
+    for (const name of Object.keys(values)) {
       const [number] = numbers(name);
-      if (name.startsWith("question.")) questions[number] = found[name];
-      if (name.startsWith("approve.") && !(`better.${number}` in found)) approved[number] = true;
-      if (name.startsWith("better.")) approved[number] = found[name];
+      if (name.startsWith("question.")) questions[number] = values[name];
+      if (name.startsWith("approve.") && !(`better.${number}` in values)) approved[number] = true;
+      if (name.startsWith("better.")) approved[number] = values[name];
     }
-    const said = judged(found).map((one) => JSON.stringify(one)).join(",\n");
+    const lines = judgements(values).map((one) => JSON.stringify(one)).join(",\n");
     return (
       `{"citebed":"answers","version":1,"form":${JSON.stringify(data.form)},"phase":${data.phase},` +
       `\n"numbers":${JSON.stringify(data.numbers)},\n"questions":${JSON.stringify(questions)},` +
-      `\n"said":[\n${said}\n],\n"approved":${JSON.stringify(approved)},` +
-      `\n"opted_out":${"opt_out" in found}}\n`
+      `\n"said":[\n${lines}\n],\n"approved":${JSON.stringify(approved)},` +
+      `\n"opted_out":${"opt_out" in values}}\n`
     );
   };
 
-  const warnings = (found) => {
-    const told = [];
-    const graded = new Set(groups.filter((name) => name in found).map((name) => numbers(name)[0]));
+  const warnings = (values) => {
+    const messages = [];
+    const graded = new Set(groups.filter((name) => name in values).map((name) => numbers(name)[0]));
     if (data.phase === 1) {
       for (const number of graded) {
-        if (!(`question.${number}` in found)) told.push(`Question ${number} has grades, but no text.`);
+        if (!(`question.${number}` in values)) messages.push(`Question ${number} has grades, but no text.`);
       }
     }
-    for (const name of Object.keys(found)) {
+    for (const name of Object.keys(values)) {
       const pair = name.replace("comment.", "");
-      if (name.startsWith("comment.") && !(`verdict.${pair}` in found)) {
-        told.push(`Document ${pair} has a comment, but is not judged.`);
+      if (name.startsWith("comment.") && !(`verdict.${pair}` in values)) {
+        messages.push(`Document ${pair} has a comment, but is not judged.`);
       }
     }
-    return told;
+    return messages;
   };
 
   const reveal = (number) => {
@@ -77,26 +77,26 @@
   const hiddenQuestion = () => document.querySelector(".question[hidden]");
 
   const show = () => {
-    const found = filled();
+    const values = filled();
     const asked = groups.filter((name) => {
       if (data.phase === 2) return true;
       const question = `question.${numbers(name)[0]}`;
-      return question in found || name in found;
+      return question in values || name in values;
     });
-    const done = asked.filter((name) => name in found).length;
+    const done = asked.filter((name) => name in values).length;
     by("progress").max = Math.max(asked.length, 1);
     by("progress").value = done;
     by("count").textContent =
       data.phase === 1 && !asked.length ? "no question yet" : `${done} of ${asked.length} answered`;
-    by("text").value = written();
+    by("text").value = answerFile();
     by("warnings").replaceChildren(
-      ...warnings(found).map((text) => Object.assign(document.createElement("li"), { textContent: text })),
+      ...warnings(values).map((text) => Object.assign(document.createElement("li"), { textContent: text })),
     );
     if (by("more")) by("more").hidden = !hiddenQuestion();
   };
 
-  // Answers are kept in the browser's database, which says when it has them, and beside it: some
-  // browsers refuse one of the two, or forget what was written just before a page was left.
+  // Answers are saved in IndexedDB, which confirms a write, and in localStorage: some browsers
+  // refuse one of the two or lose what a page wrote just before it was closed.
   const table = "answers";
   const database = new Promise((resolve) => {
     try {
@@ -107,11 +107,11 @@
     } catch {
       resolve(null);
     }
-    setTimeout(() => resolve(null), 3000); // one that never answers
+    setTimeout(() => resolve(null), 3000); // some databases never answer
   });
   let latest = { at: 0, filled: {} };
 
-  const keepBeside = () => {
+  const saveInLocalStorage = () => {
     try {
       localStorage.setItem(key, JSON.stringify(latest));
       return true;
@@ -120,7 +120,7 @@
     }
   };
 
-  // What the database answers once it has done something; nothing where it cannot.
+  // Run `act` on the object store; resolve to its result, or undefined if that fails.
   const inDatabase = async (mode, act) => {
     const opened = await database;
     return new Promise((resolve) => {
@@ -135,21 +135,21 @@
     });
   };
 
-  const keep = async (note = "kept in this browser") => {
+  const save = async (note = "saved in this browser") => {
     latest = { at: Math.max(Date.now(), latest.at + 1), filled: filled() };
     const { at } = latest;
     by("kept").textContent = "";
     by("saved").textContent = "";
     show();
-    const isBeside = keepBeside();
-    const isInside = await inDatabase("readwrite", (answers) => answers.put(latest, key));
+    const isInStorage = saveInLocalStorage();
+    const isInDatabase = await inDatabase("readwrite", (answers) => answers.put(latest, key));
     if (at !== latest.at) return;
-    by("kept").textContent = isInside || isBeside
+    by("kept").textContent = isInDatabase || isInStorage
       ? note
-      : "this browser keeps nothing: save the answer file before you leave";
+      : "this browser cannot save your answers: save the answer file before you leave this page";
   };
 
-  const foundBeside = () => {
+  const loadFromLocalStorage = () => {
     try {
       return JSON.parse(localStorage.getItem(key));
     } catch {
@@ -158,9 +158,9 @@
   };
 
   const restore = async () => {
-    const inside = await inDatabase("readonly", (answers) => answers.get(key));
-    for (const found of [foundBeside(), inside]) {
-      if (found?.filled instanceof Object && found.at > latest.at) latest = found;
+    const inDatabaseAnswers = await inDatabase("readonly", (answers) => answers.get(key));
+    for (const saved of [loadFromLocalStorage(), inDatabaseAnswers]) {
+      if (saved?.filled instanceof Object && saved.at > latest.at) latest = saved;
     }
     for (const field of fields) {
       const value = latest.filled[field.name];
@@ -171,24 +171,24 @@
     }
   };
 
-  // What was chosen for a paper before, newest last: each change can be undone.
-  const undoable = [];
+  // Earlier choices, the newest last, for the Undo button.
+  const undoStack = [];
   const remember = (name) => {
-    undoable.push({ name, value: latest.filled[name] });
+    undoStack.push({ name, value: latest.filled[name] });
     by("undo").disabled = false;
   };
   const undo = () => {
-    const { name, value } = undoable.pop() ?? {};
-    by("undo").disabled = !undoable.length;
+    const { name, value } = undoStack.pop() ?? {};
+    by("undo").disabled = !undoStack.length;
     if (!name) return;
     const group = fields.filter((field) => field.name === name);
     for (const field of group) field.checked = field.value === value;
     (group.find((field) => field.checked) ?? group[0]).focus();
-    keep("undone; kept in this browser");
+    save("undone; saved in this browser");
   };
   by("undo").addEventListener("click", undo);
 
-  // A chosen answer is taken back by a click on it, or by Delete; keys choose, too.
+  // A click on the chosen answer or Delete takes it back; other keys choose an answer.
   let chosen = null;
   document.addEventListener("pointerdown", (event) => {
     const radio = event.target.closest(".choices label")?.querySelector("input");
@@ -199,7 +199,7 @@
       remember(chosen.name);
       chosen.checked = false;
       chosen = null;
-      keep();
+      save();
     }
   });
   document.addEventListener("keydown", (event) => {
@@ -216,25 +216,25 @@
       const wanted = group.find((field) => field.dataset.keys.split(" ").includes(event.key.toLowerCase()));
       if (!wanted) return;
       if (!wanted.checked) remember(wanted.name);
-      wanted.checked = true; // the key of an answer gives this answer; Delete takes it back
+      wanted.checked = true; // the same key twice keeps the answer; Delete takes it back
       wanted.focus();
     }
     event.preventDefault();
-    keep();
+    save();
   });
 
   document.addEventListener("input", (event) => {
     if (isRadio(event.target)) remember(event.target.name);
-    // A better wording takes an approval back; it is never deleted by one.
+    // A better wording clears the approval; approving never deletes a better wording.
     const [, kind, number] = /^(approve|better)\.(\d+)$/.exec(event.target.name) || [];
     const better = kind && fields.find((field) => field.name === `better.${number}`);
     if (better && better.value.trim()) {
       fields.find((field) => field.name === `approve.${number}`).checked = false;
     }
     if (kind === "approve" && better.value.trim()) {
-      keep("to approve the wording, delete the better one first");
+      save("to approve the new wording, delete your better one first");
     } else if (event.target.id !== "text") {
-      keep();
+      save();
     }
   });
 
@@ -248,7 +248,7 @@
 
   by("save").addEventListener("click", () => {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([written()], { type: "application/json" }));
+    link.href = URL.createObjectURL(new Blob([answerFile()], { type: "application/json" }));
     link.download = `${data.form}.answers.json`;
     document.body.append(link);
     link.click();
@@ -260,7 +260,7 @@
   by("copy").addEventListener("click", async () => {
     let done = false;
     try {
-      await navigator.clipboard.writeText(written());
+      await navigator.clipboard.writeText(answerFile());
       done = true;
     } catch {
       by("text").select();
@@ -270,7 +270,7 @@
     if (!done) by("text").select();
   });
 
-  // Nothing can be filled in, since the page was read, before what was kept is there.
+  // The form stays inert until the saved answers are restored.
   restore().finally(() => {
     show();
     for (const part of document.querySelectorAll("main, footer")) part.inert = false;

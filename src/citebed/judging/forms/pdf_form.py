@@ -76,7 +76,7 @@ def write(sheet: Sheet) -> bytes:
 def _top(pages: _Pages, sheet: Sheet) -> None:
     pages.text(sheet.title, 15, "Bold")
     if sheet.simulated:
-        pages.text("SIMULATED: nobody is asked, and nobody answers.", 10, "Bold")
+        pages.text("SIMULATED campaign: no real person receives this form.", 10, "Bold")
     pages.text(f"For {sheet.person}", above=4)
     pages.text(f"Form: {sheet.code}", 9, colour=QUIET)
     for paragraph in sheet.instructions():
@@ -89,10 +89,10 @@ def _top(pages: _Pages, sheet: Sheet) -> None:
             pages.text(str(grade), 9.5, "Bold", LEFT + 10)
             pages.y += 9.5 * 1.35
             pages.write(lines, LEFT + 28)
-    pages.text("Fill in the fields, save the file and send it back. Everything can also "
-               "be answered on your own page:", above=6)  # fmt: skip
+    pages.text("Fill in the fields, save the file and send it back. You can also answer online:",
+               above=6)  # fmt: skip
     pages.link(sheet.link, LEFT)
-    pages.text("The papers, each with a link:", above=4)
+    pages.text("List of the papers, with links:", above=4)
     pages.link(sheet.list_url, LEFT)
     if who := ", ".join(filter(None, (sheet.organiser, sheet.contact))):
         pages.text(f"Anything unclear? Write to {who}.", above=4)
@@ -154,7 +154,7 @@ def _query(pages: _Pages, query: ListedQuery, is_last: bool) -> None:
         pages.room(64)
         pages.y -= 18
         pages.box(f"approve.{number}", f"I approve the wording of query {number}", LEFT, pages.y)
-        pages.label("I approve the new wording; or a better one:", 9, LEFT + 18, pages.y + 2)
+        pages.label("I approve the new wording, or write a better one:", 9, LEFT + 18, pages.y + 2)
         pages.y -= 38
         pages.field(f"better.{number}", f"A better wording of query {number}",
                     (LEFT, pages.y, RIGHT - LEFT, 32), fieldFlags="multiline")  # fmt: skip

@@ -112,40 +112,36 @@ class Sheet(NamedTuple):
 def _phase_one(sheet: Sheet) -> tuple[str, ...]:
     return (
         f"Your paper: {sheet.paper}",
-        "Please state the research question or questions behind this paper, each so that "
-        "somebody who does not know the paper understands it. Then say for each question how "
-        "much a reader would need each of your references.",
-        f"The grades are 1 to {len(sheet.grades)}; write u if you {CANNOT_SAY}. What you leave "
-        "empty counts as not answered.",
+        "Please write down the research question or questions behind this paper. Word each one so "
+        "that a reader who does not know the paper understands it. Then rate for each question "
+        "how much a reader needs each of your references.",
+        f"The grades are 1 to {len(sheet.grades)}; write u if you {CANNOT_SAY}. Anything that you "
+        "leave empty counts as not answered.",
     )
 
 
 def _phase_two(sheet: Sheet) -> tuple[str, ...]:
-    changed = any(query.stated is not None for query in sheet.queries)
+    edited = (
+        "We edited some questions slightly so that they can be understood on their own. Please "
+        "approve the new wording or write a better one."
+    )
     return (
         f"Your paper: {sheet.paper}",
         "Thank you for your research questions. We searched the collection for papers that you "
-        "did not cite. Please say for each whether it is "
-        f"{BINARY[1]} or {BINARY[0]} to the question, or that you can't judge it.",
-        *(
-            (
-                "Some questions were changed a little, so that they can be understood alone. "
-                "Please approve the new wording, or write a better one.",
-            )
-            if changed
-            else ()
-        ),
+        f"did not cite. Please mark each of them as {BINARY[1]} or {BINARY[0]} to the question, "
+        "or say that you can't judge it.",
+        *((edited,) if any(query.stated is not None for query in sheet.queries) else ()),
     )
 
 
 def _second_judge(sheet: Sheet) -> tuple[str, ...]:
     return (
         sheet.about,
-        "You are asked as a second judge: the author of a paper stated the question below, and "
-        "judges the same list. Please judge it without them, as you understand the question, so "
-        "that we learn how far two people agree.",
-        f"Please say for each paper whether it is {BINARY[1]} or {BINARY[0]} to the question, or "
-        "that you can't judge it. The question itself stays as its author worded it.",
+        "You are the second judge of this list: the author of a paper wrote the question below and "
+        "judges the same papers. Please judge independently, as you understand the question. We "
+        "compare both sets of judgements to measure how well two people agree.",
+        f"Please mark each paper as {BINARY[1]} or {BINARY[0]} to the question, or say that you "
+        "can't judge it. The wording of the question is its author's and stays as it is.",
     )
 
 

@@ -52,12 +52,12 @@ def _top(sheet: Sheet) -> Iterator[str]:
         yield "  u  can't say"
     yield ""
     yield from _wrapped(
-        "Fill in your answers below and send this text back, as a reply or as an attachment."
-        + ("A grade goes between the brackets." if sheet.phase == 1
-           else "Put an x between the brackets, one per paper.")
+        "Fill in your answers below and send this text back, as a reply or as an attachment. "
+        + ("Write a grade between the brackets. " if sheet.phase == 1
+           else "For each paper, put an x between one pair of brackets. ")
         + "You can also answer online:"
     )  # fmt: skip
-    yield from (f"  {shown_link(sheet.link)}", "The papers, each with a link:")
+    yield from (f"  {shown_link(sheet.link)}", "List of the papers, with links:")
     yield f"  {shown_link(sheet.list_url)}"
     who = ", ".join(filter(None, map(shown, (sheet.organiser, sheet.contact))))
     yield from ("", *_wrapped(f"Anything unclear? Write to {who}.")) if who else ()
