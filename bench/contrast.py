@@ -24,8 +24,8 @@ from statistics import median
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.evaluation.contrasts.contrasting import CONTRASTED, Contrast, contrast
-from citebed.evaluation.scoring.evaluating import evaluate
+from citebed.evaluation.contrasts.contrast import CONTRASTED, Contrast, contrast
+from citebed.evaluation.scoring.evaluation import evaluate
 from citebed.report.contrast.figures import draw_contrast
 from citebed.report.contrast.table import (
     AGREEMENTS,

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from citebed.report.timeline.figures import timeline_pictures
-from citebed.runs.reading import as_run
+from citebed.runs.reader import as_run
 from citebed.runs.times import DAY
-from citebed.timeline.scoring.measuring import slice_measures
+from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.slices import slices_of

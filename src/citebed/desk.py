@@ -32,7 +32,7 @@ from citebed.files.databases import (
 )
 from citebed.files.writing import is_own, whole_files
 from citebed.runs.tables import Qrels
-from citebed.runs.writing import write_qrels
+from citebed.runs.writer import write_qrels
 from citebed.wording import printable
 
 FILE = "desk.sqlite"

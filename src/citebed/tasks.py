@@ -80,7 +80,7 @@ def _index(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
 
 def _indexed(folder: Path, made: Outcome, progress: Progress) -> Outcome:
     from citebed.collection import open_collection
-    from citebed.report.collection.indexing import index_lines
+    from citebed.report.collection.index_report import index_lines
     from citebed.retrieval.index.building import IndexOptions
     from citebed.retrieval.learned.fitting import build_index
 

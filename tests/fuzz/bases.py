@@ -12,8 +12,8 @@ from tests.fuzz.wellformed import MADE, collection_sources
 from citebed.cli.app import main
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
-from citebed.timeline.filters.learning import labels_of
-from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
+from citebed.timeline.filters.online_learning import labels_of
+from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
 from citebed.timeline.filters.topics import read_topics
 from citebed.timeline.streams.stream_files import Source, file_source
 

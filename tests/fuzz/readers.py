@@ -49,11 +49,11 @@ from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.queries import read_queries
 from citebed.runs.kba_files import read_filter_run, read_judgements
 from citebed.runs.query_files import clusters_of, query_texts
-from citebed.runs.reading import read_judged, read_qrels, read_run
+from citebed.runs.reader import read_judged, read_qrels, read_run
 from citebed.runs.times import parse_time, seconds_of
 from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, run_tag, trec_lines
 from citebed.timeline.filters import filter_of
-from citebed.timeline.filters.learning import labels_of
+from citebed.timeline.filters.online_learning import labels_of
 from citebed.timeline.filters.topics import read_topics
 from citebed.timeline.robustness import levels_of, settings_of
 from citebed.timeline.slices import read_boundaries

@@ -27,7 +27,7 @@ from tests.fuzz.readers import READERS
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError
-from citebed.runs.reading import read_qrels, read_run
+from citebed.runs.reader import read_qrels, read_run
 
 SOURCE = "/citebed/"
 _LEFTOVER = re.compile(r"(^|/)(\.citebed-|\.staging|\.commit)|\.(tmp|new)$")

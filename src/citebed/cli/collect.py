@@ -46,7 +46,7 @@ def stats(
     for note in numbers.notes:
         typer.echo(f"note: {note}", err=True)
     if plot is not None:
-        from citebed.report.collection.picture import draw
+        from citebed.report.collection.figure import draw
 
         draw(numbers.collection, plot)
         typer.echo(f"drew {printable(plot)}", err=True)

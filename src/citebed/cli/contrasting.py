@@ -23,7 +23,7 @@ from citebed.cli.pairs import check_pair
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.evaluation.contrasts.contrasting import Contrast
+    from citebed.evaluation.contrasts.contrast import Contrast
     from citebed.frames import Parts
     from citebed.report.tables import Table
 
@@ -109,11 +109,11 @@ def contrast(
 
     Example: citebed contrast j1.qrels j12.qrels runs/*.run -m AP -m Bpref --plots figures/
     """
-    from citebed.evaluation.contrasts import contrasting
-    from citebed.evaluation.scoring.comparing import Design
+    from citebed.evaluation.contrasts import contrast as contrasts
+    from citebed.evaluation.scoring.comparison import Design
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.contrast.table import contrast_lines, contrast_tables
-    from citebed.runs.reading import run_named
+    from citebed.runs.reader import run_named
 
     style = style_of(format, as_json, as_csv)
     if report:
@@ -127,15 +127,15 @@ def contrast(
         for names in (pair, drawn_runs)
     )
     check_pair(two)
-    how = contrasting.ContrastOptions(
+    how = contrasts.ContrastOptions(
         settings=options.settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),
         resampling=resampling_of(cluster, after, queries, samples, seed),
         keep_empty=keep_empty,
         largest=largest,
     )
-    chosen = measures or contrasting.CONTRASTED
-    contrasted = contrasting.contrast(before, after, runs, chosen, how)
+    chosen = measures or contrasts.CONTRASTED
+    contrasted = contrasts.contrast(before, after, runs, chosen, how)
     drawn = _draw(contrasted, plots, two, drawn_runs, full)
     drawn += _write_page(contrasted, report, typed(context)) if report else []
     _print(contrasted, part, style, contrast_tables(contrasted, part, full=full))
@@ -231,7 +231,7 @@ def pool_bias(
     """
     from citebed.evaluation.contrasts import pool_bias as bias
     from citebed.evaluation.contrasts.pool import CUTOFFS, PoolBiasOptions, read_teams
-    from citebed.evaluation.scoring.comparing import Design
+    from citebed.evaluation.scoring.comparison import Design
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.contrast.table import bias_lines, bias_tables
 

@@ -15,7 +15,7 @@ from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.evaluation.measures import Measure
-    from citebed.evaluation.scoring.evaluating import Evaluation
+    from citebed.evaluation.scoring.evaluation import Evaluation
     from citebed.evaluation.scoring.run_scores import Resampling
 
 
@@ -72,13 +72,13 @@ def evaluate(
 
     Example: citebed evaluate paragraphs.qrels *.run -m nDCG@10 -m R@10
     """
-    from citebed.runs.reading import read_runs
+    from citebed.runs.reader import read_runs
 
     style = style_of(format, as_json, as_csv)
     if on is None:
         begun = read_runs(list(map(Path, runs)))  # while the rest of the program loads
 
-    from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
+    from citebed.evaluation.scoring.evaluation import evaluate as evaluate_runs
     from citebed.evaluation.scoring.run_scores import resampling_of
 
     if ledger and style not in ("table", "json", "csv"):
@@ -120,7 +120,7 @@ def _measures(
     """Return the measures with these switches; in trec_eval's format its own names come first."""
     from citebed.evaluation.measures.names import measures
     from citebed.evaluation.measures.trec_names import in_their_order, trec_lines
-    from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
+    from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES
 
     if style != "trec_eval":
         return measures(names or DEFAULT_MEASURES, switches)
@@ -191,12 +191,12 @@ def compare(
 
     Example: citebed compare s.qrels *.run --baseline bm25 -m nDCG@10 --correct holm --cluster paper
     """
-    from citebed.evaluation.scoring.comparing import Design
-    from citebed.evaluation.scoring.comparing import compare as compare_runs
-    from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
+    from citebed.evaluation.scoring.comparison import Design
+    from citebed.evaluation.scoring.comparison import compare as compare_runs
+    from citebed.evaluation.scoring.evaluation import evaluate as evaluate_runs
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.evaluation.table import comparison_notes, comparison_table
-    from citebed.runs.reading import run_named
+    from citebed.runs.reader import run_named
 
     style = style_of(format, as_json, as_csv)
     named = None if baseline is None else run_named(baseline, runs)

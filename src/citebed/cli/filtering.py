@@ -19,7 +19,7 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.timeline.filters.base import Filter, Tools
-    from citebed.timeline.filters.running import FilterReport
+    from citebed.timeline.filters.runner import FilterReport
     from citebed.timeline.streams.stream_files import Source
 
 ANALYSER = "english"
@@ -117,9 +117,9 @@ def filter_(
     Example: citebed filter stream.jsonl --topics topics.jsonl --model names -o names.run.gz
     """
     from citebed.timeline.filters import filter_of
-    from citebed.timeline.filters.running import FilterOptions, FilterTask
+    from citebed.timeline.filters.output_files import Unfinished
+    from citebed.timeline.filters.runner import FilterOptions, FilterTask
     from citebed.timeline.filters.topics import read_topics
-    from citebed.timeline.filters.unfinished import Unfinished
 
     declared = filter_of(model)
     task = FilterTask(
@@ -163,7 +163,7 @@ def _filter(
 ) -> Iterator[Callable[..., FilterReport]]:
     """Run the filter on this machine or on Spark."""
     if on is None:
-        from citebed.timeline.filters.running import run_filter
+        from citebed.timeline.filters.runner import run_filter
 
         yield run_filter
         return
@@ -247,7 +247,7 @@ def _seconds(text: str) -> int:
 def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int) -> Tools:
     from citebed.files.reading import at_hand
     from citebed.timeline.filters.base import Tools
-    from citebed.timeline.filters.learning import labels_of
+    from citebed.timeline.filters.online_learning import labels_of
 
     if judgements is not None and not declared.takes_judgements:
         raise typer.BadParameter(

@@ -43,8 +43,8 @@ def fuse(
     """
     from citebed.runs.fusion import Fusion
     from citebed.runs.fusion import fuse as fused_of
-    from citebed.runs.reading import name_of, read_run
-    from citebed.runs.writing import refuse_input, write_run
+    from citebed.runs.reader import name_of, read_run
+    from citebed.runs.writer import refuse_input, write_run
 
     how = Fusion(method=method, normalise=normalise, weights=_weights(weights), depth=depth, k0=k0)
     refuse_input(out, *runs)

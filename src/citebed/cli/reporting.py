@@ -75,8 +75,8 @@ def report(
 
     Example: citebed report acm-cr/qrels/sentences.qrels *.run -m nDCG@10 -o report.html
     """
-    from citebed.evaluation.scoring.comparing import Design
-    from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
+    from citebed.evaluation.scoring.comparison import Design
+    from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.evaluation.scoring.study import Plan
     from citebed.evaluation.scoring.study import study as make_study
@@ -109,7 +109,7 @@ def report(
 
 def _baseline(baseline: str | None, runs: Sequence[Path], correct: str) -> str | None:
     """Return the baseline's name (default: the first run), or ``None`` for tests of all pairs."""
-    from citebed.runs.reading import run_named
+    from citebed.runs.reader import run_named
 
     if baseline is None and correct == "tukey":
         return None
@@ -117,8 +117,8 @@ def _baseline(baseline: str | None, runs: Sequence[Path], correct: str) -> str |
 
 
 def _draw(study: Study, folder: Path) -> int:
-    from citebed.report.drawing import write_files
     from citebed.report.evaluation.figures import evaluation_figures
+    from citebed.report.figure_style import write_files
 
     files = evaluation_figures(study.evaluation.runs, study.summaries, study.plan.design.baseline)
     return len(write_files(folder, files.items()))

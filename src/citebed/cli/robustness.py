@@ -79,7 +79,7 @@ def robustness(
 
     style = style_of(format, as_json, as_csv)
     if plot is not None:  # check the figure's path before the study starts
-        from citebed.report.drawing import picture_ending
+        from citebed.report.figure_style import picture_ending
         from citebed.report.robustness.figure import ENDINGS, draw_robustness
 
         picture_ending(plot, ENDINGS)

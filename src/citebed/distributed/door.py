@@ -21,7 +21,7 @@ from citebed.distributed.importing.imports import import_on
 from citebed.distributed.searching import index_on, search_on
 from citebed.distributed.timelines import runs_on
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation
+from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation
 from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
 from citebed.report.collection.table import CollectionStats, collection_stats
 from citebed.retrieval.index.statistics import IndexReport
@@ -31,7 +31,7 @@ from citebed.retrieval.search.queries import read_queries
 from citebed.retrieval.sharded.building import ShardOptions
 from citebed.retrieval.sharded.searching import ShardedSearch
 from citebed.runs.tables import Run
-from citebed.timeline.filters.running import FilterOptions, FilterReport, FilterTask
+from citebed.timeline.filters.runner import FilterOptions, FilterReport, FilterTask
 from citebed.timeline.timelines import Timeline, timeline
 
 _AS_USUAL = FilterOptions()

@@ -15,7 +15,7 @@ from citebed.distributed.sessions import Engine
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.measures.rankings import match
-from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation
+from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation
 from citebed.evaluation.scoring.run_scores import TREC_EVAL, Matched, Settings, score_matched
 from citebed.runs.ranking import (
     Ranked,
@@ -27,7 +27,7 @@ from citebed.runs.ranking import (
     rank,
     rank_in_32_bits,
 )
-from citebed.runs.reading import as_qrels, distinct_names
+from citebed.runs.reader import as_qrels, distinct_names
 from citebed.runs.tables import Run
 from citebed.runs.texts import queries_of
 

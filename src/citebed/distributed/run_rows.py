@@ -33,8 +33,8 @@ from citebed.distributed.parcels import (
 )
 from citebed.distributed.sessions import Engine
 from citebed.errors import CitebedError
-from citebed.runs.pieces import MOST, Piece, pieces_of
-from citebed.runs.reading import read_run
+from citebed.runs.file_ranges import MOST, Piece, pieces_of
+from citebed.runs.reader import read_run
 from citebed.runs.tables import Run, checked_columns, columns_of, is_parquet
 from citebed.runs.texts import COLUMNS, Grouping, RunText, head_of, run_text
 from citebed.runs.trec_files import RUN

@@ -11,8 +11,8 @@ from typing import Any
 from citebed.distributed.places import Carried, arrived
 from citebed.distributed.run_rows import Part, RunRows, run_rows
 from citebed.distributed.sessions import Engine
-from citebed.runs.reading import distinct_names
-from citebed.timeline.scoring.in_parts import Scored, Scoring, part_rows, together
+from citebed.runs.reader import distinct_names
+from citebed.timeline.scoring.partial_scores import Scored, Scoring, part_rows, together
 from citebed.timeline.streams.run_sources import RunSource
 
 

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.evaluation.contrasts.contrasting import (
+    from citebed.evaluation.contrasts.contrast import (
         Contrast as Contrast,
         ContrastOptions as ContrastOptions,
         contrast as contrast,
     )
     from citebed.evaluation.contrasts.pool import PoolBiasOptions as PoolBiasOptions
     from citebed.evaluation.contrasts.pool_bias import PoolBias as PoolBias, pool_bias as pool_bias
-    from citebed.evaluation.judgements.describing import describe as describe
+    from citebed.evaluation.judgements.statistics import describe as describe
     from citebed.evaluation.judgements.sets import difference as difference, merge as merge
     from citebed.evaluation.measures import MEASURES as MEASURES, Measure as Measure
     from citebed.evaluation.measures.names import measure as measure
-    from citebed.evaluation.scoring.comparing import (
+    from citebed.evaluation.scoring.comparison import (
         Comparison as Comparison,
         Comparisons as Comparisons,
         Design as Design,
         compare as compare,
     )
-    from citebed.evaluation.scoring.evaluating import Evaluation as Evaluation, evaluate as evaluate
+    from citebed.evaluation.scoring.evaluation import Evaluation as Evaluation, evaluate as evaluate
     from citebed.evaluation.scoring.run_scores import (
         Resampling as Resampling,
         RunScores as RunScores,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from citebed.evaluation.scoring.study import Plan as Plan, Study as Study, study as study
     from citebed.runs.fusion import Fusion as Fusion, fuse as fuse
     from citebed.runs.ranking import prepare as prepare, rank as rank
-    from citebed.runs.reading import (
+    from citebed.runs.reader import (
         as_qrels as as_qrels,
         as_run as as_run,
         as_runs as as_runs,

@@ -21,7 +21,7 @@ from citebed.evaluation.measures import MEASURES, Measure
 from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import match
 from citebed.runs.ranking import SortedQrels, check_twice, prepare, rank
-from citebed.runs.reading import as_qrels, as_run
+from citebed.runs.reader import as_qrels, as_run
 
 try:
     import ir_measures

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError
-from citebed.evaluation.contrasts.contrasting import (
+from citebed.evaluation.contrasts.contrast import (
     CONTRASTED,
     Contrast,
     ContrastOptions,
     contrast,
 )
 from citebed.evaluation.measures.names import measure
-from citebed.evaluation.scoring.comparing import Comparison, Comparisons, Design, compare
-from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation, evaluate
+from citebed.evaluation.scoring.comparison import Comparison, Comparisons, Design, compare
+from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from citebed.evaluation.scoring.run_scores import Resampling, Settings, resampling_of
 from citebed.evaluation.scoring.study import Plan, study
 from citebed.experiments.holdings import renamed_said, renamed_since
-from citebed.runs.reading import name_of, run_named
+from citebed.runs.reader import name_of, run_named
 from citebed.timeline.timelines import Timeline, timeline
 from citebed.wording import count
 

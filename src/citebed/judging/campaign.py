@@ -57,7 +57,7 @@ from citebed.judging.store import backup as copies
 from citebed.judging.store.engine import Database, open_database
 from citebed.judging.store.handle import CampaignStore, create_campaign
 from citebed.retrieval.recommending.recommender import Recommender
-from citebed.runs.reading import as_runs
+from citebed.runs.reader import as_runs
 from citebed.runs.tables import Qrels
 from citebed.wording import json_text, printable
 

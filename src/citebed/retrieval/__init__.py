@@ -30,6 +30,6 @@ if TYPE_CHECKING:
     from citebed.retrieval.search.fields import Fields as Fields, fields_of as fields_of
     from citebed.retrieval.search.searcher import Searcher as Searcher
     from citebed.runs.tables import Run as Run
-    from citebed.runs.writing import write_run as write_run
+    from citebed.runs.writer import write_run as write_run
 
 __getattr__, __dir__ = names_on_first_use(__name__)

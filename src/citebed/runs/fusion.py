@@ -28,7 +28,7 @@ import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.runs.ranking import Pairs, distinct, in_rank_order, pairs_of
-from citebed.runs.reading import as_run
+from citebed.runs.reader import as_run
 from citebed.runs.tables import Floats, Ints, Run
 from citebed.wording import count
 

@@ -16,7 +16,7 @@ Files are read in blocks of lines, each by polars' CSV reader where it is in ord
 line where not. Both ways give the same. polars is only shown lines whose fields stand between
 single blanks, as many as it gives rows, and every row must be sound; whatever it cannot vouch for
 (a field too few, an odd number, a return within a line) is read one by one, so that errors have a
-place. `citebed.runs.writing` writes filter runs.
+place. `citebed.runs.writer` writes filter runs.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ import polars as pl
 
 from citebed.files.line_blocks import file_texts
 from citebed.files.reading import is_packed
+from citebed.runs.file_ranges import Piece, whole_pieces
 from citebed.runs.kba_files import RUN_FORM, parsed_filter_lines
-from citebed.runs.pieces import Piece, whole_pieces
 from citebed.runs.tables import Run, is_parquet
 from citebed.runs.trec_files import RUN, parsed_lines
 

@@ -14,12 +14,12 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.evaluating import check_queries
+from citebed.evaluation.scoring.evaluation import check_queries
 from citebed.evaluation.scoring.run_scores import Resampling
 from citebed.frames import Shown
 from citebed.runs.assessors import OFFICIAL
 from citebed.runs.times import parse_time
-from citebed.timeline.scoring.measuring import DEFAULT_MEASURES, slice_measures
+from citebed.timeline.scoring.slice_measures import DEFAULT_MEASURES, slice_measures
 from citebed.timeline.scoring.stream_scores import (
     StreamScores,
     check_units,
@@ -36,8 +36,8 @@ from citebed.timeline.streams.times import times_of
 from citebed.wording import count
 
 if TYPE_CHECKING:
-    from citebed.evaluation.scoring.comparing import Comparisons
-    from citebed.timeline.scoring.comparing import StreamComparison
+    from citebed.evaluation.scoring.comparison import Comparisons
+    from citebed.timeline.scoring.comparison import StreamComparison
     from citebed.timeline.scoring.trends import Trend
 
 
@@ -94,8 +94,8 @@ class Timeline(Shown):
         ``test`` and ``correction`` are those of `Design`; over the timeline's own ``units``
         unless others are given.
         """
-        from citebed.evaluation.scoring.comparing import Design
-        from citebed.timeline.scoring.comparing import compare_streams
+        from citebed.evaluation.scoring.comparison import Design
+        from citebed.timeline.scoring.comparison import compare_streams
 
         design = Design(baseline=baseline, test=test, correction=correction, alpha=self.alpha)
         over = units or self.units or "queries"

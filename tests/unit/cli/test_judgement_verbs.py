@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from tests.commands import Run
 
-from citebed.runs.reading import read_qrels
+from citebed.runs.reader import read_qrels
 
 A = "q1 0 a 1\nq1 0 b 0\nq1 0 c 2\nq2 0 a 1\n"
 B = "q1 0 a 1\nq1 0 b 1\nq2 0 d 0\n"

@@ -263,7 +263,7 @@ def test_a_checkpoint_under_such_a_name_is_gone_on_from(
         "0",
     ]
     with monkeypatch.context() as patch:
-        patch.setattr("citebed.timeline.filters.unfinished.Unfinished.put_in_place", stop)
+        patch.setattr("citebed.timeline.filters.output_files.Unfinished.put_in_place", stop)
         assert main(words) == 130
     assert "run the same command again" in capsys.readouterr().err
     assert main([*words, "--team", "other"]) == 1
@@ -291,7 +291,7 @@ LONG = "".join(
     for n in range(sized(12, 40))
 )
 FILTER = "filter s.jsonl -t t.jsonl --checkpoint-every 0 --skipped o/list -o o/OUT"
-MODULES = ("citebed.cli.filtering", "citebed.timeline.filters.running", "citebed.timeline.filters")
+MODULES = ("citebed.cli.filtering", "citebed.timeline.filters.runner", "citebed.timeline.filters")
 
 
 @pytest.fixture(scope="module")

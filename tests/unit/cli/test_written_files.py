@@ -61,7 +61,7 @@ VERBS = (
 MODULES = (
     "citebed.cli.collect", "citebed.cli.retrieve", "citebed.cli.fusing",
     "citebed.cli.qrels.judgement_sets", "citebed.cli.reporting", "citebed.collection.exporting",
-    "citebed.runs.writing", "citebed.report.collection.picture",
+    "citebed.runs.writer", "citebed.report.collection.figure",
     "citebed.report.contrast.figures", "citebed.report.evaluation.page",
 )  # fmt: skip
 each_verb = pytest.mark.parametrize(

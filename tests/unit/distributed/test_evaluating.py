@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import citebed
 from citebed.distributed.door import Engine
 from citebed.errors import CitebedError
-from citebed.evaluation.scoring.evaluating import Evaluation
+from citebed.evaluation.scoring.evaluation import Evaluation
 from citebed.evaluation.scoring.run_scores import Settings
-from citebed.runs import pieces
+from citebed.runs import file_ranges
 
 MEASURES = ("nDCG@10", "AP", "R@5", "RR", "Bpref", "Judged@10", "infAP", "GMAP", "P@3", "NumRet")
 
@@ -86,7 +86,7 @@ def check_scores(  # noqa: PLR0913, PLR0917
         with pytest.raises(CitebedError):
             engine.evaluate(judged, path, MEASURES, how)
         return
-    with patch.multiple(pieces, LEAST=piece, PIECES=1 << 20):
+    with patch.multiple(file_ranges, LEAST=piece, PIECES=1 << 20):
         assert same(here, engine.evaluate(judged, path, MEASURES, how))
 
 

@@ -26,7 +26,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.analysis import ANALYSERS, analyser_of
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
-from citebed.timeline.filters.running import FilterOptions, FilterReport, FilterTask, run_filter
+from citebed.timeline.filters.runner import FilterOptions, FilterReport, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import file_source
 
 MODELS = ("names", "relevance_model", "incremental")

@@ -27,7 +27,7 @@ from citebed.distributed.troubles import in_our_words, told
 from citebed.errors import CitebedError
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
-from citebed.timeline.filters.running import FilterTask
+from citebed.timeline.filters.runner import FilterTask
 from citebed.timeline.filters.topics import read_topics
 from citebed.timeline.streams.stream_files import file_source
 

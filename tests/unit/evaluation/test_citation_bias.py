@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 from citebed.evaluation.contrasts.changes import Conclusion
-from citebed.evaluation.contrasts.contrasting import contrast
+from citebed.evaluation.contrasts.contrast import contrast
 from citebed.evaluation.judgements.sets import difference, merge
-from citebed.runs.reading import as_qrels
+from citebed.runs.reader import as_qrels
 
 Judgements = dict[str, dict[str, int]]
 Rankings = dict[str, list[str]]

@@ -20,9 +20,9 @@ from citebed.evaluation.contrasts.pool import (
     worst_case,
 )
 from citebed.evaluation.contrasts.pool_bias import pool_bias
-from citebed.evaluation.scoring.comparing import Design
+from citebed.evaluation.scoring.comparison import Design
 from citebed.runs.ranking import Ranked, rank
-from citebed.runs.reading import as_qrels, as_run
+from citebed.runs.reader import as_qrels, as_run
 from citebed.runs.tables import Qrels, Run
 
 Judgements = dict[str, dict[str, int]]

@@ -14,7 +14,7 @@ from citebed.collection import import_sources, open_collection
 from citebed.errors import CitebedError
 from citebed.files.packed import polars_misreads
 from citebed.runs.kba_files import read_filter_run, read_judgements
-from citebed.runs.reading import read_qrels, read_run
+from citebed.runs.reader import read_qrels, read_run
 from citebed.timeline.streams.stream_files import blocks, decode, file_source
 
 STARTS = [b"x^", b"x\x01"]

@@ -13,7 +13,7 @@ import pytest
 from citebed.cli.app import main
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import at_hand
-from citebed.runs.reading import read_qrels, read_run
+from citebed.runs.reader import read_qrels, read_run
 
 RUN = b"q1 Q0 b 1 2.0 mine\nq1 Q0 a 2 1.0 mine\n"
 QRELS = b"q1 0 a 1\n"

@@ -16,11 +16,11 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from citebed.errors import CitebedError
-from citebed.evaluation.contrasts.contrasting import Contrast, contrast
+from citebed.evaluation.contrasts.contrast import Contrast, contrast
 from citebed.report.contrast import figures as contrast_figures
 from citebed.report.contrast.figures import draw_contrast, scatter, spread
-from citebed.report.drawing import STYLE
-from citebed.runs.reading import as_qrels
+from citebed.report.figure_style import STYLE
+from citebed.runs.reader import as_qrels
 
 MEASURES = ["AP", "P@5", "GMAP"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from lxml import html
 
-from citebed.evaluation.contrasts.contrasting import Contrast, contrast
+from citebed.evaluation.contrasts.contrast import Contrast, contrast
 from citebed.report.contrast.page import contrast_page
-from citebed.runs.reading import as_qrels
+from citebed.runs.reader import as_qrels
 
 
 @pytest.fixture(scope="module")

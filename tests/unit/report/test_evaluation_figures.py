@@ -11,9 +11,8 @@ from lxml import etree
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measures
-from citebed.evaluation.scoring.evaluating import evaluate
+from citebed.evaluation.scoring.evaluation import evaluate
 from citebed.evaluation.scoring.run_scores import Resampling, summarise
-from citebed.report.drawing import FileNames, label, write_files
 from citebed.report.evaluation.figures import (
     Mean,
     differences_svg,
@@ -21,6 +20,7 @@ from citebed.report.evaluation.figures import (
     interval_svg,
     numbers,
 )
+from citebed.report.figure_style import FileNames, label, write_files
 
 MEANS = [Mean("bm25", 0.31, 0.25, 0.37), Mean("a<b>&$x$", 0.28, 0.2, 0.35)]
 

@@ -17,14 +17,14 @@ from lxml import etree, html
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measures
-from citebed.evaluation.scoring.comparing import Design
+from citebed.evaluation.scoring.comparison import Design
 from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.scoring.study import Plan, Study, study
 from citebed.report.evaluation.page import Front, evaluation_page
 from citebed.report.evaluation.queries import query_data
 from citebed.report.html.inline_svg import figure_of, inline_svg
 from citebed.report.html.page import environment
-from citebed.runs.reading import as_qrels, as_run
+from citebed.runs.reader import as_qrels, as_run
 from citebed.runs.tables import Run
 
 Ranking = Mapping[str, Sequence[str]]

@@ -16,7 +16,7 @@ from matplotlib.collections import LineCollection
 from tests.unit.report.test_evaluation_figures import texts
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.report.drawing import lines_of
+from citebed.report.figure_style import lines_of
 from citebed.report.timeline.areas import Pair
 from citebed.report.timeline.figures import best_pairs, timeline_pictures
 from citebed.report.timeline.series import (
@@ -28,9 +28,9 @@ from citebed.report.timeline.series import (
     steps,
     volume,
 )
-from citebed.runs.reading import as_run
+from citebed.runs.reader import as_run
 from citebed.runs.times import DAY
-from citebed.timeline.scoring.measuring import slice_measures
+from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.slices import slices_of

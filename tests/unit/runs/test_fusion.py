@@ -13,7 +13,7 @@ from tests.sampling import examples
 
 from citebed.errors import CitebedError
 from citebed.runs.fusion import METHODS, NORMALISATIONS, Fusion, fuse
-from citebed.runs.reading import as_run
+from citebed.runs.reader import as_run
 from citebed.runs.tables import Run
 
 A = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "only": {"x": 5.0}}

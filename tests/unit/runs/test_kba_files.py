@@ -14,7 +14,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files import packed
 from citebed.runs.kba_files import SCHEMA, read_filter_run, read_judgements
 from citebed.runs.times import FIRST_SECOND, LAST_SECOND
-from citebed.runs.writing import FilterLine, FilterRunWriter, stream_id, write_filter_run
+from citebed.runs.writer import FilterLine, FilterRunWriter, stream_id, write_filter_run
 
 HEADER = '#{"team_id": "CWI", "system_id": "dic", "corpus_id": "kba-2012"}\n'
 GOOD = (

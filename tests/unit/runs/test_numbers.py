@@ -10,7 +10,7 @@ import pytest
 from citebed.errors import CitebedError
 from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.names import measure
-from citebed.runs.reading import as_qrels, read_qrels, read_run
+from citebed.runs.reader import as_qrels, read_qrels, read_run
 from citebed.runs.trec_files import LARGEST_GRADE
 from citebed.wording import number_in, whole_number_in
 

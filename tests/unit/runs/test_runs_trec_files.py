@@ -16,7 +16,7 @@ from tests.sampling import examples
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation import as_qrels, evaluate, prepare, rank
 from citebed.runs import trec_files
-from citebed.runs.reading import distinct_names, name_of, read_qrels, read_run
+from citebed.runs.reader import distinct_names, name_of, read_qrels, read_run
 from citebed.runs.trec_files import QRELS, RUN, read_trec, run_tag, trec_lines
 
 GOOD = b"q1 Q0 a 1 2.5 t\nq1 Q0 b 2 1.5 t\nq2 Q0 c 1 -1e3 t\n"

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from citebed.errors import CitebedError
 from citebed.files.writing import whole_files
 from citebed.runs.ranking import rank
-from citebed.runs.reading import as_qrels, as_run, read_qrels, read_run
+from citebed.runs.reader import as_qrels, as_run, read_qrels, read_run
 from citebed.runs.tables import Qrels, Run
-from citebed.runs.writing import refuse_input, write_qrels, write_run
+from citebed.runs.writer import refuse_input, write_qrels, write_run
 
 QRELS = as_qrels({"q2": {"b": 0, "a": 2}, "q1": {"c": -1}})
 RUN = as_run({"q2": {"a": 0.1, "b": 0.30000000000000004}, "q1": {"x": 1.0, "y": 1.0}}, "my run")

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError
-from citebed.runs.reading import read_run
+from citebed.runs.reader import read_run
 from citebed.runs.tables import Run
-from citebed.runs.writing import write_run
+from citebed.runs.writer import write_run
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int32, "score": pl.Float64}
 

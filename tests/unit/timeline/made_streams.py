@@ -12,7 +12,7 @@ import polars as pl
 from hypothesis import strategies as st
 from tests.reference.timeline import DAY, Judgement, Line
 
-from citebed.runs import pieces
+from citebed.runs import file_ranges
 from citebed.timeline.timelines import Timeline
 
 START = 1_317_945_600  # 2011-10-07T00:00:00Z
@@ -104,7 +104,7 @@ class StreamFiles(NamedTuple):
 
     def in_pieces(self) -> Any:
         """While this lasts, texts are cut into pieces of that size."""
-        return patch.multiple(pieces, LEAST=self.piece, PIECES=1 << 20)
+        return patch.multiple(file_ranges, LEAST=self.piece, PIECES=1 << 20)
 
 
 _ORDERS: Any = {"topic": lambda row: row, "time": lambda row: row[1]}

@@ -11,9 +11,9 @@ import pytest
 from tests.reference import timeline as reference
 from tests.reference.timeline import DAY, Judgement, Line
 
-from citebed.runs.reading import as_run
+from citebed.runs.reader import as_run
 from citebed.runs.tables import Ints
-from citebed.timeline.scoring.measuring import slice_measures
+from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.scoring.trends import stability, trend

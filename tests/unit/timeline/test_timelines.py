@@ -16,7 +16,7 @@ import pytest
 import citebed
 from citebed.cli.app import main
 from citebed.errors import CitebedError, UnknownName
-from citebed.runs.reading import as_qrels, as_run
+from citebed.runs.reader import as_qrels, as_run
 from citebed.timeline.scoring.official import official_timeline
 from citebed.timeline.timelines import timeline
 

@@ -98,7 +98,7 @@ def subset(
     """
     from citebed.evaluation.judgements import sets as judgement_sets
     from citebed.evaluation.judgements.labels import read_labelled
-    from citebed.runs.reading import read_run
+    from citebed.runs.reader import read_run
 
     if (depth is None) != (not runs):
         raise CitebedError("--depth and runs belong together: give both, or neither.")
@@ -296,7 +296,7 @@ def expand(
     Example: citebed qrels expand c/qrels/sentences.qrels --cocited c --not-own-paper -o co.qrels
     """
     from citebed.evaluation.judgements import cocitation
-    from citebed.runs.reading import read_qrels
+    from citebed.runs.reader import read_qrels
 
     how = cocitation.Expansion(at_least=at_least, grade=grade, rel=rel)
     judged = read_qrels(qrels)
@@ -359,7 +359,7 @@ def _store(
 def _write(
     out: Path, qrels: Qrels, facts: dict[str, Any], inputs: list[Path], label: str = "0"
 ) -> None:
-    from citebed.runs.writing import refuse_input, write_qrels
+    from citebed.runs.writer import refuse_input, write_qrels
 
     refuse_input(out, *inputs)
     if not qrels.table.height:

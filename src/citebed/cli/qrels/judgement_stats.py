@@ -15,7 +15,7 @@ from citebed.wording import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from citebed.evaluation.judgements.describing import JudgementStatistics
+    from citebed.evaluation.judgements.statistics import JudgementStatistics
     from citebed.report.tables import Table
 
 
@@ -41,8 +41,8 @@ def stats(
 
     Example: citebed qrels stats j1.qrels j12.qrels --documents 9084
     """
-    from citebed.evaluation.judgements.describing import describe
     from citebed.evaluation.judgements.labels import read_labelled_sets
+    from citebed.evaluation.judgements.statistics import describe
 
     style = style_of(None, as_json, as_csv)
     read = read_labelled_sets(files)

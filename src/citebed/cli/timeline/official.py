@@ -90,7 +90,7 @@ def timeline_official(
 def read_once(path: Path) -> Qrels:
     """Read the judgements early, while the processors are idle."""
     from citebed.files.reading import at_hand
-    from citebed.runs.reading import name_of, read_judged
+    from citebed.runs.reader import name_of, read_judged
     from citebed.runs.tables import Qrels
 
     with at_hand(path) as file:

@@ -12,8 +12,8 @@ from citebed.cli.output import print_rows, say_all
 from citebed.wording import count
 
 if TYPE_CHECKING:
-    from citebed.evaluation.scoring.comparing import Comparisons, Design
-    from citebed.timeline.scoring.comparing import StreamComparison
+    from citebed.evaluation.scoring.comparison import Comparisons, Design
+    from citebed.timeline.scoring.comparison import StreamComparison
     from citebed.timeline.timelines import Timeline
 
     Compared = tuple[Comparisons[StreamComparison], Design]

@@ -103,7 +103,7 @@ def look_of(
 
 
 def _pair(pair: tuple[str, str], runs: Sequence[Path]) -> tuple[str, str]:
-    from citebed.runs.reading import run_named
+    from citebed.runs.reader import run_named
 
     first, second = (run_named(name, runs, "run to plot") for name in pair)
     check_pair((first, second))
@@ -117,7 +117,7 @@ def write_look(
     compared: Compared | None = None,
 ) -> None:
     """Draw and write the files; print notes about them to standard error."""
-    from citebed.evaluation.scoring.comparing import Design
+    from citebed.evaluation.scoring.comparison import Design
     from citebed.report.timeline.figures import timeline_pictures
     from citebed.report.timeline.page import Extras, timeline_page
 
@@ -138,7 +138,7 @@ def write_look(
 
 
 def _write_plots(folder: Path, pictures: Sequence[Picture], read: frozenset[str]) -> None:
-    from citebed.report.drawing import write_files
+    from citebed.report.figure_style import write_files
 
     files = {name: whole for picture in pictures for name, whole in picture.files().items()}
     for name in files:

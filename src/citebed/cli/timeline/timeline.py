@@ -43,8 +43,8 @@ from citebed.errors import CitebedError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from citebed.evaluation.scoring.comparing import Comparisons, Design
-    from citebed.timeline.scoring.comparing import StreamComparison
+    from citebed.evaluation.scoring.comparison import Comparisons, Design
+    from citebed.timeline.scoring.comparison import StreamComparison
     from citebed.timeline.scoring.official import OfficialTimeline
     from citebed.timeline.timelines import Timeline
 
@@ -310,8 +310,8 @@ def _design_of(
     if shown.machine and (shown.per_query or shown.per_slice or shown.trends or shown.by_kind):
         others = "--per-query, --per-slice, --trend and --by-kind"
         raise CitebedError(f"paired tests are separate rows. Remove {others}.")
-    from citebed.evaluation.scoring.comparing import Design
-    from citebed.runs.reading import run_named
+    from citebed.evaluation.scoring.comparison import Design
+    from citebed.runs.reader import run_named
 
     named = None if baseline is None else run_named(baseline, runs)
     return Design(baseline=named, test=how[0], correction=how[1], alpha=alpha)

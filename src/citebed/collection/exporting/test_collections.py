@@ -26,7 +26,7 @@ from citebed.collection.exporting.ir_datasets_plugin import DOCS, METADATA, QREL
 from citebed.collection.formats.trec import write_documents, write_topics
 from citebed.records import Document
 from citebed.runs.tables import Qrels
-from citebed.runs.writing import write_qrels
+from citebed.runs.writer import write_qrels
 
 _DETAILS = [name for name in BIBLIOGRAPHIC if name not in ("title", "abstract")]
 _QUERY_DETAILS = ("title", "paper_id", "section", "exclude", "before")

@@ -299,7 +299,7 @@ def _has(path: Path, columns: Iterable[str]) -> bool:
 
 def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
     """Write judgements in TREC's four columns, with iteration 0."""
-    from citebed.runs.writing import write_lines  # which needs numpy, and who reads does not
+    from citebed.runs.writer import write_lines  # which needs numpy, and who reads does not
 
     with _new_file(path) as handle:
         write_lines(qrels.select("query_id", pl.lit("0").alias("0"), "doc_id", "relevance"), handle)

@@ -18,9 +18,9 @@ from citebed.errors import FormatError
 from citebed.files.line_blocks import numbered_lines
 from citebed.records import Problem
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.admitting import check_order
 from citebed.timeline.filters.base import Filtering, Skipped, State, Told
 from citebed.timeline.filters.checkpoint import LISTED, Progress
+from citebed.timeline.filters.stream_checks import check_order
 from citebed.timeline.streams.stream_files import Decoded
 
 

@@ -48,10 +48,11 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.line_blocks import file_texts
 from citebed.files.reading import is_packed
 from citebed.files.writing import translate_os_errors, whole_files
-from citebed.runs.writing import filter_names, header_line
+from citebed.runs.writer import filter_names, header_line
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.checkpoint import Progress
-from citebed.timeline.filters.running import (
+from citebed.timeline.filters.output_files import Drafts, Unfinished
+from citebed.timeline.filters.runner import (
     FilterOptions,
     FilterReport,
     FilterTask,
@@ -61,7 +62,6 @@ from citebed.timeline.filters.running import (
     no_documents,
     report_of,
 )
-from citebed.timeline.filters.unfinished import Drafts, Unfinished
 from citebed.timeline.streams.stream_files import Source, blocks
 from citebed.wording import printable
 

@@ -25,12 +25,12 @@ from citebed.distributed.filtering.read_files import (
 )
 from citebed.distributed.filtering.task import WIDTH, PartTask, moments
 from citebed.files.writing import several_files
-from citebed.runs.writing import filter_lines
+from citebed.runs.writer import filter_lines
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.admitting import Admission
 from citebed.timeline.filters.base import Filtering, State, Tally, Told
 from citebed.timeline.filters.checkpoint import Progress
-from citebed.timeline.filters.learning import packed, unpacked
+from citebed.timeline.filters.online_learning import packed, unpacked
+from citebed.timeline.filters.stream_checks import Admission
 from citebed.timeline.streams.stream_files import Decoded, decode
 
 

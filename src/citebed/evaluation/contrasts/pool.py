@@ -16,7 +16,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import lead
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import match
-from citebed.evaluation.scoring.comparing import Comparison, Design
+from citebed.evaluation.scoring.comparison import Comparison, Design
 from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.statistics import adjust, paired_test
 from citebed.frames import FlatRow

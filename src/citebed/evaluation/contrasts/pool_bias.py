@@ -32,12 +32,12 @@ from citebed.evaluation.contrasts.pool import (
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
-from citebed.evaluation.scoring.comparing import compare
-from citebed.evaluation.scoring.evaluating import evaluate_under
+from citebed.evaluation.scoring.comparison import compare
+from citebed.evaluation.scoring.evaluation import evaluate_under
 from citebed.evaluation.statistics import kendall_tau, tau_ap
 from citebed.frames import FlatRow, Parts
 from citebed.runs.ranking import Ranked, prepare, rank
-from citebed.runs.reading import as_qrels, as_runs, check_names
+from citebed.runs.reader import as_qrels, as_runs, check_names
 from citebed.runs.tables import Flags, Floats, Qrels
 from citebed.runs.trec_files import QRELS
 
@@ -127,7 +127,7 @@ def pool_bias(
 ) -> PoolBias:
     """Leave one run, or one team, out of the pool after the other.
 
-    ``qrels`` and ``runs`` are what `citebed.runs.reading` takes; all runs are held at once.
+    ``qrels`` and ``runs`` are what `citebed.runs.reader` takes; all runs are held at once.
     """
     options = options or PoolBiasOptions()
     chosen = _checked(parse_measures(measures), options)

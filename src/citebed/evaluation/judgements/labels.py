@@ -16,7 +16,7 @@ import polars as pl
 
 from citebed.files.reading import at_hand, read_parquet
 from citebed.runs.kba_files import kba_form
-from citebed.runs.reading import as_qrels, distinct_names, name_of, read_qrels
+from citebed.runs.reader import as_qrels, distinct_names, name_of, read_qrels
 from citebed.runs.tables import Qrels, is_parquet
 from citebed.runs.trec_files import QRELS, read_coded
 

@@ -15,7 +15,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import Rankings, match
-from citebed.evaluation.scoring.ledger import Ledger, ledger_of
+from citebed.evaluation.scoring.coverage import Ledger, ledger_of
 from citebed.evaluation.statistics import Interval, mean_intervals
 from citebed.runs.ranking import (
     Ranked,

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.comparing import Comparison, Design, compare
-from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation, evaluate_under
+from citebed.evaluation.scoring.comparison import Comparison, Design, compare
+from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation, evaluate_under
 from citebed.evaluation.scoring.run_scores import TREC_EVAL, Resampling, Settings, Summary
 from citebed.runs.ranking import SortedQrels, prepare
-from citebed.runs.reading import as_qrels, as_runs, check_names
+from citebed.runs.reader import as_qrels, as_runs, check_names
 from citebed.runs.tables import Run
 
 

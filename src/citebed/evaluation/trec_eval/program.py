@@ -41,7 +41,7 @@ from citebed.evaluation.measures.trec_names import (
 from citebed.evaluation.trec_eval.options import Options, Version
 from citebed.files.reading import read_lines
 from citebed.runs.ranking import check_twice, prepare, rank
-from citebed.runs.reading import read_as_trec_eval
+from citebed.runs.reader import read_as_trec_eval
 from citebed.runs.tables import Flags, Floats, Ints
 from citebed.wording import printable
 

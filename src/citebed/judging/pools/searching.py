@@ -32,7 +32,7 @@ from citebed.retrieval.recommending.recommender import Recommender
 from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Qrels, Run
-from citebed.runs.writing import write_qrels
+from citebed.runs.writer import write_qrels
 
 MODELS = {
     "okapi": "okapi+feedback(terms=20,from={judged})",

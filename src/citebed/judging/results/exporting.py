@@ -32,7 +32,7 @@ from citebed.judging.results.status import Restated, recent_events, restated_que
 from citebed.judging.store.handle import CampaignStore, Transaction
 from citebed.judging.store.schema import contributors, items, judgements, pools
 from citebed.runs.tables import Qrels
-from citebed.runs.writing import write_qrels
+from citebed.runs.writer import write_qrels
 from citebed.wording import count, json_text, printable
 
 MANIFEST = "campaign.json"

@@ -58,7 +58,7 @@ from citebed.judging.store.handle import Transaction
 from citebed.judging.store.judgements import Source
 from citebed.judging.store.schema import forms, items, now, people, references
 from citebed.retrieval.index.index import open_index
-from citebed.runs.reading import as_run, as_runs
+from citebed.runs.reader import as_run, as_runs
 from citebed.runs.tables import Run
 from citebed.text.normalise import fold
 from citebed.wording import count, printable

@@ -18,9 +18,9 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from citebed.evaluation.contrasts.contrasting import Contrast
+from citebed.evaluation.contrasts.contrast import Contrast
 from citebed.evaluation.measures.base import Measure
-from citebed.report.drawing import MARK, RULE, FileNames, drawn, lines_of, panels, write_files
+from citebed.report.figure_style import MARK, RULE, FileNames, drawn, lines_of, panels, write_files
 from citebed.runs.tables import Floats
 from citebed.wording import count
 
@@ -129,7 +129,7 @@ def _entitle(figure: Figure, said: Sequence[str], columns: int) -> None:
 
 
 def _pair_figure(contrast: Contrast, first: str, second: str) -> Figure:
-    from citebed.evaluation.scoring.comparing import shared_queries
+    from citebed.evaluation.scoring.comparison import shared_queries
 
     columns = len(contrast.by_query)
     figure, grid = panels(2 * columns, columns, *_SIZES)

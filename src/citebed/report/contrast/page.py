@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from citebed.evaluation.contrasts.contrasting import Contrast
+from citebed.evaluation.contrasts.contrast import Contrast
 from citebed.report.contrast.figures import contrast_pictures
 from citebed.report.contrast.table import (
     MOVERS,

@@ -16,7 +16,7 @@ from citebed.evaluation.contrasts.changes import (
     Mover,
     fates,
 )
-from citebed.evaluation.contrasts.contrasting import Contrast
+from citebed.evaluation.contrasts.contrast import Contrast
 from citebed.evaluation.contrasts.pool import VERDICTS, Bound
 from citebed.evaluation.contrasts.pool_bias import Order, PoolBias, UnjudgedShare
 from citebed.report.tables import (

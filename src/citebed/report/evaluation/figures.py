@@ -14,9 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.comparing import shared_queries
+from citebed.evaluation.scoring.comparison import shared_queries
 from citebed.evaluation.scoring.run_scores import RunScores, Summary
-from citebed.report.drawing import INK, LIGHT, MARK, RULE, FileNames, label, lines_of, svg
+from citebed.report.figure_style import INK, LIGHT, MARK, RULE, FileNames, label, lines_of, svg
 from citebed.runs.tables import Floats
 from citebed.wording import count
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from citebed.evaluation.scoring.evaluating import Evaluation
-from citebed.evaluation.scoring.ledger import Ledger
+from citebed.evaluation.scoring.coverage import Ledger
+from citebed.evaluation.scoring.evaluation import Evaluation
 from citebed.evaluation.scoring.run_scores import have_same_queries
 from citebed.evaluation.scoring.study import Study
-from citebed.report.drawing import FileNames
 from citebed.report.evaluation.figures import by_query, interval_svg, measure_means, numbers
 from citebed.report.evaluation.queries import (
     BUDGET,
@@ -30,6 +29,7 @@ from citebed.report.evaluation.table import (
     ties_table,
     unjudged_table,
 )
+from citebed.report.figure_style import FileNames
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import render
 from citebed.report.tables import Table, table_of

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.trec_names import line_text, trec_name
-from citebed.evaluation.scoring.evaluating import Evaluation
-from citebed.evaluation.scoring.ledger import Ledger, MeasureLedger
+from citebed.evaluation.scoring.coverage import Ledger, MeasureLedger
+from citebed.evaluation.scoring.evaluation import Evaluation
 from citebed.evaluation.scoring.run_scores import RunScores, Summary
 from citebed.report.tables import (
     DAGGER,
@@ -27,7 +27,7 @@ from citebed.report.tables import (
 from citebed.wording import count
 
 if TYPE_CHECKING:  # who prints no comparison does without them
-    from citebed.evaluation.scoring.comparing import Comparison, Design
+    from citebed.evaluation.scoring.comparison import Comparison, Design
 
 
 def scores_table(evaluation: Evaluation, summaries: Sequence[Sequence[Summary]]) -> Table:

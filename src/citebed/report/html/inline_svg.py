@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lxml import etree
 from markupsafe import Markup
 
-from citebed.report.drawing import INK, LIGHT, MARK, RULE
+from citebed.report.figure_style import INK, LIGHT, MARK, RULE
 from citebed.wording import for_page
 
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from citebed.errors import CitebedError
-from citebed.report.drawing import INK, OPEN, draw_file, panels, picture_ending
+from citebed.report.figure_style import INK, OPEN, draw_file, panels, picture_ending
 from citebed.runs.tables import Floats
 from citebed.timeline.robustness import Setting, Simulation
 from citebed.wording import printable

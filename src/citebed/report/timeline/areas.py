@@ -20,7 +20,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
 from citebed.evaluation.measures.base import Measure
-from citebed.report.drawing import INK, LIGHT, MARK, RULE
+from citebed.report.figure_style import INK, LIGHT, MARK, RULE
 from citebed.report.timeline.axes import (
     WIDTH,
     date_axis,

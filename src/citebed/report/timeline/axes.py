@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from citebed.report.drawing import INK, LIGHT, MARK, RULE, lines_of
+from citebed.report.figure_style import INK, LIGHT, MARK, RULE, lines_of
 from citebed.report.tables import text_width
 from citebed.report.timeline.series import WINDOW, Cut, Volume
 from citebed.runs.tables import Floats

@@ -21,7 +21,7 @@ from matplotlib.lines import Line2D
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.run_scores import run_called
-from citebed.report.drawing import (
+from citebed.report.figure_style import (
     INK,
     LIGHT,
     MARK,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.comparing import Design
+from citebed.evaluation.scoring.comparison import Design
 from citebed.report.evaluation.table import comparison_table
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import render
@@ -25,7 +25,7 @@ from citebed.report.timeline.table import (
     trends_table,
 )
 from citebed.runs.times import format_time
-from citebed.timeline.scoring.comparing import StreamComparison
+from citebed.timeline.scoring.comparison import StreamComparison
 from citebed.timeline.scoring.stream_scores import StreamScores
 from citebed.timeline.scoring.topic_slices import WEIGHTINGS
 from citebed.timeline.timelines import Timeline

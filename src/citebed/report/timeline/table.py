@@ -32,7 +32,7 @@ from citebed.timeline.timelines import Timeline
 from citebed.wording import count
 
 if TYPE_CHECKING:  # who prints no comparison does without them
-    from citebed.timeline.scoring.comparing import StreamComparison
+    from citebed.timeline.scoring.comparison import StreamComparison
 
 COUNTS = (
     Column("run", "run", left=True),

@@ -16,7 +16,7 @@ from citebed.retrieval.pipeline import Pipeline, pipeline_of
 from citebed.retrieval.running.run_facts import Searchable, index_facts, run_facts
 from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.queries import query_facts, read_queries
-from citebed.runs.writing import check_ids, write_run
+from citebed.runs.writer import check_ids, write_run
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from citebed.drafts.records import Cited, Draft, pieces
 from citebed.drafts.references import by_authors
 from citebed.errors import CitebedError
 from citebed.retrieval.search.queries import read_queries
-from citebed.runs.reading import read_qrels
+from citebed.runs.reader import read_qrels
 from citebed.text.identifiers import normalise_doi
 
 _ARXIV = "arXiv:"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.grammar import Call
 from citebed.runs.tables import Floats, Ints
-from citebed.runs.writing import FilterLine, stream_ids
+from citebed.runs.writer import FilterLine, stream_ids
 from citebed.timeline.filters.topics import Topic
 
 State = dict[str, NDArray[np.generic]]

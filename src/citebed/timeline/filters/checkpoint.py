@@ -17,7 +17,7 @@ from citebed.files.system_errors import translate_read_errors
 from citebed.files.writing import several_files, sync_file
 from citebed.records import Problem
 from citebed.timeline.filters.base import State
-from citebed.timeline.filters.unfinished import read_draft
+from citebed.timeline.filters.output_files import read_draft
 from citebed.wording import printable
 
 _ABOUT = "about"

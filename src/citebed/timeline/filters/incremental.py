@@ -29,7 +29,9 @@ from citebed.timeline.filters.base import (
     confidence,
     running_sums,
 )
-from citebed.timeline.filters.learning import (
+from citebed.timeline.filters.name_matcher import NameTable
+from citebed.timeline.filters.names import NameFiltering, Names
+from citebed.timeline.filters.online_learning import (
     Learner,
     Lesson,
     Passed,
@@ -38,8 +40,6 @@ from citebed.timeline.filters.learning import (
     packed,
     unpacked,
 )
-from citebed.timeline.filters.matching import NameTable
-from citebed.timeline.filters.names import NameFiltering, Names
 from citebed.timeline.filters.topics import Topic
 
 BIAS = -3.0

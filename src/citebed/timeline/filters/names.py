@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.runs.tables import Ints
-from citebed.runs.writing import FilterLine
+from citebed.runs.writer import FilterLine
 from citebed.timeline.filters.base import (
     RELEVANT,
     Documents,
@@ -30,7 +30,7 @@ from citebed.timeline.filters.base import (
     confidence,
     no_terms,
 )
-from citebed.timeline.filters.matching import NameTable
+from citebed.timeline.filters.name_matcher import NameTable
 from citebed.timeline.filters.topics import Topic
 
 PRIOR = 1000

@@ -26,7 +26,8 @@ from citebed.timeline.filters.base import (
     Vectors,
     confidence,
 )
-from citebed.timeline.filters.learning import (
+from citebed.timeline.filters.name_matcher import NameTable
+from citebed.timeline.filters.online_learning import (
     Learner,
     Lesson,
     Passed,
@@ -35,7 +36,6 @@ from citebed.timeline.filters.learning import (
     packed,
     unpacked,
 )
-from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
 
 _CELLS = 1 << 20

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from citebed.records import Problem
-from citebed.runs.writing import stream_ids
+from citebed.runs.writer import stream_ids
 from citebed.timeline.filters.base import State
 from citebed.timeline.streams.stream_files import Decoded
 

@@ -20,14 +20,14 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.run_scores import PairScores, QueryScores, Resampling, summarise
 from citebed.runs.tables import Floats, Run
 from citebed.runs.texts import RunText
-from citebed.timeline.scoring.in_parts import (
+from citebed.timeline.scoring.alignment import RunLedger, of_some
+from citebed.timeline.scoring.partial_scores import (
     RunElsewhere,
     Scoring,
     scored_text,
     scored_whole,
 )
-from citebed.timeline.scoring.laying import RunLedger, of_some
-from citebed.timeline.scoring.measuring import (
+from citebed.timeline.scoring.slice_measures import (
     SET_BASED,
     slice_measures,
     uses_grades,

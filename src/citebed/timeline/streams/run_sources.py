@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from citebed.files.reading import at_hand
-from citebed.runs.reading import as_run, as_runs, check_names, distinct_names, read_run
+from citebed.runs.reader import as_run, as_runs, check_names, distinct_names, read_run
 from citebed.runs.tables import Run
 from citebed.runs.texts import RunText, long_text
 

@@ -13,7 +13,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import at_hand
 from citebed.runs.assessors import OFFICIAL, Disagreement, disagreements, merge_assessors
 from citebed.runs.ranking import SortedQrels, put_in_order, query_numbers
-from citebed.runs.reading import as_qrels, name_of, read_judged
+from citebed.runs.reader import as_qrels, name_of, read_judged
 from citebed.runs.tables import Ints, Qrels, Run, checked_columns
 from citebed.runs.times import epochs, time_column
 from citebed.runs.trec_files import QRELS

@@ -23,7 +23,7 @@ from citebed.errors import CitebedError
 from citebed.records import Document, Judgement, Problem, Query, Record
 from citebed.runs.tables import Qrels
 from citebed.runs.trec_files import QRELS
-from citebed.runs.writing import write_lines, write_qrels
+from citebed.runs.writer import write_lines, write_qrels
 from citebed.text.normalise import fold
 
 FORMATS = (TREC_TOPICS, TREC_DOCUMENTS, TREC_QRELS)

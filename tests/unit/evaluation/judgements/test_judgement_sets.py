@@ -20,7 +20,6 @@ from citebed.evaluation.judgements.cocitation import (
     cocitations,
     expand,
 )
-from citebed.evaluation.judgements.describing import describe
 from citebed.evaluation.judgements.sets import (
     RULES,
     Difference,
@@ -31,7 +30,8 @@ from citebed.evaluation.judgements.sets import (
     sample,
     subset,
 )
-from citebed.runs.reading import as_qrels, as_run
+from citebed.evaluation.judgements.statistics import describe
+from citebed.runs.reader import as_qrels, as_run
 from citebed.runs.tables import Qrels
 
 Pairs = dict[tuple[str, str], int]

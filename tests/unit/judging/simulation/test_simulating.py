@@ -23,8 +23,8 @@ import citebed
 from citebed.cli.campaign import campaign as app
 from citebed.collection import ImportOptions, import_sources, load_profile
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.judgements.describing import describe
 from citebed.evaluation.judgements.sets import subset
+from citebed.evaluation.judgements.statistics import describe
 from citebed.judging import Simulated, SimulationOptions, open_campaign, simulate
 from citebed.judging.asking.questions import FIRST_AUTHOR
 from citebed.judging.results.source_tables import LABELS
@@ -34,8 +34,8 @@ from citebed.judging.simulation.simulating import searches
 from citebed.judging.store.schema import contributors
 from citebed.judging.store.schema import searches as searches_table
 from citebed.retrieval import build_index, run_queries
-from citebed.runs.reading import read_qrels
-from citebed.runs.writing import write_run
+from citebed.runs.reader import read_qrels
+from citebed.runs.writer import write_run
 
 CAREFUL: dict[str, Any] = {"noise": 0.0, "laziness": 0.0, "skill": 1.0}
 ALL_ANSWER: dict[str, Any] = {"response": 1.0, "response_two": 1.0}

@@ -14,7 +14,7 @@ from typing import Any
 from citebed.runs.kba_files import read_filter_run
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
-from citebed.timeline.filters.running import FilterOptions, FilterReport, FilterTask, run_filter
+from citebed.timeline.filters.runner import FilterOptions, FilterReport, FilterTask, run_filter
 from citebed.timeline.filters.topics import Name, Topic
 from citebed.timeline.streams.stream_files import file_source
 

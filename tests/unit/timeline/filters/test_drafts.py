@@ -15,8 +15,8 @@ from tests.unit.timeline.filters.bursts import stream, write
 from tests.unit.timeline.filters.test_restarting import OPTIONS, Killed, breaking, task_of
 
 from citebed.errors import CitebedError
-from citebed.timeline.filters import unfinished as drafts
-from citebed.timeline.filters.running import FilterTask, run_filter
+from citebed.timeline.filters import output_files as drafts
+from citebed.timeline.filters.runner import FilterTask, run_filter
 
 MINE = "not to be touched\n"
 DRAFTS = ["out.partial", "out.checkpoint", "list.partial"]

@@ -16,8 +16,8 @@ from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed,
 from citebed.errors import CitebedError, FormatError
 from citebed.timeline.filters import checkpoint, filter_of
 from citebed.timeline.filters.base import Reads, Tools, no_terms
-from citebed.timeline.filters.learning import Labels
-from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
+from citebed.timeline.filters.online_learning import Labels
+from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
 from citebed.timeline.filters.topics import Name, Topic
 
 

@@ -15,8 +15,8 @@ from tests.unit.timeline.filters.bursts import LABELS, START, TOPICS, Doc, filte
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.line_blocks import Block
-from citebed.runs.writing import FilterLine
-from citebed.timeline.filters import FILTERS, filter_of, learning, relevance_model
+from citebed.runs.writer import FilterLine
+from citebed.timeline.filters import FILTERS, filter_of, online_learning, relevance_model
 from citebed.timeline.filters.base import Documents, Filter, State, Tools
 from citebed.timeline.filters.topics import Name, Topic
 from citebed.timeline.streams.stream_files import decode
@@ -241,7 +241,7 @@ def test_words_that_were_forgotten_have_the_same_numbers(monkeypatch: pytest.Mon
     docs = stream(80)
     for model in MODELS[1:]:
         remembered = all_lines(model, TOPICS, docs, Tools(str.split, LABELS))
-        monkeypatch.setattr(learning, "_REMEMBERED", 3)
+        monkeypatch.setattr(online_learning, "_REMEMBERED", 3)
         assert all_lines(model, TOPICS, docs, Tools(str.split, LABELS)) == remembered
         monkeypatch.undo()
 

@@ -14,11 +14,11 @@ from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed,
 
 from citebed.errors import FormatError
 from citebed.files.line_blocks import Block
-from citebed.runs.writing import stream_id, stream_ids
+from citebed.runs.writer import stream_id, stream_ids
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.repeated_documents import RepeatedDocuments
-from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
+from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import decode, file_source, table_source
 
 IDS = st.sampled_from(["a", "b", "1300000000-a", "1300000001-a", "0000000005-a", "12345-a", "5-a"])

@@ -18,7 +18,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.checkpoint import Progress, load, save
-from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
+from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import Source, file_source
 
 MODELS = (

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from citebed.errors import FormatError
-from citebed.timeline.filters.learning import known_labels, labels_of
+from citebed.timeline.filters.online_learning import known_labels, labels_of
 from citebed.timeline.filters.topics import Name, Topic, read_topics, spelt_out
 
 

@@ -13,7 +13,7 @@ from tests.reference.timeline import Judgement, Line
 from tests.unit.timeline.made_streams import START, judgement_table, run_table
 
 from citebed.errors import CitebedError
-from citebed.runs.reading import as_run
+from citebed.runs.reader import as_run
 from citebed.timeline.scoring.official import (
     Confusion,
     OfficialScores,

@@ -17,9 +17,9 @@ from tests.unit.timeline.made_streams import START, judgement_table, run_table, 
 
 from citebed.errors import CitebedError, FormatError
 from citebed.runs.assessors import RULES
-from citebed.runs.reading import as_run, read_run
+from citebed.runs.reader import as_run, read_run
 from citebed.runs.times import TIMES
-from citebed.timeline.scoring.measuring import slice_measures
+from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import StreamScores, judged_notes, score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.slices import slices_of

@@ -9,9 +9,9 @@ import pytest
 
 from citebed.errors import CitebedError, FormatError
 from citebed.runs.ranking import SortedQrels, prepare
-from citebed.runs.reading import as_run
+from citebed.runs.reader import as_run
 from citebed.runs.tables import Qrels
-from citebed.timeline.scoring.measuring import slice_measures
+from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.slices import slices_of

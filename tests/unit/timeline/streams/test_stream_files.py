@@ -20,7 +20,7 @@ from citebed.files import reading
 from citebed.files.line_blocks import Block
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
-from citebed.timeline.filters.running import FilterOptions, FilterTask, run_filter
+from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import (
     Source,
     blocks,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from citebed.errors import CitebedError, FormatError
 from citebed.files import packed
 from citebed.runs.times import epochs, format_span, format_time, parse_time
-from citebed.runs.writing import stream_id
+from citebed.runs.writer import stream_id
 from citebed.timeline.streams.stream_files import documents_by_date
 from citebed.timeline.streams.times import joined_times, read_times
 

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.runs.assessors import merge_assessors
-from citebed.runs.reading import read_judged
+from citebed.runs.reader import read_judged
 from citebed.runs.tables import Floats, Ints, checked_columns
 from citebed.runs.trec_files import QRELS
-from citebed.runs.writing import FilterLine
+from citebed.runs.writer import FilterLine
 from citebed.timeline.filters.base import (
     RELEVANT,
     Documents,
@@ -38,7 +38,7 @@ from citebed.timeline.filters.base import (
     Vectors,
     between,
 )
-from citebed.timeline.filters.matching import NameTable
+from citebed.timeline.filters.name_matcher import NameTable
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.streams.stream_files import TEXTS
 

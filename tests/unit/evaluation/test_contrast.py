@@ -16,11 +16,11 @@ from tests.reference import contrast as slow
 from citebed.collection import ImportOptions, import_sources, load_profile, open_collection
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import fates
-from citebed.evaluation.contrasts.contrasting import Contrast, ContrastOptions, contrast
+from citebed.evaluation.contrasts.contrast import Contrast, ContrastOptions, contrast
 from citebed.evaluation.contrasts.sets import align
-from citebed.evaluation.scoring.comparing import Design
+from citebed.evaluation.scoring.comparison import Design
 from citebed.evaluation.scoring.run_scores import Resampling
-from citebed.runs.reading import as_qrels
+from citebed.runs.reader import as_qrels
 from citebed.runs.tables import Qrels
 
 Judgements = dict[str, dict[str, int]]
@@ -200,7 +200,7 @@ def test_counts_and_namesakes_are_refused() -> None:
 
 
 def as_named(name: str, *runs: Any) -> list[Any]:
-    from citebed.runs.reading import as_run
+    from citebed.runs.reader import as_run
     from citebed.runs.tables import Run
 
     return [Run(as_run(run).table, name) for run in runs]

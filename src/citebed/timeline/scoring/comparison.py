@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from citebed.evaluation.scoring.comparing import Comparison, Comparisons, Design, compare_scores
+from citebed.evaluation.scoring.comparison import Comparison, Comparisons, Design, compare_scores
 from citebed.evaluation.scoring.run_scores import Resampling
 from citebed.timeline.scoring.stream_scores import StreamScores
 

@@ -18,9 +18,9 @@ import citebed
 from citebed.errors import CitebedError
 from citebed.evaluation.measures import MEASURES
 from citebed.evaluation.measures.names import measure
-from citebed.runs import pieces, texts
-from citebed.runs.reading import read_run
-from citebed.timeline.scoring import in_parts
+from citebed.runs import file_ranges, texts
+from citebed.runs.reader import read_run
+from citebed.timeline.scoring import partial_scores
 from citebed.timeline.timelines import Timeline
 
 
@@ -61,10 +61,10 @@ def whole_reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         read.append(path)
         return read_run(path)
 
-    monkeypatch.setattr(in_parts, "read_run", reading)
-    monkeypatch.setattr(pieces, "LEAST", 2000)
-    monkeypatch.setattr(pieces, "_LOOK", 500)
-    monkeypatch.setattr(pieces, "PIECES", 1 << 20)
+    monkeypatch.setattr(partial_scores, "read_run", reading)
+    monkeypatch.setattr(file_ranges, "LEAST", 2000)
+    monkeypatch.setattr(file_ranges, "_LOOK", 500)
+    monkeypatch.setattr(file_ranges, "PIECES", 1 << 20)
     return read
 
 
@@ -93,7 +93,7 @@ def test_a_part_takes_no_id_that_the_whole_refuses(tmp_path: Path) -> None:
     ids[-1] = "0100000990077-weird"
     (tmp_path / "a.qrels").write_text("".join(f"t 0 {d} 1\n" for d in ids[:-1:7]))
     (tmp_path / "a.run").write_text("".join(f"t Q0 {d} 1 {n} me\n" for n, d in enumerate(ids)))
-    with patch.multiple(pieces, LEAST=500, PIECES=1 << 20):
+    with patch.multiple(file_ranges, LEAST=500, PIECES=1 << 20):
         for score in (citebed.timeline, long_timeline):
             with pytest.raises(CitebedError, match="no epoch second in the id '0100000990077-we"):
                 score(tmp_path / "a.qrels", tmp_path / "a.run", slices="1h")

@@ -23,13 +23,13 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.line_blocks import Block
 from citebed.files.writing import translate_os_errors
 from citebed.records import Problem
-from citebed.runs.writing import FilterRunWriter
+from citebed.runs.writer import FilterRunWriter
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.admitting import Admission
 from citebed.timeline.filters.base import Documents, Filter, Filtering, State, Tools
 from citebed.timeline.filters.checkpoint import Progress
+from citebed.timeline.filters.output_files import Drafts, Unfinished
+from citebed.timeline.filters.stream_checks import Admission
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.filters.unfinished import Drafts, Unfinished
 from citebed.timeline.streams.stream_files import Decoded, Source, blocks, checksum, decode
 from citebed.wording import count, printable
 

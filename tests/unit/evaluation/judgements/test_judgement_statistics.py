@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.judgements.describing import JudgementStatistics, Tally, describe
 from citebed.evaluation.judgements.labels import read_labelled
-from citebed.runs.reading import as_qrels, read_qrels
+from citebed.evaluation.judgements.statistics import JudgementStatistics, Tally, describe
+from citebed.runs.reader import as_qrels, read_qrels
 from citebed.runs.tables import Qrels
-from citebed.runs.writing import write_qrels
+from citebed.runs.writer import write_qrels
 
 SOURCED = "p cited a 1\np cited b 0\np manual c 2\nq cited a 1\nq automatic d 0\nq manual e -1\n"
 

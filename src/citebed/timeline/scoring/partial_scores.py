@@ -18,13 +18,13 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
-from citebed.runs.pieces import Piece
-from citebed.runs.reading import read_run
+from citebed.runs.file_ranges import Piece
+from citebed.runs.reader import read_run
 from citebed.runs.tables import Floats, Run
 from citebed.runs.texts import Grouping, RunText, queries_of
 from citebed.runs.trec_files import RUN, trec_lines
-from citebed.timeline.scoring.laying import RunLedger, beside, lay, placed
-from citebed.timeline.scoring.measuring import slice_values, value_of_nothing
+from citebed.timeline.scoring.alignment import RunLedger, beside, lay, placed
+from citebed.timeline.scoring.slice_measures import slice_values, value_of_nothing
 from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.slices import Slices
 from citebed.timeline.streams.timed_qrels import Skipped

@@ -31,12 +31,12 @@ from citebed.evaluation.contrasts.changes import (
 from citebed.evaluation.contrasts.sets import Sets, align, relevant_counts
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
-from citebed.evaluation.scoring.comparing import Design
-from citebed.evaluation.scoring.evaluating import Evaluation, evaluate_under
+from citebed.evaluation.scoring.comparison import Design
+from citebed.evaluation.scoring.evaluation import Evaluation, evaluate_under
 from citebed.evaluation.scoring.run_scores import Resampling, Settings, resampling_of
 from citebed.frames import Parts
 from citebed.runs.ranking import prepare
-from citebed.runs.reading import as_qrels, check_names, read_sets
+from citebed.runs.reader import as_qrels, check_names, read_sets
 from citebed.runs.tables import Qrels
 from citebed.wording import count
 
@@ -157,7 +157,7 @@ def contrast(
 ) -> Contrast:
     """Score runs under two judgement sets and lay the scores side by side.
 
-    Judgements and runs are files, tables or dicts (`citebed.runs.reading`). Only queries
+    Judgements and runs are files, tables or dicts (`citebed.runs.reader`). Only queries
     judged in both sets count; `align` says which of those are left out. ``before`` is the
     earlier or smaller set (J1), ``after`` the later or larger one (J1+2), though nothing
     depends on that but signs and names. With a ``cluster`` (as in ``Evaluation.summary``) the

@@ -27,11 +27,11 @@ from citebed.evaluation.scoring.run_scores import (
 )
 from citebed.frames import Shown
 from citebed.runs.ranking import SortedQrels, prepare
-from citebed.runs.reading import as_qrels, as_runs
+from citebed.runs.reader import as_qrels, as_runs
 from citebed.runs.tables import Run
 
 if TYPE_CHECKING:
-    from citebed.evaluation.scoring.comparing import Comparison, Comparisons
+    from citebed.evaluation.scoring.comparison import Comparison, Comparisons
 
 DEFAULT_MEASURES = ("nDCG@10", "R@10", "AP", "RR")
 _SUMMARY = {name: pl.Float64 if name in ("value", "low", "high") else pl.String
@@ -116,7 +116,7 @@ class Evaluation(Shown):
 
         ``test``, ``correction`` and ``alpha`` are those of `Design`, ``cluster`` as in `summary`.
         """
-        from citebed.evaluation.scoring.comparing import Design, compare
+        from citebed.evaluation.scoring.comparison import Design, compare
 
         design = Design(baseline=baseline, test=test, correction=correction, alpha=alpha)
         return compare(self, design, resampling_of(cluster, self.source, seed=seed))
@@ -165,7 +165,7 @@ def evaluate(
     """Score one run or several.
 
     ``qrels`` and ``runs`` are files, tables, dicts of dicts, or what ir_measures, ir_datasets
-    and PyTerrier give (`citebed.runs.reading`). Several runs come as a list, or as a dict from
+    and PyTerrier give (`citebed.runs.reader`). Several runs come as a list, or as a dict from
     their names.
 
     >>> scores = evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, ["RR"])
