@@ -6,7 +6,6 @@ Run with `make docs`; a test checks that the committed files are up to date.
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -44,8 +43,7 @@ def figures(folder: Path) -> None:
 
 def command_reference() -> str:
     """What `citebed VERB --help` says, for all verbs."""
-    os.environ["COLUMNS"] = "96"
-    runner = CliRunner()
+    runner = CliRunner(env={"COLUMNS": "96"})
     parts = [f"# Commands\n\nMade by `make docs` from the help texts.\n\n{_OFFLINE}\n"]
     for verb in VERBS:
         text = runner.invoke(build(verb), [verb, "--help"], prog_name="citebed").stdout

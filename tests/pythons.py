@@ -22,7 +22,8 @@ MINORS = range(11, 15)
 FULL = os.environ.get("CITEBED_FULL") == "1"
 
 PACKAGES = re.compile(
-    "lxml|markdown-it-py|mdurl|numpy|polars|polars-runtime-32|pystemmer|pyyaml"
+    "annotated-types|lxml|markdown-it-py|mdurl|numpy|polars|polars-runtime-32|pydantic|pydantic-core"
+    "|pystemmer|pyyaml|typing-extensions|typing-inspection"
     "|hypothesis|sortedcontainers|pytest|iniconfig|packaging|pluggy|pygments|pytest-xdist|execnet"
 )
 TESTS = [

@@ -63,6 +63,9 @@ DOCUMENT = st.builds(
     number=FIELD,
     pages=PAGES,
     publisher=FIELD,
+    place=FIELD,
+    edition=FIELD,
+    isbn=st.none() | st.sampled_from(("978-3-16-148410-0", "1234-567X")),
     doi=DOI,
     # An address that is a DOI's would be read as the document's own.
     url=FIELD.filter(lambda url: normalise_doi(url) is None),

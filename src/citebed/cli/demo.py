@@ -86,8 +86,7 @@ def _next(folder: str) -> None:
     """Print what to try after the first recommendation."""
     verbs = {
         f"serve {folder}": "open the workbench in the browser, with your own drafts",
-        "import mine/ library.bib": "create a collection of your own papers; then run citebed "
-        "index mine/",
+        "import mine/ library.bib": "create your own collection; then run citebed index mine/",
         f"demo {folder} --full": "compare models, filter a stream, judge, report",
     }
     width = max(map(len, verbs)) + 2

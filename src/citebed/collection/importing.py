@@ -457,7 +457,8 @@ class Import:
         if not self.shards.size and decided.table.height <= MOST:
             keys = keys_of(decided, self.latex_left.counts)
             (documents,) = self.shards.documents()
-            write_keys(self.ready, keys, documents, aside if self.is_any_aside else None)
+            where = aside if self.is_any_aside else None
+            write_keys(self.ready, keys, documents, where, self.rules)
         shutil.rmtree(self.parts)  # the disk may have better use for the room
         return became(decided)
 
@@ -473,7 +474,7 @@ class Import:
             return None
         if self.shards.size or self.manifest.shards:
             return None
-        known = None if self.is_old else read_known(self.folder)
+        known = None if self.is_old else read_known(self.folder, self.rules)
         if known is None:
             return None
         fresh = partial(Parts, self.parts, self.reader.records)
@@ -497,7 +498,7 @@ class Import:
             elif rows.null_count() or len(rows) != sum(before.sizes):
                 table_files.write_changed(path, before, rows, new, self.parts)
         where = self._now(ASIDE) if self.is_any_aside else None
-        write_keys(self.ready, keys, self._now("documents"), where)
+        write_keys(self.ready, keys, self._now("documents"), where, self.rules)
         shutil.rmtree(self.parts)
         gone = known.documents_of(changed.touched), known.left_out(changed.touched)
         self.changed = pl.concat(

@@ -62,7 +62,7 @@ def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list
                 step(quick)
             counts.append(sum(looked))
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("citebed.collection.importing.read_known", lambda _: None)
+                patch.setattr("citebed.collection.importing.read_known", lambda *_: None)
                 step(slow)
             assert_equal(quick, slow)
         return counts
@@ -274,7 +274,7 @@ def test_keys_that_are_damaged_or_of_other_tables_are_made_anew(
     for folder in (collection, tmp_path / "whole"):
         import_sources(folder, [more])
     assert_equal(collection, tmp_path / "whole")
-    assert known_records.read_known(collection) is not None
+    assert known_records.read_known(collection, Rules()) is not None
 
 
 def test_documents_that_another_program_wrote_are_read_anew(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_documents_that_another_program_wrote_are_read_anew(tmp_path: Path) -> N
     import_sources(tmp_path / "c", [first])
     path = tmp_path / "c" / "documents.parquet"
     pl.read_parquet(path).with_columns(title=pl.lit("One title")).write_parquet(path)
-    assert known_records.read_known(tmp_path / "c") is None
+    assert known_records.read_known(tmp_path / "c", Rules()) is None
     import_sources(tmp_path / "c", [more])
     titles = read_table(tmp_path / "c", "documents", DOCUMENTS)["title"]
     assert "One title" in titles.to_list()
@@ -299,3 +299,16 @@ def test_a_table_in_another_layout_is_written_whole(tmp_path: Path) -> None:
     fresh = rows[:1].with_columns(doc_id=pl.lit("new"))
     write_changed(new, before, pl.Series([0, None, 2]), fresh, tmp_path)
     assert pl.read_parquet(new)["doc_id"].to_list() == ["a", "new", "c"]
+
+
+def test_rules_edited_by_hand_apply_to_a_small_import(tmp_path: Path) -> None:
+    first, more = tmp_path / "m.bib", tmp_path / "n.bib"
+    first.write_text(LIBRARY + entry("french", "Sur la pertinence", language="french"))
+    more.write_text(entry("n", "One more paper"))
+    import_sources(tmp_path / "c", [first])
+    settings = tmp_path / "c" / "citebed.toml"
+    settings.write_text(settings.read_text().replace("[rules]", '[rules]\nexclude = ["french"]'))
+    import_sources(tmp_path / "c", [more])
+    keys = open_collection(tmp_path / "c").documents["cite_key"].to_list()
+    assert "n" in keys
+    assert "french" not in keys

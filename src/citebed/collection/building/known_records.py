@@ -7,6 +7,7 @@ if it shares a link with a new, changed or forgotten record, directly or through
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -88,25 +89,28 @@ def keys_of(decided: Decided, latex: pl.Series) -> pl.DataFrame:
     return named.hstack(decided.parts.take(rows, LINKS)).select(list(KEYS))
 
 
-def write_keys(folder: Path, keys: pl.DataFrame, documents: Path, aside: Path | None) -> None:
-    """Write the table of keys of the records in two other tables."""
-    write_table(folder / f"{NAME}.parquet", keys, KEYS, {_STAMP: _stamp(documents, aside)})
+def write_keys(
+    folder: Path, keys: pl.DataFrame, documents: Path, aside: Path | None, rules: Rules
+) -> None:
+    """Write the table of keys of the records in two other tables, which were made by ``rules``."""
+    write_table(folder / f"{NAME}.parquet", keys, KEYS, {_STAMP: _stamp(documents, aside, rules)})
 
 
-def _stamp(documents: Path, aside: Path | None) -> str:
-    """Return what keys are valid for: these files, and these versions."""
+def _stamp(documents: Path, aside: Path | None, rules: Rules) -> str:
+    """Return what keys are valid for: these files, rules and versions."""
     digests = ("" if path is None else read_footer(path).digest for path in (documents, aside))
-    return " ".join(["1", __version__, f"polars-{pl.__version__}", *digests])
+    made_by = hashlib.sha256(repr(rules).encode()).hexdigest()
+    return " ".join(["2", __version__, f"polars-{pl.__version__}", made_by, *digests])
 
 
-def read_known(folder: Path) -> Known | None:
+def read_known(folder: Path, rules: Rules) -> Known | None:
     """Return what the last import wrote about a collection's records, or ``None`` if its tables are
-    not those of that import."""
+    not those of that import, or ``rules`` are not: a user may edit `citebed.toml`."""
     path, documents, aside = (folder / f"{name}.parquet" for name in (NAME, "documents", ASIDE))
     if not path.is_file() or not documents.is_file():
         return None
     try:
-        stamp = _stamp(documents, aside if aside.is_file() else None)
+        stamp = _stamp(documents, aside if aside.is_file() else None, rules)
         if read_footer(path).texts.get(_STAMP.encode()) != stamp.encode():
             return None
         known = Known(

@@ -88,6 +88,8 @@ _LOCK = 20261116
 _TAKE_TURN = text(f"SELECT pg_advisory_xact_lock({_LOCK}, :turn)")
 NEW_NAMES = 0
 """The turn of those who add a name that may be there only once: campaigns, organisers."""
+_TROUBLES = ("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CANTOPEN")
+"""SQLite's errors that say nothing about what is in a database."""
 _COLLISIONS = ("40001", "40P01")  # could not serialise; deadlock
 
 
@@ -391,7 +393,10 @@ def _translated_errors(url: str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # of `read_schema`
-        raise refused_database(url, printable(str(error)[:200])) from error
+        reason = printable(str(error)[:200])
+        if getattr(error, "sqlite_errorname", "").startswith(_TROUBLES):
+            raise Unavailable(f"the database {printable(url)} does not answer: {reason}") from error
+        raise refused_database(url, reason) from error
     except DatabaseError as error:
         if type(error) not in (DatabaseError, OperationalError):
             raise

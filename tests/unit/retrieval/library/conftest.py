@@ -40,8 +40,15 @@ CONTEXTS: tuple[dict[str, Any], ...] = (
      "cited": ["oak", "ash"], "text": "Oaks [5] and ashes [6] are trees."},
 )  # fmt: skip
 PAPERS: tuple[dict[str, Any], ...] = (
-    {"paper_id": "p1", "title": "On growing", "year": 2020},
-    {"paper_id": "p2", "title": "On trees", "year": 2021, "doc_id": "elm"},
+    {"paper_id": "p1", "title": "On growing", "year": 2020, "references": 0, "found": 0},
+    {
+        "paper_id": "p2",
+        "title": "On trees",
+        "year": 2021,
+        "doc_id": "elm",
+        "references": 2,
+        "found": 2,
+    },
 )
 REFERENCES: tuple[dict[str, Any], ...] = (
     {"paper_id": "p2", "ref_id": "1", "doc_id": "oak"},

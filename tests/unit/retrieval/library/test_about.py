@@ -91,11 +91,15 @@ def test_sentences_of_papers_elsewhere_count_too(tmp_path: Path) -> None:
 
 def test_links_of_documents(tmp_path: Path) -> None:
     links = (
-        {"doc_id": "ash", "target": "oak", "target_id": "oak", "kind": "cites", "weight": 1.0},
-        {"doc_id": "oak", "target": "sea", "target_id": "sea", "kind": "linked", "weight": 1.0},
-        {"doc_id": "oak", "target": "elm", "target_id": "elm", "kind": "cocited", "weight": 3.0},
-        {"doc_id": "oak", "target": "far", "target_id": None, "kind": "cites", "weight": 1.0},
-    )
+        {"record": "ash", "doc_id": "ash", "target": "oak", "target_id": "oak", "kind": "cites",
+         "weight": 1.0},
+        {"record": "oak", "doc_id": "oak", "target": "sea", "target_id": "sea", "kind": "linked",
+         "weight": 1.0},
+        {"record": "oak", "doc_id": "oak", "target": "elm", "target_id": "elm", "kind": "cocited",
+         "weight": 3.0},
+        {"record": "oak", "doc_id": "oak", "target": "far", "target_id": None, "kind": "cites",
+         "weight": 1.0},
+    )  # fmt: skip
     about = write_library(tmp_path / "c", DOCUMENTS, links=links).about("oak")
     assert [row["paper_id"] for row in about.cited_by] == ["ash"]
     assert [(row["doc_id"], row["kind"]) for row in about.cites] == [("sea", "linked")]

@@ -152,7 +152,7 @@ def test_a_value_that_cannot_be_says_what_can(text: str, what: str) -> None:
 
 
 def test_a_model_alone_is_expected() -> None:
-    with pytest.raises(SpecError, match="more than a model"):
+    with pytest.raises(SpecError, match="is not a single model"):
         model_of("bm25+rm3")
 
 
