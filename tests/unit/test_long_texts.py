@@ -15,6 +15,7 @@ from types import FrameType
 
 import polars as pl
 import pytest
+from tests.sampling import sized
 
 from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
@@ -40,8 +41,8 @@ from citebed.text.names import name_from_display
 from citebed.text.normalise import date_in, html_to_text, month_in, page_range
 from citebed.text.sentences import split_sentences
 
-LENGTH = 50_000
-SECONDS = 5
+LENGTH = sized(25_000, 50_000)
+SECONDS = sized(2, 5)
 BEGINNING = "A wo-\nrd "
 
 SIGNS = (
