@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing fields languages libraries rerank evaluate clusters stream_intervals claims contrast timeline filter judging
 
-.PHONY: demo test test-full test-newest test-spark java quick coverage lint style types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
+.PHONY: demo test test-full test-newest test-spark java quick coverage lint style size types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
@@ -66,11 +66,14 @@ coverage: $(VENV)/.ready-dev
 	  --cov=citebed$(if $(ROOM),.$(subst /,.,$(ROOM))) --cov-report=term:skip-covered \
 	  --cov-report=html:build/coverage $(if $(ROOM),tests/unit/$(ROOM))
 
-lint: types contracts style
+lint: types contracts style size
 
 style: $(VENV)/.ready-dev
 	$(BIN)/ruff check src tests bench docs
 	$(BIN)/ruff format --check src tests bench docs
+
+size: $(VENV)/.ready-dev
+	$(BIN)/python tests/ceiling.py
 
 types: $(VENV)/.ready-dev
 	$(BIN)/mypy
