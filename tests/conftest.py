@@ -24,6 +24,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 # Python keeps half a file where a process may write no more, and some here may not: none of the
 # hundreds that are started keeps what it compiled. That is done once, before them all.
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+# pytest loads readline, which sets these for the processes that pytest starts.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
 sys.dont_write_bytecode = False
 
 REPOSITORY = Path(__file__).resolve().parent.parent
