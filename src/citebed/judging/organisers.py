@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import Connection, func, insert, select, update
 
 from citebed.errors import CitebedError
-from citebed.judging.store.engine import NEW_NAMES, Database
+from citebed.judging.store.engine import LOGINS, NEW_NAMES, Database
 from citebed.judging.store.schema import logins, now, organisers, sessions
 from citebed.text.normalise import fold
 
@@ -107,7 +107,7 @@ def check_password(database: Database, name: str, password: str, address: str) -
     name, address = _name(name), _place(address)
     with database.reading() as connection:
         _refuse_many(connection, name, address)
-    with database.writing() as connection:
+    with database.writing(turn=LOGINS) as connection:  # two at once would not see each other
         _refuse_many(connection, name, address)
         connection.execute(logins.delete().where(logins.c.at < now() - KEPT))
         row = {"name": name, "address": address, "right": False, "at": now()}

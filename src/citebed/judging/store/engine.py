@@ -88,6 +88,8 @@ _LOCK = 20261116
 _TAKE_TURN = text(f"SELECT pg_advisory_xact_lock({_LOCK}, :turn)")
 NEW_NAMES = 0
 """The turn of those who add a name that may be there only once: campaigns, organisers."""
+LOGINS = -1
+"""The turn of logins, which are counted before a password is checked."""
 _TROUBLES = ("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CANTOPEN")
 """SQLite's errors that say nothing about what is in a database."""
 _COLLISIONS = ("40001", "40P01")  # could not serialise; deadlock

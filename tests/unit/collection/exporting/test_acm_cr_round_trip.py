@@ -31,8 +31,14 @@ def test_every_field_of_every_document_comes_back(acm_cr: Path, tmp_path: Path) 
             {"doc_id": first.documents["doc_id"], "before": before, "after": after}
         )
         assert shown.filter(before.ne_missing(after)).head(3).rows() == [], name
+    assert again.documents["cite_key"].equals(first.documents["cite_key"])
     written = first.documents["bibtex"].str.replace_all(OBEYED, "")
-    anew = written.filter(written.ne_missing(again.documents["bibtex"]))
+    anew = written.filter(_body(written).ne_missing(_body(again.documents["bibtex"])))
     assert anew.len() < 0.01 * written.len()
     assert [entry for entry in anew if not strange_commands(entry)][:3] == []
     assert again.problems.is_empty()
+
+
+def _body(entries: pl.Series) -> pl.Series:
+    """Return entries without their keys: a document's id may not be its citation key."""
+    return entries.str.replace(r"^(@\w+\{)[^,]*", "$1").str.replace(r"\n\s*citebed-id = .*", "")
