@@ -13,13 +13,13 @@ from sqlalchemy import Row, select
 
 from citebed.collection import import_sources
 from citebed.errors import CitebedError
-from citebed.judging.answers.answering import judge_all, state_question
-from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, items_of
-from citebed.judging.asking.links import FormRow, token
+from citebed.judging.answers.responses import save_judgements, state_question
 from citebed.judging.campaign import Campaign, new_campaign
+from citebed.judging.invitations.assignments import assign_phase_one, assign_phase_two, form_items
+from citebed.judging.invitations.links import FormRow, make_token
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.engine import open_database
-from citebed.judging.store.handle import CampaignStore, Transaction
-from citebed.judging.store.judgements import Saved, SaveOutcome, Source, Verdict, save_all
+from citebed.judging.store.judgements import SaveOutcome, SaveResult, Source, Verdict, save_all
 from citebed.judging.store.schema import CURRENT, forms, judgements, now
 
 AUTHORS = ("Ada Bell", "Ben Carr", "Cleo O'Dée", "Dan Eco")
@@ -74,7 +74,7 @@ def answer_phase_one(campaign: Campaign) -> None:
         for form in tx.execute(select(forms).where(mine).order_by(forms.c.id)).all():
             source = Source(form.person_id, form.id, "text", now())
             state_question(tx, form, 1, QUESTION, source)
-            items = list(items_of(tx, form).values())
+            items = list(form_items(tx, form).values())
             for item in items[:-1]:
                 judge(tx, form, Verdict(item, 3), source)
 
@@ -102,27 +102,27 @@ def links(store: CampaignStore, phase: int = 2) -> dict[str, str]:
     mine = (forms.c.campaign_id == store.id) & (forms.c.phase == phase)
     with store.reading() as tx:
         rows = tx.execute(select(forms).where(mine).order_by(forms.c.id)).all()
-    return {row.code: token(store, row.code, row.expires_at) for row in rows}
+    return {row.code: make_token(store, row.code, row.expires_at) for row in rows}
 
 
 def listed_items(store: CampaignStore, code: str) -> list[int]:
     """The items of a form, in its order."""
     with store.reading() as tx:
         form = tx.execute(select(forms).where(forms.c.code == code)).one()
-        return list(items_of(tx, form).values())
+        return list(form_items(tx, form).values())
 
 
-def judge(tx: Transaction, form: FormRow, verdict: Verdict, source: Source) -> Saved:
+def judge(tx: Transaction, form: FormRow, verdict: Verdict, source: Source) -> SaveResult:
     """One judgement of a form."""
-    return _alone(judge_all(tx, [(form, verdict, source)]))
+    return _alone(save_judgements(tx, [(form, verdict, source)]))
 
 
-def save(tx: Transaction, source: Source, verdict: Verdict) -> Saved:
+def save(tx: Transaction, source: Source, verdict: Verdict) -> SaveResult:
     """One judgement, unless it is there already or its judge said something else later."""
     return _alone(save_all(tx, [(source, verdict)]))
 
 
-def _alone(outcomes: list[SaveOutcome]) -> Saved:
+def _alone(outcomes: list[SaveOutcome]) -> SaveResult:
     [outcome] = outcomes
     if isinstance(outcome, CitebedError):
         raise outcome

@@ -19,8 +19,8 @@ from tests.form_answers import random_sheet
 from tests.paper_samples import review_folder
 from tests.unit.judging.conftest import form_row
 
-from citebed.judging.asking.assigning import sheet_of
 from citebed.judging.forms import html_form, text_form
+from citebed.judging.invitations.assignments import load_sheet
 from citebed.web.workbench.site import ROOMS
 
 LOOKS = [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")]
@@ -87,7 +87,7 @@ def test_problems_of_a_campaign(served: Served, width: int, scheme: str) -> None
     """A file that is no form, and one that is read but for a line; no column is lost on a phone."""
     served.campaign.returned("none.txt", b"I am on holiday.")
     with served.campaign.reading() as tx:
-        code, sheet = (form := form_row(tx, 1)).code, sheet_of(tx, form)
+        code, sheet = (form := form_row(tx, 1)).code, load_sheet(tx, form)
     long = b"\n".join(b"> a long line that was quoted " * 4 for _ in range(200))
     text = text_form.write(sheet).replace("Q1: [ ]", "Q1: [ 9 ]", 1).encode() + long
     served.campaign.returned("form.txt", text)

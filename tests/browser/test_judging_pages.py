@@ -10,7 +10,7 @@ from sqlalchemy import select
 from tests.browser.served import Served
 from tests.campaigns import links, listed_items
 
-from citebed.judging.asking.links import token
+from citebed.judging.invitations.links import make_token
 from citebed.judging.store.schema import judgements, now
 
 
@@ -200,7 +200,7 @@ def test_phase_one_by_keyboard(served: Served) -> None:
 
 
 def test_a_refused_link_keeps_what_could_not_be_saved(served: Served) -> None:
-    from citebed.judging.asking.links import renew_link, revoke_link
+    from citebed.judging.invitations.links import renew_link, revoke_link
 
     code = served.open_list(5)
     revoke_link(served.campaign, code)
@@ -216,7 +216,7 @@ def test_a_refused_link_keeps_what_could_not_be_saved(served: Served) -> None:
 def test_the_list_of_another_an_expired_and_a_forged_link(served: Served) -> None:
     codes = list(links(served.campaign).items())
     (mine, my_token), (theirs, their_token) = codes[6], codes[7]
-    expired = token(served.campaign, mine, now() - timedelta(minutes=1))
+    expired = make_token(served.campaign, mine, now() - timedelta(minutes=1))
     forged = my_token[:-4] + "AAAA"
     mixed = their_token.replace(theirs, mine)  # my form, signed for another
     for given in (expired, forged, mixed):

@@ -34,8 +34,8 @@ from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.names import measure
 from citebed.files.reading import is_packed
 from citebed.files.reading import read_lines as small_lines
-from citebed.judging.answers.pieces import parts_of, read_form
-from citebed.judging.asking.papers import read_papers
+from citebed.judging.answers.mail_parts import read_form, read_parts
+from citebed.judging.invitations.papers import read_papers
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.static_model import open_static_model
 from citebed.retrieval.encoders.loading.weights import read_safetensors, read_torch_pickle
@@ -292,7 +292,7 @@ READERS: dict[str, Reader] = {
         ("papers-csv", "papers-bib"),
     ),
     "forms": Reader(
-        lambda path: [read_form(part) for part in parts_of(path)],
+        lambda path: [read_form(part) for part in read_parts(path)],
         tuple(f"{kind}-{n}" for kind in ("text-form", "form-mail", "answers") for n in (1, 2)),
     ),
     "collection": Reader(_collection, ()),

@@ -5,19 +5,19 @@ from __future__ import annotations
 from sqlalchemy import insert, select
 
 from citebed.errors import CitebedError
-from citebed.judging.store.handle import Transaction
-from citebed.judging.store.judgements import Saved, Source, Verdict
+from citebed.judging.store.campaign_store import Transaction
+from citebed.judging.store.judgements import SaveResult, Source, Verdict
 from citebed.judging.store.schema import judgements, now
 
 
-def save_one(tx: Transaction, source: Source, verdict: Verdict) -> Saved | CitebedError:
+def save_one(tx: Transaction, source: Source, verdict: Verdict) -> SaveResult | CitebedError:
     """Add a judgement that a browser sends; one that came too late stands beside the others."""
     rows = tx.execute(select(judgements).order_by(judgements.c.id)).all()
     for known in rows:
         if known.key == verdict.key:
             if (known.item_id, known.person_id) != (verdict.item_id, source.person_id):
                 return CitebedError("that key belongs to another judgement.")
-            return Saved(known.id, "later" if known.outranked else "same")
+            return SaveResult(known.id, "later" if known.outranked else "same")
     mine = [row for row in rows if (row.item_id, row.person_id) == (verdict.item_id, source[0])]
     overruled = {row.supersedes for row in mine}
     standing = [row for row in mine if row.id not in overruled and not row.outranked]
@@ -36,4 +36,4 @@ def save_one(tx: Transaction, source: Source, verdict: Verdict) -> Saved | Citeb
     number = int(made.scalar_one())
     is_same = before is not None and (before.value, before.comment) == verdict[1:3]
     stands = before.id if before is not None and later else number
-    return Saved(stands, "same" if is_same else "later" if later else "new")
+    return SaveResult(stands, "same" if is_same else "later" if later else "new")

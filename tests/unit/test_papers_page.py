@@ -13,7 +13,7 @@ import pytest
 from citebed import demo
 from citebed.cli.app import main
 from citebed.experiments.published import CITED_TABLE_5
-from citebed.judging.results.source_tables import ELSEWHERE
+from citebed.judging.results.source_tables import PUBLISHED_COLLECTIONS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 
@@ -37,7 +37,7 @@ def row(start: str) -> list[str]:
 
 def test_table_2_of_the_cited_and_non_cited() -> None:
     ours = {name: (*figures, 9084) for name, figures in TABLE_2.items()}
-    known = {**ours, **{each.name: tuple(each[1:]) for each in ELSEWHERE}}
+    known = {**ours, **{each.name: tuple(each[1:]) for each in PUBLISHED_COLLECTIONS}}
     assert row("published |") == list(known)
     starts = ("queries |", "relevant per query |", "not relevant per query |", "documents | 9,084")
     for at, start in enumerate(starts):

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
         restore_campaign as restore_campaign,
     )
     from citebed.judging.simulation.judges import SimulationOptions as SimulationOptions
-    from citebed.judging.simulation.simulating import Simulated as Simulated, simulate as simulate
+    from citebed.judging.simulation.simulation import (
+        SimulationResult as SimulationResult,
+        simulate as simulate,
+    )
 
 __getattr__, __dir__ = names_on_first_use(__name__)

@@ -22,40 +22,44 @@ from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
 from citebed.files.reading import read_text
 from citebed.files.writing import is_own, own_folder, whole_files
-from citebed.judging.answers import reformulating
-from citebed.judging.answers.judgement_tables import current_judgements, qrels_of
+from citebed.judging.answers import reformulation
+from citebed.judging.answers.judgement_tables import build_qrels, current_judgements
 from citebed.judging.answers.returns import (
     enter_answers,
     read_returns,
     read_stored,
-    read_uploaded,
+    read_upload,
     settle_problems,
 )
-from citebed.judging.asking import mails
-from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, assign_second_judge
-from citebed.judging.asking.papers import add_papers, insert_papers, read_papers
-from citebed.judging.asking.questions import (
+from citebed.judging.invitations import mails
+from citebed.judging.invitations.assignments import (
+    assign_phase_one,
+    assign_phase_two,
+    assign_second_judge,
+)
+from citebed.judging.invitations.papers import add_papers, insert_papers, read_papers
+from citebed.judging.invitations.questions import (
     BY_HAND,
     all_questions,
     close_phase_one,
-    due_at_closing,
+    current_wording,
     exclude,
-    put_rules_on_record,
-    question_row,
-    set_aside,
-    wording_of,
+    excluded_questions,
+    exclusions_at_closing,
+    load_question,
+    record_exclusions,
 )
-from citebed.judging.pools import searching
-from citebed.judging.pools.pooling import PoolingOptions, PoolReport, make_pools, waiting
+from citebed.judging.pools import searches
+from citebed.judging.pools.pooling import PoolingOptions, PoolReport, make_pools, unpooled_questions
 from citebed.judging.pools.pooling_methods import read_method
-from citebed.judging.results.exporting import Exported, export_campaign
+from citebed.judging.results.export import ExportResult, export_campaign
 from citebed.judging.results.source_tables import judgement_set
 from citebed.judging.results.status import exclusion_history, form_table, open_problems
 from citebed.judging.results.tables import agreement, campaign_tables, disagreements
 from citebed.judging.settings import CampaignSettings, read_guidelines
 from citebed.judging.store import backup as copies
+from citebed.judging.store.campaign_store import CampaignStore, create_campaign
 from citebed.judging.store.engine import Database, open_database
-from citebed.judging.store.handle import CampaignStore, create_campaign
 from citebed.retrieval.recommending.recommender import Recommender
 from citebed.runs.reader import as_runs
 from citebed.runs.tables import Qrels
@@ -121,8 +125,8 @@ class Campaign(CampaignStore):
         on: date | None = None,
     ) -> list[Path]:
         """Write to all who are due: authors of papers that are online, and of pooled questions."""
-        mails.check_ways(ways)
-        put_rules_on_record(self)
+        mails.check_form_kinds(ways)
+        record_exclusions(self)
         assign_phase_one(self, on or date.today())
         assign_phase_two(self)
         return mails.invite(self, Path(outbox or self.outbox), ways)
@@ -139,7 +143,7 @@ class Campaign(CampaignStore):
 
     send = mails.send
     returns = read_returns
-    returned = read_uploaded
+    returned = read_upload
     read_again = read_stored
     enter = enter_answers
     settle = settle_problems
@@ -153,12 +157,12 @@ class Campaign(CampaignStore):
         ``at_closing`` says why one would be set aside if phase one were closed now.
         """
         with self.reading() as tx:
-            aside = set_aside(tx)
-            due = due_at_closing(tx)
+            aside = excluded_questions(tx)
+            due = exclusions_at_closing(tx)
             rows = []
             for each in all_questions(tx):
-                last = wording_of(tx, each.id)
-                stated = wording_of(tx, each.id, "stated").text
+                last = current_wording(tx, each.id)
+                stated = current_wording(tx, each.id, "stated").text
                 excluded = "; ".join(aside.get(each.id, {}).values()) or None
                 rows.append((each.query_id, each.paper, each.person, stated, last.text, last.kind,
                              list(last.classes), excluded, due.get(each.id)))  # fmt: skip
@@ -170,31 +174,31 @@ class Campaign(CampaignStore):
     def question(self, query_id: str) -> str:
         """How a question is worded now."""
         with self.reading() as tx:
-            row = question_row(tx, query_id)
-            return str(wording_of(tx, row.id).text)
+            row = load_question(tx, query_id)
+            return str(current_wording(tx, row.id).text)
 
-    reformulate = reformulating.reformulate
+    reformulate = reformulation.reformulate
 
     @cached_property
     def _vocabulary(self) -> Any:
-        return reformulating.vocabulary(self.collection)
+        return reformulation.count_words(self.collection)
 
-    def suggestions(self, query_id: str) -> list[reformulating.Suggestion]:
+    def suggestions(self, query_id: str) -> list[reformulation.Suggestion]:
         """What might be changed in a question; a person decides."""
         with self.reading() as tx:
-            question = question_row(tx, query_id)
-            text = wording_of(tx, question.id).text
+            question = load_question(tx, query_id)
+            text = current_wording(tx, question.id).text
             earlier = [
-                wording_of(tx, each.id).text
+                current_wording(tx, each.id).text
                 for each in all_questions(tx)
                 if each.form_id == question.form_id and each.number < question.number
             ]
-        return reformulating.suggestions(text, earlier, self._vocabulary)
+        return reformulation.suggest_changes(text, earlier, self._vocabulary)
 
     def exclude(self, query_id: str, reason: str, *, lift: bool = False) -> None:
         """Set a question aside by hand, or take it back."""
         with self.writing() as tx:
-            question = question_row(tx, query_id)
+            question = load_question(tx, query_id)
             exclude(tx, question.id, BY_HAND, reason, "organiser", lift)
 
     def close_phase_one(self, who: str = "organiser") -> int:
@@ -209,11 +213,11 @@ class Campaign(CampaignStore):
 
     def search(
         self, query_id: str, text: str, who: str = "organiser", k: int = 30
-    ) -> tuple[int, list[searching.Hit]]:
+    ) -> tuple[int, list[searches.Hit]]:
         """Search by hand; the search's number, and its results."""
-        return searching.search_by_hand(self, self._recommender, query_id, text, who, k)
+        return searches.search_by_hand(self, self._recommender, query_id, text, who, k)
 
-    mark = searching.mark
+    mark = searches.mark
 
     def pool(
         self, runs: Iterable[Any] | None = None, size: int | None = None, **options: Any
@@ -228,14 +232,14 @@ class Campaign(CampaignStore):
         runs_given = None if runs is None else list(as_runs(runs))
         self.close_phase_one()
         with self.reading() as tx:
-            queries = waiting(tx)
-            judged = qrels_of(tx, "j1")
+            queries = unpooled_questions(tx)
+            judged = build_qrels(tx, "j1")
         if not queries:
             return []
         made = runs_given
         if made is None:
-            made = searching.automatic_runs(self.collection, queries, judged)
-        lists = searching.ranked_lists(made, chosen.depth)
+            made = searches.automatic_runs(self.collection, queries, judged)
+        lists = searches.ranked_lists(made, chosen.depth)
         with self.writing() as tx:
             names = [run.name for run in made]
             return make_pools(tx, self.collection, lists, chosen, names)
@@ -274,7 +278,7 @@ class Campaign(CampaignStore):
     @property
     def exclusions(self) -> pl.DataFrame:
         """Every exclusion with its reason, and its lifting."""
-        put_rules_on_record(self)
+        record_exclusions(self)
         with self.reading() as tx:
             return exclusion_history(tx)
 
@@ -305,7 +309,7 @@ class Campaign(CampaignStore):
 
     def export(
         self, folder: str | Path, *, graded: bool = False, shapes: Sequence[str] = ()
-    ) -> Exported:
+    ) -> ExportResult:
         """Qrels, topics and pools in a folder, named by the hash of their content."""
         return export_campaign(self, self.collection, folder, graded=graded, shapes=tuple(shapes))
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from citebed.collection import Collection
 from citebed.files.writing import write_whole
-from citebed.judging.asking.assigning import answered, authorship_of, sheet_of
-from citebed.judging.asking.mails import open_forms
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms import text_form
 from citebed.judging.forms.sheet import Sheet
+from citebed.judging.invitations.assignments import count_answered, load_authorship, load_sheet
+from citebed.judging.invitations.mails import open_forms
 
 _WORD = re.compile(r"[a-z]{5,}")
 
@@ -37,12 +37,12 @@ def play_authors(campaign: Campaign, inbox: Path) -> list[Path]:
     replies = []
     with campaign.reading() as tx:
         for form in open_forms(tx):
-            if answered(tx, form)[0]:
+            if count_answered(tx, form)[0]:
                 continue
-            label, position = authorship_of(tx, form)
+            label, position = load_authorship(tx, form)
             stated = questions.get(f"{label}-{position}")
             if stated is not None:
-                sheet = sheet_of(tx, form)
+                sheet = load_sheet(tx, form)
                 filled = _filled(sheet, label, stated, campaign.collection)
                 path = inbox / f"{label}-{position}-phase{form.phase}-{form.round}.txt"
                 write_whole(path, filled)

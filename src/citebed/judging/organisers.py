@@ -2,7 +2,7 @@
 
 A session is a random token that only the browser has; the database has its SHA-256. A try at a
 password is written down before the password is looked at, so that any number of guesses at once
-are still counted, and no guess beyond `MOST_WRONG` costs the work of a hash.
+are still counted, and no guess beyond `MAX_WRONG_TRIES` costs the work of a hash.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from citebed.text.normalise import fold
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-MOST_WRONG = 10
+MAX_WRONG_TRIES = 10
 WINDOW = timedelta(minutes=15)
 """So many wrong tries, for a name or from an address, are looked at in that time."""
 IDLE = timedelta(hours=2)
 LONGEST_SESSION = timedelta(hours=12)
-KEPT = timedelta(days=30)
+LOGIN_RETENTION = timedelta(days=30)
 """How long it is on record who logged in, and who tried."""
 SHORTEST_PASSWORD = 10
 LONGEST_PASSWORD = 1000
 _RENEWED_AFTER = timedelta(minutes=5)
-_one_at_a_time = threading.Lock()  # a hash takes much memory, on purpose
+_hashing_lock = threading.Lock()  # a hash takes much memory, on purpose
 
 
 class TooManyTries(CitebedError):
@@ -58,14 +58,14 @@ def _hasher() -> PasswordHasher:
 
 
 @cache
-def _nobodys_hash() -> str:
+def _dummy_hash() -> str:
     """What an unknown name's password is compared with, so that it takes as long."""
     return _hasher().hash(secrets.token_hex(16))
 
 
 def add_organiser(database: Database, name: str, password: str) -> None:
     """Let somebody in, or give them another password, which ends their sessions."""
-    name = _name(name)
+    name = _normalise_name(name)
     if not name:
         raise CitebedError("an organiser needs a name.")
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
@@ -88,7 +88,7 @@ def add_organiser(database: Database, name: str, password: str) -> None:
 def remove_organiser(database: Database, name: str) -> None:
     """Let somebody in no longer; what they did stays under their name."""
     with database.writing() as connection:
-        mine = organisers.c.name == _name(name)
+        mine = organisers.c.name == _normalise_name(name)
         known = connection.scalar(select(organisers.c.id).where(mine))
         if known is None:
             raise CitebedError(f"there is no organiser '{name}'.")
@@ -104,17 +104,17 @@ def organiser_names(database: Database) -> list[str]:
 
 def check_password(database: Database, name: str, password: str, address: str) -> int | None:
     """The organiser's id if the password is right; `TooManyTries` after many wrong ones."""
-    name, address = _name(name), _place(address)
+    name, address = _normalise_name(name), _address_block(address)
     with database.reading() as connection:
-        _refuse_many(connection, name, address)
-    with database.writing(turn=LOGINS) as connection:  # two at once would not see each other
-        _refuse_many(connection, name, address)
-        connection.execute(logins.delete().where(logins.c.at < now() - KEPT))
+        _refuse_guessing(connection, name, address)
+    with database.writing(turn=LOGINS) as connection:  # concurrent logins must see each other
+        _refuse_guessing(connection, name, address)
+        connection.execute(logins.delete().where(logins.c.at < now() - LOGIN_RETENTION))
         row = {"name": name, "address": address, "right": False, "at": now()}
         made = insert(logins).returning(logins.c.id).values(row)
         attempt = connection.execute(made).scalar_one()
         known = connection.execute(select(organisers).where(organisers.c.name == name)).first()
-    hashed = known.password if known is not None else _nobodys_hash()
+    hashed = known.password if known is not None else _dummy_hash()
     if not _is_right(hashed, password) or known is None:
         return None
     with database.writing() as connection:
@@ -127,29 +127,29 @@ def _is_right(hashed: str, password: str) -> bool:
 
     if len(password) > LONGEST_PASSWORD:
         return False
-    with _one_at_a_time:
+    with _hashing_lock:
         try:
             return _hasher().verify(hashed, _bytes(password))
         except (VerificationError, InvalidHashError):
             return False
 
 
-def _refuse_many(connection: Connection, name: str, address: str) -> None:
+def _refuse_guessing(connection: Connection, name: str, address: str) -> None:
     lately = (logins.c.at > now() - WINDOW) & logins.c.right.is_(False)
     for mine in (logins.c.name == name, logins.c.address == address):
         tries = connection.scalar(select(func.count()).select_from(logins).where(lately, mine))
-        if int(tries or 0) >= MOST_WRONG:
+        if int(tries or 0) >= MAX_WRONG_TRIES:
             minutes = int(WINDOW.total_seconds()) // 60
             raise TooManyTries(
                 f"too many wrong passwords. Nothing is tried for up to {minutes} minutes."
             )
 
 
-def _name(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return fold(name)[:200]
 
 
-def _place(address: str) -> str:
+def _address_block(address: str) -> str:
     """Where somebody is: of the newer addresses one has many, which begin alike."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
@@ -170,12 +170,12 @@ def begin_session(database: Database, organiser: int) -> str:
     row = {"organiser_id": organiser, "token": _digest(token), "csrf": secrets.token_urlsafe(32)}
     row |= {"created_at": at, "expires_at": at + IDLE}
     with database.writing() as connection:
-        connection.execute(sessions.delete().where(sessions.c.expires_at < at - KEPT))
+        connection.execute(sessions.delete().where(sessions.c.expires_at < at - LOGIN_RETENTION))
         connection.execute(insert(sessions).values(row))
     return token
 
 
-def session_of(database: Database, token: str | None) -> Session | None:
+def load_session(database: Database, token: str | None) -> Session | None:
     """The session of a token, if it goes on; using it keeps it alive, up to `LONGEST_SESSION`."""
     if not token:
         return None

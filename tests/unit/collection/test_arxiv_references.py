@@ -10,7 +10,7 @@ import pytest
 from citebed.collection import Collection, ImportOptions, Rules, import_sources, open_collection
 from citebed.collection.exporting import export
 from citebed.collection.names import name_of
-from citebed.judging.asking.papers import Lookup
+from citebed.judging.invitations.papers import DocumentLookup
 from citebed.retrieval.index.building import IndexOptions, write_index
 
 BIB = """
@@ -164,7 +164,7 @@ def test_citing_text_papers_of_campaigns_and_links_are_named_alike(tmp_path: Pat
     (tmp_path / "contexts.jsonl").write_text(json.dumps(row) + "\n")
     report = write_index(made, IndexOptions(citing=(tmp_path / "contexts.jsonl",)))
     assert report.contexts == 1
-    known = Lookup(made).document("https://arxiv.org/abs/1810.04805v2")
+    known = DocumentLookup(made).document("https://arxiv.org/abs/1810.04805v2")
     assert known is not None
     assert known.doc_id == "oak"
     assert made.document("10.48550/arXiv.1810.04805").doc_id == "oak"

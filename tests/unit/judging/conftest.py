@@ -13,11 +13,11 @@ from tests.postgresql import postgresql, postgresql_server  # noqa: F401 - fixtu
 
 import citebed
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answers.answering import state_question
-from citebed.judging.asking.assigning import assign_phase_one, items_of
-from citebed.judging.asking.links import FormRow
-from citebed.judging.asking.questions import apply_rules
-from citebed.judging.store.handle import Transaction
+from citebed.judging.answers.responses import state_question
+from citebed.judging.invitations.assignments import assign_phase_one, form_items
+from citebed.judging.invitations.links import FormRow
+from citebed.judging.invitations.questions import apply_rules
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import forms, now
 
@@ -73,7 +73,7 @@ def answer(campaign: Campaign) -> Answer:
             source = Source(form.person_id, form.id, "web", now())
             if form.phase == 1:
                 state_question(tx, form, number, text, source)
-            known = items_of(tx, form)
+            known = form_items(tx, form)
             for at, value in enumerate(values, 1):
                 judge(tx, form, Verdict(known[number, at], value), source)
             apply_rules(tx)

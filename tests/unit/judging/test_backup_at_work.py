@@ -12,8 +12,8 @@ from tests.unit.judging.conftest import TODAY, form_row
 
 import citebed
 from citebed.judging import Campaign, new_campaign, restore_campaign
-from citebed.judging.answers.answering import state_question
-from citebed.judging.asking.assigning import assign_phase_one, items_of
+from citebed.judging.answers.responses import state_question
+from citebed.judging.invitations.assignments import assign_phase_one, form_items
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import judgements, now
 
@@ -34,12 +34,12 @@ def _judging(
         form = form_row(tx, form_id)
         source = Source(form.person_id, form.id, "web", now())
         state_question(tx, form, 1, f"Question {form_id}?", source)
-        known = sorted(items_of(tx, form).values())
+        known = sorted(form_items(tx, form).values())
     number = 0
     while not stop.is_set():
         verdict = Verdict(known[number % len(known)], 1 + number % 4, f"{number}")
         at = Source(form.person_id, form.id, "web", now())
-        saved = campaign.trying(partial(judge, form=form, verdict=verdict, source=at))
+        saved = campaign.run_with_retry(partial(judge, form=form, verdict=verdict, source=at))
         acknowledged.append(saved.judgement_id)
         number += 1
 

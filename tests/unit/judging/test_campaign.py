@@ -14,11 +14,11 @@ import citebed
 from citebed.collection import import_sources
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign, new_campaign, open_campaign, restore_campaign
-from citebed.judging.answers.answering import record
-from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, sheet_of
-from citebed.judging.asking.links import code_of, token
-from citebed.judging.asking.questions import FIRST_AUTHOR, NOTHING_RELEVANT
+from citebed.judging.answers.responses import record_answers
 from citebed.judging.forms.sheet import Answers, Rating
+from citebed.judging.invitations.assignments import assign_phase_one, assign_phase_two, load_sheet
+from citebed.judging.invitations.links import make_token, verify_token
+from citebed.judging.invitations.questions import FIRST_AUTHOR, NOTHING_RELEVANT
 from citebed.judging.settings import CampaignSettings
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import contributors, items, now
@@ -117,7 +117,7 @@ def test_phase_two_asks_for_pooled_documents_and_a_correction_for_new_ones_only(
     assert asked.pool() == []
     (form_id,) = assign_phase_two(asked)
     with asked.reading() as tx:
-        sheet = sheet_of(tx, form_row(tx, form_id))
+        sheet = load_sheet(tx, form_row(tx, form_id))
         shown = {row.doc_id for row in tx.execute(select(items)) if row.pool_id}
         methods = set(tx.scalars(select(contributors.c.method)))
     assert (sheet.queries[0].text, len(sheet.queries[0].entries)) == ("filters that age", 15)
@@ -130,7 +130,7 @@ def test_phase_two_asks_for_pooled_documents_and_a_correction_for_new_ones_only(
         form = form_row(tx, form_id)
         source = Source(form.person_id, form.id, "text", now())
         given = Answers(form.code, approved={1: "ageing of filters in a stream of news"})
-        record(tx, form, given, source)
+        record_answers(tx, form, given, source)
     (again,) = asked.pool()
     assert again.round == 2
     with asked.reading() as tx:
@@ -270,7 +270,9 @@ def test_a_wording_that_was_pooled_again_keeps_the_judgements(
     assert asked.export(tmp_path / "out").restated == ()  # reformulated, as the paper does
     with asked.writing() as tx:
         source = Source(form.person_id, form.id, "web", now())
-        record(tx, form, Answers(form.code, approved={1: "how streams are filtered"}), source)
+        record_answers(
+            tx, form, Answers(form.code, approved={1: "how streams are filtered"}), source
+        )
     (found,) = asked.export(tmp_path / "out").restated
     assert (found.judged_as, found.judgements) == ("filters that age", 2)
     asked.pool({"r": {QUERY: {"robertson1976relevance": 1.0}}}, 2)
@@ -292,9 +294,9 @@ def test_pooling_reports_the_queries_that_a_run_has_no_list_for(
 
 def test_links_open_only_what_they_were_made_for(asked: Campaign) -> None:
     code = asked.status()["code"][0]
-    good = token(asked, code, now().replace(year=2100))
-    assert code_of(asked, good, now()) == code
-    assert code_of(asked, token(asked, code, now().replace(year=2020)), now()) is None
+    good = make_token(asked, code, now().replace(year=2100))
+    assert verify_token(asked, good, now()) == code
+    assert verify_token(asked, make_token(asked, code, now().replace(year=2020)), now()) is None
     other = asked.status()["code"][1]
     for forged in (
         good[:-1],
@@ -305,7 +307,7 @@ def test_links_open_only_what_they_were_made_for(asked: Campaign) -> None:
         "a.b.c",
         "\ud800",
     ):
-        assert code_of(asked, forged, now()) is None
+        assert verify_token(asked, forged, now()) is None
 
 
 def test_a_backup_is_restored_elsewhere_and_damage_is_told(

@@ -16,10 +16,10 @@ from tests.unit.judging.answers.test_returns import _filled, _sheet
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answers.answering import record
-from citebed.judging.answers.pieces import Decoded, decoded
-from citebed.judging.asking.assigning import assign_phase_one
+from citebed.judging.answers.mail_parts import DecodedText, decode_text
+from citebed.judging.answers.responses import record_answers
 from citebed.judging.forms.sheet import Answers, Rating
+from citebed.judging.invitations.assignments import assign_phase_one
 from citebed.judging.store.judgements import Source
 from citebed.judging.store.schema import forms, now, problems, returns, wordings
 
@@ -266,8 +266,8 @@ def test_a_guess_replaces_no_comment_and_no_wording_of_phase_two(tmp_path: Path)
     guess = Answers(form.code, ratings={(1, 1): Rating(0, "zu spдt"), (1, 2): Rating(1, "nцtig")})
     guess.approved, guess.is_guess = {1: garbled}, True
     with campaign.writing() as tx:
-        record(tx, form, told, source)
-        done = record(tx, form, guess, source)
+        record_answers(tx, form, told, source)
+        done = record_answers(tx, form, guess, source)
     table = campaign.judgements.filter(pl.col("phase") == 2)
     assert sorted(table.select("value", "comment").rows()) == [(0, comment), (1, "nцtig")]
     assert campaign.questions["text"][0] == better
@@ -291,13 +291,13 @@ def test_a_guess_replaces_no_comment_and_no_wording_of_phase_two(tmp_path: Path)
 )
 def test_words_of_a_language_are_not_taken_for_garbled(charset: str, text: str) -> None:
     content = text.encode(charset)
-    assert decoded(content, charset) == Decoded(content.decode(charset))
+    assert decode_text(content, charset) == DecodedText(content.decode(charset))
 
 
 def test_a_long_text_in_any_declared_charset_takes_no_time() -> None:
     content = b"a-" * 500_000
     begun = time.monotonic()
     for charset in ("punycode", "idna", "utf-7", "unicode_escape", "rot13", "hex", "\0", "é"):
-        assert decoded(content, charset).text == content.decode()
+        assert decode_text(content, charset).text == content.decode()
     assert time.monotonic() - begun < 5
-    assert decoded(b"+2AA-", "utf-7").note  # half a pair of surrogates is no text
+    assert decode_text(b"+2AA-", "utf-7").note  # half a pair of surrogates is no text

@@ -15,11 +15,11 @@ from tests.campaigns import judge, write_collection
 from tests.unit.judging.conftest import TODAY
 
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answers.answering import approve, opt_out, state_question
-from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, items_of
-from citebed.judging.asking.links import FormRow
-from citebed.judging.asking.questions import all_questions, apply_rules
-from citebed.judging.store.handle import Transaction
+from citebed.judging.answers.responses import approve, opt_out, state_question
+from citebed.judging.invitations.assignments import assign_phase_one, assign_phase_two, form_items
+from citebed.judging.invitations.links import FormRow
+from citebed.judging.invitations.questions import all_questions, apply_rules
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import forms, mails, now
 
@@ -67,14 +67,14 @@ class _Play:
         source = Source(form.person_id, form.id, "web", now())
         text = f"Question {number} of form {form.id}?"
         state_question(tx, form, number, text, source)
-        known = items_of(tx, form)
+        known = form_items(tx, form)
         for entry, value in ((1, grade), (3, 4)) if grade else ():
             judge(tx, form, Verdict(known[number, entry], value), source)
 
     def judge_list(self, tx: Transaction, form: FormRow, queries: int) -> None:
         """The first paper of so many lists of a form."""
         source = Source(form.person_id, form.id, "web", now())
-        for (query, entry), item in items_of(tx, form).items():
+        for (query, entry), item in form_items(tx, form).items():
             if entry == 1 and query <= queries:
                 judge(tx, form, Verdict(item, 1), source)
 

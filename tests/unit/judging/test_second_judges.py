@@ -18,12 +18,12 @@ from tests.unit.judging.forms.test_pdf_form import fill
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.judging.answers.answering import approve
-from citebed.judging.answers.judge_list import judge_list
-from citebed.judging.asking.assigning import sheet_of
-from citebed.judging.asking.links import FormRow
+from citebed.judging.answers.judge_list import load_judge_list
+from citebed.judging.answers.responses import approve
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
+from citebed.judging.invitations.assignments import load_sheet
+from citebed.judging.invitations.links import FormRow
 from citebed.judging.results.status import campaign_counts
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import approvals, forms, now, people
@@ -54,7 +54,7 @@ def test_a_second_judge_is_no_author(asked: Campaign, second: FormRow) -> None:
 
 def _sheet(campaign: Campaign, form: FormRow) -> Sheet:
     with campaign.reading() as tx:
-        return sheet_of(tx, form)
+        return load_sheet(tx, form)
 
 
 def _as_text(sheet: Sheet) -> bytes:
@@ -106,7 +106,7 @@ def test_the_author_is_still_asked(asked: Campaign, tmp_path: Path) -> None:
     asked.invite(["text"])
     with asked.reading() as tx:
         (own,) = tx.execute(select(forms).where(forms.c.phase == 2, forms.c.person_id == 1))
-        sheet = sheet_of(tx, own)
+        sheet = load_sheet(tx, own)
     assert (sheet.is_second, sheet.about, sheet.queries[0].stated) == (False, sheet.paper, STATED)
     (tmp_path / "returned").write_bytes(_as_text(sheet))
     asked.returns(tmp_path / "returned")
@@ -126,7 +126,7 @@ def test_forms_of_second_judges_say_what_they_are(asked: Campaign, second: FormR
                            "your research question", "your question", "approve"):  # fmt: skip
             assert of_authors.lower() not in shown.lower()
     with asked.reading() as tx:
-        (listed,) = judge_list(tx, second, lambda _: "").questions
+        (listed,) = load_judge_list(tx, second, lambda _: "").questions
     assert (listed.own, listed.stated, listed.correction) == (False, None, "")
 
 

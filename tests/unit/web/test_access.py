@@ -26,8 +26,8 @@ from tests.unit.web.conftest import (
 
 from citebed.judging import Campaign
 from citebed.judging import organisers as organisers_module
-from citebed.judging.asking.links import renew_link, revoke_link, token
-from citebed.judging.organisers import IDLE, LONGEST_SESSION, MOST_WRONG, add_organiser
+from citebed.judging.invitations.links import make_token, renew_link, revoke_link
+from citebed.judging.organisers import IDLE, LONGEST_SESSION, MAX_WRONG_TRIES, add_organiser
 from citebed.judging.store.schema import forms, now, sessions
 from citebed.pages import ready_script
 from citebed.web.campaigns import organiser_pages
@@ -82,7 +82,7 @@ def test_a_link_of_another_campaign(
 
 
 def test_an_expired_link(client: TestClient, campaign: Campaign, judge: Judge) -> None:
-    _is_refused(client, token(campaign, judge.code, now() - timedelta(1)), judge.items[0])
+    _is_refused(client, make_token(campaign, judge.code, now() - timedelta(1)), judge.items[0])
     with campaign.writing() as tx:  # the form may also end before its link does
         mine = forms.c.code == judge.code
         tx.execute(update(forms).where(mine).values(expires_at=now() - timedelta(1)))
@@ -281,7 +281,7 @@ def test_a_thousand_guesses(
     with ThreadPoolExecutor(8) as pool:
         told = list(pool.map(guess, range(1000)))
     assert sorted(set(told)) == [401, 429]
-    assert told.count(401) == len(hashed) == MOST_WRONG
+    assert told.count(401) == len(hashed) == MAX_WRONG_TRIES
     assert time.perf_counter() - begun < 60
     monkeypatch.setattr(organisers_module, "_is_right", lambda *_: True)
     assert log_in(client).status_code == 429  # not even the right one is looked at now
@@ -313,11 +313,11 @@ def test_guesses_from_everywhere_at_once_leave_room_for_judges(
 
 def test_guesses_for_many_names_and_from_many_places(campaign: Campaign) -> None:
     check = organisers_module.check_password
-    for number in range(MOST_WRONG):
+    for number in range(MAX_WRONG_TRIES):
         assert check(campaign.database, f"name {number}", "x", "10.0.0.1") is None
     with pytest.raises(organisers_module.TooManyTries):
         check(campaign.database, "one more", "x", "10.0.0.1")
-    for number in range(MOST_WRONG):
+    for number in range(MAX_WRONG_TRIES):
         assert check(campaign.database, "Olga", "x", f"10.0.1.{number}") is None
     with pytest.raises(organisers_module.TooManyTries):
         check(campaign.database, "Olga", "x", "10.0.2.1")
@@ -325,7 +325,7 @@ def test_guesses_for_many_names_and_from_many_places(campaign: Campaign) -> None
 
 def test_addresses_of_one_place_count_together(campaign: Campaign) -> None:
     check = organisers_module.check_password
-    for number in range(MOST_WRONG):
+    for number in range(MAX_WRONG_TRIES):
         assert check(campaign.database, f"name {number}", "x", f"2001:db8::{number:x}") is None
     with pytest.raises(organisers_module.TooManyTries):
         check(campaign.database, "one more", "x", "2001:db8::ffff:1")
@@ -353,7 +353,7 @@ def test_a_wrong_name_takes_as_long_as_a_wrong_password(
 
 @pytest.mark.usefixtures("organiser")
 def test_wrong_passwords_age(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    for _ in range(MOST_WRONG):
+    for _ in range(MAX_WRONG_TRIES):
         organisers_module.check_password(campaign.database, NAME, "x" * 2000, "x")
     later = now() + organisers_module.WINDOW
     monkeypatch.setattr(organisers_module, "now", lambda: later)

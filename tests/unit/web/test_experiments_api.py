@@ -18,8 +18,8 @@ from tests.commands import Run, command_line
 from tests.unit.web.workbench import files, workbench
 
 import citebed
-from citebed.experiments import looking
-from citebed.experiments.completing import measures_known, models_known
+from citebed.experiments import evaluations
+from citebed.experiments.choices import list_measures, list_models
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running.run_files import Asked, search_to_file
 from citebed.retrieval.running.runner import RunOptions
@@ -152,11 +152,11 @@ def test_a_page_is_made_once_and_anew_when_a_file_changes(
 ) -> None:
     made = []
 
-    def page(choice: looking.Choice, back: looking.Back) -> str:
+    def page(choice: evaluations.EvaluationRequest, back: evaluations.Back) -> str:
         made.append(choice.runs)
         return f"page {len(made)} {back[1]}"
 
-    monkeypatch.setattr(looking, "report_page", page)
+    monkeypatch.setattr(evaluations, "report_page", page)
     address = f"/c/demo/experiments/report?qrels=paragraphs&run={RUNS[0]}"
     texts = [client.get(address).text for _ in range(2)]
     (folder / "runs" / RUNS[0]).touch()
@@ -283,9 +283,9 @@ def test_what_a_run_says_of_itself_is_not_believed(client: TestClient, folder: P
 def test_what_is_offered_can_be_asked_for() -> None:
     from citebed.evaluation.measures.names import measures
 
-    for each in measures_known():
+    for each in list_measures():
         assert each["about"]
         measures([each["name"]])
-    for each in models_known():
+    for each in list_models():
         assert each["about"]
         pipeline_of(each["name"])

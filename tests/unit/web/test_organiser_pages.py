@@ -16,8 +16,8 @@ from tests.unit.web.conftest import NAME, PASSWORD, Desk, Judge, count, log_in
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.judging.answers.answering import state_question
-from citebed.judging.asking.assigning import items_of
+from citebed.judging.answers.responses import state_question
+from citebed.judging.invitations.assignments import form_items
 from citebed.judging.organisers import add_organiser, organiser_names, remove_organiser
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import (
@@ -125,7 +125,7 @@ def test_phase_one_is_closed_on_the_dashboard_which_shows_before_what_goes(
         form = tx.execute(select(forms).where(forms.c.code == "CODE")).one()
         source = Source(2, form.id, "text", now())
         state_question(tx, form, 1, "What do co-authors ask?", source)
-        item = items_of(tx, form)[1, 1]
+        item = form_items(tx, form)[1, 1]
         judge_item(tx, form, Verdict(item, 3), source)
     page = desk.get("/dashboard").text
     assert "When phase one is closed, this question of a co-author goes too" in page
@@ -233,7 +233,7 @@ def test_the_search_desk_shows_phase_one_and_offers_nothing_that_is_cited(
     with campaign.writing() as tx:
         form = tx.execute(select(forms).where(forms.c.id == 1)).one()
         source = Source(form.person_id, form.id, "web", now())
-        first, second = list(items_of(tx, form).values())[:2]
+        first, second = list(form_items(tx, form).values())[:2]
         save(tx, source, Verdict(first, 4, "<b>the</b> one"))
         save(tx, source, Verdict(second, None))
     page = desk.client.get(desk.post("/search", query=QUERY, text="study 1").headers["location"])
@@ -251,7 +251,7 @@ def test_the_search_desk_shows_phase_one_and_offers_nothing_that_is_cited(
     assert "<b>the</b> one" in judged
     assert "A book elsewhere not in the collection" in judged
     with campaign.writing() as tx:  # d3 is left empty
-        third = list(items_of(tx, form).values())[2]
+        third = list(form_items(tx, form).values())[2]
         save(tx, source, Verdict(third, None, withdrawn=True))
     _, hits = campaign.search(QUERY, "ranking documents in study", k=40)
     assert {hit.doc_id for hit in hits if hit.cited} == {"d1", "d2", "d3", "d4", "d5"}

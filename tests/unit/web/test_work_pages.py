@@ -18,8 +18,8 @@ from tests.unit.web.test_organiser_pages import QUERY, _text
 
 from citebed.cli.app import main
 from citebed.judging import Campaign
-from citebed.judging.asking.assigning import sheet_of
 from citebed.judging.forms import text_form
+from citebed.judging.invitations.assignments import load_sheet
 from citebed.judging.organisers import add_organiser, organiser_names
 from citebed.judging.store.schema import events, forms, judgements, mails, problems, returns
 from citebed.retrieval.index.building import write_index
@@ -33,7 +33,7 @@ def _form(campaign: Campaign, number: int = 2, grade: str = "9") -> bytes:
     """Form 2 is Ben's, of phase one; all grades but the first cannot be read."""
     with campaign.reading() as tx:
         form = tx.execute(select(forms).where(forms.c.id == number)).one()
-        text = text_form.write(sheet_of(tx, form))
+        text = text_form.write(load_sheet(tx, form))
     text = text.replace("QUESTION 1:", "QUESTION 1: How do readers weigh terms?")
     text = text.replace("Q1: [ ]", f"Q1: [{grade}]").replace(f"[{grade}]", "[4]", 1)
     # A date that is to come is now: the mail is newer than what Ben clicked.

@@ -17,7 +17,7 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.judging import Campaign
-    from citebed.judging.asking.mails import Smtp
+    from citebed.judging.invitations.mails import Smtp
 
 Forms = Annotated[
     str, typer.Option(help="Kinds of form in a mail, comma-separated: text, pdf, html, web.")
@@ -199,15 +199,16 @@ def _report_mails(opened: Campaign, written: list[Path], outbox: Path | None, se
     if not send:
         return
     sent = opened.send(_smtp(opened.folder))
-    typer.echo(f"sent {sent.sent}, failed {sent.failed}, will retry {sent.later}")
-    if sent.unsure:
-        say(f"note: {count(len(sent.unsure), 'mail')} may already have been sent before an "
-            f"interruption; citebed won't resend them: {', '.join(sent.unsure[:5])}")  # fmt: skip
+    typer.echo(f"sent {sent.sent}, failed {sent.failed}, will retry {sent.deferred}")
+    if sent.unconfirmed:
+        mails = count(len(sent.unconfirmed), "mail")
+        say(f"note: {mails} may already have been sent before an interruption; citebed won't "
+            f"resend them: {', '.join(sent.unconfirmed[:5])}")  # fmt: skip
 
 
 def _smtp(folder: Path) -> Smtp:
-    from citebed.judging.asking.mails import Smtp
     from citebed.judging.campaign import FILE, campaign_file
+    from citebed.judging.invitations.mails import Smtp
 
     facts = campaign_file(folder).get("smtp")
     if not isinstance(facts, dict) or "host" not in facts:

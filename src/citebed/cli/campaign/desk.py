@@ -29,7 +29,7 @@ def suggest(folder: Folder, query: QueryId) -> None:
     Example: citebed campaign suggest cr26 P05-1001-a1q2
     """
     for each in open_folder(folder).suggestions(query):
-        change = "" if each.instead is None else f" → '{each.instead}'"
+        change = "" if each.replacement is None else f" → '{each.replacement}'"
         typer.echo(f"{each.kind}: '{each.text}'{change} ({each.why})")
 
 
@@ -179,9 +179,9 @@ def second(
 
     Example: citebed campaign second cr26 P05-1001-a1q1 "Ben Carr <ben@example.org>"
     """
-    from citebed.judging.asking.papers import address_in
+    from citebed.judging.invitations.papers import parse_address
 
-    name, address = address_in(judge)
+    name, address = parse_address(judge)
     if "@" not in address:
         raise CitebedError(f"'{judge}' is not a valid assessor. Use \"Name <name@host>\".")
     if open_folder(folder).second_judge(query, name or address, address):

@@ -23,7 +23,7 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     import polars as pl
 
-    from citebed.judging.store.handle import Transaction
+    from citebed.judging.store.campaign_store import Transaction
 
 
 @campaign.command()
@@ -79,9 +79,9 @@ def status(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> No
 
 def note_what_closing_does(tx: Transaction) -> None:
     """Print how many questions the rule on co-authors will exclude."""
-    from citebed.judging.asking.questions import due_at_closing
+    from citebed.judging.invitations.questions import exclusions_at_closing
 
-    if due := due_at_closing(tx):
+    if due := exclusions_at_closing(tx):
         say(f"note: {count(len(due), 'question')} of co-authors whose first author also answered "
             "will be excluded when 'citebed campaign close' closes phase one")  # fmt: skip
 
@@ -194,7 +194,7 @@ def export(
 
     Example: citebed campaign export cr26 -o qrels/
     """
-    from citebed.judging.results.exporting import FILES
+    from citebed.judging.results.export import FILES
 
     opened = open_folder(folder)
     with opened.reading() as tx:

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, select
 
 from citebed.collection import Collection
-from citebed.judging.asking.assigning import items_of, sheet_of
-from citebed.judging.asking.links import FormRow
-from citebed.judging.asking.questions import last_approval, wording_history, wording_of
 from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
-from citebed.judging.store.handle import Transaction
+from citebed.judging.invitations.assignments import form_items, load_sheet
+from citebed.judging.invitations.links import FormRow
+from citebed.judging.invitations.questions import current_wording, last_approval, wording_history
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import CURRENT, items, judgements, questions, references
 
-Abstracts = Callable[[str], str]
+AbstractLookup = Callable[[str], str]
 """The abstract of a document by its id, empty where there is none."""
 
 
@@ -58,9 +58,9 @@ class JudgeList(NamedTuple):
     blank: tuple[ListedItem, ...] = ()
 
 
-def judge_list(tx: Transaction, form: FormRow, abstract: Abstracts) -> JudgeList:
+def load_judge_list(tx: Transaction, form: FormRow, abstract: AbstractLookup) -> JudgeList:
     """What a form asks, with the judge's last word on each paper."""
-    sheet = sheet_of(tx, form)
+    sheet = load_sheet(tx, form)
     listing = _Listing(tx, form, abstract)
     if form.phase == 2:
         pairs = zip(sheet.queries, form.content["asked"], strict=True)
@@ -75,11 +75,11 @@ def judge_list(tx: Transaction, form: FormRow, abstract: Abstracts) -> JudgeList
 class _Listing:
     """What is needed for every question of a form."""
 
-    def __init__(self, tx: Transaction, form: FormRow, abstract: Abstracts) -> None:
+    def __init__(self, tx: Transaction, form: FormRow, abstract: AbstractLookup) -> None:
         self._tx, self._form, self._abstract = tx, form, abstract
-        self._items = items_of(tx, form)
+        self._items = form_items(tx, form)
         wanted = list(self._items.values())
-        self._judged = judgements_of(tx, form, wanted)
+        self._judged = _current_judgements(tx, form, wanted)
         rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(wanted)))
         self._doc_ids = {row.id: row.doc_id for row in rows}
 
@@ -94,7 +94,7 @@ class _Listing:
         mine = questions.c.form_id == self._form.id
         rows = self._tx.execute(select(questions).where(mine).order_by(questions.c.number))
         for row in rows.all():
-            text = wording_of(self._tx, row.id, "stated").text
+            text = current_wording(self._tx, row.id, "stated").text
             listed = [e for e in sheet.references if (row.number, e.number) in self._items]
             papers = tuple(self._paper(row.number, entry) for entry in listed)
             yield ListedQuestion(row.number, text, papers)
@@ -115,14 +115,14 @@ class _Listing:
         return ListedQuestion(query.number, query.text, papers, query.stated, said, correction)
 
 
-def judgements_of(tx: Transaction, form: FormRow, wanted: list[int]) -> dict[int, Row[Any]]:
+def _current_judgements(tx: Transaction, form: FormRow, wanted: list[int]) -> dict[int, Row[Any]]:
     """The last word of a form's judge on items."""
     mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
     rows = tx.execute(select(judgements).where(mine, CURRENT))
     return {row.item_id: row for row in rows}
 
 
-def abstracts_of(collection: Collection) -> Abstracts:
+def make_abstract_lookup(collection: Collection) -> AbstractLookup:
     """Look abstracts up, one at a time."""
     table = collection.documents
     rows = {doc_id: row for row, doc_id in enumerate(table["doc_id"])}

@@ -6,9 +6,9 @@ import polars as pl
 from sqlalchemy import Float, case, func, select, type_coerce
 
 from citebed.errors import UnknownName
-from citebed.judging.asking.questions import set_aside
+from citebed.judging.invitations.questions import excluded_questions
 from citebed.judging.settings import CampaignSettings
-from citebed.judging.store.handle import Transaction
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import CURRENT, forms, items, judgements, people, questions
 from citebed.runs.tables import Qrels
 
@@ -30,7 +30,7 @@ def current_judgements(tx: Transaction, *, excluded: bool = False) -> pl.DataFra
     ``seconds`` is how long its judge looked at the paper in all, where that is known (on the web).
     With ``excluded``, of questions that were set aside too.
     """
-    aside = () if excluded else set_aside(tx)
+    aside = () if excluded else excluded_questions(tx)
     return tx.table(
         select(
             questions.c.query_id,
@@ -56,7 +56,7 @@ def current_judgements(tx: Transaction, *, excluded: bool = False) -> pl.DataFra
     )
 
 
-def qrels_of(tx: Transaction, name: str = "j12", *, graded: bool = False) -> Qrels:
+def build_qrels(tx: Transaction, name: str = "j12", *, graded: bool = False) -> Qrels:
     """A set of judgements in the form of trec_eval: J1, J2, or both.
 
     Binary by default: a reference is relevant from the campaign's threshold on, as both phases
@@ -82,7 +82,7 @@ def qrels_of(tx: Transaction, name: str = "j12", *, graded: bool = False) -> Qre
     return Qrels(table, name)
 
 
-_SEVERAL = (
+_PRECEDENCE = (
     "can't say is left out; the author's judgement counts, another judge's only without it; of "
     "several that count the highest"
 )
@@ -93,9 +93,9 @@ def mapping_rule(settings: CampaignSettings, *, graded: bool = False) -> str:
     if graded:
         return (
             f"phase one: grade g of 1 to {len(settings.grades)} is relevance g-1; "
-            f"phase two: relevant is 1, not relevant 0; {_SEVERAL}"
+            f"phase two: relevant is 1, not relevant 0; {_PRECEDENCE}"
         )
     return (
         f"phase one: grades {settings.relevant_from} to {len(settings.grades)} are 1, lower ones "
-        f"0; phase two: relevant is 1, not relevant 0; {_SEVERAL}"
+        f"0; phase two: relevant is 1, not relevant 0; {_PRECEDENCE}"
     )

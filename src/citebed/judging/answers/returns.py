@@ -16,33 +16,39 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Row, select, update
 
 from citebed.errors import CitebedError, FormatError
-from citebed.judging.answers.answering import Recorded, record
-from citebed.judging.answers.pieces import Part, parts_in, parts_of, read_form, readable_in
-from citebed.judging.asking.assigning import sheet_of
-from citebed.judging.asking.links import CODE, FormRow, form_by_code
-from citebed.judging.asking.questions import put_rules_on_record
+from citebed.judging.answers.mail_parts import (
+    Part,
+    possible_texts,
+    read_form,
+    read_parts,
+    split_into_parts,
+)
+from citebed.judging.answers.responses import RecordResult, record_answers
 from citebed.judging.forms import pdf_form
-from citebed.judging.forms.sheet import Answers, Unread
-from citebed.judging.store.handle import CampaignStore, Transaction
+from citebed.judging.forms.sheet import Answers, ParseProblem
+from citebed.judging.invitations.assignments import load_sheet
+from citebed.judging.invitations.links import CODE, FormRow, form_by_code
+from citebed.judging.invitations.questions import record_exclusions
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.judgements import Source
 from citebed.judging.store.schema import forms, now, problems, returns
 from citebed.wording import count, printable
 
-READ_ANEW = "read anew"
+READ_AGAIN = "read anew"
 """Who settles a problem that a second reading does not have."""
 ENTERED = "organiser"
 """The way of an answer that an organiser typed."""
-_MOST_CODES = 20
+_MAX_CODES = 20
 
 
-class Returned(NamedTuple):
+class ReturnResult(NamedTuple):
     """What became of a returned file."""
 
     name: str
     outcome: str
     via: str | None = None
-    recorded: Recorded | None = None
-    unread: tuple[Unread, ...] = ()
+    recorded: RecordResult | None = None
+    unread: tuple[ParseProblem, ...] = ()
 
     def summary(self) -> str:
         """``read, 2 questions, 15 new judgements``"""
@@ -58,7 +64,7 @@ def read_returns(
     *,
     again: bool = False,
     charset: str = "",
-) -> list[Returned]:
+) -> list[ReturnResult]:
     """Take in what came back, files or folders in any of the forms; each whole or not at all.
 
     With ``again``, what is known already is read anew; a name that is no file on the disk is that
@@ -66,26 +72,30 @@ def read_returns(
     """
     several = [paths] if isinstance(paths, str | Path) else paths
     files = [each for path in several for each in _files_at(store, Path(path), again)]
-    return _take_all(store, _pieces(files), again, charset)  # all are there before one is taken in
+    return _record_all(
+        store, _read_files(files), again, charset
+    )  # all are there before one is taken in
 
 
-def _pieces(files: Iterable[Path | Part]) -> Iterator[Part | Returned]:
+def _read_files(files: Iterable[Path | Part]) -> Iterator[Part | ReturnResult]:
     for file in files:
         try:
-            yield from parts_of(file) if isinstance(file, Path) else [file]
+            yield from read_parts(file) if isinstance(file, Path) else [file]
         except FormatError as error:
-            unread = (Unread(error.line or 0, error.what),)
-            yield Returned(str(file), "refused", unread=unread)
+            unread = (ParseProblem(error.line or 0, error.what),)
+            yield ReturnResult(str(file), "refused", unread=unread)
 
 
-def read_uploaded(store: CampaignStore, name: str, content: bytes) -> list[Returned]:
+def read_upload(store: CampaignStore, name: str, content: bytes) -> list[ReturnResult]:
     """Take in a file that somebody sends, as if it lay in a folder."""
-    return _take_all(store, parts_in(printable(name), content), again=False)
+    return _record_all(store, split_into_parts(printable(name), content), again=False)
 
 
-def read_stored(store: CampaignStore, return_id: int, charset: str = "") -> list[Returned]:
+def read_stored(store: CampaignStore, return_id: int, charset: str = "") -> list[ReturnResult]:
     """Read one return anew, as it is stored, or in a charset that somebody chose."""
-    return _take_all(store, _stored(store, returns.c.id == return_id), again=True, charset=charset)
+    return _record_all(
+        store, _stored_parts(store, returns.c.id == return_id), again=True, charset=charset
+    )
 
 
 def _files_at(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
@@ -95,81 +105,85 @@ def _files_at(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | 
         yield from sorted(files, key=lambda each: (each.stat().st_mtime, each))
     elif path.exists():
         yield path
-    elif stored := _stored(store, _under(str(path))) if again else []:
+    elif stored := _stored_parts(store, _has_name(str(path))) if again else []:
         yield from stored
     else:
         more = ", and no return of that name is stored" if again else ""
         raise CitebedError(f"there is no file or folder {printable(path)}{more}.")
 
 
-def _under(name: str) -> ColumnElement[bool]:
+def _has_name(name: str) -> ColumnElement[bool]:
     """What came under a name, or in a mail of that name."""
     return (returns.c.name == name) | returns.c.name.startswith(f"{name}: ", autoescape=True)
 
 
-def _stored(store: CampaignStore, mine: ColumnElement[bool]) -> list[Part]:
+def _stored_parts(store: CampaignStore, mine: ColumnElement[bool]) -> list[Part]:
     columns = [returns.c[field] for field in Part._fields]
     chosen = select(*columns).where(returns.c.campaign_id == store.id, mine)
     with store.reading() as tx:
         return [Part(*row) for row in tx.execute(chosen.order_by(returns.c.id))]
 
 
-def _take_all(
-    store: CampaignStore, pieces: Iterable[Part | Returned], again: bool, charset: str = ""
-) -> list[Returned]:
+def _record_all(
+    store: CampaignStore, pieces: Iterable[Part | ReturnResult], again: bool, charset: str = ""
+) -> list[ReturnResult]:
     done = [
-        each if isinstance(each, Returned) else store.trying(partial(_take, each, again, charset))
+        each
+        if isinstance(each, ReturnResult)
+        else store.run_with_retry(partial(_record_part, each, again, charset))
         for each in pieces
     ]
-    put_rules_on_record(store)
+    record_exclusions(store)
     return done
 
 
-def _take(part: Part, again: bool, charset: str, tx: Transaction) -> Returned:
+def _record_part(part: Part, again: bool, charset: str, tx: Transaction) -> ReturnResult:
     digest = hashlib.sha256(part.content).hexdigest()
     mine = (returns.c.campaign_id == tx.id) & (returns.c.sha256 == digest)
     known = tx.execute(select(returns).where(mine)).first()
     if known is not None and not again:
-        return Returned(part.name, "known already")
-    via, answers, unread = _read(part, _known_texts(tx, part), charset)
+        return ReturnResult(part.name, "known already")
+    via, answers, unread = _parse(part, _form_texts(tx, part), charset)
     form = form_by_code(tx, answers.code) if answers else None
     if answers and form is None:
-        unread = (Unread(0, f"the form {answers.code[:40]!r} is of another campaign, or of none"),)
+        unread = (
+            ParseProblem(0, f"the form {answers.code[:40]!r} is of another campaign, or of none"),
+        )
     row = known or _store_return(
-        tx, part, digest, via, form or _named(tx, part.name, part.text().text)
+        tx, part, digest, via, form or _form_named_in(tx, part.name, part.text().text)
     )
     recorded = None
     if via and answers and form:
         at = (row.answered_at, row.id, bool(row.undated))
         source = Source(form.person_id, form.id, via, *at)
-        recorded = record(tx, form, answers, source)
-        unread = (*answers.unread, *recorded.unread) or _nothing_read(answers)
+        recorded = record_answers(tx, form, answers, source)
+        unread = (*answers.unread, *recorded.unread) or _empty_form_problem(answers)
         tx.log("returned", f"author {form.person_id}", form.id, via=via)
     _list_problems(tx, row.id, unread)
     outcome = "refused" if recorded is None else "read in part" if unread else "read"
-    return Returned(part.name, outcome, via, recorded, unread)
+    return ReturnResult(part.name, outcome, via, recorded, unread)
 
 
-def _known_texts(tx: Transaction, part: Part) -> list[str]:
+def _form_texts(tx: Transaction, part: Part) -> list[str]:
     """Return what the form of a piece says, the judge's name first; its code is ASCII."""
     if part.content.isascii():
         return []
-    form = _named(tx, part.name, part.content.decode("latin-1"))
-    return [] if form is None else list(sheet_of(tx, form).texts())
+    form = _form_named_in(tx, part.name, part.content.decode("latin-1"))
+    return [] if form is None else list(load_sheet(tx, form).texts())
 
 
-def _read(
+def _parse(
     part: Part, known: Sequence[str], charset: str
-) -> tuple[str | None, Answers | None, tuple[Unread, ...]]:
+) -> tuple[str | None, Answers | None, tuple[ParseProblem, ...]]:
     """The way a piece was answered and its answers, or why it has none."""
     try:
         answers = read_form(part, known, charset)
     except CitebedError as error:
         if charset:  # somebody chose it, and can choose another
             raise
-        return None, None, (Unread(0, str(error)),)
+        return None, None, (ParseProblem(0, str(error)),)
     if answers is None:
-        return None, None, (Unread(0, "no form of ours: neither text, PDF nor answer file"),)
+        return None, None, (ParseProblem(0, "no form of ours: neither text, PDF nor answer file"),)
     return *answers, ()
 
 
@@ -183,15 +197,15 @@ def _store_return(
     return tx.row(returns, tx.add(returns, **row, undated=part.answered_at is None or None))
 
 
-def _named(tx: Transaction, name: str, text: str) -> FormRow | None:
+def _form_named_in(tx: Transaction, name: str, text: str) -> FormRow | None:
     """The form whose code is in the name or the text of a piece, if it is only one."""
     codes = dict.fromkeys(CODE.findall(f"{name}\n{text}".upper()))
-    rows = [form_by_code(tx, code) for code in islice(codes, _MOST_CODES)]
+    rows = [form_by_code(tx, code) for code in islice(codes, _MAX_CODES)]
     known = [form for form in rows if form is not None]
     return known[0] if len(known) == 1 else None
 
 
-def _list_problems(tx: Transaction, return_id: int, unread: Iterable[Unread]) -> None:
+def _list_problems(tx: Transaction, return_id: int, unread: Iterable[ParseProblem]) -> None:
     """List what could not be read; what an earlier reading listed and this one reads is settled."""
     mine = problems.c.return_id == return_id
     listed = {(row.line, row.what): row for row in tx.execute(select(problems).where(mine))}
@@ -199,21 +213,23 @@ def _list_problems(tx: Transaction, return_id: int, unread: Iterable[Unread]) ->
         if listed.pop((line, what), None) is None:
             tx.add(problems, return_id=return_id, line=line, what=what)
     read_now = [row.id for row in listed.values() if row.settled_at is None]
-    settled = {"settled_at": now(), "settled_by": READ_ANEW}
+    settled = {"settled_at": now(), "settled_by": READ_AGAIN}
     tx.execute(update(problems).where(problems.c.id.in_(read_now)).values(settled))
 
 
-def _nothing_read(answers: Answers) -> tuple[Unread, ...]:
+def _empty_form_problem(answers: Answers) -> tuple[ParseProblem, ...]:
     """A form that came back as it went out: the answers may stand elsewhere in the mail."""
     if answers.questions or answers.ratings or answers.approved or answers.opted_out:
         return ()
-    return (Unread(0, "nothing is filled in; read it yourself, the answer may stand around it"),)
+    return (
+        ParseProblem(0, "nothing is filled in; read it yourself, the answer may stand around it"),
+    )
 
 
 # --- what an organiser does about a return that could not be read whole ----------------------
 
 
-def returned_file(tx: Transaction, return_id: int) -> Row[Any]:
+def load_return(tx: Transaction, return_id: int) -> Row[Any]:
     """What came back, as it is stored, with the code of its form if that is known."""
     mine = (returns.c.id == return_id) & (returns.c.campaign_id == tx.id)
     chosen = select(returns, forms.c.code).outerjoin(forms, forms.c.id == returns.c.form_id)
@@ -223,22 +239,24 @@ def returned_file(tx: Transaction, return_id: int) -> Row[Any]:
     return row
 
 
-def text_of(tx: Transaction, returned: Row[Any]) -> str:
+def return_text(tx: Transaction, returned: Row[Any]) -> str:
     """The text of what came back, in the lines that problems name; a PDF has none."""
-    part = _part_of(returned)
-    return "" if pdf_form.is_this_form(part.content) else part.text(_known_texts(tx, part)).text
+    part = _make_part(returned)
+    return "" if pdf_form.is_this_form(part.content) else part.text(_form_texts(tx, part)).text
 
 
-def _part_of(returned: Row[Any]) -> Part:
+def _make_part(returned: Row[Any]) -> Part:
     return Part(*(getattr(returned, name) for name in Part._fields))
 
 
-def charsets_of(returned: Row[Any]) -> list[tuple[str, str]]:
+def possible_charsets(returned: Row[Any]) -> list[tuple[str, str]]:
     """Return the charsets in which a return can be read, each with a few words that differ."""
-    part = _part_of(returned)
+    part = _make_part(returned)
     if pdf_form.is_this_form(part.content) or part.content.isascii():
         return []
-    return [(name, _sample(part.text(charset=name).text)) for name, _ in readable_in(part.content)]
+    return [
+        (name, _sample(part.text(charset=name).text)) for name, _ in possible_texts(part.content)
+    ]
 
 
 def _sample(text: str) -> str:
@@ -249,29 +267,29 @@ def _sample(text: str) -> str:
 
 def enter_answers(
     store: CampaignStore, answers: Answers, who: str = ENTERED, return_id: int | None = None
-) -> Recorded:
+) -> RecordResult:
     """Answer for an author who said so in words, or in a form that could not be read.
 
     All of it is put down, or nothing with the reason. Whoever enters it sees what stands, so it
     counts from now on; who typed it, and from which return, is on record.
     """
 
-    def work(tx: Transaction) -> Recorded:
+    def work(tx: Transaction) -> RecordResult:
         form = form_by_code(tx, answers.code)
         if form is None:
             raise CitebedError(f"there is no form '{answers.code[:40]}' in this campaign.")
         if return_id is not None:
-            returned_file(tx, return_id)
+            load_return(tx, return_id)
         source = Source(form.person_id, form.id, ENTERED, now())
-        recorded = record(tx, form, answers, source)
+        recorded = record_answers(tx, form, answers, source)
         if recorded.unread:
             raise CitebedError("; ".join(what for _, what in recorded.unread[:5]) + ".")
         detail = {"judgements": recorded.judgements, "return": return_id}
         tx.log("entered", who, form.id, **detail)
         return recorded
 
-    recorded = store.trying(work)
-    put_rules_on_record(store)
+    recorded = store.run_with_retry(work)
+    record_exclusions(store)
     return recorded
 
 

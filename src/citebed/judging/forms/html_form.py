@@ -14,16 +14,21 @@ from typing import Any
 from jinja2 import Environment
 
 from citebed.errors import FormatError
-from citebed.judging.forms.gathering import Gathering, limits_in, limits_text, quoted
+from citebed.judging.forms.answer_collector import (
+    AnswerCollector,
+    format_limits,
+    parse_limits,
+    quote,
+)
 from citebed.judging.forms.sheet import Answers, Sheet
-from citebed.judging.forms.text_form import OPT_OUT, shown_link
+from citebed.judging.forms.text_form import OPT_OUT, sanitise_link
 from citebed.pages import asset, inlined, ready_script, templates
 from citebed.text.normalise import fold
 
 LARGEST = 2_000_000
 _HERE = "citebed.judging.forms"
 _MORE_QUESTIONS = 2
-_MOST_TOLD = 200
+_MAX_PROBLEMS = 200
 _WHAT = "answer file"
 _BEGINS = re.compile(r'\{\s*"citebed"\s*:\s*"answers"')
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]")
@@ -33,10 +38,10 @@ _KNOWN = ("citebed", "version", "form", "phase", "numbers", "questions", "said",
 
 def write(sheet: Sheet) -> str:
     """The page."""
-    data = {"form": sheet.code, "phase": sheet.phase, "numbers": limits_text(sheet)}
+    data = {"form": sheet.code, "phase": sheet.phase, "numbers": format_limits(sheet)}
     style, script = asset(_HERE, "form.css"), asset(_HERE, "form.js")
     return _environment().get_template("form.html.j2").render(
-        sheet=sheet, data=data, opt_out=OPT_OUT, link=shown_link, shown=fold,
+        sheet=sheet, data=data, opt_out=OPT_OUT, link=sanitise_link, shown=fold,
         numbers=range(1, sheet.questions + _MORE_QUESTIONS + 1),
         **inlined(style=style, ready=ready_script(), script=script),
     )  # fmt: skip
@@ -59,18 +64,18 @@ def is_this_form(content: str) -> bool:
 
 def read(content: str) -> Answers:
     """What an answer file says."""
-    fields = _loaded(content)
+    fields = _load_json(content)
     code, phase = fields.get("form"), fields.get("phase")
     if fields.get("version") != 1 or not isinstance(code, str) or not 0 < len(code) <= 40:
         raise FormatError(_WHAT, None, "no form code found, or unsupported version")
     if phase not in (1, 2) or isinstance(phase, bool):
-        raise FormatError(_WHAT, None, f"the phase is {quoted(str(phase))}; expected 1 or 2.")
+        raise FormatError(_WHAT, None, f"the phase is {quote(str(phase))}; expected 1 or 2.")
     numbers = fields.get("numbers")
-    gathering = Gathering(
-        fold(code).upper(), limits_in(numbers if isinstance(numbers, str) else "")
+    gathering = AnswerCollector(
+        fold(code).upper(), parse_limits(numbers if isinstance(numbers, str) else "")
     )
     reader = _Reader(content, gathering)
-    for name in sorted(fields.keys() - set(_KNOWN))[:_MOST_TOLD]:
+    for name in sorted(fields.keys() - set(_KNOWN))[:_MAX_PROBLEMS]:
         reader.tell(name, "is no part of an answer file")
     reader.questions(fields.get("questions", {}))
     reader.said(fields.get("said", []), phase)
@@ -79,7 +84,7 @@ def read(content: str) -> Answers:
     return gathering.answers()
 
 
-def _loaded(content: str) -> dict[str, Any]:
+def _load_json(content: str) -> dict[str, Any]:
     """The object in a text; mail programs may have wrapped its lines."""
     if len(content) > LARGEST:
         raise FormatError(_WHAT, None, f"{len(content):,} characters; an answer file has less than "
@@ -87,7 +92,7 @@ def _loaded(content: str) -> dict[str, Any]:
     begin = _BEGINS.search(content)
     if begin is None:
         raise FormatError(_WHAT, None, "no answers of a form were found in it.")
-    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once)
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_unique_fields)
     try:
         fields, _ = decoder.raw_decode(content, begin.start())
     except (ValueError, RecursionError) as error:
@@ -97,7 +102,7 @@ def _loaded(content: str) -> dict[str, Any]:
     return dict(fields)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
         raise ValueError("duplicate key in JSON object")
@@ -107,7 +112,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 class _Reader:
     """Checks every field of an answer file."""
 
-    def __init__(self, content: str, gathering: Gathering) -> None:
+    def __init__(self, content: str, gathering: AnswerCollector) -> None:
         self._content = content
         self._gathering = gathering
         self._told = 0
@@ -123,11 +128,11 @@ class _Reader:
     def tell(self, name: str, what: str) -> None:
         """Say what cannot be read, up to a limit: a broken file breaks everywhere."""
         self._told += 1
-        if self._told < _MOST_TOLD:
+        if self._told < _MAX_PROBLEMS:
             line = self._content.count("\n", 0, max(self._content.find(name), 0)) + 1
-            self._gathering.unread(line, f"{quoted(name)} {what}")
-        elif self._told == _MOST_TOLD:
-            self._gathering.unread(1, f"more than {_MOST_TOLD} things cannot be read")
+            self._gathering.unread(line, f"{quote(name)} {what}")
+        elif self._told == _MAX_PROBLEMS:
+            self._gathering.unread(1, f"more than {_MAX_PROBLEMS} things cannot be read")
 
     def _numbered(self, value: Any, name: str) -> list[tuple[int, Any]]:
         if not isinstance(value, dict):
@@ -144,7 +149,7 @@ class _Reader:
             if isinstance(text, str):
                 self._gathering.question(number, text, self.next_line(f'"{number}":'))
             else:
-                self.tell(f"question {number}", f"is {quoted(json.dumps(text))}; expected a text")
+                self.tell(f"question {number}", f"is {quote(json.dumps(text))}; expected a text")
 
     def said(self, value: Any, phase: int) -> None:
         """The judgements."""
@@ -152,8 +157,8 @@ class _Reader:
             self.tell("said", "is no list")
             return
         for each in value:
-            if why := _wrong(each, phase):
-                self.tell(_shown(each), why)
+            if why := _judgement_problem(each, phase):
+                self.tell(_format_judgement(each), why)
                 continue
             key = (each["question"], each["paper"])
             line = self.next_line(f'"question":{key[0]},"paper":{key[1]},')
@@ -169,22 +174,22 @@ class _Reader:
                 wording = fold(each) if isinstance(each, str) else True
                 self._gathering.approve(query, wording, self.next_line('"approved"'))
             elif each != "":
-                self.tell(f"approved {query}", f"is {quoted(json.dumps(each))}")
+                self.tell(f"approved {query}", f"is {quote(json.dumps(each))}")
 
     def opted_out(self, value: Any) -> None:
         """Whether the judge wants no more mail."""
         if isinstance(value, bool):
             self._gathering.opted_out = value
         else:
-            self.tell("opted_out", f"is {quoted(json.dumps(value))}; expected true or false")
+            self.tell("opted_out", f"is {quote(json.dumps(value))}; expected true or false")
 
 
-def _shown(each: Any) -> str:
+def _format_judgement(each: Any) -> str:
     """The beginning of a judgement as the page writes it."""
     return json.dumps(each, ensure_ascii=False, separators=(",", ":"))[:200]
 
 
-def _wrong(each: Any, phase: int) -> str:
+def _judgement_problem(each: Any, phase: int) -> str:
     """What is wrong with a judgement, if anything."""
     if not isinstance(each, dict) or not {"question", "paper", "value"} <= each.keys():
         return "is no judgement: it needs a question, a paper and a value"

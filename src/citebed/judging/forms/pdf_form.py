@@ -27,10 +27,10 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
-from citebed.judging.forms.gathering import limits_text
-from citebed.judging.forms.pdf_reading import is_this_form, read
+from citebed.judging.forms.answer_collector import format_limits
+from citebed.judging.forms.pdf_parser import is_this_form, read
 from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
-from citebed.judging.forms.text_form import OPT_OUT, shown_link
+from citebed.judging.forms.text_form import OPT_OUT, sanitise_link
 from citebed.text.normalise import fold
 
 __all__ = ["is_this_form", "read", "write"]
@@ -56,7 +56,7 @@ def write(sheet: Sheet) -> bytes:
     """The form as a file."""
     pages = _Pages(sheet.title, f"Form: {sheet.code} · {sheet.title}")
     pages.hidden("form", sheet.code)
-    pages.hidden("numbers", limits_text(sheet))
+    pages.hidden("numbers", format_limits(sheet))
     _top(pages, sheet)
     if sheet.phase == 1:
         _phase_one(pages, sheet)
@@ -123,7 +123,7 @@ def _graded(pages: _Pages, sheet: Sheet, entry: Entry) -> None:
         x, y = _INDENT + at % _A_ROW * 62, top - at // _A_ROW * 19
         pages.label(f"Q{number}", 9, x, y + 4)
         tip = f"Grade of reference {entry.number} for question {number}"
-        place = (x + _width_of(f"Q{number}", 9) + 5, y, 22.0, 15.0)
+        place = (x + _text_width(f"Q{number}", 9) + 5, y, 22.0, 15.0)
         pages.field(f"grade.{number}.{entry.number}", tip, place, maxlen=1)
     pages.y = top - (rows - 1) * 19 - 6
 
@@ -131,7 +131,7 @@ def _graded(pages: _Pages, sheet: Sheet, entry: Entry) -> None:
 def _entry(pages: _Pages, entry: Entry, number: str, more: float) -> float:
     """A paper with its number, kept on one page with so much more; where it ends."""
     lines = _wrapped(entry.line() or "(without a title)", 9.5, RIGHT - _INDENT)
-    link = shown_link(entry.link) if entry.link else ""
+    link = sanitise_link(entry.link) if entry.link else ""
     links = _wrapped(link, 8, RIGHT - _INDENT) if link else []
     pages.room(len(lines) * 12.9 + len(links) * 10.8 + more + 6)
     pages.y -= 4
@@ -170,7 +170,7 @@ def _judged(pages: _Pages, key: str, entry: Entry, end: int) -> None:
     for name, label in _CHOICES:
         pages.box(f"{name}.{key}", f"{label}: document {key}", x, pages.y)
         pages.label(label, 9, x + 15, pages.y + 2)
-        x += _width_of(label, 9) + 34
+        x += _text_width(label, 9) + 34
     pages.y -= 18
     pages.label("comment", 8, _INDENT, pages.y + 4, QUIET)
     pages.field(f"comment.{key}", f"Comment on document {key}",
@@ -200,14 +200,14 @@ def _register_fonts() -> None:
         pdfmetrics.registerFont(UnicodeCIDFont(name))
 
 
-def _runs_of(text: str, font: str) -> Iterator[tuple[str, str]]:
+def _split_by_font(text: str, font: str) -> Iterator[tuple[str, str]]:
     """Pieces of a text with the font that has their letters."""
     has_kana = any(ord(c) in _KANA for c in text)
-    for name, group in groupby(text, lambda c: _font_of(c, font, has_kana)):
+    for name, group in groupby(text, lambda c: _choose_font(c, font, has_kana)):
         yield name, "".join(group)
 
 
-def _font_of(character: str, font: str, has_kana: bool) -> str:
+def _choose_font(character: str, font: str, has_kana: bool) -> str:
     code = ord(character)
     if code < 0x1100 or code in pdfmetrics.getFont(font).face.charToGlyph:
         return font
@@ -218,24 +218,26 @@ def _font_of(character: str, font: str, has_kana: bool) -> str:
     return font
 
 
-def _width_of(text: str, size: float, font: str = "Text") -> float:
+def _text_width(text: str, size: float, font: str = "Text") -> float:
     """How wide a text is, in points."""
-    return float(sum(pdfmetrics.stringWidth(run, name, size) for name, run in _runs_of(text, font)))
+    return float(
+        sum(pdfmetrics.stringWidth(run, name, size) for name, run in _split_by_font(text, font))
+    )
 
 
 def _wrapped(text: str, size: float, width: float, font: str = "Text") -> list[_Line]:
     """The lines of a text; words that are too long are broken, as is writing without blanks."""
     lines, line = [], ""
     for piece in _pieces(fold(text[:_LONGEST])):
-        if _width_of(line + piece.rstrip(), size, font) > width and line:
+        if _text_width(line + piece.rstrip(), size, font) > width and line:
             lines.append(line.rstrip())
             line = ""
         line += piece
-        while _width_of(line.rstrip(), size, font) > width:
-            cut = _fitting(line, size, width, font)
+        while _text_width(line.rstrip(), size, font) > width:
+            cut = _fitting_length(line, size, width, font)
             lines.append(line[:cut])
             line = line[cut:]
-    return [_Line(tuple(_runs_of(each, font)), size) for each in [*lines, line.rstrip()]]
+    return [_Line(tuple(_split_by_font(each, font)), size) for each in [*lines, line.rstrip()]]
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -248,10 +250,10 @@ def _pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _fitting(text: str, size: float, width: float, font: str) -> int:
+def _fitting_length(text: str, size: float, width: float, font: str) -> int:
     used = 0.0
     for at, character in enumerate(text):
-        used += _width_of(character, size, font)
+        used += _text_width(character, size, font)
         if used > width:
             return max(at, 1)
     return len(text)
@@ -282,7 +284,7 @@ class _Pages:
     def _end_page(self) -> None:
         self.draw(self._foot, LEFT, MARGIN - 12, QUIET)
         number = f"page {self.number}"
-        self.label(number, 8, RIGHT - _width_of(number, 8), MARGIN - 12, QUIET)
+        self.label(number, 8, RIGHT - _text_width(number, 8), MARGIN - 12, QUIET)
 
     def draw(self, line: _Line, x: float, y: float, colour: HexColor = INK) -> None:
         """One line at a place."""
@@ -327,7 +329,7 @@ class _Pages:
 
     def link(self, url: str, x: float, size: float = 8) -> None:
         """A link on lines of its own, which can be clicked; nothing where there is none."""
-        link = shown_link(url)
+        link = sanitise_link(url)
         for line in _wrapped(link, size, RIGHT - x) if link else ():
             self.write([line], x, LINK)
             width = sum(pdfmetrics.stringWidth(run, font, size) for font, run in line.runs)

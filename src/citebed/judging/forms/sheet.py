@@ -152,7 +152,7 @@ class Rating(NamedTuple):
     comment: str = ""
 
 
-class Unread(NamedTuple):
+class ParseProblem(NamedTuple):
     """What could not be read, with the line (of the text, or the page of a PDF)."""
 
     line: int
@@ -173,5 +173,5 @@ class Answers:
     ratings: dict[tuple[int, int], Rating] = field(default_factory=dict)
     approved: dict[int, bool | str] = field(default_factory=dict)
     opted_out: bool = False
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[ParseProblem] = field(default_factory=list)
     is_guess: bool = False

@@ -10,9 +10,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from citebed.judging.forms.gathering import limits_text
+from citebed.judging.forms.answer_collector import format_limits
 from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
-from citebed.judging.forms.text_reading import is_this_form, read
+from citebed.judging.forms.text_parser import is_this_form, read
 from citebed.text.normalise import fold
 
 __all__ = ["is_this_form", "read", "write"]
@@ -31,20 +31,20 @@ _LINK = re.compile(r"(?:https?|ftp)://[^\s<>\"\[\]]+", re.IGNORECASE)
 def write(sheet: Sheet) -> str:
     """The form; no line has more than 78 columns, but for links, which must stay whole."""
     lines = [*_top(sheet), *(_phase_one(sheet) if sheet.phase == 1 else _phase_two(sheet))]
-    lines += [_ruler("END OF THE FORM"), "", f"[ ] {OPT_OUT}", "", *_marks_of(sheet)]
+    lines += [_ruler("END OF THE FORM"), "", f"[ ] {OPT_OUT}", "", *_format_markers(sheet)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _top(sheet: Sheet) -> Iterator[str]:
-    title = shown(sheet.title)
+    title = sanitise(sheet.title)
     yield from _wrapped(title)
     yield "=" * min(_columns(title), COLUMNS)
     if sheet.simulated:
         yield "SIMULATED campaign: no real person receives this form."
-    yield from ("", *_marks_of(sheet), "")
-    yield from _wrapped(f"For {shown(sheet.person)}")
+    yield from ("", *_format_markers(sheet), "")
+    yield from _wrapped(f"For {sanitise(sheet.person)}")
     for paragraph in sheet.instructions():
-        yield from ("", *_wrapped(shown(paragraph)))
+        yield from ("", *_wrapped(sanitise(paragraph)))
     if sheet.phase == 1:
         yield ""
         for grade, meaning in enumerate(sheet.grades, 1):
@@ -57,16 +57,16 @@ def _top(sheet: Sheet) -> Iterator[str]:
            else "For each paper, put an x between one pair of brackets. ")
         + "You can also answer online:"
     )  # fmt: skip
-    yield from (f"  {shown_link(sheet.link)}", "List of the papers, with links:")
-    yield f"  {shown_link(sheet.list_url)}"
-    who = ", ".join(filter(None, map(shown, (sheet.organiser, sheet.contact))))
+    yield from (f"  {sanitise_link(sheet.link)}", "List of the papers, with links:")
+    yield f"  {sanitise_link(sheet.list_url)}"
+    who = ", ".join(filter(None, map(sanitise, (sheet.organiser, sheet.contact))))
     yield from ("", *_wrapped(f"Anything unclear? Write to {who}.")) if who else ()
     yield ""
 
 
-def _marks_of(sheet: Sheet) -> Iterator[str]:
+def _format_markers(sheet: Sheet) -> Iterator[str]:
     yield f"Form: {sheet.code}"
-    yield from _wrapped(f"{limits_text(sheet)}.")
+    yield from _wrapped(f"{format_limits(sheet)}.")
 
 
 def _phase_one(sheet: Sheet) -> Iterator[str]:
@@ -94,19 +94,19 @@ def _query(query: ListedQuery) -> Iterator[str]:
     heading = "YOUR QUESTION" if query.own else "THE QUESTION"
     yield from (_ruler(heading), "", f"QUERY {query.number}")
     if query.stated is None:
-        yield from (*_wrapped(shown(query.text), "    ", "    "), "")
+        yield from (*_wrapped(sanitise(query.text), "    ", "    "), "")
         return
-    yield from _wrapped(shown(query.stated), "    You wrote - ", "    ")
-    yield from _wrapped(shown(query.text), "    We suggest - ", "    ")
+    yield from _wrapped(sanitise(query.stated), "    You wrote - ", "    ")
+    yield from _wrapped(sanitise(query.text), "    We suggest - ", "    ")
     yield from ("    approve: [ ]", "    better wording:", "")
 
 
 def _entry(entry: Entry, number: str) -> Iterator[str]:
     """Its number, line and link; the line ends in a full stop, lest its last word be a "not"."""
-    text = shown(entry.line())
+    text = sanitise(entry.line())
     text += "" if text.endswith((".", "?", "!")) else "."
     yield from _wrapped(text, f"[{number}] ", "    ")
-    if entry.link and (link := shown_link(entry.link)):
+    if entry.link and (link := sanitise_link(entry.link)):
         yield f"    {link}"
 
 
@@ -114,13 +114,13 @@ def _ruler(heading: str) -> str:
     return f"--- {heading} ".ljust(60, "-")
 
 
-def shown(text: str) -> str:
+def sanitise(text: str) -> str:
     """Other people's words on one line, with nothing in it that a reader takes for an answer."""
     text = fold(text[:_LONGEST]).replace("[", "(").replace("]", ")")
     return _LABEL.sub(lambda match: f"{match[1]}; {match[2].strip(':=')}", text)
 
 
-def shown_link(url: str) -> str:
+def sanitise_link(url: str) -> str:
     """A link that is one, without anything that is not part of it."""
     match = _LINK.match(fold(url).replace("[", "%5B").replace("]", "%5D"))
     return match[0] if match else ""
@@ -136,7 +136,7 @@ def _wrapped(text: str, first: str = "", later: str = "") -> Iterator[str]:
         line += word if is_empty else f" {word}"
         is_empty = False
         while _columns(line) > COLUMNS and not _LINK.search(line):
-            cut = _fitting(line)
+            cut = _fitting_length(line)
             yield line[:cut]
             line = later + line[cut:]
     yield line
@@ -148,7 +148,7 @@ def _columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _fitting(text: str) -> int:
+def _fitting_length(text: str) -> int:
     """How many characters of a text fit into a line."""
     used = 0
     for at, character in enumerate(text):

@@ -62,7 +62,7 @@ _CLOSING = re.compile(
 )
 
 
-class _Labels(Enum):
+class _LabelPlace(Enum):
     """Where marks stand: before the next paper begins, after it, or in another part."""
 
     HERE = 1
@@ -70,11 +70,11 @@ class _Labels(Enum):
     NONE = 3
 
 
-class _Seen(NamedTuple):
+class _Context(NamedTuple):
     """What stands around a line that may begin a paper."""
 
     before: str
-    labels: _Labels
+    labels: _LabelPlace
     after_blank: bool
 
 
@@ -88,7 +88,7 @@ class Line(NamedTuple):
 
     def at_depth(self, depth: int) -> str:
         """The line without at most so many levels of quoting."""
-        return self.text if depth >= self.depth else _unquoted(self.raw, depth)[1]
+        return self.text if depth >= self.depth else _unquote(self.raw, depth)[1]
 
 
 @dataclass
@@ -120,7 +120,11 @@ class Block:
         """Its lines; the end of a letter is not part of them."""
         if self.is_closed:
             return self.lines
-        ends = (at for at, line in enumerate(self.lines) if at and _CLOSING.match(same(line)))
+        ends = (
+            at
+            for at, line in enumerate(self.lines)
+            if at and _CLOSING.match(to_plain_characters(line))
+        )
         return self.lines[: next(ends, len(self.lines))]
 
     def text(self) -> Text:
@@ -136,7 +140,7 @@ class Text:
 
     def __init__(self, lines: list[str], numbers: list[int], typed: set[int]) -> None:
         self.written = "\n".join(lines)
-        self.plain = _LINK.sub(lambda match: " " * len(match[0]), same(self.written))
+        self.plain = _LINK.sub(lambda match: " " * len(match[0]), to_plain_characters(self.written))
         self._starts = [0, *accumulate(len(line) + 1 for line in lines)][:-1] or [0]
         self._numbers = numbers
         self._typed = typed
@@ -160,20 +164,20 @@ class Text:
         return stop if end < 0 else end
 
 
-def same(text: str) -> str:
+def to_plain_characters(text: str) -> str:
     """Curly, full-width and other variants of a character as the plain one, at the same place."""
     return text if text.isascii() and "\t" not in text else text.translate(_SAME)
 
 
-def lines_of(content: str) -> list[Line]:
+def split_lines(content: str) -> list[Line]:
     """The lines of a text, numbered from 1."""
     lines = _NEWLINE.split(_INVISIBLE.sub("", content))
     return [
-        Line(at, *(_unquoted(raw, 40) if raw else (0, "")), raw) for at, raw in enumerate(lines, 1)
+        Line(at, *(_unquote(raw, 40) if raw else (0, "")), raw) for at, raw in enumerate(lines, 1)
     ]
 
 
-def _unquoted(raw: str, depth: int) -> tuple[int, str]:
+def _unquote(raw: str, depth: int) -> tuple[int, str]:
     """How deep a line is quoted (up to a depth), and the line without that."""
     levels = start = 0
     while levels < depth and (mark := _QUOTE.match(raw, start)):
@@ -181,13 +185,13 @@ def _unquoted(raw: str, depth: int) -> tuple[int, str]:
     return levels, raw[start:].removeprefix(" ") if levels else raw
 
 
-def code_of(line: Line) -> str | None:
+def find_form_code(line: Line) -> str | None:
     """The code, if the line says the form's."""
-    match = _FORM.match(same(line.text))
+    match = _FORM.match(to_plain_characters(line.text))
     return match[1].upper() if match else None
 
 
-class _Begins(NamedTuple):
+class _Start(NamedTuple):
     """What begins at a line, its numbers, and where the text behind its label starts."""
 
     kind: str = ""
@@ -196,17 +200,17 @@ class _Begins(NamedTuple):
     start: int = 0
 
 
-def blocks_of(lines: list[Line]) -> Iterator[Block]:
+def split_blocks(lines: list[Line]) -> Iterator[Block]:
     """The parts of a form in turn; ``other`` is what lies between and around them."""
-    begins = [_begins(same(line.text)) for line in lines]
+    begins = [_parse_start(to_plain_characters(line.text)) for line in lines]
     ahead = _labels_ahead(lines, begins)
     block = Block("other", None, 0, 1, 0)
     query: int | None = None
     before = ""
     for at, (line, begun) in enumerate(zip(lines, begins, strict=True)):
-        seen = _Seen(before, ahead[at], not at or not lines[at - 1].text.strip())
-        is_part = _is_part(block, line, begun, seen)
-        before = same(line.text) if line.text.strip() else before
+        seen = _Context(before, ahead[at], not at or not lines[at - 1].text.strip())
+        is_part = _starts_block(block, line, begun, seen)
+        before = to_plain_characters(line.text) if line.text.strip() else before
         if not is_part:
             block.add(line)
             continue
@@ -221,29 +225,29 @@ def blocks_of(lines: list[Line]) -> Iterator[Block]:
     yield block
 
 
-def _begins(plain: str) -> _Begins:
+def _parse_start(plain: str) -> _Start:
     if not plain or plain.isspace():
-        return _Begins()
+        return _Start()
     if match := _HEAD.match(plain):
-        return _Begins("paper", int(match[1]) if match[1] else None, int(match[2]), match.end())
+        return _Start("paper", int(match[1]) if match[1] else None, int(match[2]), match.end())
     if match := _QUE.match(plain):
         kind = "question" if match[1].casefold() == "question" else "query"
-        return _Begins(kind, None, int(match[2]), match.end())
+        return _Start(kind, None, int(match[2]), match.end())
     kinds = (("form", _FORM), ("section", _SECTION), ("opt-out", _OPT_OUT), ("cut", _CUT))
-    return _Begins(next((kind for kind, pattern in kinds if pattern.match(plain)), ""))
+    return _Start(next((kind for kind, pattern in kinds if pattern.match(plain)), ""))
 
 
-def _is_part(block: Block, line: Line, begun: _Begins, seen: _Seen) -> bool:
+def _starts_block(block: Block, line: Line, begun: _Start, seen: _Context) -> bool:
     """Whether a line that looks like the beginning of a part is one."""
-    plain = same(line.text)
+    plain = to_plain_characters(line.text)
     if begun.kind == "paper":
-        return _is_head(block, begun.query, seen, plain[begun.start :])
+        return _starts_paper(block, begun.query, seen, plain[begun.start :])
     if begun.kind == "cut":  # "On … wrote:" may be on two lines
         return plain.lstrip().startswith("-") or bool(_ON.match(plain) or _ON.match(seen.before))
     return begun.kind != ""
 
 
-def _is_head(block: Block, query: int | None, seen: _Seen, rest: str) -> bool:
+def _starts_paper(block: Block, query: int | None, seen: _Context, rest: str) -> bool:
     """Whether a number in brackets begins a paper, and is no grade or part of a text."""
     if _DANGLING.search(seen.before[-40:]) and _NO_TITLE.match(rest):
         return False
@@ -252,16 +256,16 @@ def _is_head(block: Block, query: int | None, seen: _Seen, rest: str) -> bool:
     )
     if not has_text or (query is not None and block.kind != "question"):
         return True
-    is_listed = seen.labels is _Labels.LATER and seen.after_blank and block.kind == "question"
-    return seen.labels is _Labels.HERE or is_listed
+    is_listed = seen.labels is _LabelPlace.LATER and seen.after_blank and block.kind == "question"
+    return seen.labels is _LabelPlace.HERE or is_listed
 
 
-def _labels_ahead(lines: list[Line], begins: list[_Begins]) -> list[_Labels]:
+def _labels_ahead(lines: list[Line], begins: list[_Start]) -> list[_LabelPlace]:
     """Where the next marks stand, seen from each line."""
-    labels, here, later = [_Labels.NONE] * len(lines), False, False
+    labels, here, later = [_LabelPlace.NONE] * len(lines), False, False
     for at in range(len(lines) - 1, -1, -1):
-        here = here or bool(_LABELLED.search(same(lines[at].text[:2000])))
-        labels[at] = _Labels.HERE if here else _Labels.LATER if later else _Labels.NONE
+        here = here or bool(_LABELLED.search(to_plain_characters(lines[at].text[:2000])))
+        labels[at] = _LabelPlace.HERE if here else _LabelPlace.LATER if later else _LabelPlace.NONE
         if begins[at].kind == "paper":
             here, later = False, here or later
         elif begins[at].kind in ("question", "query", "form", "section"):

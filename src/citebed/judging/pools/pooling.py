@@ -24,21 +24,21 @@ from sqlalchemy import Row, func, insert, select
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError
-from citebed.judging.answers.judgement_tables import qrels_of
-from citebed.judging.asking.papers import Lookup, entry_of
-from citebed.judging.asking.questions import live_questions, wording_of
+from citebed.judging.answers.judgement_tables import build_qrels
+from citebed.judging.invitations.papers import DocumentLookup, make_entry
+from citebed.judging.invitations.questions import current_wording, live_questions
 from citebed.judging.pools.pooling_methods import (
     Answer,
     Candidates,
     Lists,
-    Pooled,
+    PooledDocument,
     PoolingMethod,
     Strategy,
     read_method,
 )
-from citebed.judging.pools.searching import COUPLING, DEPTH, coupled, marked
+from citebed.judging.pools.searches import COUPLING, DEPTH, coupled_documents, marked_documents
 from citebed.judging.store import schema
-from citebed.judging.store.handle import Transaction
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import CURRENT, items, judgements, now, pools
 from citebed.wording import count
 
@@ -58,7 +58,7 @@ class Pool(NamedTuple):
     drawn: for estimates such as infAP they are in the pool and not judged (-1 in qrels).
     """
 
-    documents: tuple[Pooled, ...]
+    documents: tuple[PooledDocument, ...]
     unsampled: tuple[str, ...] = ()
 
     @property
@@ -103,23 +103,27 @@ def pool(
     limits = budget or Budget()
     _check_names(lists)
     known = judged if isinstance(judged, Mapping) else dict.fromkeys(judged)
-    marked = [Pooled(d, "manual", MANUAL) for d in dict.fromkeys(manual) if d not in known]
+    manual_documents = [
+        PooledDocument(d, "manual", MANUAL) for d in dict.fromkeys(manual) if d not in known
+    ]
     # What was judged without a result ("can't judge") teaches nothing and is not offered.
-    passed = {document.doc_id for document in marked}
-    passed.update(doc_id for doc_id, relevant in known.items() if relevant is None)
-    candidates = Candidates(lists, known, passed)
-    left = max(0, chosen.limit(limits.size) - len(marked))
+    skipped = {document.doc_id for document in manual_documents}
+    skipped.update(doc_id for doc_id, relevant in known.items() if relevant is None)
+    candidates = Candidates(lists, known, skipped)
+    left = max(0, chosen.limit(limits.size) - len(manual_documents))
     strategy = chosen.strategy(candidates, left, Random(str(limits.seed)))
-    taken = _draw(strategy, left, known, oracle)
+    taken = _take_documents(strategy, left, known, oracle)
     sampled = any(document.stratum == "random" for document in taken)
-    return Pool((*marked, *taken), tuple(candidates.left(chosen.sample_depth)) if sampled else ())
+    return Pool(
+        (*manual_documents, *taken), tuple(candidates.left(chosen.sample_depth)) if sampled else ()
+    )
 
 
-def _draw(
+def _take_documents(
     strategy: Strategy, budget: float, judged: Mapping[str, Answer], oracle: Oracle | None
-) -> list[Pooled]:
+) -> list[PooledDocument]:
     """Take documents until the budget is spent, telling the strategy what is known of each."""
-    taken: list[Pooled] = []
+    taken: list[PooledDocument] = []
     answer: Answer = None
     while len(taken) < budget:
         try:
@@ -207,7 +211,7 @@ class PoolingOptions(NamedTuple):
     coupling: bool = False
 
 
-def waiting(tx: Transaction) -> dict[str, str]:
+def unpooled_questions(tx: Transaction) -> dict[str, str]:
     """The questions to pool, by id, with their wordings: never pooled, or worded anew since."""
     return {
         question.query_id: wording.text
@@ -217,7 +221,7 @@ def waiting(tx: Transaction) -> dict[str, str]:
 
 
 def _unpooled_wording(tx: Transaction, question: int) -> Row[Any] | None:
-    wording = wording_of(tx, question)
+    wording = current_wording(tx, question)
     mine = (pools.c.question_id == question) & (pools.c.wording_id == wording.id)
     done = tx.scalar(select(func.count()).select_from(pools).where(mine))
     return None if done else wording
@@ -235,8 +239,8 @@ def make_pools(
     A run lists nothing for a query whose words are in no document, and for one that it lacks.
     """
     expected = [*runs, *([COUPLING] if options.coupling and COUPLING not in runs else [])]
-    lookup = Lookup(collection)
-    relevant = qrels_of(tx, "j1").table.filter(relevance=1)
+    lookup = DocumentLookup(collection)
+    relevant = build_qrels(tx, "j1").table.filter(relevance=1)
     by_query = dict(relevant.group_by("query_id").agg("doc_id").iter_rows())
     reports = []
     for question in live_questions(tx):
@@ -245,7 +249,7 @@ def make_pools(
             continue
         ranked = dict(lists.get(question.query_id, {}))
         if options.coupling and COUPLING not in ranked:
-            near = coupled(collection, by_query.get(question.query_id, ()), options.depth)
+            near = coupled_documents(collection, by_query.get(question.query_id, ()), options.depth)
             ranked |= {COUPLING: near} if near else {}
         report = _pool_question(tx, lookup, question, wording.id, ranked, options)
         without = tuple(name for name in expected if not ranked.get(name))
@@ -255,14 +259,14 @@ def make_pools(
 
 def _pool_question(
     tx: Transaction,
-    lookup: Lookup,
+    lookup: DocumentLookup,
     question: Row[Any],
     wording: int,
     ranked: Mapping[str, Sequence[str]],
     options: PoolingOptions,
 ) -> PoolReport:
     """Choose documents, and store them with all that found them."""
-    manual, listed = marked(tx, question.id), _listed(tx, question)
+    manual, listed = marked_documents(tx, question.id), _documents_listed_before(tx, question)
     if (own := lookup.document(question.paper)) is not None:
         listed[own.doc_id] = None
     budget = Budget(options.size, f"{options.seed}/{question.query_id}")
@@ -287,14 +291,14 @@ def _pool_question(
     if rows:
         tx.execute(insert(schema.contributors), rows)
     place = {"question_id": question.id, "pool_id": number}
-    shown = (_shown(lookup, document) for document in chosen.documents)
+    shown = (_item_of_document(lookup, document) for document in chosen.documents)
     if listing := [{**place, "position": at, **each} for at, each in enumerate(shown, 1)]:
         tx.execute(insert(items), listing)
     new_manual = sum(document.stratum == "manual" for document in chosen.documents)
     return PoolReport(question.query_id, turn, new_manual, len(chosen.documents))
 
 
-def _listed(tx: Transaction, question: Row[Any]) -> dict[str, bool | None]:
+def _documents_listed_before(tx: Transaction, question: Row[Any]) -> dict[str, bool | None]:
     """Documents that are on a list of a question already, with what was said of them."""
     rows = tx.execute(
         select(items.c.doc_id, items.c.pool_id, judgements.c.value)
@@ -310,11 +314,11 @@ def _listed(tx: Transaction, question: Row[Any]) -> dict[str, bool | None]:
     return known
 
 
-def _shown(lookup: Lookup, pooled: Pooled) -> dict[str, Any]:
+def _item_of_document(lookup: DocumentLookup, pooled: PooledDocument) -> dict[str, Any]:
     """A document of a pool as its judge will see it, and how it came there."""
     drawn = pooled._asdict()
     doc_id = drawn.pop("doc_id")
     document = lookup.document(doc_id)
-    entry = entry_of(0, document)._asdict() if document else {"title": doc_id}
+    entry = make_entry(0, document)._asdict() if document else {"title": doc_id}
     entry.pop("number", None)
     return {"doc_id": doc_id, "shown": entry, "drawn": drawn}

@@ -26,7 +26,7 @@ Answer = bool | None
 """Whether a document is relevant; ``None``: not known."""
 
 
-class Pooled(NamedTuple):
+class PooledDocument(NamedTuple):
     """A document of a pool: why it is there and how probable that was.
 
     ``method`` is the list whose turn it was, ``manual``, or empty where the document was drawn at
@@ -41,21 +41,21 @@ class Pooled(NamedTuple):
     probability: float = 1.0
 
 
-Strategy = Generator[Pooled, Answer, None]
+Strategy = Generator[PooledDocument, Answer, None]
 """Yields a document, is sent what its judgement was."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What a strategy chooses from; ``passed`` are documents that no list offers (any more)."""
+    """What a strategy chooses from; ``skipped`` are documents that no list offers (any more)."""
 
     lists: Lists
     judged: Mapping[str, Answer]
-    passed: set[str]
+    skipped: set[str]
 
-    def pass_judged(self) -> None:
+    def skip_judged(self) -> None:
         """Never offer what is judged, not even to learn from it."""
-        self.passed.update(self.judged)
+        self.skipped.update(self.judged)
 
     def left(self, depth: int) -> list[str]:
         """The documents of the lists to a depth that are neither offered nor judged yet."""
@@ -63,30 +63,30 @@ class Candidates:
         return [
             doc_id
             for doc_id in dict.fromkeys(everyone)
-            if doc_id not in self.passed and doc_id not in self.judged
+            if doc_id not in self.skipped and doc_id not in self.judged
         ]
 
 
-class _Reading:
+class _ListReader:
     """A ranked list read downward."""
 
-    def __init__(self, name: str, ranking: Iterable[str], passed: set[str]) -> None:
+    def __init__(self, name: str, ranking: Iterable[str], skipped: set[str]) -> None:
         self.name = name
         self._rest = iter(dict.fromkeys(ranking))
-        self._passed = passed
+        self._skipped = skipped
 
-    def next(self, known: Collection[str] = ()) -> Pooled | None:
+    def next(self, known: Collection[str] = ()) -> PooledDocument | None:
         """The best document not offered yet, or of the ``known`` ones; ``None`` at the end."""
         for doc_id in self._rest:
-            if doc_id not in self._passed or doc_id in known:
-                self._passed.add(doc_id)
-                return Pooled(doc_id, "ranked", self.name)
+            if doc_id not in self._skipped or doc_id in known:
+                self._skipped.add(doc_id)
+                return PooledDocument(doc_id, "ranked", self.name)
         return None
 
 
-def _readings(candidates: Candidates) -> Iterator[_Reading]:
+def _list_readers(candidates: Candidates) -> Iterator[_ListReader]:
     for name, ranking in candidates.lists.items():
-        yield _Reading(name, ranking, candidates.passed)
+        yield _ListReader(name, ranking, candidates.skipped)
 
 
 # --- the methods ----------------------------------------------------------------------------
@@ -146,8 +146,8 @@ class Rounds(PoolingMethod):
 
     def strategy(self, candidates: Candidates, budget: float, random: Random) -> Strategy:  # noqa: ARG002
         """One from each list in turn."""
-        candidates.pass_judged()
-        waiting = deque(_readings(candidates))
+        candidates.skip_judged()
+        waiting = deque(_list_readers(candidates))
         while waiting:
             reading = waiting.popleft()
             document = reading.next()
@@ -178,12 +178,12 @@ class Depth(PoolingMethod):
 
     def strategy(self, candidates: Candidates, budget: float, random: Random) -> Strategy:  # noqa: ARG002
         """Rank by rank, so that the first n documents are a shallower pool's."""
-        candidates.pass_judged()
+        candidates.skip_judged()
         for rank in range(min(self.k, max(map(len, candidates.lists.values()), default=0))):
             for name, ranking in candidates.lists.items():
-                if rank < len(ranking) and ranking[rank] not in candidates.passed:
-                    candidates.passed.add(ranking[rank])
-                    yield Pooled(ranking[rank], "ranked", name)
+                if rank < len(ranking) and ranking[rank] not in candidates.skipped:
+                    candidates.skipped.add(ranking[rank])
+                    yield PooledDocument(ranking[rank], "ranked", name)
 
 
 @dataclass(frozen=True)
@@ -219,14 +219,14 @@ class Sampling(PoolingMethod):
         left = candidates.left(self.depth)
         drawn = random.sample(left, min(share, len(left)))
         for doc_id in drawn:
-            candidates.passed.add(doc_id)
-            yield Pooled(doc_id, "random", "", len(drawn) / len(left))
+            candidates.skipped.add(doc_id)
+            yield PooledDocument(doc_id, "random", "", len(drawn) / len(left))
         yield from _spend(learning, share - len(drawn), judged, answer)
 
 
 def _spend(
     strategy: Strategy, budget: float, judged: Collection[str], answer: Answer = None
-) -> Generator[Pooled, Answer, Answer]:
+) -> Generator[PooledDocument, Answer, Answer]:
     """Go on with a strategy, of which ``answer`` was the last one, until a budget is spent."""
     while budget > 0:
         try:
@@ -264,7 +264,7 @@ class MoveToFront(Sampling):
     def learning(self, candidates: Candidates, random: Random) -> Strategy:  # noqa: ARG002
         """Lists in order of priority, each read until a document is not relevant."""
         answers: dict[str, bool] = {}
-        waiting = dict.fromkeys(_readings(candidates), 0)
+        waiting = dict.fromkeys(_list_readers(candidates), 0)
         while waiting:
             reading = max(waiting, key=waiting.__getitem__)
             priority = waiting.pop(reading)
@@ -304,9 +304,9 @@ class Bandit(Sampling):
     def learning(self, candidates: Candidates, random: Random) -> Strategy:
         """A list by chance, the better ones more often; then its next document."""
 
-        counts = {arm: {True: 1, False: 1} for arm in _readings(candidates)}
+        counts = {arm: {True: 1, False: 1} for arm in _list_readers(candidates)}
 
-        def sampled(arm: _Reading) -> float:
+        def sampled(arm: _ListReader) -> float:
             return random.betavariate(counts[arm][True], counts[arm][False])
 
         while counts:

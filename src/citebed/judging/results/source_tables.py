@@ -16,9 +16,9 @@ import polars as pl
 from sqlalchemy import select
 
 from citebed.errors import UnknownName
-from citebed.judging.answers.judgement_tables import SETS, current_judgements, qrels_of
-from citebed.judging.asking.questions import live_questions
-from citebed.judging.store.handle import Transaction
+from citebed.judging.answers.judgement_tables import SETS, build_qrels, current_judgements
+from citebed.judging.invitations.questions import live_questions
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import pools
 from citebed.runs.tables import Qrels
 
@@ -26,7 +26,7 @@ Relevant = Mapping[str, bool]
 """Judged documents: whether they are relevant."""
 
 
-class Elsewhere(NamedTuple):
+class PublishedCollection(NamedTuple):
     """Another collection, by published figures (Ritchie, Robertson & Teufel, Table 2)."""
 
     name: str
@@ -36,10 +36,10 @@ class Elsewhere(NamedTuple):
     documents: int
 
 
-ELSEWHERE = (
-    Elsewhere("Cranfield 2", 221, 7.0, 4.1, 1400),
-    Elsewhere("TREC 8", 150, 94, 1642, 528_000),
-    Elsewhere("TREC Robust", 50, 131.2, 624.74, 1_033_000),
+PUBLISHED_COLLECTIONS = (
+    PublishedCollection("Cranfield 2", 221, 7.0, 4.1, 1400),
+    PublishedCollection("TREC 8", 150, 94, 1642, 528_000),
+    PublishedCollection("TREC Robust", 50, 131.2, 624.74, 1_033_000),
 )
 CRANFIELD = {
     "all": (11.1, 7.0, 4.1),
@@ -54,7 +54,7 @@ LABELS = {"phase one": "cited", "manual": "manual", "automatic": "automatic"}
 """How the first source of a document is called in the second field of exported judgements."""
 
 
-class Pooling(NamedTuple):
+class PoolingRound(NamedTuple):
     """How a list was made: from manual results and ranked lists, without what was listed before."""
 
     manual: Sequence[str]
@@ -72,7 +72,7 @@ class JudgedQuery(NamedTuple):
     query_id: str
     first: Relevant
     second: Relevant
-    rounds: Sequence[Pooling] = ()
+    rounds: Sequence[PoolingRound] = ()
     by_author: bool = True
 
 
@@ -80,7 +80,7 @@ def judged_queries(tx: Transaction) -> list[JudgedQuery]:
     """All questions that were kept, with their judgements and lists."""
     judged: dict[str, dict[str, dict[str, bool]]] = {"j1": {}, "j2": {}}
     for name, by_query in judged.items():
-        for query_id, doc_id, relevance in qrels_of(tx, name).table.iter_rows():
+        for query_id, doc_id, relevance in build_qrels(tx, name).table.iter_rows():
             by_query.setdefault(query_id, {})[doc_id] = relevance > 0
     own = current_judgements(tx).filter("own", pl.col("value").is_not_null())
     by_author = set(own.filter(pl.col("phase") == 2)["query_id"])
@@ -96,11 +96,11 @@ def judged_queries(tx: Transaction) -> list[JudgedQuery]:
     ]
 
 
-def _rounds(tx: Transaction, question: int) -> list[Pooling]:
+def _rounds(tx: Transaction, question: int) -> list[PoolingRound]:
     rows = tx.scalars(
         select(pools.c.settings).where(pools.c.question_id == question).order_by(pools.c.round)
     )
-    return [Pooling(*(made[name] for name in Pooling._fields)) for made in rows]
+    return [PoolingRound(*(made[name] for name in PoolingRound._fields)) for made in rows]
 
 
 def with_both_phases(queries: Iterable[JudgedQuery]) -> list[JudgedQuery]:
@@ -117,9 +117,9 @@ def judgement_set(tx: Transaction, name: str, *, graded: bool = False) -> Qrels:
     if name not in PAIRS:
         if name not in SETS:
             raise UnknownName("set of judgements", name, (*PAIRS, *SETS))
-        return qrels_of(tx, name, graded=graded)
+        return build_qrels(tx, name, graded=graded)
     both = [query.query_id for query in with_both_phases(judged_queries(tx))]
-    table = qrels_of(tx, PAIRS[name], graded=graded).table
+    table = build_qrels(tx, PAIRS[name], graded=graded).table
     return Qrels(table.filter(pl.col("query_id").is_in(both)), name)
 
 
@@ -133,24 +133,26 @@ def comparison(queries: Sequence[JudgedQuery], documents: int) -> pl.DataFrame:
         _means("All Phase One", [query.first for query in queries], documents),
         _means("T1", [query.first for query in both], documents),
         _means("T1+2", [{**query.second, **query.first} for query in both], documents),
-        *ELSEWHERE,
+        *PUBLISHED_COLLECTIONS,
     ]
-    table = pl.DataFrame(rows, orient="row", schema=list(Elsewhere._fields))
+    table = pl.DataFrame(rows, orient="row", schema=list(PublishedCollection._fields))
     thousand = pl.col("relevant") / pl.col("documents") * 1000
     return table.rename({"name": "collection"}).with_columns(per_thousand=thousand)
 
 
-def _means(name: str, judged: Sequence[Relevant], documents: int) -> Elsewhere:
+def _means(name: str, judged: Sequence[Relevant], documents: int) -> PublishedCollection:
     relevant = sum(sum(each.values()) for each in judged)
     total = sum(map(len, judged))
     number = len(judged) or 1
-    return Elsewhere(name, len(judged), relevant / number, (total - relevant) / number, documents)
+    return PublishedCollection(
+        name, len(judged), relevant / number, (total - relevant) / number, documents
+    )
 
 
 # --- Tables 3 and 4 ---------------------------------------------------------------------------
 
 
-class Sources(NamedTuple):
+class DocumentSources(NamedTuple):
     """Where a query's judged documents came from: found in references, by hand, by machine.
 
     By machine is what the ranked lists came to while a list was filled in turn.
@@ -171,7 +173,7 @@ class Sources(NamedTuple):
         return self.of(doc_id) or ["automatic"]
 
 
-def came_to(made: Pooling) -> set[str]:
+def round_robin_documents(made: PoolingRound) -> set[str]:
     """The documents that ranked lists came to, taking turns, until the list had its size.
 
     Those passed over because they were there already were found too.
@@ -182,7 +184,7 @@ def came_to(made: Pooling) -> set[str]:
     reached: set[str] = set()
     while left > 0 and readers:
         for reader in list(readers):
-            fresh = next((doc for doc in _noted(reader, reached) if doc not in passed), None)
+            fresh = next((doc for doc in _record_read(reader, reached) if doc not in passed), None)
             if fresh is None:
                 readers.remove(reader)
                 continue
@@ -193,18 +195,18 @@ def came_to(made: Pooling) -> set[str]:
     return reached
 
 
-def _noted(reader: Iterable[str], reached: set[str]) -> Iterable[str]:
+def _record_read(reader: Iterable[str], reached: set[str]) -> Iterable[str]:
     for doc_id in reader:
         reached.add(doc_id)
         yield doc_id
 
 
-def sources_of(query: JudgedQuery, *, by_hand: bool = True) -> Sources:
+def find_sources(query: JudgedQuery, *, by_hand: bool = True) -> DocumentSources:
     """Who found what; without ``by_hand``, had there been no manual search."""
     rounds = [each if by_hand else each._replace(manual=()) for each in query.rounds]
     manual = {doc_id for each in rounds for doc_id in each.manual}
-    automatic = {doc_id for each in rounds for doc_id in came_to(each)}
-    return Sources(frozenset(query.first), frozenset(manual), frozenset(automatic))
+    automatic = {doc_id for each in rounds for doc_id in round_robin_documents(each)}
+    return DocumentSources(frozenset(query.first), frozenset(manual), frozenset(automatic))
 
 
 def first_sources(queries: Iterable[JudgedQuery]) -> pl.DataFrame:
@@ -212,7 +214,7 @@ def first_sources(queries: Iterable[JudgedQuery]) -> pl.DataFrame:
     rows = [
         (query.query_id, doc_id, LABELS[origin.of_judged(doc_id)[0]])
         for query in queries
-        for origin in [sources_of(query)]
+        for origin in [find_sources(query)]
         for doc_id in {**query.second, **query.first}
     ]
     columns = dict.fromkeys(("query_id", "doc_id", "label"), pl.String)
@@ -240,8 +242,8 @@ def by_source(queries: Sequence[JudgedQuery]) -> pl.DataFrame:
 
 
 def _count(query: JudgedQuery, counts: dict[tuple[str, str], list[int]]) -> None:
-    origin = sources_of(query)
-    without = sources_of(query, by_hand=False)
+    origin = find_sources(query)
+    without = find_sources(query, by_hand=False)
     for doc_id, relevant in {**query.second, **query.first}.items():
         sources = origin.of_judged(doc_id)
         _add(counts, "judged", sources[0], relevant)
@@ -260,7 +262,7 @@ def _add(counts: dict[tuple[str, str], list[int]], part: str, source: str, relev
         cell[1] += relevant
 
 
-def beside_cranfield(queries: Sequence[JudgedQuery]) -> pl.DataFrame:
+def compare_with_cranfield(queries: Sequence[JudgedQuery]) -> pl.DataFrame:
     """Table 4: judged documents by source, beside Cranfield 2's."""
     mine = by_source(queries).filter(pl.col("part") == "judged").drop("part")
     theirs = pl.DataFrame(

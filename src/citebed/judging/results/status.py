@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import polars as pl
 from sqlalchemy import Row, func, select
 
-from citebed.judging.asking.assigning import answered, has_responded, is_noted
-from citebed.judging.asking.questions import live_questions, wording_history
-from citebed.judging.store.handle import Transaction
+from citebed.judging.invitations.assignments import count_answered, has_event, has_responded
+from citebed.judging.invitations.questions import live_questions, wording_history
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import (
     CURRENT,
     authorships,
@@ -58,10 +58,10 @@ _COLUMNS = ("phase", "round", "paper", "judge", "email", "mails", "mail", "opene
 def _row(tx: Transaction, form: Any) -> tuple[Any, ...]:
     mine = mails.c.form_id == form.id
     states = list(tx.scalars(select(mails.c.state).where(mine).order_by(mails.c.id)))
-    done, of = answered(tx, form)
+    done, of = count_answered(tx, form)
     begun = has_responded(tx, form)
-    seen = is_noted(tx, form, "opened") or begun
-    finished = is_noted(tx, form, "finished") or (of > 0 and done == of)
+    seen = has_event(tx, form, "opened") or begun
+    finished = has_event(tx, form, "finished") or (of > 0 and done == of)
     whom = (form.phase, form.round, form.label, form.name, form.email)
     written = (len(states), states[-1] if states else None)
     by_mail = "sent" if "sent" in states else MAIL_STATES[states[-1] if states else "held"]
@@ -118,7 +118,7 @@ def mails_in_outbox(tx: Transaction) -> int:
     return int(tx.scalar(select(func.count(mails.c.id)).where(mine)) or 0)
 
 
-class Restated(NamedTuple):
+class RestatedQuestion(NamedTuple):
     """A question with judgements that its author made for another wording."""
 
     query_id: str
@@ -132,7 +132,7 @@ class Restated(NamedTuple):
         return f"{self.query_id} was restated after {made}: '{self.judged_as}' is now '{self.text}'"
 
 
-def restated_questions(tx: Transaction) -> list[Restated]:
+def restated_questions(tx: Transaction) -> list[RestatedQuestion]:
     """Return the questions whose exported text is not the one that was judged.
 
     Judgements of phase one are for the question as stated; a minimal reformulation by the
@@ -153,7 +153,7 @@ def restated_questions(tx: Transaction) -> list[Restated]:
         ]
         other = [(text, now_text) for text, now_text in seen if text != now_text]
         if other:
-            found.append(Restated(question.query_id, *other[-1], len(other)))
+            found.append(RestatedQuestion(question.query_id, *other[-1], len(other)))
     return found
 
 

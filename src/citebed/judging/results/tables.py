@@ -13,27 +13,27 @@ import polars as pl
 from sqlalchemy import Row, select
 
 from citebed.judging.answers.judgement_tables import current_judgements
-from citebed.judging.answers.reformulating import CLASSES
-from citebed.judging.asking.questions import (
+from citebed.judging.answers.reformulation import CLASSES
+from citebed.judging.invitations.questions import (
     BY_HAND,
     FIRST_AUTHOR,
     NOTHING_RELEVANT,
     all_questions,
+    current_wording,
+    excluded_questions,
     last_approval,
-    set_aside,
-    with_judgements,
-    wording_of,
+    questions_with_judgements,
 )
 from citebed.judging.results.source_tables import (
-    ELSEWHERE,
+    PUBLISHED_COLLECTIONS,
     JudgedQuery,
-    beside_cranfield,
     by_source,
+    compare_with_cranfield,
     comparison,
     judged_queries,
     with_both_phases,
 )
-from citebed.judging.store.handle import Transaction
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import CURRENT, forms, judgements, mails, wordings
 
 if TYPE_CHECKING:
@@ -62,18 +62,18 @@ def campaign_tables(tx: Transaction, documents: int) -> dict[str, pl.DataFrame]:
         "reformulations": reformulations_table(tx),
         "comparison": comparison(queries, documents),
         "sources": by_source(queries),
-        "cranfield": beside_cranfield(queries),
+        "cranfield": compare_with_cranfield(queries),
     }
     if tx.store.simulated:  # where nobody looks at papers
-        return marked_simulated(tables)
+        return mark_simulated(tables)
     return tables | {"times": times_table(tx)}
 
 
-def marked_simulated(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+def mark_simulated(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """Tables with a column ``simulated``, which is false for published figures only."""
     marked = {name: table.with_columns(simulated=True) for name, table in tables.items()}
     if "comparison" in marked:
-        published = pl.col("collection").is_in([each.name for each in ELSEWHERE])
+        published = pl.col("collection").is_in([each.name for each in PUBLISHED_COLLECTIONS])
         marked["comparison"] = marked["comparison"].with_columns(simulated=~published)
     return marked
 
@@ -85,9 +85,9 @@ def returns_table(tx: Transaction, queries: Sequence[JudgedQuery]) -> pl.DataFra
     judges stand in lines of their own. Queries are those with judgements of their authors.
     """
     every = all_questions(tx)
-    judged = with_judgements(tx, judgements.c.value.is_not(None))
+    judged = questions_with_judgements(tx, judgements.c.value.is_not(None))
     rules: Counter[str] = Counter()
-    for question, reasons in set_aside(tx).items():
+    for question, reasons in excluded_questions(tx).items():
         rules[next(rule for rule in RULES if rule in reasons)] += question in judged
     invited_by = _invitations(tx, {each.id: each.person_id for each in every})
     both = with_both_phases(queries)
@@ -112,7 +112,7 @@ def returns_table(tx: Transaction, queries: Sequence[JudgedQuery]) -> pl.DataFra
     return pl.DataFrame(rows, orient="row", schema=["phase", "what", "number"])
 
 
-class _Invited(NamedTuple):
+class _Responses(NamedTuple):
     """Who was invited and who answered, as papers and people."""
 
     invited: set[tuple[int, int]]
@@ -125,14 +125,14 @@ SECOND_JUDGES = 3
 """Counted apart from the authors of phases 1 and 2."""
 
 
-def _invitations(tx: Transaction, authors: Mapping[int, int]) -> dict[int, _Invited]:
+def _invitations(tx: Transaction, authors: Mapping[int, int]) -> dict[int, _Responses]:
     """Invitations and returns of the authors in phases 1 and 2, and of second judges."""
     invited = select(mails.c.form_id).where(mails.c.kind == "invitation")
     said = select(judgements.c.form_id).where(CURRENT)
     chosen = select(
         forms, forms.c.id.in_(invited).label("invited"), forms.c.id.in_(said).label("answered")
     )
-    by_kind = {kind: _Invited(set(), set()) for kind in (1, 2, SECOND_JUDGES)}
+    by_kind = {kind: _Responses(set(), set()) for kind in (1, 2, SECOND_JUDGES)}
     for form in tx.execute(chosen.where(forms.c.campaign_id == tx.id)):
         theirs = [authors[query["question"]] for query in form.content.get("asked", ())]
         kind = form.phase if not theirs or form.person_id in theirs else SECOND_JUDGES
@@ -170,7 +170,7 @@ def reformulations_table(tx: Transaction) -> pl.DataFrame:
         if (change := _last_reformulation(tx, each)) is None:
             continue
         last, said = change
-        corrected = wording_of(tx, each.id).kind == "corrected"
+        corrected = current_wording(tx, each.id).kind == "corrected"
         for name in (*last.classes, "all"):
             counts[name][0] += 1
             counts[name][1] += said

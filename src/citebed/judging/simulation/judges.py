@@ -25,8 +25,14 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.errors import CitebedError
 from citebed.evaluation.statistics import mean_intervals
-from citebed.judging.asking.papers import Author, Lookup, SourcePaper, SourceReference, entry_of
 from citebed.judging.forms.sheet import Answers, Rating
+from citebed.judging.invitations.papers import (
+    Author,
+    DocumentLookup,
+    SourcePaper,
+    SourceReference,
+    make_entry,
+)
 from citebed.judging.pools.pooling_methods import read_method
 from citebed.judging.results.source_tables import JudgedQuery, with_both_phases
 from citebed.judging.settings import CampaignSettings
@@ -46,7 +52,7 @@ class SimulationOptions:
     ``noise``; as many documents at the end of a list stay unanswered as are drawn with the chance
     ``laziness`` each. A paper cites the share ``cited`` of its query's relevant documents (the
     paper's found 4.82 of 11.39 there) and ``irrelevant`` others. By hand the organiser looks at
-    ``effort`` results of several searches for a query (`simulating.searches`), and is right about
+    ``effort`` results of several searches for a query (`simulation.search_texts`), and is right about
     each with the chance ``skill``. Without ``systems`` the paper's three models search. What the
     paper does not tell (noise, laziness, effort, skill) are guesses.
     """
@@ -83,7 +89,7 @@ class SimulationOptions:
         return Random("/".join(map(str, (self.seed, *of))))
 
 
-def share_of(share: float, number: int) -> int:
+def rounded_share(share: float, number: int) -> int:
     """A share of a number of things, rounded half up."""
     return math.floor(share * number + 0.5)
 
@@ -129,7 +135,7 @@ def _topics(collection: Collection, name: str) -> list[Topic]:
 # --- papers -----------------------------------------------------------------------------------
 
 
-class Dealt(NamedTuple):
+class AssignedTopic(NamedTuple):
     """A query and the numbers of the judges who are asked it: the authors of its paper."""
 
     label: str
@@ -137,37 +143,39 @@ class Dealt(NamedTuple):
     judges: tuple[int, ...]
 
 
-def deal(topics: Sequence[Topic], options: SimulationOptions) -> list[Dealt]:
+def assign_topics(topics: Sequence[Topic], options: SimulationOptions) -> list[AssignedTopic]:
     """Give each judge a query at random; where judges are more, several share one as co-authors."""
     mixed = options.chance("queries").sample(topics, len(topics))[: options.judges]
     everyone = range(1, options.judges + 1)
     return [
-        Dealt(f"query-{topic.query_id}", topic, tuple(everyone[at :: len(mixed)]))
+        AssignedTopic(f"query-{topic.query_id}", topic, tuple(everyone[at :: len(mixed)]))
         for at, topic in enumerate(mixed)
     ]
 
 
-def name_of(judge: int) -> str:
+def judge_name(judge: int) -> str:
     """How a simulated judge is called."""
     return f"Judge {judge}"
 
 
-def papers_of(
-    dealt: Sequence[Dealt], collection: Collection, options: SimulationOptions
+def make_papers(
+    dealt: Sequence[AssignedTopic], collection: Collection, options: SimulationOptions
 ) -> list[SourcePaper]:
     """The papers behind queries, with authors who do not exist."""
-    lookup = Lookup(collection)
+    lookup = DocumentLookup(collection)
     everything = collection.documents["doc_id"].to_list()
     return [
         SourcePaper(
             each.label,
             f"Simulated paper: {textwrap.shorten(each.topic.text, 120, placeholder=' …')}",
             authors=tuple(
-                Author(name_of(judge), f"judge{judge}@example.invalid") for judge in each.judges
+                Author(judge_name(judge), f"judge{judge}@example.invalid") for judge in each.judges
             ),
             references=tuple(
-                SourceReference(entry_of(number, document), document.doc_id)
-                for number, doc_id in enumerate(_cited(each.topic, everything, options), 1)
+                SourceReference(make_entry(number, document), document.doc_id)
+                for number, doc_id in enumerate(
+                    _choose_references(each.topic, everything, options), 1
+                )
                 if (document := lookup.document(doc_id)) is not None
             ),
         )
@@ -175,10 +183,12 @@ def papers_of(
     ]
 
 
-def _cited(topic: Topic, everything: Sequence[str], options: SimulationOptions) -> list[str]:
+def _choose_references(
+    topic: Topic, everything: Sequence[str], options: SimulationOptions
+) -> list[str]:
     """References in random order; those that were judged not relevant before any others."""
     chance = options.chance("references", topic.query_id)
-    number = max(1, share_of(options.cited, len(topic.relevant))) if options.cited else 0
+    number = max(1, rounded_share(options.cited, len(topic.relevant))) if options.cited else 0
     chosen = chance.sample(list(topic.relevant), number)
     others = chance.sample(topic.others, min(options.irrelevant, len(topic.others)))
     left = [doc for doc in everything if doc not in topic.relevant and doc not in topic.others]
@@ -201,7 +211,7 @@ class SimulatedJudge:
     settings: CampaignSettings
     _said: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def says(self, doc_id: str) -> bool:
+    def calls_relevant(self, doc_id: str) -> bool:
         """Whether they hold a document relevant, mistakes included; always the same."""
         if doc_id not in self._said:
             chance = self.options.chance("noise", self.name, doc_id).random()
@@ -211,7 +221,7 @@ class SimulatedJudge:
 
     def grade(self, doc_id: str) -> int:
         """The grade of phase one: the best relevance has the best grade, the next the next."""
-        if not self.says(doc_id):
+        if not self.calls_relevant(doc_id):
             return 1
         least, best = self.settings.relevant_from, len(self.settings.grades)
         relevance = self.topic.relevant.get(doc_id)
@@ -228,13 +238,13 @@ class SimulatedJudge:
         for number in sorted(listed)[:done]:
             doc_id = listed[number]
             filled.ratings[1, number] = Rating(
-                self.grade(doc_id) if phase == 1 else int(self.says(doc_id))
+                self.grade(doc_id) if phase == 1 else int(self.calls_relevant(doc_id))
             )
         return filled
 
 
-def judges_of(
-    dealt: Sequence[Dealt],
+def make_judges(
+    dealt: Sequence[AssignedTopic],
     topics: Sequence[Topic],
     options: SimulationOptions,
     settings: CampaignSettings,
@@ -242,7 +252,7 @@ def judges_of(
     """All judges by name."""
     levels = sorted({value for topic in topics for value in topic.relevant.values()})
     return {
-        name_of(judge): SimulatedJudge(name_of(judge), each.topic, levels, options, settings)
+        judge_name(judge): SimulatedJudge(judge_name(judge), each.topic, levels, options, settings)
         for each in dealt
         for judge in each.judges
     }
@@ -287,7 +297,7 @@ def per_query(queries: Sequence[JudgedQuery], judges: Judges) -> pl.DataFrame:
     return pl.DataFrame(rows, schema, orient="row")
 
 
-def expected(table: pl.DataFrame) -> pl.DataFrame:
+def summarise_queries(table: pl.DataFrame) -> pl.DataFrame:
     """Means a query with their standard deviation over queries, and a 95% bootstrap interval.
 
     Queries that several judges had are resampled together.
@@ -321,7 +331,7 @@ def _intervals(
     ]
 
 
-def returns_drawn(
+def simulate_returns(
     papers: Sequence[SourcePaper], judges: Judges, options: SimulationOptions
 ) -> pl.DataFrame:
     """How many forms and queries there are, over a thousand draws of who answers.
@@ -331,13 +341,16 @@ def returns_drawn(
     """
     authors_of = [
         [
-            (at == 0, any(map(judges[author.name].says, filter(None, cited))))
+            (at == 0, any(map(judges[author.name].calls_relevant, filter(None, cited))))
             for at, author in enumerate(paper.authors)
         ]
         for paper in papers
         for cited in [[each.doc_id for each in paper.references]]
     ]
-    draws = [_draw(authors_of, options, options.chance("draw", number)) for number in range(DRAWS)]
+    draws = [
+        _draw_returns(authors_of, options, options.chance("draw", number))
+        for number in range(DRAWS)
+    ]
     rows = [
         (what, *_mean(values), *np.quantile(values, (0.025, 0.975)).tolist())
         for what, values in zip(_DRAWN, zip(*draws, strict=True), strict=True)
@@ -346,7 +359,7 @@ def returns_drawn(
     return pl.DataFrame(rows, schema, orient="row")
 
 
-def _draw(
+def _draw_returns(
     authors_of: Sequence[Sequence[tuple[bool, bool]]], options: SimulationOptions, chance: Random
 ) -> tuple[int, int, int]:
     """Forms of phase one, queries kept, and queries with both phases, of one draw."""

@@ -80,7 +80,7 @@ class Unavailable(CitebedError):
     """The database did not answer, or did not take a change; trying again later may help."""
 
 
-class Collided(Unavailable):
+class WriteConflict(Unavailable):
     """Two changes got into each other's way; the database gave this one up, and it may go now."""
 
 
@@ -404,6 +404,6 @@ def _translated_errors(url: str) -> Iterator[None]:
             raise
         reason = str(error.orig).strip().partition("\n")[0]
         collided = getattr(error.orig, "sqlstate", None) in _COLLISIONS
-        raise (Collided if collided else Unavailable)(
+        raise (WriteConflict if collided else Unavailable)(
             f"the database {printable(url)} does not answer: {reason}"
         ) from error

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy.exc import DataError
 
 from citebed.errors import CitebedError
-from citebed.judging.store.engine import Collided, Unavailable
-from citebed.judging.store.handle import CampaignStore, Transaction
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
+from citebed.judging.store.engine import Unavailable, WriteConflict
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
@@ -115,7 +115,7 @@ class GroupCommit:
                 outcomes.append(failed)
                 continue
             try:
-                outcomes.append(self._store.trying(partial(_do_alone, job)))
+                outcomes.append(self._store.run_with_retry(partial(_do_alone, job)))
             except DataError:
                 outcomes.append(CitebedError("this cannot be stored, and was not taken."))
             except Exception as error:
@@ -133,7 +133,7 @@ def _do_alone(job: _Job, tx: Transaction) -> Any:
 
 def _is_silent(error: Exception) -> bool:
     """Whether the database does not answer: then nobody else needs to wait for it."""
-    return isinstance(error, Unavailable) and not isinstance(error, Collided)
+    return isinstance(error, Unavailable) and not isinstance(error, WriteConflict)
 
 
 def _one_by_one(tx: Transaction, works: Sequence[Callable[[Transaction], Any]]) -> list[Any]:

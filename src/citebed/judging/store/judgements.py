@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, func, insert, select
 
 from citebed.errors import CitebedError
-from citebed.judging.store.handle import Transaction
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import LAST, judgements, now, returns
 
 
@@ -53,19 +53,19 @@ class Verdict(NamedTuple):
     took_ms: int | None = None
 
 
-class Saved(NamedTuple):
+class SaveResult(NamedTuple):
     """Which judgement stands now: a ``new`` one, the ``same``, or one that was ``later`` said."""
 
     judgement_id: int
     outcome: str
 
 
-SaveOutcome = Saved | CitebedError
+SaveOutcome = SaveResult | CitebedError
 """What became of a judgement, or why it was refused."""
-_Act = tuple[Source, Verdict]
+_Entry = tuple[Source, Verdict]
 
 
-def save_all(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome]:
+def save_all(tx: Transaction, acts: Sequence[_Entry]) -> list[SaveOutcome]:
     """Save judgements as if one after the other, with few statements for many of them.
 
     Those of one judge on one item, or of one key, depend on each other and are saved in turn.
@@ -75,64 +75,64 @@ def save_all(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome]:
     while waiting:
         seen: set[object] = set()
         every, waiting = waiting, []
-        apart: list[tuple[int, _Act]] = []
+        apart: list[tuple[int, _Entry]] = []
         for number, act in every:
             names = {act[1].key or number, (act[0].person_id, act[1].item_id)}
             (waiting if names & seen else apart).append((number, act))
             seen |= names
-        outcomes = _save_apart(tx, [act for _, act in apart])
+        outcomes = _save_independent(tx, [act for _, act in apart])
         saved |= zip((number for number, _ in apart), outcomes, strict=True)
     return [saved[number] for number in range(len(acts))]
 
 
-def _save_apart(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome]:
+def _save_independent(tx: Transaction, acts: Sequence[_Entry]) -> list[SaveOutcome]:
     """Save judgements none of which depends on another."""
-    known = _by_key(tx, [verdict.key for _, verdict in acts if verdict.key])
-    before, newest = _last_words(tx, acts), _newest(tx, acts)
+    known = _rows_by_key(tx, [verdict.key for _, verdict in acts if verdict.key])
+    before, newest = _current_rows(tx, acts), _last_sequences(tx, acts)
     outcomes: list[SaveOutcome | tuple[str, str]] = []  # those to add by their keys
     rows = []
     for source, verdict in acts:
         last = before.get((source.person_id, verdict.item_id))
-        done = _is_done(known.get(verdict.key or ""), last, source, verdict)
+        done = _existing_outcome(known.get(verdict.key or ""), last, source, verdict)
         if done is not None:
             outcomes.append(done)
             continue
         later = last is not None and _is_outranked(source, verdict, last, newest)
         rows.append(_row(source, verdict, last, outranked=later))
-        outcome = "same" if _says_the_same(last, verdict) else "later" if later else "new"
+        outcome = "same" if _is_repeated(last, verdict) else "later" if later else "new"
         stands = last if later else None
-        outcomes.append(Saved(stands.id, outcome) if stands else (rows[-1]["key"], outcome))
+        outcomes.append(SaveResult(stands.id, outcome) if stands else (rows[-1]["key"], outcome))
     made: dict[str, int] = {}
     if rows:
         added = insert(judgements).returning(judgements.c.key, judgements.c.id)
         made = {row.key: row.id for row in tx.execute(added, rows)}
     return [
-        each if isinstance(each, Saved | CitebedError) else Saved(made[each[0]], each[1])
+        each if isinstance(each, SaveResult | CitebedError) else SaveResult(made[each[0]], each[1])
         for each in outcomes
     ]
 
 
-def _is_done(
+def _existing_outcome(
     known: Row[Any] | None, last: Row[Any] | None, source: Source, verdict: Verdict
 ) -> SaveOutcome | None:
     """Why a judgement adds nothing, if so: it is on record, or a form says what was said."""
     if known is not None:
         if (known.item_id, known.person_id) != (verdict.item_id, source.person_id):
             return CitebedError("that key belongs to another judgement.")
-        return Saved(known.id, "later" if known.outranked else "same")
+        return SaveResult(known.id, "later" if known.outranked else "same")
     if last is None or verdict.key is not None:
         return None
-    return Saved(last.id, "same") if _says_the_same(last, verdict) else None
+    return SaveResult(last.id, "same") if _is_repeated(last, verdict) else None
 
 
-def _says_the_same(last: Row[Any] | None, verdict: Verdict) -> bool:
+def _is_repeated(last: Row[Any] | None, verdict: Verdict) -> bool:
     if last is None:
         return False
     before = (last.value, last.comment, bool(last.withdrawn))
     return before == (verdict.value, verdict.comment, verdict.withdrawn)
 
 
-def _is_outranked(source: Source, verdict: Verdict, last: Row[Any], newest: _Newest) -> bool:
+def _is_outranked(source: Source, verdict: Verdict, last: Row[Any], newest: _Sequences) -> bool:
     """Whether the last word of a judge was said after this act, which came later.
 
     Acts of one browser are in the order of its queue, whatever its clock or ours said.
@@ -143,10 +143,10 @@ def _is_outranked(source: Source, verdict: Verdict, last: Row[Any], newest: _New
             return True
         if last.browser == source.browser:
             return False
-    return was_said_later(source, last.answered_at, undated=bool(last.undated))
+    return is_stored_newer(source, last.answered_at, undated=bool(last.undated))
 
 
-def was_said_later(source: Source, at: datetime, *, undated: bool = False) -> bool:
+def is_stored_newer(source: Source, at: datetime, *, undated: bool = False) -> bool:
     """Whether something that is stored was said after what comes now, by their times.
 
     What is undated is never the later one. A stored time that is still to come tells that the
@@ -171,14 +171,14 @@ def _row(
     }
 
 
-def _by_key(tx: Transaction, keys: Sequence[str]) -> dict[str, Row[Any]]:
+def _rows_by_key(tx: Transaction, keys: Sequence[str]) -> dict[str, Row[Any]]:
     names = ("key", "id", "item_id", "person_id", "outranked")
     columns = [judgements.c[name] for name in names]
     chosen = select(*columns).where(judgements.c.key.in_(keys))
     return {row.key: row for row in tx.execute(chosen)} if keys else {}
 
 
-def _last_words(tx: Transaction, acts: Sequence[_Act]) -> dict[tuple[int, int], Row[Any]]:
+def _current_rows(tx: Transaction, acts: Sequence[_Entry]) -> dict[tuple[int, int], Row[Any]]:
     wanted = judgements.c.item_id.in_([verdict.item_id for _, verdict in acts])
     chosen = select(judgements, returns.c.undated).outerjoin(
         returns, returns.c.id == judgements.c.return_id
@@ -187,10 +187,10 @@ def _last_words(tx: Transaction, acts: Sequence[_Act]) -> dict[tuple[int, int], 
     return {(row.person_id, row.item_id): row for row in rows}
 
 
-_Newest = dict[tuple[int, int, str], int]
+_Sequences = dict[tuple[int, int, str], int]
 
 
-def _newest(tx: Transaction, acts: Sequence[_Act]) -> _Newest:
+def _last_sequences(tx: Transaction, acts: Sequence[_Entry]) -> _Sequences:
     """How far the queue of each browser is, by judge, item and browser."""
     browsers = {source.browser for source, _ in acts if source.browser is not None}
     if not browsers:

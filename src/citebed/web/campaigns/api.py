@@ -11,10 +11,10 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError, model_validator
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.answering import WEB, Clicked, approve, state_question
-from citebed.judging.asking.assigning import items_of, note_once
-from citebed.judging.asking.links import FormRow, form_of_link
-from citebed.judging.store.handle import Transaction
+from citebed.judging.answers.responses import WEB, WebJudgement, approve, state_question
+from citebed.judging.invitations.assignments import form_items, log_once
+from citebed.judging.invitations.links import FormRow, open_link
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import now
 from citebed.web.campaigns.fields import Ago, Grade, Key, Number, Place, Sentence, Sequence, Took
@@ -108,7 +108,7 @@ class JudgeDoor(NamedTuple):
 
     async def save(self, work: Callable[[Transaction, FormRow], _T]) -> _T:
         """Do something with the form of the link, which must be good at that moment."""
-        return await self.site.write(lambda tx: work(tx, form_of_link(tx, self.token)))
+        return await self.site.write(lambda tx: work(tx, open_link(tx, self.token)))
 
 
 async def _door(request: Request, token: str) -> JudgeDoor:
@@ -147,7 +147,7 @@ async def save_judgement(request: Request, token: str) -> Response:
     except ValidationError as error:
         raise RequestValidationError(error.errors(include_url=False)) from error
     verdict = Verdict(act.item, act.value, act.comment, act.key, act.withdrawn, act.took)
-    click = Clicked(token, verdict, _done_at(act), act.browser, act.sequence)
+    click = WebJudgement(token, verdict, _done_at(act), act.browser, act.sequence)
     saved = await site_of(request).save(click)
     answer = f'{{"judgement":{saved.judgement_id},"outcome":"{saved.outcome}"}}'
     return Response(answer, media_type="application/json")
@@ -162,7 +162,7 @@ async def save_question(door: Door, stated: QuestionStated) -> QuestionSaved:
 def _state(tx: Transaction, form: FormRow, stated: QuestionStated) -> QuestionSaved:
     source = _source(form, stated)
     outcome = state_question(tx, form, stated.number, stated.text, source)
-    known = items_of(tx, form)
+    known = form_items(tx, form)
     mine = {entry: item for (number, entry), item in known.items() if number == stated.number}
     if not mine or outcome == "empty":
         raise CitebedError("a question needs some words.")
@@ -180,12 +180,12 @@ async def save_approval(door: Door, act: WordingApproved) -> Done:
 @router.post("/finished")
 async def save_finished(door: Door, _: Act) -> Done:
     """A judge says that the list is done; it can still be changed."""
-    await door.save(lambda tx, form: note_once(tx, form, "finished"))
+    await door.save(lambda tx, form: log_once(tx, form, "finished"))
     return Done()
 
 
 @router.post("/opened")
 async def save_opened(door: Door) -> Done:
     """A browser shows the page: scanners of mail, which only fetch it, do not count."""
-    await door.save(lambda tx, form: note_once(tx, form, "opened"))
+    await door.save(lambda tx, form: log_once(tx, form, "opened"))
     return Done()

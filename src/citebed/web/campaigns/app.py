@@ -14,9 +14,9 @@ from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError, CollectionError, FormatError
 from citebed.files.system_errors import describe_error
-from citebed.judging.answers.answering import NotOnList
-from citebed.judging.asking.links import LinkRefused
+from citebed.judging.answers.responses import NotOnForm
 from citebed.judging.campaign import Campaign
+from citebed.judging.invitations.links import LinkRefused
 from citebed.judging.organisers import TooManyTries
 from citebed.judging.store.engine import Unavailable
 from citebed.web.campaigns import (
@@ -78,7 +78,7 @@ async def _error_page(request: Request, error: CitebedError) -> Response:
         if isinstance(error, auth.NotLoggedIn) and request.method in SAFE:
             return RedirectResponse(site.path("login"), 303)
         return _answer(request, status, heading, str(error))
-    if isinstance(error, NotOnList):
+    if isinstance(error, NotOnForm):
         await site.refused(request, "a document of another list", error.form_id)
     if isinstance(error, Unavailable) or _is_ours_to_mend(request, error):
         # Where data are, and what ails them, is for the organisers' log: judges read this page.

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError
 from citebed.files.secret_files import is_same_secret
-from citebed.judging.organisers import LONGEST_SESSION, Session, session_of
+from citebed.judging.organisers import LONGEST_SESSION, Session, load_session
 from citebed.web.campaigns.site import Fields, Site, site_of
 from citebed.web.protection import parse_form
 
@@ -47,7 +47,7 @@ class BadForm(CitebedError):
 def logged_in(request: Request) -> Session:
     """The session of an organiser; `NotLoggedIn` without one."""
     database = site_of(request).campaign.database
-    session = session_of(database, request.cookies.get(COOKIE))
+    session = load_session(database, request.cookies.get(COOKIE))
     if session is None:
         raise NotLoggedIn
     return session

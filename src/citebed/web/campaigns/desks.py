@@ -9,14 +9,14 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.reformulating import CLASSES, difference
-from citebed.judging.asking.questions import question_row, wording_history, wording_of
+from citebed.judging.answers.reformulation import CLASSES, diff_words
+from citebed.judging.invitations.questions import current_wording, load_question, wording_history
 from citebed.judging.organisers import Session
-from citebed.judging.pools.searching import (
+from citebed.judging.pools.searches import (
     JudgedReference,
+    excluded_documents,
     judged_references,
-    known_before,
-    marked,
+    marked_documents,
     past_searches,
 )
 from citebed.judging.settings import CANNOT_SAY
@@ -32,7 +32,7 @@ def show_questions(site: Here, session: auth.Organiser, said: str = "") -> HTMLR
     """All questions, stated and current text side by side."""
     rows = site.campaign.questions.to_dicts()
     for row in rows:
-        row["changes"] = difference(row["stated"], row["text"])
+        row["changes"] = diff_words(row["stated"], row["text"])
     message = "The query is worded anew." if said == "worded" else ""
     return site.page("questions", session=session, rows=rows, message=message)
 
@@ -48,8 +48,8 @@ def _question(
 ) -> HTMLResponse:
     campaign = site.campaign
     with campaign.reading() as tx:
-        row = question_row(tx, query)
-        stated = wording_of(tx, row.id, "stated").text
+        row = load_question(tx, query)
+        stated = current_wording(tx, row.id, "stated").text
         history = wording_history(tx, row.id)
     now = history[-1]
     return site.page(
@@ -61,7 +61,7 @@ def _question(
         now=now,
         text=text or now.text,
         history=history,
-        changes=difference(stated, now.text),
+        changes=diff_words(stated, now.text),
         suggestions=campaign.suggestions(query),
         classes=CLASSES,
         problem=problem,
@@ -94,12 +94,12 @@ def show_search_desk(
 def _desk(site: Site, query: str, search: int) -> dict[str, Any]:
     campaign = site.campaign
     with campaign.reading() as tx:
-        question = question_row(tx, query)
-        text = wording_of(tx, question.id).text
-        chosen = marked(tx, question.id)
+        question = load_question(tx, query)
+        text = current_wording(tx, question.id).text
+        chosen = marked_documents(tx, question.id)
         log = past_searches(tx, question.id)
         judged = judged_references(tx, question)
-        cited = known_before(tx, question)
+        cited = excluded_documents(tx, question)
     shown = next((each for each in log if each.search == search), log[-1] if log else None)
     doc_ids = shown.doc_ids if shown else ()
     entries = site.entries([*doc_ids, *chosen])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictInt
 
-from citebed.judging.answers.answering import LONGEST
+from citebed.judging.answers.responses import MAX_LENGTH
 
 MOST_QUESTIONS = 20
 
@@ -19,7 +19,7 @@ def _without_nul(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_without_nul)]
-Sentence = Annotated[Text, Field(max_length=LONGEST)]
+Sentence = Annotated[Text, Field(max_length=MAX_LENGTH)]
 """A question, a wording, a comment."""
 Number = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
 """Of an item or a search."""

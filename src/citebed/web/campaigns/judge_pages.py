@@ -6,10 +6,10 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
-from citebed.judging.answers.answering import opt_out
-from citebed.judging.answers.judge_list import judge_list
-from citebed.judging.asking.assigning import is_noted, sheet_of
-from citebed.judging.asking.links import form_of_link
+from citebed.judging.answers.judge_list import load_judge_list
+from citebed.judging.answers.responses import opt_out
+from citebed.judging.invitations.assignments import has_event, load_sheet
+from citebed.judging.invitations.links import open_link
 from citebed.judging.settings import guidelines_html
 from citebed.web.campaigns.fields import MOST_QUESTIONS
 from citebed.web.campaigns.site import Here
@@ -22,9 +22,9 @@ router = APIRouter(prefix="/judge/{token}")
 def show_list(site: Here, token: str) -> HTMLResponse:
     """What a judge is asked, with what they answered so far."""
     with site.campaign.reading() as tx:
-        form = form_of_link(tx, token)
-        listed = judge_list(tx, form, site.abstracts)
-        is_finished = is_noted(tx, form, "finished")
+        form = open_link(tx, token)
+        listed = load_judge_list(tx, form, site.abstracts)
+        is_finished = has_event(tx, form, "finished")
     return site.page(
         "judge",
         token=token,
@@ -42,15 +42,15 @@ def show_list(site: Here, token: str) -> HTMLResponse:
 def show_papers(site: Here, token: str) -> HTMLResponse:
     """Title, authors and a link of each paper."""
     with site.campaign.reading() as tx:
-        form = form_of_link(tx, token)
-        sheet = sheet_of(tx, form)
+        form = open_link(tx, token)
+        sheet = load_sheet(tx, form)
     return site.page("papers", token=token, sheet=sheet)
 
 
 @router.post("/opt-out")
 async def leave(site: Here, token: str) -> RedirectResponse:
     """Write to this person no more."""
-    await site.write(lambda tx: opt_out(tx, form_of_link(tx, token).person_id))
+    await site.write(lambda tx: opt_out(tx, open_link(tx, token).person_id))
     return RedirectResponse(site.path("judge", token, "left"), 303)
 
 
@@ -58,6 +58,6 @@ async def leave(site: Here, token: str) -> RedirectResponse:
 def show_left(site: Here, token: str) -> HTMLResponse:
     """That nobody will write again."""
     with site.campaign.reading() as tx:
-        form_of_link(tx, token)
+        open_link(tx, token)
     message = "We will not write to you again. What you answered stays; thank you for it."
     return site.page("message", heading="You will hear no more from us", message=message)

@@ -11,17 +11,22 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.asking.assigning import lists_to_send
-from citebed.judging.asking.links import renew_link, revoke_link
-from citebed.judging.asking.questions import BY_HAND, all_questions, due_at_closing, set_aside
+from citebed.judging.invitations.assignments import lists_to_send
+from citebed.judging.invitations.links import renew_link, revoke_link
+from citebed.judging.invitations.questions import (
+    BY_HAND,
+    all_questions,
+    excluded_questions,
+    exclusions_at_closing,
+)
 from citebed.judging.organisers import (
     Session,
     begin_session,
     check_password,
     end_session,
-    session_of,
+    load_session,
 )
-from citebed.judging.pools.pooling import waiting
+from citebed.judging.pools.pooling import unpooled_questions
 from citebed.judging.results.status import (
     STATES,
     mail_table,
@@ -31,7 +36,7 @@ from citebed.judging.results.status import (
     restated_questions,
 )
 from citebed.judging.results.tables import agreement
-from citebed.judging.store.handle import Transaction
+from citebed.judging.store.campaign_store import Transaction
 from citebed.web.campaigns import auth
 from citebed.web.campaigns.site import Here, Site, address_of
 from citebed.wording import count
@@ -46,7 +51,7 @@ RARE_STATES = ("no mail", "sending", "not sent", "opted out", "revoked", "expire
 @router.get("/login", response_class=HTMLResponse)
 def show_login(request: Request, site: Here) -> Response:
     """The login form."""
-    if session_of(site.campaign.database, request.cookies.get(auth.COOKIE)) is not None:
+    if load_session(site.campaign.database, request.cookies.get(auth.COOKIE)) is not None:
         return RedirectResponse(site.path("dashboard"), 303)
     return _login_page(request, site)
 
@@ -113,8 +118,8 @@ def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HT
     forms = campaign.status().to_dicts()
     with campaign.reading() as tx:
         mails = mail_table(tx).to_dicts()
-        aside = set_aside(tx)
-        due = due_at_closing(tx)
+        aside = excluded_questions(tx)
+        due = exclusions_at_closing(tx)
         named = {row.id: row.query_id for row in all_questions(tx)}
         refusals = recent_events(tx, "refused")
         agreed = agreement(tx)
@@ -154,7 +159,11 @@ def next_steps(
 
     The order is that of the work; where nothing is to do, somebody is waited for.
     """
-    queries, lists, sending = len(waiting(tx)), len(lists_to_send(tx)), mails_in_outbox(tx)
+    queries, lists, sending = (
+        len(unpooled_questions(tx)),
+        len(lists_to_send(tx)),
+        mails_in_outbox(tx),
+    )
     unread = len({row["return_id"] for row in problems if not row["is_read"]})
     doubtful = len({row["return_id"] for row in problems if row["is_read"]})
     restated = len(restated_questions(tx))

@@ -9,13 +9,13 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.judge_list import JudgeList, judge_list
-from citebed.judging.answers.returns import charsets_of, returned_file, text_of
-from citebed.judging.asking.links import form_by_code
+from citebed.judging.answers.judge_list import JudgeList, load_judge_list
+from citebed.judging.answers.returns import load_return, possible_charsets, return_text
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms.sheet import Answers, Rating
+from citebed.judging.invitations.links import form_by_code
 from citebed.judging.organisers import Session
-from citebed.judging.store.handle import Transaction
+from citebed.judging.store.campaign_store import Transaction
 from citebed.web.campaigns import auth
 from citebed.web.campaigns.fields import MOST_QUESTIONS, Id, Text
 from citebed.web.campaigns.site import Fields, Here, Site
@@ -38,8 +38,8 @@ def _page(
     campaign = site.campaign
     mine = [row for row in campaign.problems.to_dicts() if row["return_id"] == number]
     with campaign.reading() as tx:
-        came = returned_file(tx, number)
-        lines = text_of(tx, came).split("\n")
+        came = load_return(tx, number)
+        lines = return_text(tx, came).split("\n")
         listed = _listed(tx, code or came.code or "")
     return site.page(
         "return",
@@ -56,7 +56,7 @@ def _page(
         next_question=min(MOST_QUESTIONS, 1 + max((q.number for q in listed.questions), default=0))
         if listed
         else 0,
-        charsets=charsets_of(came),
+        charsets=possible_charsets(came),
         message=message,
         problem=problem,
     )
@@ -66,7 +66,7 @@ def _listed(tx: Transaction, code: str) -> JudgeList | None:
     form = form_by_code(tx, code) if code else None
     if form is None:
         return None
-    return judge_list(tx, form, lambda _: "")
+    return load_judge_list(tx, form, lambda _: "")
 
 
 @router.get("/file")
@@ -74,7 +74,7 @@ def fetch_file(site: Here, _: auth.Organiser, number: Id) -> Response:
     """The file as it came, to be saved and not shown: it may be anything."""
     campaign = site.campaign
     with campaign.reading() as tx:
-        came = returned_file(tx, number)
+        came = load_return(tx, number)
     name = re.sub(r"[^\w.-]+", "_", came.name, flags=re.ASCII)[-80:] or "return"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(came.content, media_type="application/octet-stream", headers=headers)

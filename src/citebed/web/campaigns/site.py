@@ -19,16 +19,16 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from citebed._version import __version__
-from citebed.judging.answers.answering import Clicked, save_clicks
-from citebed.judging.answers.judge_list import Abstracts, abstracts_of
-from citebed.judging.asking.papers import Lookup, entry_of
+from citebed.judging.answers.judge_list import AbstractLookup, make_abstract_lookup
+from citebed.judging.answers.responses import WebJudgement, save_web_judgements
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms.sheet import Entry
+from citebed.judging.invitations.papers import DocumentLookup, make_entry
 from citebed.judging.organisers import TooManyTries
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.engine import Unavailable
 from citebed.judging.store.group_commit import GroupCommit
-from citebed.judging.store.handle import Transaction
-from citebed.judging.store.judgements import Saved
+from citebed.judging.store.judgements import SaveResult
 from citebed.pages import ready_script, templates
 from citebed.retrieval.index.query_words import QueryWords, query_words
 from citebed.wording import for_page
@@ -65,9 +65,9 @@ class Site:
         }
 
     @cached_property
-    def abstracts(self) -> Abstracts:
+    def abstracts(self) -> AbstractLookup:
         """Abstracts of the collection."""
-        return abstracts_of(self.campaign.collection)
+        return make_abstract_lookup(self.campaign.collection)
 
     @cached_property
     def query_words(self) -> QueryWords:
@@ -75,14 +75,14 @@ class Site:
         return query_words(self.campaign.collection)
 
     @cached_property
-    def _lookup(self) -> Lookup:
-        return Lookup(self.campaign.collection)
+    def _lookup(self) -> DocumentLookup:
+        return DocumentLookup(self.campaign.collection)
 
     def entries(self, doc_ids: Iterable[str]) -> dict[str, Entry]:
         """How documents of the collection are shown."""
         documents = {doc_id: self._lookup.document(doc_id) for doc_id in doc_ids}
         return {
-            doc_id: entry_of(0, document) if document else Entry(0, doc_id)
+            doc_id: make_entry(0, document) if document else Entry(0, doc_id)
             for doc_id, document in documents.items()
         }
 
@@ -100,9 +100,9 @@ class Site:
         """Have something written, and wait until it is on the disk."""
         return await asyncio.wrap_future(self.writer.submit(work))
 
-    async def save(self, click: Clicked) -> Saved:
+    async def save(self, click: WebJudgement) -> SaveResult:
         """Save a judgement together with those of other judges that came meanwhile."""
-        return await asyncio.wrap_future(self.writer.submit_to(save_clicks, click))
+        return await asyncio.wrap_future(self.writer.submit_to(save_web_judgements, click))
 
     @contextmanager
     def logging_in(self) -> Iterator[None]:

@@ -13,11 +13,11 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.pieces import LARGEST
-from citebed.judging.asking.mails import FORMS
+from citebed.judging.answers.mail_parts import MAX_BYTES
+from citebed.judging.invitations.mails import FORMS
 from citebed.judging.organisers import Session, organiser_names, remove_organiser
-from citebed.judging.pools.pooling import waiting
-from citebed.judging.results.exporting import FILES
+from citebed.judging.pools.pooling import unpooled_questions
+from citebed.judging.results.export import FILES
 from citebed.judging.results.status import restated_questions
 from citebed.judging.results.tables import TITLES
 from citebed.judging.settings import BINARY, CANNOT_SAY
@@ -40,7 +40,7 @@ def show_work(site: Here, session: auth.Organiser) -> HTMLResponse:
 def _work(site: Site, session: Session, *lines: str) -> HTMLResponse:
     campaign = site.campaign
     with campaign.reading() as tx:
-        ready = waiting(tx)
+        ready = unpooled_questions(tx)
     questions = campaign.questions.filter(pl.col("excluded").is_null())["query_id"].to_list()
     return site.page(
         "work",
@@ -71,8 +71,8 @@ def take_in(site: Here, session: auth.Organiser, files: auth.Uploaded) -> HTMLRe
         raise CitebedError("choose the files that came back.")
     lines = []
     for name, content in files:
-        if len(content) > LARGEST:
-            lines.append(f"{name}: refused, it is larger than {LARGEST >> 20} MB.")
+        if len(content) > MAX_BYTES:
+            lines.append(f"{name}: refused, it is larger than {MAX_BYTES >> 20} MB.")
             continue
         done = site.campaign.returned(name, content)
         lines += [f"{each.name}: {each.summary()}." for each in done]

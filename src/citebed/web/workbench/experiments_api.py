@@ -13,25 +13,25 @@ from starlette.datastructures import UploadFile
 
 from citebed.collection import Collection
 from citebed.collection.storing.store import state_of
-from citebed.experiments import looking
-from citebed.experiments.completing import (
-    corrections_known,
-    measures_known,
-    models_known,
-    tests_known,
+from citebed.experiments import evaluations
+from citebed.experiments.choices import (
+    list_corrections,
+    list_measures,
+    list_models,
+    list_tests,
 )
-from citebed.experiments.holdings import (
-    judgements_of,
+from citebed.experiments.evaluations import EvaluationRequest
+from citebed.experiments.run_files import (
+    add_files,
+    count_renamed_documents,
+    format_renamed_note,
+    judged_queries,
     judgements_path,
-    queries_judged,
+    list_judgements,
+    list_runs,
     remove_run,
-    renamed_said,
-    renamed_since,
     run_paths,
-    runs_of,
-    take_in,
 )
-from citebed.experiments.looking import Choice
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.jobs_api import FILES, named_files, with_files
 from citebed.web.workbench.kept import states
@@ -63,10 +63,10 @@ class Chosen(_Sent):
     complete: bool = False
     cluster: Literal["paper"] | None = None
 
-    def choice(self, shelved: Shelved) -> Choice:
+    def choice(self, shelved: Shelved) -> EvaluationRequest:
         """The files behind the names."""
         opened = shelved.workbench
-        return Choice(
+        return EvaluationRequest(
             collection=opened,
             qrels=judgements_path(opened, self.qrels),
             runs=tuple(run_paths(opened.folder, self.runs)),
@@ -188,7 +188,7 @@ async def take_files(shelved: OnShelf, request: Request) -> JSONResponse:
     """
 
     def work(sent: list[UploadFile], _: str) -> dict[str, Any]:
-        taken, refused = take_in(shelved.folder, named_files(sent))
+        taken, refused = add_files(shelved.folder, named_files(sent))
         return {"files": taken, "refused": refused}
 
     return JSONResponse(await with_files(request, work))
@@ -209,8 +209,8 @@ async def remove(site: Here, shelved: OnShelf, request: Request, run: Name) -> J
 async def evaluate(site: Here, shelved: OnShelf, request: Request, asked: Evaluated) -> Response:
     """Score runs against judgements, with intervals."""
 
-    def work(choice: Choice) -> dict[str, Any]:
-        found = looking.evaluated(choice)
+    def work(choice: EvaluationRequest) -> dict[str, Any]:
+        found = evaluations.run_evaluation(choice)
         rows = found.rows(choice.resampling, per_query=asked.per_query)
         return {"rows": rows, "notes": found.notes()}
 
@@ -221,9 +221,9 @@ async def evaluate(site: Here, shelved: OnShelf, request: Request, asked: Evalua
 async def compare(site: Here, shelved: OnShelf, request: Request, asked: Compared) -> Response:
     """Compare runs with a baseline, or all pairs: differences, tests, effects."""
 
-    def work(choice: Choice) -> dict[str, Any]:
-        evaluation = looking.evaluated(choice)
-        rows = [each.row() for each in looking.compared(choice, evaluation)]
+    def work(choice: EvaluationRequest) -> dict[str, Any]:
+        evaluation = evaluations.run_evaluation(choice)
+        rows = [each.row() for each in evaluations.run_comparison(choice, evaluation)]
         return {"rows": rows, "notes": evaluation.notes()}
 
     return await answered(site, shelved, request, asked, work)
@@ -235,8 +235,8 @@ async def compare(site: Here, shelved: OnShelf, request: Request, asked: Compare
 async def contrast(site: Here, shelved: OnShelf, request: Request, asked: Contrasted) -> Response:
     """Contrast two judgement sets: the same runs under both."""
 
-    def work(choice: Choice) -> dict[str, Any]:
-        found = looking.contrasted(choice)
+    def work(choice: EvaluationRequest) -> dict[str, Any]:
+        found = evaluations.run_contrast(choice)
         return {"rows": found.all_rows(), "notes": found.notes()}
 
     return await answered(site, shelved, request, asked, work)
@@ -248,8 +248,8 @@ async def contrast(site: Here, shelved: OnShelf, request: Request, asked: Contra
 async def timeline(site: Here, shelved: OnShelf, request: Request, asked: Followed) -> Response:
     """Score runs slice by slice, by the dates of the collection's documents."""
 
-    def work(choice: Choice) -> dict[str, Any]:
-        found = looking.over_time(choice)
+    def work(choice: EvaluationRequest) -> dict[str, Any]:
+        found = evaluations.run_timeline(choice)
         rows = found.rows(per_query=asked.per_query, per_slice=asked.per_slice)
         return {"rows": rows, "notes": [*found.notes(), *found.run_notes()]}
 
@@ -259,7 +259,7 @@ async def timeline(site: Here, shelved: OnShelf, request: Request, asked: Follow
 @router.post("/collections/{name}/scores", response_model=None, responses=described(Shown) | ERRORS)
 async def scores(site: Here, shelved: OnShelf, request: Request, asked: Compared) -> Response:
     """Scores and comparisons at once, with the tables that a page shows."""
-    return await answered(site, shelved, request, asked, looking.scores_shown)
+    return await answered(site, shelved, request, asked, evaluations.build_score_tables)
 
 
 async def answered(
@@ -267,7 +267,7 @@ async def answered(
     shelved: Shelved,
     request: Request,
     asked: Chosen,
-    work: Callable[[Choice], dict[str, Any]],
+    work: Callable[[EvaluationRequest], dict[str, Any]],
 ) -> Response:
     """What ``work`` makes of a choice, as JSON; asked for again, it is there at once."""
 
@@ -281,7 +281,11 @@ async def answered(
 
 
 def kept(
-    site: WorkbenchSite, shelved: Shelved, choice: Choice, key: object, make: Callable[[], str]
+    site: WorkbenchSite,
+    shelved: Shelved,
+    choice: EvaluationRequest,
+    key: object,
+    make: Callable[[], str],
 ) -> str:
     """What was made of these files before, or is made now."""
     files = (state_of(shelved.folder), states(choice.files))
@@ -291,11 +295,11 @@ def kept(
 def holdings(site: WorkbenchSite, shelved: Shelved) -> dict[str, Any]:
     """What there is to experiment with."""
     opened = shelved.workbench
-    runs = runs_of(opened.folder)
+    runs = list_runs(opened.folder)
     files = [each.path for each in runs]
     key = ("renamed", state_of(shelved.folder), states(files))
-    renamed = site.kept.get(key, lambda: renamed_since(opened, files))
-    told = {name: renamed_said(number) for name, number in renamed.items()}
+    renamed = site.kept.get(key, lambda: count_renamed_documents(opened, files))
+    told = {name: format_renamed_note(number) for name, number in renamed.items()}
     return {
         "runs": [{**each.row(), "old": told.get(each.run, "")} for each in runs],
         "judgements": _judgements(site, opened),
@@ -306,9 +310,9 @@ def holdings(site: WorkbenchSite, shelved: Shelved) -> dict[str, Any]:
 
 def _judgements(site: WorkbenchSite, opened: Collection) -> list[dict[str, Any]]:
     """The judgement sets, each with how many queries it judges and which others judge some too."""
-    found = judgements_of(opened)
+    found = list_judgements(opened)
     judged = [
-        site.kept.get(("judged", states([each.path])), partial(queries_judged, each.path))
+        site.kept.get(("judged", states([each.path])), partial(judged_queries, each.path))
         for each in found
     ]
     return [
@@ -328,6 +332,6 @@ def _judgements(site: WorkbenchSite, opened: Collection) -> list[dict[str, Any]]
 @cache
 def _known() -> dict[str, Any]:
     return {
-        "measures": measures_known(), "models": models_known(), "tests": list(tests_known()),
-        "corrections": list(corrections_known()),
+        "measures": list_measures(), "models": list_models(), "tests": list(list_tests()),
+        "corrections": list(list_corrections()),
     }  # fmt: skip

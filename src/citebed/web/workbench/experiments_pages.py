@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, Field
 
-from citebed.experiments import looking
-from citebed.experiments.looking import Back, Choice
+from citebed.experiments import evaluations
+from citebed.experiments.evaluations import Back, EvaluationRequest
 from citebed.web.workbench.experiments_api import (
     MOST_RUNS,
     SECONDS,
@@ -72,7 +72,7 @@ async def report(site: Here, shelved: OnShelf, request: Request, asked: _Asked) 
     """The page that ``citebed report`` writes."""
     more = {"baseline": asked.baseline or None, "test": asked.test, "correct": asked.correct}
     chosen = Compared.model_validate(asked.common().model_dump() | more)
-    return await _shown(site, shelved, request, chosen, looking.report_page)
+    return await _shown(site, shelved, request, chosen, evaluations.report_page)
 
 
 @router.get("/c/{name}/experiments/contrast")
@@ -80,7 +80,7 @@ async def contrast(site: Here, shelved: OnShelf, request: Request, asked: _Asked
     """The page that ``citebed contrast --report`` writes."""
     more = {"other": asked.other, "test": asked.test, "correct": asked.correct}
     chosen = Contrasted.model_validate(asked.common().model_dump() | more)
-    return await _shown(site, shelved, request, chosen, looking.contrast_page)
+    return await _shown(site, shelved, request, chosen, evaluations.contrast_page)
 
 
 @router.get("/c/{name}/experiments/timeline")
@@ -88,7 +88,7 @@ async def timeline(site: Here, shelved: OnShelf, request: Request, asked: _Asked
     """The page that ``citebed timeline --report`` writes."""
     more = {"slices": asked.slices or None, "weights": asked.weight}
     chosen = Followed.model_validate(asked.common().model_dump() | more)
-    return await _shown(site, shelved, request, chosen, looking.timeline_page)
+    return await _shown(site, shelved, request, chosen, evaluations.timeline_page)
 
 
 async def _shown(
@@ -96,7 +96,7 @@ async def _shown(
     shelved: Shelved,
     request: Request,
     asked: Chosen,
-    page: Callable[[Choice, Back], str],
+    page: Callable[[EvaluationRequest, Back], str],
 ) -> Response:
     """A page of the report room as it is, under the policy that it states itself."""
     query = f"?{request.url.query}" if request.url.query else ""

@@ -15,18 +15,18 @@ from tests.unit.judging.conftest import Answer, form_row
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.judging.answers import pieces
-from citebed.judging.answers.returns import Returned
-from citebed.judging.asking.assigning import sheet_of
+from citebed.judging.answers import mail_parts
+from citebed.judging.answers.returns import ReturnResult
 from citebed.judging.forms import html_form, text_form
 from citebed.judging.forms.sheet import Sheet
+from citebed.judging.invitations.assignments import load_sheet
 from citebed.judging.store.schema import judgements
 from citebed.judging.store.schema import returns as returns_table
 
 
 def _sheet(campaign: Campaign, form: int = 1) -> Sheet:
     with campaign.reading() as tx:
-        return sheet_of(tx, form_row(tx, form))
+        return load_sheet(tx, form_row(tx, form))
 
 
 def _filled(sheet: Sheet, question: str, grades: dict[int, str]) -> str:
@@ -38,7 +38,7 @@ def _filled(sheet: Sheet, question: str, grades: dict[int, str]) -> str:
     return text
 
 
-def _returned(campaign: Campaign, path: Path, content: str | bytes) -> Returned:
+def _returned(campaign: Campaign, path: Path, content: str | bytes) -> ReturnResult:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     (done,) = campaign.returns(path)
     return done
@@ -98,7 +98,7 @@ def test_a_form_of_another_campaign_is_refused_and_kept(asked: Campaign, tmp_pat
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(
     asked: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "LARGEST", 1 << 20)
+    monkeypatch.setattr(mail_parts, "MAX_BYTES", 1 << 20)
     with (tmp_path / "large.pdf").open("wb") as file:
         file.write(b"%PDF-1.7\n")
         file.truncate(50 << 20)
@@ -229,7 +229,7 @@ def test_an_answer_beside_an_empty_form_is_for_the_organiser_to_read(
     asked: Campaign, tmp_path: Path
 ) -> None:
     with asked.reading() as tx:
-        form = text_form.write(sheet_of(tx, form_row(tx, 1)))
+        form = text_form.write(load_sheet(tx, form_row(tx, 1)))
     quoted = "\n".join(f"> {line}" for line in form.splitlines())
     path = tmp_path / "reply.txt"
     path.write_text(f"My question is how filters age; all are 4.\n\n{quoted}", "utf-8")

@@ -16,7 +16,7 @@ from tests.form_answers import random_answers, random_sheet
 
 from citebed.errors import FormatError
 from citebed.judging.forms import html_form
-from citebed.judging.forms.gathering import limits_text
+from citebed.judging.forms.answer_collector import format_limits
 from citebed.judging.forms.sheet import Answers, Rating, Sheet
 
 EVIL = "</script><script>hacked=1</script><img src=x onerror=hacked=1> \"q\" 'a' \n\x00\u2028"
@@ -31,7 +31,7 @@ def file_of(sheet: Sheet, answers: Answers, **changes: Any) -> dict[str, Any]:
     ]
     return {
         "citebed": "answers", "version": 1, "form": answers.code, "phase": sheet.phase,
-        "numbers": limits_text(sheet), "said": said, "opted_out": answers.opted_out,
+        "numbers": format_limits(sheet), "said": said, "opted_out": answers.opted_out,
         "questions": {str(number): text for number, text in answers.questions.items()},
         "approved": {str(number): each for number, each in answers.approved.items()},
     } | changes  # fmt: skip

@@ -16,9 +16,9 @@ from tests.reference import pooling as slow
 from citebed.cli.campaign.options import Method
 from citebed.errors import CitebedError, UnknownName
 from citebed.grammar import SpecError
-from citebed.judging.asking.assigning import shown_order
+from citebed.judging.invitations.assignments import shuffle_for_judge
 from citebed.judging.pools.pooling import Budget, Contributor, Pool, contributors, pool
-from citebed.judging.pools.pooling_methods import METHODS, Pooled, read_method
+from citebed.judging.pools.pooling_methods import METHODS, PooledDocument, read_method
 
 JUDGING = Path(__file__).resolve().parents[4] / "docs" / "judging.md"
 DOCS = st.sampled_from([f"d{n}" for n in range(30)])
@@ -51,7 +51,7 @@ def test_fewer_manual_results_are_filled_up_one_from_each_list_in_turn() -> None
     lists = {"okapi": docs("o", 20), "kl": docs("k", 20), "cosine": docs("c", 20)}
     made = pool(lists, docs("m", 10))
     assert made.doc_ids == [*docs("m", 10), "o1", "k1", "c1", "o2", "k2"]
-    assert made.documents[-1] == Pooled("k2", "ranked", "kl", 1.0)
+    assert made.documents[-1] == PooledDocument("k2", "ranked", "kl", 1.0)
 
 
 def test_a_document_in_two_lists_costs_no_turn() -> None:
@@ -408,21 +408,25 @@ def test_every_pooled_document_was_found(
 def test_the_shown_order_hangs_on_nothing_but_judge_and_secret(
     doc_ids: list[str], chance: random.Random
 ) -> None:
-    shown = shown_order(doc_ids, b"secret", "ann")
+    shown = shuffle_for_judge(doc_ids, b"secret", "ann")
     assert sorted(shown) == sorted(doc_ids)
     chance.shuffle(doc_ids)
-    assert shown_order(doc_ids, b"secret", "ann") == shown
+    assert shuffle_for_judge(doc_ids, b"secret", "ann") == shown
     some = set(doc_ids[::2])
-    assert shown_order(some, b"secret", "ann") == [d for d in shown if d in some]
+    assert shuffle_for_judge(some, b"secret", "ann") == [d for d in shown if d in some]
 
 
 def test_the_shown_order_differs_by_judge_and_secret() -> None:
     # As openssl computes it. A campaign that runs must not be reordered by a newer version.
-    assert shown_order("abcdef", b"secret", "ann") == list("cbdfea")
-    orders = {tuple(shown_order(docs("d", 9), s, j)) for s in (b"1", b"2") for j in ("ann", "bob")}
+    assert shuffle_for_judge("abcdef", b"secret", "ann") == list("cbdfea")
+    orders = {
+        tuple(shuffle_for_judge(docs("d", 9), s, j)) for s in (b"1", b"2") for j in ("ann", "bob")
+    }
     assert len(orders) == 4
 
 
 def test_in_the_shown_order_every_document_comes_first_as_often() -> None:
-    first = Counter(shown_order(docs("d", 4), b"secret", f"judge {n}")[0] for n in range(2000))
+    first = Counter(
+        shuffle_for_judge(docs("d", 4), b"secret", f"judge {n}")[0] for n in range(2000)
+    )
     assert all(abs(count - 500) < 5 * (2000 * 0.25 * 0.75) ** 0.5 for count in first.values())

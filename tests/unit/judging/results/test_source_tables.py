@@ -8,12 +8,12 @@ import pytest
 from citebed.judging.results.source_tables import (
     CRANFIELD,
     JudgedQuery,
-    Pooling,
-    beside_cranfield,
+    PoolingRound,
     by_source,
-    came_to,
+    compare_with_cranfield,
     comparison,
     first_sources,
+    round_robin_documents,
 )
 
 # Lists of four. Query 1: the paper cites a, b, c; by hand d and e were found, and b once more.
@@ -23,14 +23,14 @@ ONE = JudgedQuery(
     "1",
     first={"a": True, "b": True, "c": False},
     second={"d": True, "e": False, "f": True, "g": False},
-    rounds=[Pooling(["d", "b", "e"], LISTS, ["a", "b", "c"], 4)],
+    rounds=[PoolingRound(["d", "b", "e"], LISTS, ["a", "b", "c"], 4)],
 )
 # Query 2: nothing by hand; x gives p, y gives p as well and so q, x r, y s.
 TWO = JudgedQuery(
     "2",
     first={"o": True},
     second={"p": False, "q": True, "r": False, "s": False},
-    rounds=[Pooling([], {"x": ["p", "r"], "y": ["p", "q", "s"]}, ["o"], 4)],
+    rounds=[PoolingRound([], {"x": ["p", "r"], "y": ["p", "q", "s"]}, ["o"], 4)],
 )
 # Query 3 has no answer in phase two.
 THREE = JudgedQuery("3", first={"a": True, "z": False}, second={})
@@ -38,9 +38,9 @@ QUERIES = [ONE, TWO, THREE]
 
 
 def test_lists_come_to_documents_in_turn_until_the_list_is_full() -> None:
-    assert came_to(ONE.rounds[0]) == {"a", "f", "e", "g"}
-    assert came_to(ONE.rounds[0]._replace(manual=())) == {"a", "f", "e", "h", "g"}
-    assert came_to(Pooling(["m"] * 1 + ["n"], LISTS, [], 2)) == set()
+    assert round_robin_documents(ONE.rounds[0]) == {"a", "f", "e", "g"}
+    assert round_robin_documents(ONE.rounds[0]._replace(manual=())) == {"a", "f", "e", "h", "g"}
+    assert round_robin_documents(PoolingRound(["m"] * 1 + ["n"], LISTS, [], 2)) == set()
 
 
 def test_collections_are_compared_by_means_a_query() -> None:
@@ -98,7 +98,7 @@ def test_a_document_that_turns_would_not_have_come_to_was_found_by_machine() -> 
 
 
 def test_documents_by_source_stand_beside_cranfield() -> None:
-    row = beside_cranfield(QUERIES).filter(pl.col("source") == "manual").row(0, named=True)
+    row = compare_with_cranfield(QUERIES).filter(pl.col("source") == "manual").row(0, named=True)
     assert row["total"] == 1.0
     assert (row["cranfield_total"], row["cranfield_relevant"]) == CRANFIELD["manual"][:2]
 

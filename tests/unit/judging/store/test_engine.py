@@ -19,8 +19,8 @@ from citebed.errors import CitebedError
 from citebed.judging import new_campaign
 from citebed.judging.store import engine
 from citebed.judging.store.backup import backup, restore
+from citebed.judging.store.campaign_store import CampaignStore
 from citebed.judging.store.engine import open_database
-from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import campaigns, forms
 
 

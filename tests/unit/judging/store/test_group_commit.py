@@ -12,9 +12,9 @@ from sqlalchemy import func, insert, select, text
 
 from citebed.errors import CitebedError
 from citebed.judging.settings import CampaignSettings
+from citebed.judging.store.campaign_store import CampaignStore, Transaction, create_campaign
 from citebed.judging.store.engine import Unavailable, open_database
 from citebed.judging.store.group_commit import MOST_AT_ONCE, GroupCommit
-from citebed.judging.store.handle import CampaignStore, Transaction, create_campaign
 from citebed.judging.store.schema import now, organisers
 
 

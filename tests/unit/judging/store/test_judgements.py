@@ -17,8 +17,8 @@ from tests.unit.judging.conftest import TODAY, form_row
 import citebed
 from citebed.errors import CitebedError
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answers.answering import state_question
-from citebed.judging.asking.assigning import assign_phase_one
+from citebed.judging.answers.responses import state_question
+from citebed.judging.invitations.assignments import assign_phase_one
 from citebed.judging.store import judgements as saving
 from citebed.judging.store.engine import open_database
 from citebed.judging.store.judgements import Source, Verdict
@@ -172,7 +172,7 @@ def test_two_first_judgements_or_two_successors_cannot_be(stated: Campaign) -> N
 def test_savers_at_once_make_one_chain(stated: Campaign) -> None:
     def one(number: int) -> None:
         verdict = Verdict(1 + number % 3, 1 + number % 4, f"comment {number}")
-        stated.trying(lambda tx: save(tx, _source(number), verdict))
+        stated.run_with_retry(lambda tx: save(tx, _source(number), verdict))
 
     with ThreadPoolExecutor(12) as threads:
         list(threads.map(one, range(60)))

@@ -13,8 +13,8 @@ from tests.campaigns import answer_phase_one, small_campaign
 from tests.reference.saving import save_one
 
 from citebed.judging import Campaign
-from citebed.judging.store.handle import Transaction
-from citebed.judging.store.judgements import Saved, Source, Verdict, save_all
+from citebed.judging.store.campaign_store import Transaction
+from citebed.judging.store.judgements import SaveResult, Source, Verdict, save_all
 from citebed.judging.store.schema import judgements
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
@@ -76,7 +76,9 @@ def _named(told: list[Any], keyed: dict[int, Any]) -> list[Any]:
     """Outcomes, with judgements told apart by their acts instead of their numbers."""
     place = judgements.c.keys().index("key")
     return [
-        (keyed[each.judgement_id][place], each.outcome) if isinstance(each, Saved) else str(each)
+        (keyed[each.judgement_id][place], each.outcome)
+        if isinstance(each, SaveResult)
+        else str(each)
         for each in told
     ]
 

@@ -32,7 +32,7 @@ from citebed.collection.tables import document_of_row
 from citebed.errors import FormatError
 from citebed.files.reading import read_small
 from citebed.judging.forms.sheet import Entry
-from citebed.judging.store.handle import CampaignStore, Transaction
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import authorships, papers, people, references
 from citebed.records import Document, Problem
 from citebed.text.latex import latex_to_text
@@ -76,9 +76,9 @@ def read_papers(path: str | Path, collection: Collection) -> list[SourcePaper]:
     """The source papers of a CSV or BibTeX file, their references looked up in a collection."""
     path = Path(path)
     text = with_newlines(decode(read_small(path, _MOST_BYTES))[0])
-    rows = _from_bibtex(path, text) if path.suffix.lower() == ".bib" else _from_csv(path, text)
-    lookup = Lookup(collection)
-    sources = [_paper(path, line, row, lookup) for line, row in rows]
+    rows = _read_bibtex(path, text) if path.suffix.lower() == ".bib" else _read_csv(path, text)
+    lookup = DocumentLookup(collection)
+    sources = [_make_paper(path, line, row, lookup) for line, row in rows]
     if not sources:
         raise FormatError(path, None, "no paper in it; expected a line or an entry per paper.")
     seen: set[str] = set()
@@ -89,7 +89,7 @@ def read_papers(path: str | Path, collection: Collection) -> list[SourcePaper]:
     return sources
 
 
-def _from_csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _read_csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), restkey="", restval="")
     try:
         reader.fieldnames = _columns(path, reader.fieldnames or ())
@@ -111,7 +111,7 @@ def _columns(path: Path, fieldnames: Iterable[str | None]) -> list[str]:
     return names
 
 
-def _from_bibtex(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _read_bibtex(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     for entry in scan(text, 1, {}):
         if isinstance(entry, Problem) and entry.kind == "skipped":
             raise FormatError(path, entry.line, entry.what)
@@ -134,7 +134,9 @@ def _from_bibtex(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]
         )
 
 
-def _paper(path: Path, line: int, row: Mapping[str, str], lookup: Lookup) -> SourcePaper:
+def _make_paper(
+    path: Path, line: int, row: Mapping[str, str], lookup: DocumentLookup
+) -> SourcePaper:
     label = row.get("paper_id", "")
     if not label or re.search(r"\s", label) or len(label) > 200:
         raise FormatError(path, line, f"paper_id '{label[:50]}'; expected one word.")
@@ -161,20 +163,20 @@ def _paper(path: Path, line: int, row: Mapping[str, str], lookup: Lookup) -> Sou
         year_in(row.get("year")) or (known.year if known else None),
         row.get("url") or (known.url if known else None),
         online,
-        _authors(path, line, row.get("authors", "")),
+        _parse_authors(path, line, row.get("authors", "")),
         references,
     )
 
 
-def address_in(text: str) -> tuple[str, str]:
+def parse_address(text: str) -> tuple[str, str]:
     """Name and address of ``Name <name@host>``; two empty texts where it has none."""
     return parseaddr(text) if len(text) <= _LONGEST_ADDRESS else ("", "")
 
 
-def _authors(path: Path, line: int, text: str) -> tuple[Author, ...]:
+def _parse_authors(path: Path, line: int, text: str) -> tuple[Author, ...]:
     authors: dict[str, Author] = {}
     for each in filter(str.strip, text.split(";")):
-        name, mail = address_in(each.strip()) if "@" in each else (each, "")
+        name, mail = parse_address(each.strip()) if "@" in each else (each, "")
         name = fold(re.sub(r"[\x00-\x1f\x7f]+", " ", name).replace("<>", ""))
         if "@" in each and not _ADDRESS.fullmatch(mail):
             raise FormatError(path, line, f"'{each.strip()[:80]}'; expected Name <name@host>.")
@@ -185,7 +187,7 @@ def _authors(path: Path, line: int, text: str) -> tuple[Author, ...]:
     return tuple(authors.values())
 
 
-class Lookup:
+class DocumentLookup:
     """Documents and annotated papers of a collection, by their names."""
 
     def __init__(self, collection: Collection) -> None:
@@ -227,10 +229,10 @@ class Lookup:
         document = self.document(name) if name else None
         if document is None:
             return SourceReference(Entry(number, title or raw or "(no title)", url=url))
-        return SourceReference(entry_of(number, document), document.doc_id)
+        return SourceReference(make_entry(number, document), document.doc_id)
 
 
-def entry_of(number: int, document: Document) -> Entry:
+def make_entry(number: int, document: Document) -> Entry:
     """How a form shows a document."""
     link = document.url or (f"https://doi.org/{document.doi}" if document.doi else None)
     authors = ", ".join(display_name(name) for name in document.authors)
@@ -259,7 +261,7 @@ def _add_paper(tx: Transaction, paper: SourcePaper) -> None:
     row = {"label": paper.label, "title": paper.title, "year": paper.year, "url": paper.url}
     number = tx.add(papers, campaign_id=tx.id, online_on=paper.online_on, **row)
     for position, author in enumerate(paper.authors, 1):
-        person = person_of(tx, author)
+        person = find_or_add_person(tx, author)
         tx.add(authorships, paper_id=number, person_id=person, position=position)
     rows = [
         {**cited.entry._asdict(), "doc_id": cited.doc_id, "paper_id": number}
@@ -268,7 +270,7 @@ def _add_paper(tx: Transaction, paper: SourcePaper) -> None:
     tx.execute(insert(references), rows)
 
 
-def person_of(tx: Transaction, author: Author) -> int:
+def find_or_add_person(tx: Transaction, author: Author) -> int:
     """Somebody who wrote several of the papers is one person, by address."""
     if author.email is not None:
         mine = (people.c.campaign_id == tx.id) & (people.c.email == author.email)

@@ -26,11 +26,11 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.judgements.sets import subset
 from citebed.evaluation.judgements.statistics import describe
 from citebed.judging import Simulated, SimulationOptions, open_campaign, simulate
-from citebed.judging.asking.questions import FIRST_AUTHOR
+from citebed.judging.invitations.questions import FIRST_AUTHOR
 from citebed.judging.results.source_tables import LABELS
 from citebed.judging.settings import CampaignSettings
-from citebed.judging.simulation.judges import SimulatedJudge, Topic, deal
-from citebed.judging.simulation.simulating import searches
+from citebed.judging.simulation.judges import SimulatedJudge, Topic, assign_topics
+from citebed.judging.simulation.simulation import search_texts
 from citebed.judging.store.schema import contributors
 from citebed.judging.store.schema import searches as searches_table
 from citebed.retrieval import build_index, run_queries
@@ -106,7 +106,7 @@ def test_lazy_judges_leave_the_end_of_a_list(demo: citebed.Workbench) -> None:
 
 def test_more_judges_than_queries_are_co_authors(demo: citebed.Workbench) -> None:
     options = SimulationOptions(judges=32, noise=0, response=1, response_two=0)
-    dealt = deal([Topic(str(n), "?", {}, ()) for n in range(15)], options)
+    dealt = assign_topics([Topic(str(n), "?", {}, ()) for n in range(15)], options)
     assert sorted(len(each.judges) for each in dealt) == [2] * 13 + [3] * 2
     assert sorted(judge for each in dealt for judge in each.judges) == list(range(1, 33))
     played = simulate(demo, "paragraphs", options)
@@ -299,11 +299,11 @@ def test_the_number_of_queries_has_an_interval(demo: citebed.Workbench) -> None:
 def test_searches_by_hand_are_of_several_kinds() -> None:
     frequencies = {"filters": 3, "age": 1, "stream": 2, "of": 0, "news": 5, "decay": 4}
     titles = ["Decay of filters", "News that decay", "Stream filters"]
-    asked = searches("Filters of age, stream", titles, lambda word: frequencies.get(word, 0))
+    asked = search_texts("Filters of age, stream", titles, lambda word: frequencies.get(word, 0))
     assert asked == [
         "Filters of age, stream", "age stream", "Decay of filters", "age stream decay filters",
     ]  # fmt: skip
-    assert searches("Age", [], len) == ["Age", "age"]
+    assert search_texts("Age", [], len) == ["Age", "age"]
 
 
 def test_the_desk_tries_them_all(demo: citebed.Workbench, tmp_path: Path) -> None:

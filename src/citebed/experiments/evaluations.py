@@ -27,7 +27,7 @@ from citebed.evaluation.scoring.comparison import Comparison, Comparisons, Desig
 from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from citebed.evaluation.scoring.run_scores import Resampling, Settings, resampling_of
 from citebed.evaluation.scoring.study import Plan, study
-from citebed.experiments.holdings import renamed_said, renamed_since
+from citebed.experiments.run_files import count_renamed_documents, format_renamed_note
 from citebed.runs.reader import name_of, run_named
 from citebed.timeline.timelines import Timeline, timeline
 from citebed.wording import count
@@ -44,7 +44,7 @@ _DRAWING = threading.Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class EvaluationRequest:
     """Judgements and runs of a collection, and how they are looked at.
 
     Without a baseline all pairs of runs are compared. With ``cluster`` intervals and tests draw
@@ -99,18 +99,18 @@ class Choice:
 # --- rows and tables ----------------------------------------------------------------------------
 
 
-def evaluated(choice: Choice) -> Evaluation:
+def run_evaluation(choice: EvaluationRequest) -> Evaluation:
     """The runs scored, as ``citebed evaluate`` does."""
     measures = choice.measures or DEFAULT_MEASURES
     return evaluate(choice.qrels, list(choice.runs), measures, choice.settings)
 
 
-def compared(choice: Choice, evaluation: Evaluation) -> Comparisons[Comparison]:
+def run_comparison(choice: EvaluationRequest, evaluation: Evaluation) -> Comparisons[Comparison]:
     """The runs compared, as ``citebed compare`` does."""
     return compare(evaluation, choice.design, choice.resampling)
 
 
-def contrasted(choice: Choice) -> Contrast:
+def run_contrast(choice: EvaluationRequest) -> Contrast:
     """The runs under two judgement sets, as ``citebed contrast`` does."""
     if choice.other is None:
         raise CitebedError("choose a second judgement set to contrast with.")
@@ -123,7 +123,7 @@ def contrasted(choice: Choice) -> Contrast:
     return contrast(choice.qrels, choice.other, list(choice.runs), measures, options)
 
 
-def over_time(choice: Choice) -> Timeline:
+def run_timeline(choice: EvaluationRequest) -> Timeline:
     """The runs slice by slice, as ``citebed timeline --times COLLECTION`` does."""
     return timeline(
         choice.qrels, list(choice.runs), slices=choice.slices, weight=choice.weights,
@@ -131,7 +131,7 @@ def over_time(choice: Choice) -> Timeline:
     )  # fmt: skip
 
 
-def measures_understood(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[dict[str, str]]]:
+def split_measures(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     """The names that are measures', and of each other one why it is none."""
     good: list[str] = []
     refused: list[dict[str, str]] = []
@@ -147,9 +147,9 @@ def measures_understood(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[d
 _FIRST_ON_PAGE = ("measure", "base", "run", "difference", "p", "p adjusted", "w/t/l", "d")
 
 
-def _for_page(table: Table, compared: Comparisons[Comparison]) -> Table:
+def _for_page(table: Table, run_comparison: Comparisons[Comparison]) -> Table:
     """A comparison with what one looks for first in front; p once where it is adjusted for one."""
-    alone = all(each.p == each.p_adjusted for each in compared)
+    alone = all(each.p == each.p_adjusted for each in run_comparison)
     order = [at for at, of in enumerate(table.columns) if not (alone and of.head == "p adjusted")]
     heads = [column.head for column in table.columns]
     place = {head: at for at, head in enumerate(_FIRST_ON_PAGE)}
@@ -158,7 +158,7 @@ def _for_page(table: Table, compared: Comparisons[Comparison]) -> Table:
     return replace(table, columns=[table.columns[at] for at in order], rows=rows)
 
 
-def _marked(table: Table, evaluation: Evaluation) -> Table:
+def _mark_missing(table: Table, evaluation: Evaluation) -> Table:
     """The scores with a word where a run lacks judged queries."""
     rows = [
         [row[0], row[1]._replace(small=f"{run.ledger.missing:,} missing"), *row[2:]]
@@ -168,37 +168,37 @@ def _marked(table: Table, evaluation: Evaluation) -> Table:
     return replace(table, rows=rows)
 
 
-def notes_shown(choice: Choice, evaluation: Evaluation) -> list[str]:
+def build_notes(choice: EvaluationRequest, evaluation: Evaluation) -> list[str]:
     """What a reader of a page has to know, in the words of the page."""
     said = [note.replace("--complete", _COMPLETE) for note in evaluation.notes()]
-    renamed = renamed_since(choice.collection, choice.runs)
-    return [*(f"{name}: {renamed_said(number)}" for name, number in renamed.items()), *said]
+    renamed = count_renamed_documents(choice.collection, choice.runs)
+    return [*(f"{name}: {format_renamed_note(number)}" for name, number in renamed.items()), *said]
 
 
-def scores_shown(asked: Choice) -> dict[str, Any]:
+def build_score_tables(asked: EvaluationRequest) -> dict[str, Any]:
     """Scores and comparisons: tables for a page, the rows of both commands, and notes.
 
     What is no measure is ``refused``, with why; the others are scored.
     """
     from citebed.report.evaluation.table import comparison_notes, comparison_table, scores_table
 
-    measures, refused = measures_understood(asked.measures)
+    measures, refused = split_measures(asked.measures)
     choice = replace(asked, measures=measures)
-    evaluation = evaluated(choice)
+    evaluation = run_evaluation(choice)
     drawn = choice.resampling
     scores = scores_table(evaluation, evaluation.summaries(drawn))
-    tables, notes = [_marked(scores, evaluation)], []
+    tables, notes = [_mark_missing(scores, evaluation)], []
     comparisons: Comparisons[Comparison] | tuple[()] = ()
     several = any(m.SUMMARY != "sum" for m in evaluation.measures)
     if len(choice.runs) > 1 and several:
-        comparisons = compared(choice, evaluation)
+        comparisons = run_comparison(choice, evaluation)
         tables.append(_for_page(comparison_table(comparisons, choice.design), comparisons))
         notes = comparison_notes(comparisons, choice.design.alpha)
     return {
         "tables": [table.plain() for table in tables],
         "rows": evaluation.rows(drawn),
         "comparisons": [each.row() for each in comparisons],
-        "notes": [*notes, *notes_shown(choice, evaluation)],
+        "notes": [*notes, *build_notes(choice, evaluation)],
         "refused": refused,
     }
 
@@ -206,7 +206,7 @@ def scores_shown(asked: Choice) -> dict[str, Any]:
 # --- pages --------------------------------------------------------------------------------------
 
 
-def report_page(choice: Choice, back: Back) -> str:
+def report_page(choice: EvaluationRequest, back: Back) -> str:
     """The page that ``citebed report`` writes."""
     from citebed.report.evaluation.page import Front, evaluation_page
     from citebed.report.evaluation.queries import texts_beside, titles_around
@@ -226,36 +226,36 @@ def report_page(choice: Choice, back: Back) -> str:
     made = study(choice.qrels, list(choice.runs), plan)
     front = Front(
         title=f"{made.qrels.name}: {count(len(choice.runs), 'run')}",
-        command=command_of("report", choice), texts=texts, titles=titles, back=back,
+        command=format_command("report", choice), texts=texts, titles=titles, back=back,
     )  # fmt: skip
     with _DRAWING:
         return evaluation_page(made, front)
 
 
-def contrast_page(choice: Choice, back: Back) -> str:
+def contrast_page(choice: EvaluationRequest, back: Back) -> str:
     """The page that ``citebed contrast --report`` writes."""
     from citebed.report.contrast import page
 
-    found = contrasted(choice)
+    found = run_contrast(choice)
     with _DRAWING:
-        return page.contrast_page(found, command_of("contrast", choice), back=back)
+        return page.contrast_page(found, format_command("contrast", choice), back=back)
 
 
-def timeline_page(choice: Choice, back: Back) -> str:
+def timeline_page(choice: EvaluationRequest, back: Back) -> str:
     """The page that ``citebed timeline --report`` writes."""
     from citebed.report.timeline.figures import timeline_pictures
     from citebed.report.timeline.page import Extras
     from citebed.report.timeline.page import timeline_page as page
 
-    found = over_time(choice)
+    found = run_timeline(choice)
     both = tuple(dict.fromkeys(("uniform", "burst", *found.weights)))
     title = f"{found.pairs.qrels.name}: {count(len(found.runs), 'run')} over time"
     with _DRAWING:
         drawn = timeline_pictures(found.runs, both, found.focus, [], "time")
-        return page(found, drawn, Extras(back=back), title, command_of("timeline", choice))
+        return page(found, drawn, Extras(back=back), title, format_command("timeline", choice))
 
 
-def command_of(verb: str, choice: Choice) -> str:
+def format_command(verb: str, choice: EvaluationRequest) -> str:
     """What would be typed for the same, where the server was started."""
     words = ["citebed", verb, str(choice.qrels)]
     words += [str(choice.other)] if choice.other is not None else []
@@ -274,6 +274,6 @@ def command_of(verb: str, choice: Choice) -> str:
     return shlex.join([*words, *(["--complete"] if choice.complete else [])])
 
 
-def names_of(choice: Choice) -> list[str]:
+def run_names(choice: EvaluationRequest) -> list[str]:
     """What the runs of a choice are called in tables."""
     return [name_of(path) for path in choice.runs]

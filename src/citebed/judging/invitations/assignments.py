@@ -15,11 +15,11 @@ from typing import Any
 from sqlalchemy import func, or_, select
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.judging.asking.links import FormRow, link_of, new_code, token
-from citebed.judging.asking.papers import Author, person_of
-from citebed.judging.asking.questions import author_of, live_questions, wording_of
 from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
-from citebed.judging.store.handle import CampaignStore, Transaction
+from citebed.judging.invitations.links import FormRow, make_link, make_token, new_code
+from citebed.judging.invitations.papers import Author, find_or_add_person
+from citebed.judging.invitations.questions import current_wording, live_questions, load_author
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import (
     CURRENT,
     authorships,
@@ -66,11 +66,11 @@ def assign_phase_two(store: CampaignStore) -> list[int]:
 
 def lists_to_send(tx: Transaction) -> dict[tuple[int, int], list[dict[str, Any]]]:
     """Return the lists that authors were not asked about, by paper and person."""
-    before = _listed_before(tx)
+    before = _assigned_items(tx)
     lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for question in live_questions(tx):
         person = question.person_id
-        listed = _listed(tx, question.id, person, before)
+        listed = _unassigned_list(tx, question.id, person, before)
         if listed is not None and question.opted_out_at is None:
             lists.setdefault((question.paper_id, person), []).append(listed)
     return lists
@@ -87,18 +87,18 @@ def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: s
         if query_id not in every:
             raise UnknownName("query", query_id, every)
         question = every[query_id]
-        if not _pooled(tx, question.id):
+        if not _pooled_items(tx, question.id):
             raise CitebedError(f"'{query_id}' has no list yet: pool it first.")
-        person = person_of(tx, Author(name, email.lower()))
+        person = find_or_add_person(tx, Author(name, email.lower()))
         if person == question.person_id:
             raise CitebedError(f"{email} is the author of '{query_id}': name somebody else.")
-        listed = _listed(tx, question.id, person, _listed_before(tx))
+        listed = _unassigned_list(tx, question.id, person, _assigned_items(tx))
         if listed is None:
             return None
         return _add_form(tx, 2, question.paper_id, person, [listed])
 
 
-def _listed_before(tx: Transaction) -> set[tuple[int, int]]:
+def _assigned_items(tx: Transaction) -> set[tuple[int, int]]:
     """Who was asked about which items in phase two."""
     mine = (forms.c.campaign_id == tx.id) & (forms.c.phase == 2)
     rows = tx.execute(select(forms.c.person_id, forms.c.content).where(mine))
@@ -110,23 +110,23 @@ def _listed_before(tx: Transaction) -> set[tuple[int, int]]:
     }
 
 
-def _listed(
+def _unassigned_list(
     tx: Transaction, question: int, person: int, before: set[tuple[int, int]]
 ) -> dict[str, Any] | None:
     """What a form says of a question: its wording, and the items in this judge's order."""
     fresh = {
         doc_id: item
-        for doc_id, item in _pooled(tx, question).items()
+        for doc_id, item in _pooled_items(tx, question).items()
         if (person, item) not in before
     }
     if not fresh:
         return None
-    order = shown_order(list(fresh), tx.store.secret, str(person))
+    order = shuffle_for_judge(list(fresh), tx.store.secret, str(person))
     ordered = [fresh[doc_id] for doc_id in order]
-    return {"question": question, "wording": wording_of(tx, question).id, "items": ordered}
+    return {"question": question, "wording": current_wording(tx, question).id, "items": ordered}
 
 
-def _pooled(tx: Transaction, question: int) -> dict[str, int]:
+def _pooled_items(tx: Transaction, question: int) -> dict[str, int]:
     mine = (items.c.question_id == question) & items.c.pool_id.is_not(None)
     rows = tx.execute(select(items.c.doc_id, items.c.id).where(mine).order_by(items.c.id))
     return {row.doc_id: row.id for row in rows}
@@ -144,10 +144,10 @@ def _add_form(
     return tx.add(forms, **row, content=content, expires_at=until)
 
 
-def sheet_of(tx: Transaction, form: FormRow) -> Sheet:
+def load_sheet(tx: Transaction, form: FormRow) -> Sheet:
     """What a form asks."""
     settings = tx.settings
-    link = link_of(tx.store, token(tx.store, form.code, form.expires_at))
+    link = make_link(tx.store, make_token(tx.store, form.code, form.expires_at))
     return Sheet(
         code=form.code,
         phase=form.phase,
@@ -160,34 +160,34 @@ def sheet_of(tx: Transaction, form: FormRow) -> Sheet:
         contact=settings.contact,
         link=link,
         list_url=f"{link}/papers",
-        references=_cited(tx, form.paper_id) if form.phase == 1 else (),
+        references=_load_references(tx, form.paper_id) if form.phase == 1 else (),
         questions=settings.questions,
-        queries=tuple(_listed_queries(tx, form)) if form.phase == 2 else (),
+        queries=tuple(_load_queries(tx, form)) if form.phase == 2 else (),
         simulated=tx.store.simulated,
         relevant_from=settings.relevant_from,
     )
 
 
-def _cited(tx: Transaction, paper: int) -> tuple[Entry, ...]:
+def _load_references(tx: Transaction, paper: int) -> tuple[Entry, ...]:
     columns = [references.c[name] for name in Entry._fields]
     mine = references.c.paper_id == paper
     rows = tx.execute(select(*columns).where(mine).order_by(references.c.number))
     return tuple(Entry(*row) for row in rows)
 
 
-def _listed_queries(tx: Transaction, form: FormRow) -> Iterable[ListedQuery]:
+def _load_queries(tx: Transaction, form: FormRow) -> Iterable[ListedQuery]:
     for number, query in enumerate(form.content["asked"], 1):
         rows = tx.execute(select(items.c.id, items.c.shown).where(items.c.id.in_(query["items"])))
         shown = {row.id: row.shown for row in rows}
         entries = tuple(Entry(at, **shown[item]) for at, item in enumerate(query["items"], 1))
         wording = tx.row(wordings, query["wording"])
-        stated = wording_of(tx, query["question"], "stated")
-        own = author_of(tx, query["question"]) == form.person_id
+        stated = current_wording(tx, query["question"], "stated")
+        own = load_author(tx, query["question"]) == form.person_id
         changed = own and wording.kind == "reformulated"
         yield ListedQuery(number, wording.text, entries, stated.text if changed else None, own)
 
 
-def items_of(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
+def form_items(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
     """The items of a form by the numbers of question and entry on it."""
     if form.phase == 2:
         return {
@@ -203,7 +203,7 @@ def items_of(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
     return {(number, position): item for number, position, item in rows}
 
 
-def authorship_of(tx: Transaction, form: FormRow) -> tuple[str, int]:
+def load_authorship(tx: Transaction, form: FormRow) -> tuple[str, int]:
     """The label of a form's paper, and the place of its person among the authors."""
     mine = (papers.c.id == form.paper_id) & (authorships.c.person_id == form.person_id)
     place = select(papers.c.label, authorships.c.position).join(authorships).where(mine)
@@ -211,7 +211,7 @@ def authorship_of(tx: Transaction, form: FormRow) -> tuple[str, int]:
     return label, position
 
 
-def shown_order(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
+def shuffle_for_judge(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
     """Documents in the order in which a judge is shown them: random, but always the same.
 
     The order tells nothing of systems, ranks or scores, and cannot be computed without the secret.
@@ -225,15 +225,15 @@ def shown_order(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
     return sorted(doc_ids, key=place)
 
 
-def is_noted(tx: Transaction, form: FormRow, what: str) -> bool:
+def has_event(tx: Transaction, form: FormRow, what: str) -> bool:
     """Whether a judge has ``opened`` or ``finished`` a form."""
     mine = (events.c.form_id == form.id) & (events.c.what == what)
     return tx.scalar(select(events.c.id).where(mine).limit(1)) is not None
 
 
-def note_once(tx: Transaction, form: FormRow, what: str) -> None:
+def log_once(tx: Transaction, form: FormRow, what: str) -> None:
     """Put down that a judge has ``opened`` or ``finished`` a form, the first time."""
-    if not is_noted(tx, form, what):
+    if not has_event(tx, form, what):
         tx.log(what, f"author {form.person_id}", form.id)
 
 
@@ -252,13 +252,15 @@ def has_responded(tx: Transaction, form: FormRow) -> bool:
     is_open = problem.where(problems.c.settled_at.is_(None)).exists()
     came = select(returns.c.id).where(mine, or_(~problem.exists(), is_open, *taken)).limit(1)
     return (
-        answered(tx, form)[0] > 0 or tx.scalar(came) is not None or is_noted(tx, form, "finished")
+        count_answered(tx, form)[0] > 0
+        or tx.scalar(came) is not None
+        or has_event(tx, form, "finished")
     )
 
 
-def answered(tx: Transaction, form: FormRow) -> tuple[int, int]:
+def count_answered(tx: Transaction, form: FormRow) -> tuple[int, int]:
     """How many items of a form have a judgement by its person, and how many there are."""
-    mine = list(items_of(tx, form).values())
+    mine = list(form_items(tx, form).values())
     done = select(func.count(judgements.c.item_id.distinct())).where(
         judgements.c.item_id.in_(mine), judgements.c.person_id == form.person_id, CURRENT
     )

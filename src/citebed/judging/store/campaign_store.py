@@ -26,7 +26,7 @@ from sqlalchemy.exc import IntegrityError
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.secret_files import parse_secret
 from citebed.judging.settings import CampaignSettings
-from citebed.judging.store.engine import NEW_NAMES, TRIES, Collided, Database
+from citebed.judging.store.engine import NEW_NAMES, TRIES, Database, WriteConflict
 from citebed.judging.store.schema import UtcTime, campaigns, events, now
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -66,7 +66,7 @@ class CampaignStore:
         with self.database.writing(turn=self.id if in_turn else None) as connection:
             yield Transaction(self, connection)
 
-    def trying(self, work: Callable[[Transaction], _T]) -> _T:
+    def run_with_retry(self, work: Callable[[Transaction], _T]) -> _T:
         """Do what a judge says in a transaction; once more where somebody else was faster.
 
         PostgreSQL lets two savers read the same judgement and refuses the second successor.
@@ -76,7 +76,7 @@ class CampaignStore:
             try:
                 with self.writing(in_turn=False) as tx:
                     return work(tx)
-            except (IntegrityError, Collided) as error:
+            except (IntegrityError, WriteConflict) as error:
                 last = error
         raise last
 

@@ -30,7 +30,7 @@ _FIRST = (
 _CORRECTED_PAIRS = ("tukey",)
 
 
-def measures_known() -> list[dict[str, str]]:
+def list_measures() -> list[dict[str, str]]:
     """Measures as they can be written, those that are asked for most first."""
     rows = {}
     for kind in MEASURES.values():
@@ -46,7 +46,7 @@ def _written(kind: type[Measure]) -> list[str]:
     return with_cutoff if kind.NEEDS_CUTOFF else [kind.NAME, *with_cutoff[:1]]
 
 
-def models_known() -> list[dict[str, str]]:
+def list_models() -> list[dict[str, str]]:
     """Models, alone and with what can come behind them, each with what it is."""
     plain = [{"name": kind.name, "about": kind.summary} for kind in MODELS.values()]
     plain.append({"name": "tfidf", "about": "The same as cosine, under its usual name."})
@@ -72,11 +72,11 @@ def _first(kind: type[Any]) -> str:
     return str(told).strip().split("\n")[0]
 
 
-def tests_known() -> tuple[str, ...]:
+def list_tests() -> tuple[str, ...]:
     """The paired tests by name."""
     return tuple(TESTS)
 
 
-def corrections_known() -> tuple[str, ...]:
+def list_corrections() -> tuple[str, ...]:
     """The corrections for many comparisons by name."""
     return tuple(dict.fromkeys((*CORRECTIONS, *_CORRECTED_PAIRS)))

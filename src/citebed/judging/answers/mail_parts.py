@@ -24,12 +24,12 @@ from citebed.collection.formats.base import WIDE_MARKS, decode
 from citebed.errors import CitebedError
 from citebed.files.reading import read_small
 from citebed.judging.forms import html_form, pdf_form, text_form
-from citebed.judging.forms.sheet import Answers, Unread
+from citebed.judging.forms.sheet import Answers, ParseProblem
 from citebed.wording import printable
 
 _BLOCKS = ("br", "p", "div", "li", "tr", "pre", "blockquote", "h1", "h2", "h3", "table", "ul", "ol")
 _META = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)
-LARGEST = 20 << 20
+MAX_BYTES = 20 << 20
 """Bytes that a returned file may have."""
 
 
@@ -44,7 +44,7 @@ class Part(NamedTuple):
     answered_at: datetime | None = None
     content_type: str | None = None
 
-    def text(self, known: Sequence[str] = (), charset: str = "") -> Decoded:
+    def text(self, known: Sequence[str] = (), charset: str = "") -> DecodedText:
         """Its text; a page that a mail has in place of a text is read as the lines it shows.
 
         ``known`` are words that must be in it, which show its charset; ``charset`` is what an
@@ -57,18 +57,18 @@ class Part(NamedTuple):
         if is_page and not named and (inside := _META.search(self.content[:4096])):
             named = inside[1].decode()
         if charset:
-            read = Decoded(decoded_as(self.content, charset))
+            read = DecodedText(decode_as(self.content, charset))
         else:
-            read = decoded(self.content, named, known)
-        return read._replace(text=lines_of_html(read.text)) if is_page else read
+            read = decode_text(self.content, named, known)
+        return read._replace(text=html_to_text(read.text)) if is_page else read
 
 
-def parts_of(path: Path) -> list[Part]:
+def read_parts(path: Path) -> list[Part]:
     """The pieces of a file on the disk."""
-    return parts_in(path.name, read_small(path, LARGEST))
+    return split_into_parts(path.name, read_small(path, MAX_BYTES))
 
 
-def parts_in(name: str, content: bytes) -> list[Part]:
+def split_into_parts(name: str, content: bytes) -> list[Part]:
     """The file itself, or those pieces of a mail that are forms, with the mail's date.
 
     A mail that has its text as HTML only is read as the lines that it shows.
@@ -76,21 +76,21 @@ def parts_in(name: str, content: bytes) -> list[Part]:
     if not name.lower().endswith(".eml"):
         return [Part(name, content)]
     mail = email.message_from_bytes(content)
-    at = _date_of(mail)
+    at = _mail_date(mail)
     plain: list[Part] = []
     shown: list[Part] = []
     for piece in mail.walk():
-        payload, attached = piece.get_payload(decode=True), _name_of(piece)
+        payload, attached = piece.get_payload(decode=True), _attachment_name(piece)
         if not isinstance(payload, bytes):
             continue
-        part = Part(f"{name}: {attached}" if attached else name, payload, at, _declared(piece))
+        part = Part(f"{name}: {attached}" if attached else name, payload, at, _declared_type(piece))
         if _is_form(part):
             is_page = part.content_type is not None and part.content_type.startswith("text/html")
             (shown if is_page else plain).append(part)
     return plain or shown or [Part(name, content, at)]
 
 
-def _declared(piece: Message) -> str:
+def _declared_type(piece: Message) -> str:
     """What a piece says of itself; a page that is attached is a file, not the mail's text."""
     kind = piece.get_content_type()
     if kind == "text/html" and piece.get_filename():
@@ -99,7 +99,7 @@ def _declared(piece: Message) -> str:
     return f"{kind}; charset={charset[:40]}" if charset else kind
 
 
-def _name_of(piece: Message) -> str:
+def _attachment_name(piece: Message) -> str:
     """The name of an attached file, which may be in words of any charset."""
     name = piece.get_filename() or ""
     with suppress(LookupError, ValueError):  # else it is shown as it stands
@@ -107,7 +107,7 @@ def _name_of(piece: Message) -> str:
     return printable(name.replace("\0", ""))
 
 
-def _date_of(mail: Message) -> datetime | None:
+def _mail_date(mail: Message) -> datetime | None:
     """When a mail came, by the last server on its way; else when its sender's clock says."""
     for text in (str(mail["Received"]).rpartition(";")[2], str(mail["Date"])):
         with suppress(OverflowError, TypeError, ValueError):  # else the next one may say it
@@ -116,7 +116,7 @@ def _date_of(mail: Message) -> datetime | None:
     return None
 
 
-def lines_of_html(html: str) -> str:
+def html_to_text(html: str) -> str:
     """The text of a page as lines: what stands in blocks of its own stands in lines of its own."""
     try:
         reader = lxml.html.HTMLParser(encoding="utf-8")  # whatever the page says of itself
@@ -155,11 +155,11 @@ def read_form(
         return None
     answers.is_guess = is_guess
     if note:
-        answers.unread.insert(0, Unread(0, note))
+        answers.unread.insert(0, ParseProblem(0, note))
     return via, answers
 
 
-_MEANT = {
+_SUPERSETS = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
     "iso8859-1": "cp1252",
@@ -172,9 +172,9 @@ _MEANT = {
     "iso2022_jp": "iso2022_jp_ext",
 }
 """Charsets with a larger one of the same letters, which is what their senders use."""
-_NO_CHARSETS = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined")
+_NOT_CHARSETS = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined")
 """What Python calls encodings of text and no mail is written in."""
-_JAPANESE = (b"\x1b$B", b"\x1b$@")
+_JAPANESE_ESCAPES = (b"\x1b$B", b"\x1b$@")
 """How ISO-2022-JP begins, whose bytes are all ASCII."""
 
 
@@ -186,15 +186,15 @@ CHARSETS = (
 )  # fmt: skip
 """The charsets that replies come in, the likeliest first: what an organiser can choose from."""
 _CODECS = {"windows-874": "cp874", "ibm866": "cp866", "macintosh": "mac-roman"}
-_MOST_KNOWN = 100
-_LOOKED_AT = 400_000
+_MAX_WORDS = 100
+_EXAMINED = 400_000
 """Characters of a text that are compared with known words."""
 _TURNED_CASE = re.compile(r"\b[\u03b1-\u03ce\u0430-\u045f][\u0391-\u03ab\u0400-\u042f]{2,}")
 _SIGN_IN_WORD = re.compile(r"[^\W\d_][\x80-\x9f\u2500-\u259f\ufffd][^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """A text, and why it was not read as declared (empty if it was).
 
     ``is_guess`` says that nothing in the text shows that the charset is right.
@@ -205,7 +205,9 @@ class Decoded(NamedTuple):
     is_guess: bool = False
 
 
-def decoded(content: bytes, charset: str | None = None, known: Sequence[str] = ()) -> Decoded:
+def decode_text(
+    content: bytes, charset: str | None = None, known: Sequence[str] = ()
+) -> DecodedText:
     """Return the text of a piece that declares this charset, or none.
 
     ``known`` are texts that the form has, the judge's name first. The charset is the declared one
@@ -214,24 +216,24 @@ def decoded(content: bytes, charset: str | None = None, known: Sequence[str] = (
     A charset is read as browsers read it, by the larger set that mailers mean: ``gb2312`` as
     GB 18030, ``iso-8859-1`` as Windows-1252.
     """
-    declared, wrong = _as_declared(content, charset)
+    declared, wrong = _decode_declared(content, charset)
     is_plain = content.isascii() or content.startswith(tuple(WIDE_MARKS))
-    if not is_plain and (words := list(known_words(known))):
-        found = _by_evidence(content, declared, words, wrong)
+    if not is_plain and (words := list(distinctive_words(known))):
+        found = _choose_by_words(content, declared, words, wrong)
         if found is not None:
             return found
     if declared is None:
-        return _guessed(content, wrong, bool(charset))
-    if is_plain or not (is_garbled(declared) or _is_rather_utf_8(content, declared)):
-        return Decoded(declared)
+        return _guess_charset(content, wrong, bool(charset))
+    if is_plain or not (is_garbled(declared) or _is_probably_utf_8(content, declared)):
+        return DecodedText(declared)
     reason = f"its words are garbled in the '{printable(charset or '')[:40]}' that it declares"
-    for name, text in readable_in(content):
+    for name, text in possible_texts(content):
         if not is_garbled(text):
-            return Decoded(text, _note(reason, name), is_guess=True)
-    return Decoded(declared, f"{reason}, and in every other charset", is_guess=True)
+            return DecodedText(text, _charset_note(reason, name), is_guess=True)
+    return DecodedText(declared, f"{reason}, and in every other charset", is_guess=True)
 
 
-def _as_declared(content: bytes, charset: str | None) -> tuple[str | None, str]:
+def _decode_declared(content: bytes, charset: str | None) -> tuple[str | None, str]:
     """Return the text in its declared charset, or ``None`` and what is wrong with that."""
     if not charset:
         return None, _UNDECLARED
@@ -246,9 +248,9 @@ def _as_declared(content: bytes, charset: str | None) -> tuple[str | None, str]:
         return None, f"it declares the charset '{shown}', which nobody knows"
 
 
-def decoded_as(content: bytes, charset: str) -> str:
+def decode_as(content: bytes, charset: str) -> str:
     """Return the text in a charset that somebody chose; an error if it cannot be in it."""
-    text, wrong = _as_declared(content, _CODECS.get(charset, charset))
+    text, wrong = _decode_declared(content, _CODECS.get(charset, charset))
     if text is None:
         shown = printable(charset)[:40]
         why = "there is no such charset" if "nobody knows" in wrong else "its bytes are not in it"
@@ -257,15 +259,15 @@ def decoded_as(content: bytes, charset: str) -> str:
     return text
 
 
-def readable_in(content: bytes) -> Iterator[tuple[str, str]]:
+def possible_texts(content: bytes) -> Iterator[tuple[str, str]]:
     """Yield the charsets in which a piece can be read, and its text in each."""
     for name in CHARSETS:
-        text, _ = _as_declared(content, _CODECS.get(name, name))
+        text, _ = _decode_declared(content, _CODECS.get(name, name))
         if text is not None:
             yield name, text
 
 
-def known_words(known: Iterable[str]) -> Iterator[str]:
+def distinctive_words(known: Iterable[str]) -> Iterator[str]:
     """Yield the words of texts that tell charsets apart: those with letters beyond ASCII.
 
     Words of scripts without blanks are cut into pairs, for a line may end anywhere in them.
@@ -279,41 +281,41 @@ def known_words(known: Iterable[str]) -> Iterator[str]:
                 if len(piece) > 1 and not piece.isascii() and piece not in seen:
                     seen.add(piece)
                     yield piece
-                    if len(seen) == _MOST_KNOWN:
+                    if len(seen) == _MAX_WORDS:
                         return
 
 
-def _by_evidence(
+def _choose_by_words(
     content: bytes, declared: str | None, words: Sequence[str], wrong: str
-) -> Decoded | None:
+) -> DecodedText | None:
     """Choose the charset in which most known words appear; ``None`` if they do in none."""
 
     def number(text: str) -> int:
-        part = text[:_LOOKED_AT]
+        part = text[:_EXAMINED]
         return sum(word in part for word in words)
 
-    readings = dict(readable_in(content))
+    readings = dict(possible_texts(content))
     numbers = {name: number(text) for name, text in readings.items()}
     most = max(numbers.values(), default=0)
     own = number(declared) if declared is not None else 0
     if max(most, own) == 0:
         return None
     if declared is not None and own >= most:
-        return Decoded(declared)
+        return DecodedText(declared)
     best = [name for name in readings if numbers[name] == most]
     text = readings[best[0]]
     if wrong == _UNDECLARED and best[0] == "utf-8":
-        return Decoded(text)
+        return DecodedText(text)
     is_guess = len({readings[name] for name in best}) > 1
     word = next(word for word in words if word in text)
     wrong = wrong or f"'{word}' is garbled in the charset that it declares"
     note = f"{wrong}: read as {_NAMES[best[0]]}, in which '{word}' appears"
-    return Decoded(text, f"{note}. {_LOOK}" if is_guess else note, is_guess)
+    return DecodedText(text, f"{note}. {_PLEASE_CHECK}" if is_guess else note, is_guess)
 
 
 def is_garbled(text: str) -> bool:
     """Whether most words look like a wrong charset: accents only, turned case, signs in words."""
-    part = text[:_LOOKED_AT]
+    part = text[:_EXAMINED]
     foreign = {word for word in _WORD.findall(part) if not word.isascii() and len(word) > 2}
     odd = {
         word for word in foreign
@@ -324,7 +326,7 @@ def is_garbled(text: str) -> bool:
     return (len(odd) > 1 and 2 * len(odd) >= len(foreign)) or bool(_SIGN_IN_WORD.search(part))
 
 
-def _is_rather_utf_8(content: bytes, declared: str) -> bool:
+def _is_probably_utf_8(content: bytes, declared: str) -> bool:
     """Whether bytes are UTF-8 that a charset of one byte a letter was declared for."""
     try:
         return len(declared) == len(content) and len(content.decode()) < len(content)
@@ -335,33 +337,33 @@ def _is_rather_utf_8(content: bytes, declared: str) -> bool:
 def _codec(charset: str) -> str:
     """The codec for a declared charset; `LookupError` if there is none."""
     name = codecs.lookup(charset).name
-    if name in _NO_CHARSETS:
+    if name in _NOT_CHARSETS:
         raise LookupError(name)
-    return _MEANT.get(name, name)
+    return _SUPERSETS.get(name, name)
 
 
-def _guessed(content: bytes, wrong: str, declared: bool) -> Decoded:
+def _guess_charset(content: bytes, wrong: str, declared: bool) -> DecodedText:
     """UTF-8 where it is, ISO-2022-JP by its escapes, else the likeliest that gives words."""
-    if any(mark in content for mark in _JAPANESE):
+    if any(mark in content for mark in _JAPANESE_ESCAPES):
         try:
             text = content.decode("iso2022_jp_ext")
-            return Decoded(text, _note(wrong, "iso-2022-jp"), is_guess=True)
+            return DecodedText(text, _charset_note(wrong, "iso-2022-jp"), is_guess=True)
         except UnicodeDecodeError:
             pass  # no such text after all: the next guess is told
     text, is_mended = decode(content)
     if not is_mended:
-        return Decoded(text, _note(wrong, "utf-8") if declared else "")
+        return DecodedText(text, _charset_note(wrong, "utf-8") if declared else "")
     if is_garbled(text):
-        for name, other in readable_in(content):
+        for name, other in possible_texts(content):
             if not is_garbled(other):
-                return Decoded(other, _note(wrong, name), is_guess=True)
-    return Decoded(text, _note(wrong, "windows-1252"), is_guess=True)
+                return DecodedText(other, _charset_note(wrong, name), is_guess=True)
+    return DecodedText(text, _charset_note(wrong, "windows-1252"), is_guess=True)
 
 
 _UNDECLARED = "it declares no charset, and is not UTF-8"
-_LOOK = "Look whether its words are right"
+_PLEASE_CHECK = "Look whether its words are right"
 _NAMES = {name: name.upper() if name[0] != "w" else f"W{name[1:]}" for name in CHARSETS}
 
 
-def _note(wrong: str, charset: str) -> str:
-    return f"{wrong}: read as {_NAMES[charset]}. {_LOOK}"
+def _charset_note(wrong: str, charset: str) -> str:
+    return f"{wrong}: read as {_NAMES[charset]}. {_PLEASE_CHECK}"

@@ -17,18 +17,18 @@ from pypdf.errors import PyPdfError
 from pypdf.generic import ArrayObject, DictionaryObject, StreamObject
 
 from citebed.errors import FormatError
-from citebed.judging.forms.gathering import (
-    Gathering,
-    Mark,
+from citebed.judging.forms.answer_collector import (
+    AnswerCollector,
+    CheckboxState,
     NoGrade,
-    grade_in,
-    limits_in,
-    mark_in,
-    quoted,
-    verdict_in,
+    combine_checkboxes,
+    parse_checkbox,
+    parse_grade,
+    parse_limits,
+    quote,
 )
 from citebed.judging.forms.sheet import Answers
-from citebed.judging.forms.text_lines import same
+from citebed.judging.forms.text_lines import to_plain_characters
 from citebed.text.normalise import fold
 
 LARGEST = 20 << 20
@@ -59,22 +59,22 @@ def read(content: bytes) -> Answers:
     fields = _fields(content)
     code = fields.get("form", (0, ""))[1]
     if not fields or not isinstance(code, str) or not code:
-        raise FormatError(_WHAT, None, _without_fields(bool(fields)))
+        raise FormatError(_WHAT, None, _explain_missing_code(bool(fields)))
     numbers = fields.get("numbers", (0, ""))[1]
-    gathering = Gathering(fold(code).upper(), limits_in(str(numbers)))
+    gathering = AnswerCollector(fold(code).upper(), parse_limits(str(numbers)))
     _questions(fields, gathering)
     _grades(fields, gathering)
     _verdicts(fields, gathering)
     _approvals(fields, gathering)
     page, opted_out = fields.get("opt_out", (0, False))
     mark = _mark(opted_out)
-    gathering.opted_out = mark is Mark.YES
-    if mark is Mark.UNKNOWN:
-        gathering.unread(page, f"not to be written to again? {quoted(str(opted_out))}")
+    gathering.opted_out = mark is CheckboxState.YES
+    if mark is CheckboxState.UNKNOWN:
+        gathering.unread(page, f"not to be written to again? {quote(str(opted_out))}")
     return gathering.answers()
 
 
-def _without_fields(has_some: bool) -> str:
+def _explain_missing_code(has_some: bool) -> str:
     if has_some:
         return "it has fields, but not the code of a form of ours; was it made from another file?"
     return (
@@ -111,9 +111,9 @@ def _fields(content: bytes) -> Fields:
 def _all_fields(reader: PdfReader) -> Iterator[tuple[str, tuple[int, str | bool]]]:
     """Fields that no page shows first, so that those of the pages stand."""
     catalog = reader.root_object
-    form = _resolved(catalog.get("/AcroForm"))
-    listed = _resolved(form.get("/Fields")) if isinstance(form, DictionaryObject) else None
-    for field in _limited(listed, _FIELDS):
+    form = _resolve(catalog.get("/AcroForm"))
+    listed = _resolve(form.get("/Fields")) if isinstance(form, DictionaryObject) else None
+    for field in _iterate_limited(listed, _FIELDS):
         if isinstance(field, DictionaryObject) and "/T" in field:
             yield fold(_text(field["/T"])), (0, _value(field))
     for number, page in enumerate(reader.pages, 1):
@@ -121,19 +121,19 @@ def _all_fields(reader: PdfReader) -> Iterator[tuple[str, tuple[int, str | bool]
             raise FormatError(
                 _WHAT, None, f"it has more than {_PAGES:,} pages: send the form alone."
             )
-        for widget in _limited(_resolved(page.get("/Annots")), _FIELDS):
+        for widget in _iterate_limited(_resolve(page.get("/Annots")), _FIELDS):
             if isinstance(widget, DictionaryObject) and (name := _name(widget)):
                 yield name, (number, _value(widget))
 
 
-def _limited(array: Any, most: int) -> Iterator[Any]:
+def _iterate_limited(array: Any, most: int) -> Iterator[Any]:
     for at, each in enumerate(array if isinstance(array, ArrayObject) else ()):
         if at >= most:
             raise FormatError(_WHAT, None, f"it has more than {most:,} fields.")
-        yield _resolved(each)
+        yield _resolve(each)
 
 
-def _resolved(value: Any) -> Any:
+def _resolve(value: Any) -> Any:
     return value.get_object() if value is not None and hasattr(value, "get_object") else value
 
 
@@ -141,7 +141,7 @@ def _parents(field: DictionaryObject) -> Iterator[DictionaryObject]:
     """A field and those that it is a part of."""
     for _ in range(_DEEP):
         yield field
-        parent = _resolved(field.get("/Parent"))
+        parent = _resolve(field.get("/Parent"))
         if not isinstance(parent, DictionaryObject):
             return
         field = parent
@@ -155,12 +155,12 @@ def _name(widget: DictionaryObject) -> str:
 def _value(widget: DictionaryObject) -> str | bool:
     """What a field holds: text, or whether a box is marked (by its value, else by its looks)."""
     entries = {
-        key: next((_resolved(each[key]) for each in _parents(widget) if key in each), None)
+        key: next((_resolve(each[key]) for each in _parents(widget) if key in each), None)
         for key in ("/FT", "/V")
     }
     if entries["/FT"] != "/Btn":
         return _text(entries["/V"])
-    value, looks = entries["/V"], _resolved(widget.get("/AS"))
+    value, looks = entries["/V"], _resolve(widget.get("/AS"))
     if value is None or _state(value) in _OFF:
         is_shown = looks is not None and _state(looks) not in _OFF
         return is_shown if value is None else ("?" if is_shown else False)
@@ -173,21 +173,21 @@ def _state(value: Any) -> str:
 
 def _text(value: Any) -> str:
     """A string of any encoding; a choice of several is all of them."""
-    value = _resolved(value)
+    value = _resolve(value)
     if isinstance(value, ArrayObject):
         return " / ".join(_text(each) for each in value[:20])
     if isinstance(value, StreamObject):
         value = value.get_data()
     if isinstance(value, bytes):
-        return _decoded(value[: 2 * _TEXT])
+        return _decode(value[: 2 * _TEXT])
     if value is None or isinstance(value, DictionaryObject):
         return ""
     text = str(value)[:_TEXT]
     is_mistaken = text.startswith(("\xef\xbb\xbf", "\xff\xfe"))  # a mark of order taken as text
-    return _decoded(text.encode("latin-1", "replace")) if is_mistaken else text
+    return _decode(text.encode("latin-1", "replace")) if is_mistaken else text
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     for mark, encoding in ((b"\xfe\xff", "utf-16"), (b"\xff\xfe", "utf-16"), (b"", "utf-8-sig")):
         if content.startswith(mark):
             try:
@@ -200,7 +200,7 @@ def _decoded(content: bytes) -> str:
 # --- What they say --------------------------------------------------------------------------
 
 
-def _of(fields: Fields, kind: str) -> Iterator[tuple[int, int, int, str | bool]]:
+def _fields_of_kind(fields: Fields, kind: str) -> Iterator[tuple[int, int, int, str | bool]]:
     """Fields of a kind: their numbers, page and value."""
     for name, (page, value) in fields.items():
         match = _NAME.fullmatch(name)
@@ -208,52 +208,61 @@ def _of(fields: Fields, kind: str) -> Iterator[tuple[int, int, int, str | bool]]
             yield int(match[2] or match[4]), int(match[5] or 0), page, value
 
 
-def _questions(fields: Fields, gathering: Gathering) -> None:
-    for number, _, page, text in _of(fields, "question"):
+def _questions(fields: Fields, gathering: AnswerCollector) -> None:
+    for number, _, page, text in _fields_of_kind(fields, "question"):
         gathering.question(number, str(text), page)
 
 
-def _grades(fields: Fields, gathering: Gathering) -> None:
-    for question, paper, page, text in _of(fields, "grade"):
-        grade = grade_in(same(fold(str(text))))
+def _grades(fields: Fields, gathering: AnswerCollector) -> None:
+    for question, paper, page, text in _fields_of_kind(fields, "grade"):
+        grade = parse_grade(to_plain_characters(fold(str(text))))
         if grade is NoGrade.UNKNOWN:
-            what = f"Q{question} of [{paper}]: {quoted(str(text))} is no grade"
+            what = f"Q{question} of [{paper}]: {quote(str(text))} is no grade"
             gathering.doubt(question, paper, page, what)
         elif not isinstance(grade, NoGrade):
             gathering.grade(question, paper, grade, page)
 
 
-def _mark(value: str | bool) -> Mark:
-    return mark_in(fold(value)) if isinstance(value, str) else Mark.YES if value else Mark.EMPTY
+def _mark(value: str | bool) -> CheckboxState:
+    return (
+        parse_checkbox(fold(value))
+        if isinstance(value, str)
+        else CheckboxState.YES
+        if value
+        else CheckboxState.EMPTY
+    )
 
 
-def _verdicts(fields: Fields, gathering: Gathering) -> None:
-    marks_of: dict[tuple[int, int], dict[str, Mark]] = {}
+def _verdicts(fields: Fields, gathering: AnswerCollector) -> None:
+    marks_of: dict[tuple[int, int], dict[str, CheckboxState]] = {}
     pages: dict[tuple[int, int], int] = {}
     for kind in _VERDICTS:
-        for query, paper, page, value in _of(fields, kind):
+        for query, paper, page, value in _fields_of_kind(fields, kind):
             marks_of.setdefault((query, paper), {})[kind] = _mark(value)
             pages[query, paper] = page
-    comments = {(query, paper): fold(str(text)) for query, paper, _, text in _of(fields, "comment")}
+    comments = {
+        (query, paper): fold(str(text))
+        for query, paper, _, text in _fields_of_kind(fields, "comment")
+    }
     for (query, paper), marks in marks_of.items():
         where = f"document [{query}.{paper}]"
-        verdict = verdict_in(*(marks.get(kind, Mark.EMPTY) for kind in _VERDICTS))
+        verdict = combine_checkboxes(*(marks.get(kind, CheckboxState.EMPTY) for kind in _VERDICTS))
         comment, page = comments.get((query, paper), ""), pages[query, paper]
-        if verdict is Mark.UNKNOWN:
+        if verdict is CheckboxState.UNKNOWN:
             gathering.doubt(query, paper, page, f"{where} has marks that contradict each other")
-        elif isinstance(verdict, Mark):
+        elif isinstance(verdict, CheckboxState):
             if comment:
-                gathering.unread(page, f"{where} has a comment but no mark: {quoted(comment)}")
+                gathering.unread(page, f"{where} has a comment but no mark: {quote(comment)}")
         else:
             gathering.verdict(query, paper, verdict, comment, page)
 
 
-def _approvals(fields: Fields, gathering: Gathering) -> None:
-    for query, _, page, text in _of(fields, "better"):
+def _approvals(fields: Fields, gathering: AnswerCollector) -> None:
+    for query, _, page, text in _fields_of_kind(fields, "better"):
         if wording := fold(str(text)):
             gathering.approve(query, wording, page)
-    for query, _, page, value in _of(fields, "approve"):
-        if _mark(value) is Mark.YES:
+    for query, _, page, value in _fields_of_kind(fields, "approve"):
+        if _mark(value) is CheckboxState.YES:
             gathering.approve(query, True, page)
-        elif _mark(value) is Mark.UNKNOWN:
+        elif _mark(value) is CheckboxState.UNKNOWN:
             gathering.doubt_approval(query, page, "is approved by its value, but not by its looks")

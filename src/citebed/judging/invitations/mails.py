@@ -28,17 +28,20 @@ from sqlalchemy import Row, select, update
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.network import refuse_offline
 from citebed.files.writing import write_whole
-from citebed.judging.asking.assigning import has_responded, sheet_of
-from citebed.judging.asking.links import FormRow
-from citebed.judging.asking.questions import papers_answered, set_aside
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
-from citebed.judging.store.handle import CampaignStore, Transaction
+from citebed.judging.invitations.assignments import has_responded, load_sheet
+from citebed.judging.invitations.links import FormRow
+from citebed.judging.invitations.questions import (
+    excluded_questions,
+    papers_with_first_author_answers,
+)
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import authorships, forms, mails, now, people
 
 FORMS = ("text", "pdf", "html", "web")
 PASSWORD = "CITEBED_SMTP_PASSWORD"
-MOST_ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -52,16 +55,16 @@ class Smtp:
     per_minute: int = 30
 
 
-class Sent(NamedTuple):
+class SendReport(NamedTuple):
     """How sending went."""
 
     sent: int
     failed: int
-    later: int
-    unsure: tuple[str, ...]
+    deferred: int
+    unconfirmed: tuple[str, ...]
 
 
-def check_ways(ways: Sequence[str]) -> None:
+def check_form_kinds(ways: Sequence[str]) -> None:
     """Refuse a kind of form that is not there."""
     for way in ways:
         if way not in FORMS:
@@ -70,25 +73,25 @@ def check_ways(ways: Sequence[str]) -> None:
 
 def invite(store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS) -> list[Path]:
     """Write a mail for every form that nobody was told of yet, into the outbox."""
-    check_ways(ways)
+    check_form_kinds(ways)
     with store.reading() as tx:
-        wanted = wanted_forms(tx)
-        new = [form.id for form in wanted if not _mails_about(tx, form.id)]
-    return _write(store, [(form, "invitation", 1) for form in new], outbox, ways)
+        wanted = forms_that_count(tx)
+        new = [form.id for form in wanted if not _load_mails(tx, form.id)]
+    return _write_mails(store, [(form, "invitation", 1) for form in new], outbox, ways)
 
 
 def remind(
     store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS, *, after_days: int = 7
 ) -> list[Path]:
     """Write to those of whom nothing came, if the last mail to them is so many days old."""
-    check_ways(ways)
+    check_form_kinds(ways)
     with store.reading() as tx:
         wanted = []
-        for form in _waited_for(tx):
-            last = _mails_about(tx, form.id)
+        for form in _unanswered_forms(tx):
+            last = _load_mails(tx, form.id)
             if last and last[-1].written_at <= now() - timedelta(days=after_days):
                 wanted.append((form.id, "reminder", len(last)))
-    return _write(store, wanted, outbox, ways)
+    return _write_mails(store, wanted, outbox, ways)
 
 
 def open_forms(tx: Transaction) -> list[FormRow]:
@@ -99,14 +102,14 @@ def open_forms(tx: Transaction) -> list[FormRow]:
     return list(tx.execute(chosen.order_by(forms.c.id)))
 
 
-def wanted_forms(tx: Transaction) -> list[FormRow]:
+def forms_that_count(tx: Transaction) -> list[FormRow]:
     """Open forms whose answers would count.
 
     Not those of co-authors whose first author responded, which would be discarded, nor lists of
     questions that are all set aside.
     """
-    answered_for = papers_answered(tx)
-    aside = set_aside(tx)
+    answered_for = papers_with_first_author_answers(tx)
+    aside = excluded_questions(tx)
     first = {
         (row.paper_id, row.person_id)
         for row in tx.execute(select(authorships).where(authorships.c.position == 1))
@@ -121,18 +124,18 @@ def wanted_forms(tx: Transaction) -> list[FormRow]:
     return [form for form in open_forms(tx) if counts(form)]
 
 
-def _waited_for(tx: Transaction) -> list[FormRow]:
+def _unanswered_forms(tx: Transaction) -> list[FormRow]:
     """Forms whose answers would count, and of which nothing came yet."""
-    wanted = wanted_forms(tx)
+    wanted = forms_that_count(tx)
     return [form for form in wanted if not has_responded(tx, form)]
 
 
-def _mails_about(tx: Transaction, form: int) -> Sequence[Row[Any]]:
+def _load_mails(tx: Transaction, form: int) -> Sequence[Row[Any]]:
     mine = mails.c.form_id == form
     return tx.execute(select(mails).where(mine).order_by(mails.c.id)).all()
 
 
-def _write(
+def _write_mails(
     store: CampaignStore, wanted: Iterable[tuple[int, str, int]], outbox: Path, ways: Sequence[str]
 ) -> list[Path]:
     for form_id, kind, number in wanted:
@@ -140,13 +143,13 @@ def _write(
             key = f"{form_id}:{kind}:{number}"
             if tx.scalar(select(mails.c.id).where(mails.c.key == key)) is None:
                 _store_mail(tx, tx.row(forms, form_id), key, kind, number, ways)
-    return _put_into_outbox(store, outbox)
+    return _write_outbox(store, outbox)
 
 
 def _store_mail(
     tx: Transaction, form: FormRow, key: str, kind: str, number: int, ways: Sequence[str]
 ) -> None:
-    person, sheet, at = tx.row(people, form.person_id), sheet_of(tx, form), now()
+    person, sheet, at = tx.row(people, form.person_id), load_sheet(tx, form), now()
     mail = compose(sheet, person.name, person.email, kind, ways, at)
     host = sheet.contact.rpartition("@")[2] or "citebed.invalid"
     mail["Message-ID"] = f"<{form.code.lower()}.{kind}.{number}@{host}>"
@@ -250,7 +253,7 @@ def _body(sheet: Sheet, ways: Sequence[str]) -> str:
     return "\n\n".join(paragraphs) + "\n"
 
 
-def _put_into_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
+def _write_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
     """Make files of the mails that are none yet; also of those that a kill kept from it."""
     held = (mails.c.campaign_id == store.id) & (mails.c.state == "held")
     with store.reading() as tx:
@@ -259,12 +262,12 @@ def _put_into_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
     for row in rows:
         path = outbox / row.file
         write_whole(path, row.content, private=True)  # it has somebody's personal link
-        if _mark(store, row.id, "held", "written"):  # else another process counts it
+        if _change_state(store, row.id, "held", "written"):  # else another process counts it
             done.append(path)
     return done
 
 
-def _mark(store: CampaignStore, mail: int, before: str, state: str, **more: Any) -> bool:
+def _change_state(store: CampaignStore, mail: int, before: str, state: str, **more: Any) -> bool:
     """Change the state of a mail, if it is still what it was: two senders cannot both take it."""
     with store.writing() as tx:
         mine = (mails.c.id == mail) & (mails.c.state == before)
@@ -278,7 +281,7 @@ def send(
     *,
     most: int | None = None,
     pause: Callable[[float], None] = time.sleep,
-) -> Sent:
+) -> SendReport:
     """Send the mails that wait, each once, so many a minute; what the server put off waits on."""
     refuse_offline("sending mails", "The mails are in the outbox; send them from there.")
     ready = (mails.c.campaign_id == store.id) & (mails.c.state == "written")
@@ -290,27 +293,27 @@ def send(
             .order_by(mails.c.id)
             .limit(most)
         ).all()
-        waited_for = {form.id for form in _waited_for(tx)}
+        waited_for = {form.id for form in _unanswered_forms(tx)}
         stuck = (mails.c.campaign_id == store.id) & (mails.c.state == "sending")
-        unsure = tuple(tx.scalars(select(mails.c.file).where(stuck)))
+        unconfirmed = tuple(tx.scalars(select(mails.c.file).where(stuck)))
     counts = {"sent": 0, "failed": 0, "written": 0}
     if rows:
-        with _connected(smtp) as server:
+        with _connect(smtp) as server:
             for number, row in enumerate(rows):
                 if number:
                     pause(60 / smtp.per_minute)
-                if why := _needless(row, waited_for):
-                    _mark(store, row.id, "written", "failed", error=why)
+                if why := _reason_not_to_send(row, waited_for):
+                    _change_state(store, row.id, "written", "failed", error=why)
                     counts["failed"] += 1
-                elif _mark(store, row.id, "written", "sending", attempts=row.attempts + 1):
-                    state, error = _hand_in(server, row.content, row.attempts + 1)
+                elif _change_state(store, row.id, "written", "sending", attempts=row.attempts + 1):
+                    state, error = _deliver(server, row.content, row.attempts + 1)
                     sent_at = now() if state == "sent" else None
-                    _mark(store, row.id, "sending", state, error=error, sent_at=sent_at)
+                    _change_state(store, row.id, "sending", state, error=error, sent_at=sent_at)
                     counts[state] += 1
-    return Sent(counts["sent"], counts["failed"], counts["written"], unsure)
+    return SendReport(counts["sent"], counts["failed"], counts["written"], unconfirmed)
 
 
-def _needless(mail: Row[Any], waited_for: Container[int]) -> str:
+def _reason_not_to_send(mail: Row[Any], waited_for: Container[int]) -> str:
     """Why a mail in the outbox should not go out any more, if so."""
     if mail.opted_out_at is not None:
         return "opted out"
@@ -318,7 +321,7 @@ def _needless(mail: Row[Any], waited_for: Container[int]) -> str:
     return "not needed any more: answered since, or the form has ended" if is_late else ""
 
 
-def _hand_in(server: smtplib.SMTP, content: bytes, attempt: int) -> tuple[str, str | None]:
+def _deliver(server: smtplib.SMTP, content: bytes, attempt: int) -> tuple[str, str | None]:
     """Give a mail to the server: ``sent``, ``failed`` for good, or ``written`` to try again."""
     from email import message_from_bytes
     from email.policy import default
@@ -332,11 +335,11 @@ def _hand_in(server: smtplib.SMTP, content: bytes, attempt: int) -> tuple[str, s
     else:
         return "sent", None
     error_text = f"{code} {reply.decode('utf-8', 'replace') if isinstance(reply, bytes) else reply}"
-    again = 400 <= code < 500 and attempt < MOST_ATTEMPTS
+    again = 400 <= code < 500 and attempt < MAX_ATTEMPTS
     return ("written" if again else "failed"), error_text[:500]
 
 
-def _connected(smtp: Smtp) -> smtplib.SMTP:
+def _connect(smtp: Smtp) -> smtplib.SMTP:
     try:
         server = smtplib.SMTP(smtp.host, smtp.port, timeout=60)
         if smtp.starttls:

@@ -71,13 +71,13 @@ class JudgementFile:
         return {"qrels": self.qrels, "origin": self.origin}
 
 
-def runs_of(folder: Path) -> list[RunFile]:
+def list_runs(folder: Path) -> list[RunFile]:
     """The runs of a collection, the latest first."""
-    found = [_run(path) for path in _files(folder / RUNS, _RUN_ENDINGS)]
+    found = [_load_run(path) for path in _files(folder / RUNS, _RUN_ENDINGS)]
     return sorted(found, key=lambda each: (each.time, each.run), reverse=True)
 
 
-def judgements_of(collection: Collection) -> list[JudgementFile]:
+def list_judgements(collection: Collection) -> list[JudgementFile]:
     """The judgements of a collection: of its query sets, others beside them, and of campaigns."""
     own = {name_of(path): path for path in _files(collection.folder / QRELS, _QRELS_ENDINGS)}
     sets = [name for name in collection.query_sets if name in own]
@@ -90,7 +90,7 @@ def judgements_of(collection: Collection) -> list[JudgementFile]:
     return found
 
 
-def queries_judged(path: Path) -> frozenset[str]:
+def judged_queries(path: Path) -> frozenset[str]:
     """The queries that a file of judgements judges; none where it cannot be read."""
     try:
         return frozenset(read_qrels(path).table["query_id"].unique())
@@ -100,17 +100,17 @@ def queries_judged(path: Path) -> frozenset[str]:
 
 def run_paths(folder: Path, wanted: Iterable[str]) -> list[Path]:
     """The files of runs that are named; `UnknownName` for one that there is not."""
-    known = {each.run: each.path for each in runs_of(folder)}
-    return [_found("run", name, known) for name in dict.fromkeys(wanted)]
+    known = {each.run: each.path for each in list_runs(folder)}
+    return [_look_up("run", name, known) for name in dict.fromkeys(wanted)]
 
 
 def judgements_path(collection: Collection, wanted: str) -> Path:
     """The file of judgements that are named."""
-    known = {each.qrels: each.path for each in judgements_of(collection)}
-    return _found("judgement set", wanted, known)
+    known = {each.qrels: each.path for each in list_judgements(collection)}
+    return _look_up("judgement set", wanted, known)
 
 
-def take_in(folder: Path, dropped: Sequence[Dropped]) -> tuple[list[str], list[dict[str, str]]]:
+def add_files(folder: Path, dropped: Sequence[Dropped]) -> tuple[list[str], list[dict[str, str]]]:
     """Put runs and judgements that somebody has among the collection's.
 
     Each is read first, as a run, else as judgements; none replaces another. Gives the places of
@@ -127,7 +127,7 @@ def take_in(folder: Path, dropped: Sequence[Dropped]) -> tuple[list[str], list[d
             with path.open("xb") as made:
                 shutil.copyfileobj(file, made)
             try:
-                taken.append(_put(path, _place(folder, path)))
+                taken.append(_move_into_place(path, _choose_place(folder, path)))
             except CitebedError as error:
                 refused.append({"file": printable(path.name), "why": str(error)})
     if not taken:
@@ -143,7 +143,7 @@ def remove_run(folder: Path, wanted: str) -> str:
     return printable(path.name)
 
 
-def renamed_since(collection: Collection, runs: Iterable[Path]) -> dict[str, int]:
+def count_renamed_documents(collection: Collection, runs: Iterable[Path]) -> dict[str, int]:
     """Of runs made before the last import, how many of the documents they begin with are not in
     the collection under these ids any more; runs without such documents are left out."""
     imported = (collection.folder / MANIFEST).stat().st_mtime
@@ -155,7 +155,7 @@ def renamed_since(collection: Collection, runs: Iterable[Path]) -> dict[str, int
     return {name: number for name, number in missing.items() if number}
 
 
-def renamed_said(number: int) -> str:
+def format_renamed_note(number: int) -> str:
     """What a reader of a run has to know whose documents have other names now."""
     have = "has another name" if number == 1 else "have other names"
     documents = count(number, "document")
@@ -175,14 +175,14 @@ def _first_documents(path: Path) -> set[str]:
         return set()
 
 
-def _put(path: Path, place: Path) -> str:
+def _move_into_place(path: Path, place: Path) -> str:
     place.parent.mkdir(exist_ok=True)
     free = free_place(place)
     os.rename(path, free)
     return f"{free.parent.name}/{free.name}"
 
 
-def _place(folder: Path, path: Path) -> Path:
+def _choose_place(folder: Path, path: Path) -> Path:
     """Where a file belongs, by what can be read in it."""
     try:
         results = read_run(path).table.height
@@ -202,8 +202,8 @@ def _place(folder: Path, path: Path) -> Path:
     return folder / QRELS / f"{path.name}{ending}"
 
 
-def _run(path: Path) -> RunFile:
-    facts = _facts(path.with_name(f"{path.name}.json"))
+def _load_run(path: Path) -> RunFile:
+    facts = _load_facts(path.with_name(f"{path.name}.json"))
     queries = facts.get("queries")
     depth, command = facts.get("depth"), facts.get("command")
     return RunFile(
@@ -219,7 +219,7 @@ def _run(path: Path) -> RunFile:
     )
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _load_facts(path: Path) -> dict[str, Any]:
     """What a run's own file says; one that cannot be read says nothing."""
     try:
         if path.is_symlink() or path.stat().st_size > _MOST_FACTS:
@@ -252,7 +252,7 @@ def _folders(folder: Path) -> list[Path]:
     return sorted(path for path in found if not path.name.startswith("."))
 
 
-def _found(kind: str, wanted: str, known: dict[str, Path]) -> Path:
+def _look_up(kind: str, wanted: str, known: dict[str, Path]) -> Path:
     if wanted not in known:
         raise UnknownName(kind, wanted, known)
     return known[wanted]

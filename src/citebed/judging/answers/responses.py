@@ -12,18 +12,18 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import Row, insert, select, update
 
 from citebed.errors import CitebedError
-from citebed.judging.asking.assigning import authorship_of, items_of
-from citebed.judging.asking.links import FormRow, LinkRefused, forms_of_links
-from citebed.judging.asking.questions import author_of, last_approval, wording_of
-from citebed.judging.forms.sheet import Answers, Rating, Unread
-from citebed.judging.store.handle import Transaction
+from citebed.judging.forms.sheet import Answers, ParseProblem, Rating
+from citebed.judging.invitations.assignments import form_items, load_authorship
+from citebed.judging.invitations.links import FormRow, LinkRefused, open_links
+from citebed.judging.invitations.questions import current_wording, last_approval, load_author
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.judgements import (
-    Saved,
     SaveOutcome,
+    SaveResult,
     Source,
     Verdict,
+    is_stored_newer,
     save_all,
-    was_said_later,
 )
 from citebed.judging.store.schema import (
     CURRENT,
@@ -39,95 +39,99 @@ from citebed.judging.store.schema import (
 )
 from citebed.text.normalise import fold
 
-LONGEST = 4000
+MAX_LENGTH = 4000
 """Characters that a question, a wording or a comment may have."""
 WEB = "web"
 """The way of what is answered on the web."""
 _GUESSED = "its charset was guessed"
-_OLDER = "older than the stored answer, or undated"
+_OUTDATED = "older than the stored answer, or undated"
 
 
-class Recorded(NamedTuple):
+class RecordResult(NamedTuple):
     """What became of the answers of a form."""
 
     questions: int
     judgements: int
     unchanged: int
-    unread: tuple[Unread, ...]
+    unread: tuple[ParseProblem, ...]
 
 
-def record(tx: Transaction, form: FormRow, answers: Answers, source: Source) -> Recorded:
+def record_answers(
+    tx: Transaction, form: FormRow, answers: Answers, source: Source
+) -> RecordResult:
     """Put all that was answered into the store; what does not fit the form is told, not guessed."""
-    unread: list[Unread] = []
+    unread: list[ParseProblem] = []
     stated = 0
     if form.phase == 1:
         for number, text in sorted(answers.questions.items()):
-            if kept := _kept_text(tx, _question(tx, form, number), text, answers.is_guess):
-                unread.append(Unread(0, f"question {number}: {_GUESSED}: '{kept}' stays"))
+            if kept := _protected_text(tx, _question_id(tx, form, number), text, answers.is_guess):
+                unread.append(ParseProblem(0, f"question {number}: {_GUESSED}: '{kept}' stays"))
                 continue
             outcome = state_question(tx, form, number, text, source)
             stated += outcome == "new"
             if outcome == "later":
-                stands = wording_of(tx, _question(tx, form, number) or 0, "stated")
-                unread.append(Unread(0, f"question {number}: {_OLDER}: '{stands.text}' stays"))
-    known = items_of(tx, form)
-    comments = _comments(tx, form, known.values()) if answers.is_guess else {}
+                stands = current_wording(tx, _question_id(tx, form, number) or 0, "stated")
+                unread.append(
+                    ParseProblem(0, f"question {number}: {_OUTDATED}: '{stands.text}' stays")
+                )
+    known = form_items(tx, form)
+    comments = _stored_comments(tx, form, known.values()) if answers.is_guess else {}
     places, verdicts = [], []
     for (question, entry), rating in sorted(answers.ratings.items()):
         item = known.get((question, entry))
-        why = _unfit(tx, form, rating) if item is not None else "no such question or paper"
+        why = _value_problem(tx, form, rating) if item is not None else "no such question or paper"
         if item is None or why:
-            unread.append(Unread(0, f"question {question}, paper {entry}: {why}"))
+            unread.append(ParseProblem(0, f"question {question}, paper {entry}: {why}"))
             continue
         places.append(f"question {question}, paper {entry}")
-        comment = fold(rating.comment)[:LONGEST]
+        comment = fold(rating.comment)[:MAX_LENGTH]
         if not comment.isascii() and comments.get(item, comment) != comment:
-            unread.append(Unread(0, f"{places[-1]}: {_GUESSED}: the comment "
+            unread.append(ParseProblem(0, f"{places[-1]}: {_GUESSED}: the comment "
                                  f"'{comments[item]}' stays"))  # fmt: skip
             comment = comments[item]
         verdicts.append(Verdict(item, rating.value, comment))
     saved = save_all(tx, [(source, verdict) for verdict in verdicts])
-    outcomes = [each.outcome for each in saved if isinstance(each, Saved)]
+    outcomes = [each.outcome for each in saved if isinstance(each, SaveResult)]
     unread += [
-        Unread(0, f"{place}: {_OLDER}; that one stays")
+        ParseProblem(0, f"{place}: {_OUTDATED}; that one stays")
         for place, outcome in zip(places, outcomes, strict=True)
         if outcome == "later"
     ]
     for number, approved in answers.approved.items():
         if isinstance(approved, str) and answers.is_guess and not approved.isascii():
             what = f"query {number}: {_GUESSED}: its wording stays, not '{approved}'"
-            unread.append(Unread(0, what))
+            unread.append(ParseProblem(0, what))
         else:
-            unread += _approve(tx, form, number, approved, source)
+            unread += _record_approval(tx, form, number, approved, source)
     if answers.opted_out:
         opt_out(tx, form.person_id)
     new = outcomes.count("new")
-    return Recorded(stated, new, outcomes.count("same"), tuple(unread))
+    return RecordResult(stated, new, outcomes.count("same"), tuple(unread))
 
 
-def _kept_text(tx: Transaction, question: int | None, text: str, is_guess: bool) -> str:
+def _protected_text(tx: Transaction, question: int | None, text: str, is_guess: bool) -> str:
     """Return the stored wording that a text in a guessed charset must not replace, if any."""
     if not is_guess or question is None or text.isascii():
         return ""
-    stored = str(wording_of(tx, question, "stated").text)
-    return "" if stored == fold(text)[:LONGEST] else stored
+    stored = str(current_wording(tx, question, "stated").text)
+    return "" if stored == fold(text)[:MAX_LENGTH] else stored
 
 
-def _comments(tx: Transaction, form: FormRow, wanted: Iterable[int]) -> dict[int, str]:
+def _stored_comments(tx: Transaction, form: FormRow, wanted: Iterable[int]) -> dict[int, str]:
     """Return the stored comments of a form's judge, by item."""
     mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(list(wanted))
     rows = tx.execute(select(judgements.c.item_id, judgements.c.comment).where(mine, CURRENT))
     return {item: comment for item, comment in rows if comment}
 
 
-def _unfit(tx: Transaction, form: FormRow, rating: Rating) -> str:
+def _value_problem(tx: Transaction, form: FormRow, rating: Rating) -> str:
     values = tx.settings.values(form.phase)
     if rating.value is not None and rating.value not in values:
         return f"{rating.value} is not one of {values[0]} to {values[-1]}"
     return ""
 
 
-class NotOnList(CitebedError):
+class NotOnForm(CitebedError):
     """Somebody judges what their form does not ask about."""
 
     def __init__(self, form_id: int) -> None:
@@ -135,29 +139,29 @@ class NotOnList(CitebedError):
         self.form_id = form_id
 
 
-Click = tuple[FormRow, Verdict, Source]
+FormJudgement = tuple[FormRow, Verdict, Source]
 """A judgement on a form."""
 
 
-def judge_all(tx: Transaction, clicks: Sequence[Click]) -> list[SaveOutcome]:
+def save_judgements(tx: Transaction, clicks: Sequence[FormJudgement]) -> list[SaveOutcome]:
     """Judgements of many forms; what does not fit its form is refused."""
-    listed = _listed(tx, clicks)
+    listed = _items_on_forms(tx, clicks)
     outcomes: list[SaveOutcome | None] = []
     acts = []
     for form, verdict, source in clicks:
         wrong: CitebedError | None = None
         if (form.id, verdict.item_id) not in listed:
-            wrong = NotOnList(form.id)
-        elif why := _unfit(tx, form, Rating(verdict.value)):
+            wrong = NotOnForm(form.id)
+        elif why := _value_problem(tx, form, Rating(verdict.value)):
             wrong = CitebedError(f"{why}.")
         else:
-            acts.append((source, verdict._replace(comment=fold(verdict.comment)[:LONGEST])))
+            acts.append((source, verdict._replace(comment=fold(verdict.comment)[:MAX_LENGTH])))
         outcomes.append(wrong)
     saved = iter(save_all(tx, acts))
     return [next(saved) if each is None else each for each in outcomes]
 
 
-def _listed(tx: Transaction, clicks: Sequence[Click]) -> set[tuple[int, int]]:
+def _items_on_forms(tx: Transaction, clicks: Sequence[FormJudgement]) -> set[tuple[int, int]]:
     """Which of the items are on their forms, without listing all that is on these."""
     first = [verdict.item_id for form, verdict, _ in clicks if form.phase == 1]
     chosen = select(questions.c.form_id, items.c.id).join(
@@ -183,17 +187,17 @@ def state_question(
     """
     if form.phase != 1:
         raise CitebedError("this form asks for no questions.")
-    text = fold(text)[:LONGEST]
+    text = fold(text)[:MAX_LENGTH]
     if not text:
         return "empty"
-    question = _question(tx, form, number)
+    question = _question_id(tx, form, number)
     if question is None:
         question = _add_question(tx, form, number)
     else:
-        last = wording_of(tx, question, "stated")
+        last = current_wording(tx, question, "stated")
         if last.text == text:
             return "same"
-        if _was_worded_later(tx, last, source):
+        if _is_stored_wording_newer(tx, last, source):
             who = f"author {form.person_id}"
             tx.log("outranked", who, form.id, question=number, text=text)
             return "later"
@@ -202,21 +206,21 @@ def state_question(
     return "new"
 
 
-def _question(tx: Transaction, form: FormRow, number: int) -> int | None:
+def _question_id(tx: Transaction, form: FormRow, number: int) -> int | None:
     mine = (questions.c.form_id == form.id) & (questions.c.number == number)
     return tx.scalar(select(questions.c.id).where(mine))
 
 
-def _was_worded_later(tx: Transaction, last: Row[Any], source: Source) -> bool:
+def _is_stored_wording_newer(tx: Transaction, last: Row[Any], source: Source) -> bool:
     """Whether the wording that stands was given after the one that comes."""
     came = tx.execute(select(returns).where(returns.c.id == last.return_id)).first()
     if came is None:
-        return was_said_later(source, last.at)
-    return was_said_later(source, came.answered_at, undated=bool(came.undated))
+        return is_stored_newer(source, last.at)
+    return is_stored_newer(source, came.answered_at, undated=bool(came.undated))
 
 
 def _add_question(tx: Transaction, form: FormRow, number: int) -> int:
-    label, position = authorship_of(tx, form)
+    label, position = load_authorship(tx, form)
     row = {"form_id": form.id, "number": number, "campaign_id": tx.id}
     question = tx.add(questions, **row, query_id=f"{label}-a{position}q{number}")
     listed = select(references.c.id, references.c.number, references.c.doc_id).where(
@@ -249,24 +253,24 @@ def add_wording(
     return tx.add(wordings, **row)
 
 
-def _approve(
+def _record_approval(
     tx: Transaction, form: FormRow, number: int, approved: bool | str, source: Source
-) -> list[Unread]:
+) -> list[ParseProblem]:
     """Keep what an author says of a reformulation; a better wording goes back to pooling."""
     listed = form.content.get("asked", [])
     if not 1 <= number <= len(listed):
-        return [Unread(0, f"query {number}: there is no such query on this form")]
+        return [ParseProblem(0, f"query {number}: there is no such query on this form")]
     wording, question = listed[number - 1]["wording"], listed[number - 1]["question"]
-    if author_of(tx, question) != source.person_id:
-        return [Unread(0, f"query {number}: only its author may approve or reword it")]
-    better = fold(approved)[:LONGEST] if isinstance(approved, str) else ""
+    if load_author(tx, question) != source.person_id:
+        return [ParseProblem(0, f"query {number}: only its author may approve or reword it")]
+    better = fold(approved)[:MAX_LENGTH] if isinstance(approved, str) else ""
     row = {"wording_id": wording, "person_id": source.person_id, "approved": approved is True}
     before = last_approval(tx, wording, source.person_id)
     is_other = before is None or before.approved is not (approved is True)
-    is_worded = better != "" and wording_of(tx, question).text != better
-    came_late = source.return_id and before and was_said_later(source, before.at)
+    is_worded = better != "" and current_wording(tx, question).text != better
+    came_late = source.return_id and before and is_stored_newer(source, before.at)
     if came_late and (is_other or is_worded):
-        return [Unread(0, f"query {number}: {_OLDER}; that one stays")]
+        return [ParseProblem(0, f"query {number}: {_OUTDATED}; that one stays")]
     if is_other:
         tx.add(approvals, **row, via=source.via, at=source.answered_at)
     if is_worded:
@@ -279,7 +283,7 @@ def approve(
     tx: Transaction, form: FormRow, number: int, approved: bool | str, source: Source
 ) -> None:
     """One approval or better wording, as the web saves it."""
-    if unread := _approve(tx, form, number, approved, source):
+    if unread := _record_approval(tx, form, number, approved, source):
         raise CitebedError(f"{unread[0].what}.")
 
 
@@ -290,7 +294,7 @@ def opt_out(tx: Transaction, person: int) -> None:
         tx.log("opted out", f"author {person}")
 
 
-class Clicked(NamedTuple):
+class WebJudgement(NamedTuple):
     """A judgement, the token of the link by which its judge came, and its place in a queue."""
 
     token: str
@@ -300,9 +304,9 @@ class Clicked(NamedTuple):
     sequence: int | None = None
 
 
-def save_clicks(tx: Transaction, clicks: Sequence[Clicked]) -> list[SaveOutcome]:
+def save_web_judgements(tx: Transaction, clicks: Sequence[WebJudgement]) -> list[SaveOutcome]:
     """Save what may be saved, in the order given; of the others tell why not."""
-    opened = forms_of_links(tx, [click.token for click in clicks])
+    opened = open_links(tx, [click.token for click in clicks])
     outcomes: list[SaveOutcome | None] = []
     let_in = []
     for click in clicks:
@@ -312,5 +316,5 @@ def save_clicks(tx: Transaction, clicks: Sequence[Clicked]) -> list[SaveOutcome]
             source = Source(form.person_id, form.id, WEB, click.at)
             source = source._replace(browser=click.browser, sequence=click.sequence)
             let_in.append((form, click.verdict, source))
-    saved = iter(judge_all(tx, let_in))
+    saved = iter(save_judgements(tx, let_in))
     return [next(saved) if each is None else each for each in outcomes]

@@ -16,9 +16,9 @@ from sqlalchemy import Row, func, select
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError
-from citebed.judging.asking.questions import question_row
 from citebed.judging.forms.sheet import Entry
-from citebed.judging.store.handle import CampaignStore, Transaction
+from citebed.judging.invitations.questions import load_question
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import (
     CURRENT,
     items,
@@ -85,19 +85,19 @@ def search_by_hand(
     if not text.strip():
         raise CitebedError("there is nothing to search for: type some words.")
     with store.reading() as tx:
-        question = question_row(tx, query_id)
-        cited = known_before(tx, question)
+        question = load_question(tx, query_id)
+        cited = excluded_documents(tx, question)
         judged = {each.doc_id for each in judged_references(tx, question) if each.judged}
     most = k + len(cited)
     # Whatever somebody types is meant.
     results = recommender.recommend(text, most, min_probability=0).table
-    rows = _with_finds(results.select("doc_id", "title", "authors", "year").iter_rows(), cited, k)
+    rows = _up_to_finds(results.select("doc_id", "title", "authors", "year").iter_rows(), cited, k)
     with store.writing() as tx:
-        question = question_row(tx, query_id)
+        question = load_question(tx, query_id)
         row = {"question_id": question.id, "text": text, "model": str(recommender.pipeline)}
         row |= {"results": [doc_id for doc_id, *_ in rows], "who": who, "at": now()}
         search = tx.add(searches, **row)
-        chosen = set(marked(tx, question.id))
+        chosen = set(marked_documents(tx, question.id))
     return search, [
         Hit(
             rank,
@@ -113,7 +113,7 @@ def search_by_hand(
     ]
 
 
-def _with_finds(rows: Iterable[Any], cited: Container[str], k: int) -> list[Any]:
+def _up_to_finds(rows: Iterable[Any], cited: Container[str], k: int) -> list[Any]:
     """The first results, up to the last of ``k`` that are not cited."""
     taken: list[Any] = []
     for row in rows:
@@ -124,7 +124,7 @@ def _with_finds(rows: Iterable[Any], cited: Container[str], k: int) -> list[Any]
     return taken
 
 
-def known_before(tx: Transaction, question: Row[Any]) -> set[str]:
+def excluded_documents(tx: Transaction, question: Row[Any]) -> set[str]:
     """The documents that a search is not for: what the question's paper cites, and itself."""
     mine = (references.c.paper_id == question.paper_id) & references.c.doc_id.is_not(None)
     return {question.paper, *tx.scalars(select(references.c.doc_id).where(mine))}
@@ -161,7 +161,7 @@ def mark(
 ) -> None:
     """Mark a document as a candidate for judging, or take the mark away."""
     with store.writing() as tx:
-        question = question_row(tx, query_id)
+        question = load_question(tx, query_id)
         rank = 0
         if search is not None:
             results = tx.scalar(
@@ -173,13 +173,13 @@ def mark(
                 raise CitebedError(f"the search {search} did not find '{doc_id}' for that query: "
                                    "mark one of its results, or look at more.")  # fmt: skip
             rank = results.index(doc_id) + 1
-        if (doc_id in marked(tx, question.id)) is on:
+        if (doc_id in marked_documents(tx, question.id)) is on:
             return
         row = {"question_id": question.id, "search_id": search, "doc_id": doc_id, "rank": rank}
         tx.add(marks, **row, marked=on, who=who, at=now())
 
 
-def marked(tx: Transaction, question: int) -> list[str]:
+def marked_documents(tx: Transaction, question: int) -> list[str]:
     """The documents that are marked for a question, in the order of marking."""
     chosen: dict[str, None] = {}
     rows = select(marks.c.doc_id, marks.c.marked).where(marks.c.question_id == question)
@@ -233,7 +233,9 @@ def automatic_runs(
     return runs
 
 
-def coupled(collection: Collection, relevant: Iterable[str], depth: int = DEPTH) -> list[str]:
+def coupled_documents(
+    collection: Collection, relevant: Iterable[str], depth: int = DEPTH
+) -> list[str]:
     """Documents that cite what the relevant ones cite, the most common references first.
 
     Bibliographic coupling, which Cranfield 2 searched with. Counted are references in common, over

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError, UnknownName
-from citebed.judging.answers.answering import LONGEST, Wording, add_wording
-from citebed.judging.asking.questions import question_row, wording_of
-from citebed.judging.store.handle import CampaignStore
+from citebed.judging.answers.responses import MAX_LENGTH, Wording, add_wording
+from citebed.judging.invitations.questions import current_wording, load_question
+from citebed.judging.store.campaign_store import CampaignStore
 from citebed.text.normalise import fold
 
 CLASSES = {
@@ -52,9 +52,9 @@ _ANAPHORS = re.compile(
     r"the (?:model|method|approach|system|algorithm|task|problem|data|corpus|results?))\b",
     re.IGNORECASE,
 )
-_FEW_WORDS = 5
-_SHORT = 4
-_NEAR = 0.82
+_SHORT_QUESTION = 5
+_SHORT_WORD = 4
+_MIN_SIMILARITY = 0.82
 
 
 class Suggestion(NamedTuple):
@@ -64,7 +64,7 @@ class Suggestion(NamedTuple):
     start: int
     end: int
     text: str
-    instead: str | None
+    replacement: str | None
     why: str
 
 
@@ -75,7 +75,7 @@ class Change(NamedTuple):
     text: str
 
 
-def vocabulary(collection: Collection) -> Mapping[str, int]:
+def count_words(collection: Collection) -> Mapping[str, int]:
     """The words of titles and abstracts in lower case, with how often they stand there."""
     words: Counter[str] = Counter()
     for title, abstract in collection.documents.select("title", "abstract").iter_rows():
@@ -83,7 +83,7 @@ def vocabulary(collection: Collection) -> Mapping[str, int]:
     return words
 
 
-def suggestions(
+def suggest_changes(
     text: str, earlier: Sequence[str] = (), known: Mapping[str, int] | None = None
 ) -> list[Suggestion]:
     """What might be changed in a question, in the order of its text; for a person to decide."""
@@ -97,19 +97,19 @@ def suggestions(
 def _typos(text: str, known: Mapping[str, int]) -> Iterable[Suggestion]:
     by_start: dict[str, list[str]] = {}
     for word, times in known.items():
-        if times > 1 and len(word) >= _SHORT:
+        if times > 1 and len(word) >= _SHORT_WORD:
             by_start.setdefault(word[0], []).append(word)
     for match in _WORD.finditer(text):
         word = match[0].lower()
-        if len(word) < _SHORT or word in known or match[0].isupper():
+        if len(word) < _SHORT_WORD or word in known or match[0].isupper():
             continue
-        near = difflib.get_close_matches(word, by_start.get(word[0], ()), 3, _NEAR)
+        near = difflib.get_close_matches(word, by_start.get(word[0], ()), 3, _MIN_SIMILARITY)
         if near and not any(_is_form_of(word, each) for each in near):
             ratio = {each: difflib.SequenceMatcher(None, word, each).ratio() for each in near}
             best = max(near, key=lambda each: (ratio[each], known[each]))
-            instead = best.capitalize() if match[0][0].isupper() else best
+            replacement = best.capitalize() if match[0][0].isupper() else best
             why = f"no paper of the collection has the word; {known[best]} times '{best}'"
-            yield Suggestion("typo", *match.span(), match[0], instead, why)
+            yield Suggestion("typo", *match.span(), match[0], replacement, why)
 
 
 def _is_form_of(word: str, other: str) -> bool:
@@ -128,27 +128,27 @@ def _anaphors(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
 
 def _context(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
     words = _WORD.findall(text)
-    if not earlier or len(words) > _FEW_WORDS:
+    if not earlier or len(words) > _SHORT_QUESTION:
         return
     mine = {word.lower() for word in words}
     before = _FILLERS.sub("", earlier[0])
     new = [word for word in _WORD.findall(before) if word.lower() not in mine]
-    content = [word for word in new if len(word) > _SHORT][:4]
+    content = [word for word in new if len(word) > _SHORT_WORD][:4]
     if content:
-        instead = f" - {' '.join(content)}"
+        replacement = f" - {' '.join(content)}"
         why = "few words; an earlier question has more context"
-        yield Suggestion("context", len(text), len(text), "", instead, why)
+        yield Suggestion("context", len(text), len(text), "", replacement, why)
 
 
-def apply(text: str, chosen: Iterable[Suggestion]) -> str:
+def apply_suggestions(text: str, chosen: Iterable[Suggestion]) -> str:
     """The text with the chosen suggestions that say what should stand there."""
     for each in sorted(chosen, key=lambda each: each.start, reverse=True):
-        if each.instead is not None:
-            text = text[: each.start] + each.instead + text[each.end :]
+        if each.replacement is not None:
+            text = text[: each.start] + each.replacement + text[each.end :]
     return fold(text)
 
 
-def difference(old: str, new: str) -> list[Change]:
+def diff_words(old: str, new: str) -> list[Change]:
     """Old and new side by side, word by word."""
     one, other = (re.findall(r"\s+|\w+|[^\w\s]", text) for text in (old, new))
     changes = []
@@ -168,16 +168,16 @@ def reformulate(
 ) -> None:
     """Word a question anew, as a query that stands alone; its author will be asked to approve."""
     text = fold(text)
-    if not text or len(text) > LONGEST:
-        raise CitebedError(f"a query has 1 to {LONGEST} characters; this one has {len(text)}.")
+    if not text or len(text) > MAX_LENGTH:
+        raise CitebedError(f"a query has 1 to {MAX_LENGTH} characters; this one has {len(text)}.")
     for name in classes:
         if name not in CLASSES:
             raise UnknownName("class of reformulation", name, CLASSES)
     if not classes:
         raise CitebedError(f"say why it is changed: {', '.join(CLASSES)}.")
     with store.writing() as tx:
-        question = question_row(tx, query_id)
-        if wording_of(tx, question.id).text == text:
+        question = load_question(tx, query_id)
+        if current_wording(tx, question.id).text == text:
             raise CitebedError("that is how the query is worded already.")
         wording = Wording("reformulated", text, who, classes)
         add_wording(tx, question.id, wording)

@@ -24,37 +24,37 @@ from sqlalchemy import event, select
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
 from citebed.files.places import names_file
-from citebed.judging.answers.answering import record
-from citebed.judging.answers.judgement_tables import qrels_of
-from citebed.judging.asking.assigning import items_of
-from citebed.judging.asking.links import FormRow
-from citebed.judging.asking.papers import add_papers
-from citebed.judging.asking.questions import (
+from citebed.judging.answers.judgement_tables import build_qrels
+from citebed.judging.answers.responses import record_answers
+from citebed.judging.campaign import Campaign, new_campaign
+from citebed.judging.invitations.assignments import form_items
+from citebed.judging.invitations.links import FormRow
+from citebed.judging.invitations.papers import add_papers
+from citebed.judging.invitations.questions import (
     all_questions,
     apply_rules,
     close_phase_one,
     live_questions,
 )
-from citebed.judging.campaign import Campaign, new_campaign
-from citebed.judging.pools.pooling import waiting
-from citebed.judging.pools.searching import automatic_runs, judged_references
+from citebed.judging.pools.pooling import unpooled_questions
+from citebed.judging.pools.searches import automatic_runs, judged_references
 from citebed.judging.results.source_tables import judged_queries
-from citebed.judging.results.tables import marked_simulated
+from citebed.judging.results.tables import mark_simulated
 from citebed.judging.simulation.judges import (
     Judges,
     SimulatedJudge,
     SimulationOptions,
     System,
     Topic,
-    deal,
-    expected,
+    assign_topics,
     judged_topics,
-    judges_of,
-    papers_of,
+    make_judges,
+    make_papers,
     per_query,
-    returns_drawn,
+    simulate_returns,
+    summarise_queries,
 )
-from citebed.judging.store.handle import Transaction
+from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.judgements import Source
 from citebed.judging.store.schema import forms, items, now, people, references
 from citebed.retrieval.index.index import open_index
@@ -70,7 +70,7 @@ _MOST_SHARED = 5
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulationResult:
     """A simulated campaign's tables: its own, ``expected`` and ``drawn``.
 
     All have a column ``simulated``. ``queries`` has a row for each query with both phases.
@@ -103,16 +103,16 @@ def simulate(
     options: SimulationOptions | None = None,
     *,
     folder: str | Path | None = None,
-) -> Simulated:
+) -> SimulationResult:
     """Play a campaign on the judged queries of a collection; ``folder`` keeps it."""
     opened, chosen = open_collection(collection), options or SimulationOptions()
     name, topics = judged_topics(opened, query_set)
-    dealt = deal(topics, chosen)
+    dealt = assign_topics(topics, chosen)
     with _place(folder) as place:
         campaign = _new(place, opened, chosen)
-        papers = papers_of(dealt, opened, chosen)
+        papers = make_papers(dealt, opened, chosen)
         add_papers(campaign, papers)
-        judges = judges_of(dealt, topics, chosen, campaign.settings)
+        judges = make_judges(dealt, topics, chosen, campaign.settings)
         _answer(campaign, judges, 1, chosen)
         with campaign.reading() as tx:
             by_query = {each.query_id: judges[each.person] for each in all_questions(tx)}
@@ -121,11 +121,14 @@ def simulate(
         _answer(campaign, judges, 2, chosen)
         with campaign.reading() as tx:
             queries = per_query(judged_queries(tx), by_query)
-        more = {"expected": expected(queries), "drawn": returns_drawn(papers, judges, chosen)}
-        tables = campaign.tables() | marked_simulated(more)
+        more = {
+            "expected": summarise_queries(queries),
+            "drawn": simulate_returns(papers, judges, chosen),
+        }
+        tables = campaign.tables() | mark_simulated(more)
         campaign.database.close()
     queries = queries.with_columns(simulated=True)
-    return Simulated(name, chosen, tables, queries, Path(folder) if folder else None)
+    return SimulationResult(name, chosen, tables, queries, Path(folder) if folder else None)
 
 
 @contextmanager
@@ -188,7 +191,7 @@ def _answer(
         for form in (each for each in rows if drawn[each.name].random() < share):
             answers = judges[form.name].answers(form.code, phase, _listed(tx, form))
             source = Source(form.person_id, form.id, VIA, now())
-            record(tx, form, answers, source)
+            record_answers(tx, form, answers, source)
         apply_rules(tx)
         if phase == 1:
             close_phase_one(tx)
@@ -200,7 +203,7 @@ def _listed(tx: Transaction, form: FormRow) -> dict[int, str]:
         mine = references.c.paper_id == form.paper_id
         chosen = select(references.c.number, references.c.doc_id).where(mine)
         return {row.number: row.doc_id for row in tx.execute(chosen)}
-    numbers = {item: number for (_, number), item in items_of(tx, form).items()}
+    numbers = {item: number for (_, number), item in form_items(tx, form).items()}
     chosen = select(items.c.id, items.c.doc_id).where(items.c.id.in_(numbers))
     return {numbers[row.id]: row.doc_id for row in tx.execute(chosen)}
 
@@ -224,11 +227,11 @@ def _search_by_hand(campaign: Campaign, judges: Judges, options: SimulationOptio
         }
     index = open_index(campaign.collection)
     for query_id, relevant in titles.items():
-        tried = searches(judges[query_id].topic.text, relevant, index.document_frequency)
-        _mark_finds(campaign, query_id, tried, judges[query_id].topic, options)
+        tried = search_texts(judges[query_id].topic.text, relevant, index.document_frequency)
+        _mark_results(campaign, query_id, tried, judges[query_id].topic, options)
 
 
-def _mark_finds(
+def _mark_results(
     campaign: Campaign,
     query_id: str,
     tried: Sequence[str],
@@ -249,8 +252,8 @@ def _mark_finds(
 def _pool(campaign: Campaign, judges: Judges, options: SimulationOptions) -> None:
     """Make the lists of phase two, from the systems that were given or the paper's."""
     with campaign.reading() as tx:
-        queries = waiting(tx)
-        judged = qrels_of(tx, "j1")
+        queries = unpooled_questions(tx)
+        judged = build_qrels(tx, "j1")
     if not queries:
         return
     models, runs = _systems(judges, options.systems)
@@ -266,11 +269,11 @@ def _systems(judges: Judges, systems: tuple[System, ...]) -> tuple[dict[str, str
     files = [each for each in systems if each not in models]
     names = [(judge.topic.query_id, query_id) for query_id, judge in judges.items()]
     renamed = pl.DataFrame(names, ["topic", "query_id"], orient="row")
-    runs = [_renamed(run, renamed) for run in as_runs(files)] if files else []
+    runs = [_rename_queries(run, renamed) for run in as_runs(files)] if files else []
     return {model: model for model in models}, runs
 
 
-def _renamed(run: Run, names: pl.DataFrame) -> Run:
+def _rename_queries(run: Run, names: pl.DataFrame) -> Run:
     table = run.table.rename({"query_id": "topic"}).join(names, on="topic").drop("topic")
     if names.height and not table.height:
         raise CitebedError(
@@ -280,7 +283,9 @@ def _renamed(run: Run, names: pl.DataFrame) -> Run:
     return as_run(table.select("query_id", "doc_id", "score"), run.name)
 
 
-def searches(question: str, relevant: Sequence[str], frequency: Callable[[str], int]) -> list[str]:
+def search_texts(
+    question: str, relevant: Sequence[str], frequency: Callable[[str], int]
+) -> list[str]:
     """The texts to search with, each once; ``relevant`` are titles, the best graded first.
 
     The paper's organisers began with the whole research question, then tried refinements of it and

@@ -21,15 +21,15 @@ from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError
 from citebed.files.writing import whole_folder
 from citebed.judging.answers.judgement_tables import SETS, current_judgements, mapping_rule
-from citebed.judging.asking.questions import live_questions, wording_history, wording_of
+from citebed.judging.invitations.questions import current_wording, live_questions, wording_history
 from citebed.judging.results.source_tables import (
     PAIRS,
     first_sources,
     judged_queries,
     judgement_set,
 )
-from citebed.judging.results.status import Restated, recent_events, restated_questions
-from citebed.judging.store.handle import CampaignStore, Transaction
+from citebed.judging.results.status import RestatedQuestion, recent_events, restated_questions
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import contributors, items, judgements, pools
 from citebed.runs.tables import Qrels
 from citebed.runs.writer import write_qrels
@@ -43,7 +43,7 @@ FILES = {name: f"{name}.qrels" for name in PAIRS} | {
 """Every set and its file: first the pair to contrast, then the sets over all queries."""
 
 
-class Exported(NamedTuple):
+class ExportResult(NamedTuple):
     """An export: its folder, its version, and how many queries and judgements each set has.
 
     ``restated`` are questions whose text is not the one that was judged.
@@ -52,7 +52,7 @@ class Exported(NamedTuple):
     folder: Path
     version: str
     sets: dict[str, tuple[int, int]]
-    restated: tuple[Restated, ...] = ()
+    restated: tuple[RestatedQuestion, ...] = ()
 
 
 class _Contents(NamedTuple):
@@ -61,7 +61,7 @@ class _Contents(NamedTuple):
     sources: pl.DataFrame
     lines: dict[str, list[dict[str, Any]]]
     last: int
-    restated: tuple[Restated, ...]
+    restated: tuple[RestatedQuestion, ...]
 
     def version(self) -> str:
         digest = hashlib.sha256()
@@ -80,7 +80,7 @@ def export_campaign(
     *,
     graded: bool = False,
     shapes: tuple[str, ...] = (),
-) -> Exported:
+) -> ExportResult:
     """Write judgements, topics and pools into a folder, whole or not at all.
 
     T1 and T1+2 are the pair that the paper compares: the queries judged in both phases, with the
@@ -96,7 +96,7 @@ def export_campaign(
         raise CitebedError(f"'{printable(folder)}' holds something else than an export of a "
                            "campaign; name another folder.")  # fmt: skip
     with store.reading() as tx:
-        contents = _gather(tx, graded)
+        contents = _load_contents(tx, graded)
     version = contents.version()
     sizes = {
         name: (qrels.table["query_id"].n_unique(), qrels.table.height)
@@ -111,24 +111,24 @@ def export_campaign(
         "sets": {name: {"queries": q, "judgements": j} for name, (q, j) in sizes.items()},
         "restated": [each._asdict() for each in contents.restated],
     }
-    _note(store, facts)
+    _log_version(store, facts)
     with whole_folder(folder) as draft:
         _write(draft, contents, facts)
         (draft / "CHANGELOG.md").write_text(_changelog(store), "utf-8")
         for shape in shapes:
             view = JudgedCollection(collection, contents.topics, contents.sets)
             export_collection(view, shape, draft / shape)
-    return Exported(folder, version, sizes, contents.restated)
+    return ExportResult(folder, version, sizes, contents.restated)
 
 
-def _gather(tx: Transaction, graded: bool) -> _Contents:
+def _load_contents(tx: Transaction, graded: bool) -> _Contents:
     sets = {name: judgement_set(tx, name, graded=graded) for name in FILES}
     topics: list[dict[str, str]] = []
     history: list[dict[str, Any]] = []
     lists: list[dict[str, Any]] = []
     for each in list(live_questions(tx)):
-        stated = wording_of(tx, each.id, "stated").text
-        text = wording_of(tx, each.id).text
+        stated = current_wording(tx, each.id, "stated").text
+        text = current_wording(tx, each.id).text
         topics.append({"query_id": each.query_id, "text": text, "original": stated,
                        "paper_id": each.paper})  # fmt: skip
         history += _wordings(tx, each)
@@ -184,7 +184,7 @@ def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
     (draft / MANIFEST).write_text(json_text(whole, indent=2) + "\n", "utf-8")
 
 
-def _note(store: CampaignStore, facts: Mapping[str, Any]) -> None:
+def _log_version(store: CampaignStore, facts: Mapping[str, Any]) -> None:
     """Put a version on record, once for each time that it is not the one before."""
     with store.writing() as tx:
         before = recent_events(tx, "exported", 1)
@@ -207,7 +207,7 @@ def _changelog(store: CampaignStore) -> str:
             lines.append(f"- {name}: {count(size['judgements'], 'judgement')} ({more}) of "
                          f"{count(size['queries'], 'query')}\n")  # fmt: skip
         lines.append(f"- rule: {row.detail['rule']}\n")
-        restated = (Restated(**each).warning() for each in row.detail.get("restated", ()))
+        restated = (RestatedQuestion(**each).warning() for each in row.detail.get("restated", ()))
         lines += [f"- warning: {each}\n" for each in restated]
         entries.append("".join(lines))
         before = sets

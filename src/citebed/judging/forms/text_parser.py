@@ -11,18 +11,26 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from citebed.errors import FormatError
-from citebed.judging.forms.gathering import (
-    Gathering,
-    Mark,
+from citebed.judging.forms.answer_collector import (
+    AnswerCollector,
+    CheckboxState,
     NoGrade,
-    grade_in,
-    limits_in,
-    mark_in,
-    quoted,
-    verdict_in,
+    combine_checkboxes,
+    parse_checkbox,
+    parse_grade,
+    parse_limits,
+    quote,
 )
 from citebed.judging.forms.sheet import Answers
-from citebed.judging.forms.text_lines import Block, Line, Text, blocks_of, code_of, lines_of, same
+from citebed.judging.forms.text_lines import (
+    Block,
+    Line,
+    Text,
+    find_form_code,
+    split_blocks,
+    split_lines,
+    to_plain_characters,
+)
 from citebed.patterns import compiled
 from citebed.text.normalise import fold
 
@@ -56,8 +64,8 @@ def is_this_form(content: str) -> bool:
     """Whether a text has a line with a form's code; a page of HTML is not such a text."""
     if len(content) > LONGEST or content.lstrip("\ufeff \t\r\n")[:1] in ("<", "{"):
         return False
-    may_be = _MAYBE.findall(same(content))
-    return any(map(code_of, lines_of("\n".join(may_be[:1000]))))
+    may_be = _MAYBE.findall(to_plain_characters(content))
+    return any(map(find_form_code, split_lines("\n".join(may_be[:1000]))))
 
 
 def read(content: str) -> Answers:
@@ -65,25 +73,27 @@ def read(content: str) -> Answers:
     if len(content) > LONGEST:
         raise FormatError("text form", None, f"the text has {len(content):,} characters; a form "
                           "has a few thousand. Send the form alone.")  # fmt: skip
-    lines = lines_of(content)
-    gathering = Gathering(_code(lines), limits_in(same("\n".join(line.text for line in lines))))
+    lines = split_lines(content)
+    gathering = AnswerCollector(
+        _code(lines), parse_limits(to_plain_characters("\n".join(line.text for line in lines)))
+    )
     if not gathering.code:
         gathering.unread(1, "no line 'Form: …' with the form's code was found")
     readers = {"question": _question, "query": _query, "paper": _paper, "opt-out": _opt_out}
-    for block in blocks_of(lines):
+    for block in split_blocks(lines):
         readers.get(block.kind, _other)(block, gathering)
     return gathering.answers()
 
 
 def _code(lines: list[Line]) -> str:
-    codes = {code: line.number for line in lines if (code := code_of(line))}
+    codes = {code: line.number for line in lines if (code := find_form_code(line))}
     if len(codes) > 1:
         raise FormatError("text form", max(codes.values()), "this text has the forms "
                           f"{' and '.join(sorted(codes))}: send one at a time.")  # fmt: skip
     return next(iter(codes), "")
 
 
-def _question(block: Block, gathering: Gathering) -> None:
+def _question(block: Block, gathering: AnswerCollector) -> None:
     lines = [
         line
         for line, number in zip(block.own_lines(), block.numbers, strict=False)
@@ -92,29 +102,29 @@ def _question(block: Block, gathering: Gathering) -> None:
     gathering.question(block.number, " ".join(lines), block.line)
 
 
-def _other(block: Block, gathering: Gathering) -> None:
+def _other(block: Block, gathering: AnswerCollector) -> None:
     for line, number in zip(block.lines, block.numbers, strict=True):
         _is_stray(line, number, gathering)
 
 
-def _is_stray(line: str, number: int, gathering: Gathering) -> bool:
+def _is_stray(line: str, number: int, gathering: AnswerCollector) -> bool:
     """Whether a mark stands where no paper is; it is told."""
-    is_stray = _STRAY.match(same(line).lstrip()[:200]) is not None
+    is_stray = _STRAY.match(to_plain_characters(line).lstrip()[:200]) is not None
     if is_stray:
-        gathering.unread(number, f"{quoted(line)} stands under no paper")
+        gathering.unread(number, f"{quote(line)} stands under no paper")
     return is_stray
 
 
-def _opt_out(block: Block, gathering: Gathering) -> None:
-    plain = same(block.lines[0])
+def _opt_out(block: Block, gathering: AnswerCollector) -> None:
+    plain = to_plain_characters(block.lines[0])
     match = _OPT_OUT.search(plain)
     before, after = (plain[: match.start()], plain[match.end() :]) if match else ("", plain)
-    marks = {mark_in(each) for each in (before, after.lstrip(" :=."))}
+    marks = {parse_checkbox(each) for each in (before, after.lstrip(" :=."))}
     has_box = re.search(r"\S", before + after.strip(" .")) is not None
-    if Mark.YES in marks and not marks & {Mark.NO, Mark.UNKNOWN}:
+    if CheckboxState.YES in marks and not marks & {CheckboxState.NO, CheckboxState.UNKNOWN}:
         gathering.opted_out = True
-    elif Mark.UNKNOWN in marks or not has_box or Mark.YES in marks:
-        gathering.unread(block.line, f"not to be written to again? {quoted(block.lines[0])}")
+    elif CheckboxState.UNKNOWN in marks or not has_box or CheckboxState.YES in marks:
+        gathering.unread(block.line, f"not to be written to again? {quote(block.lines[0])}")
     for line, number in zip(block.lines[1:], block.numbers[1:], strict=True):
         _is_stray(line, number, gathering)
 
@@ -132,38 +142,38 @@ class _Grade(NamedTuple):
     rest: str
 
 
-def _paper(block: Block, gathering: Gathering) -> None:
+def _paper(block: Block, gathering: AnswerCollector) -> None:
     text = block.text()
     if block.query is None:
-        _graded(block, text, gathering)
+        _collect_grades(block, text, gathering)
     else:
-        _judged(block, text, gathering)
+        _collect_verdict(block, text, gathering)
 
 
-def _graded(block: Block, text: Text, gathering: Gathering) -> None:
-    grades = _without_blanks(text, _grades(text))
+def _collect_grades(block: Block, text: Text, gathering: AnswerCollector) -> None:
+    grades = _drop_quoted_blanks(text, _grades(text))
     values: dict[int, set[int | NoGrade | None]] = {}
     for grade in grades:
-        values.setdefault(grade.question, set()).add(grade_in(grade.value))
+        values.setdefault(grade.question, set()).add(parse_grade(grade.value))
     for grade in grades:
-        _one_grade(block.number, text, grade, len(values[grade.question]) > 1, gathering)
+        _collect_grade(block.number, text, grade, len(values[grade.question]) > 1, gathering)
     several = {text.line(each.start()): each[0] for each in _SEVERAL.finditer(text.plain)}
     for line, names in several.items():
-        what = f"[{block.number}]: {quoted(names)} names several questions, or a range"
+        what = f"[{block.number}]: {quote(names)} names several questions, or a range"
         gathering.unread(line, what)
     for grade in grades:
         if text.line(grade.at) in several:
             gathering.doubt(grade.question, block.number)
     marks, at, *_ = _verdicts(text)
-    if any(mark is not Mark.EMPTY for each in marks.values() for mark in each):
+    if any(mark is not CheckboxState.EMPTY for each in marks.values() for mark in each):
         gathering.unread(text.line(at), f"[{block.number}] is marked, but no QUERY stands above it")
     elif not grades and not several:
-        _without_boxes(text, f"[{block.number}]", gathering)
+        _report_lost_boxes(text, f"[{block.number}]", gathering)
     else:
-        _lone_marks(block, text, grades, gathering)
+        _report_lone_marks(block, text, grades, gathering)
 
 
-def _without_blanks(text: Text, grades: list[_Grade]) -> list[_Grade]:
+def _drop_quoted_blanks(text: Text, grades: list[_Grade]) -> list[_Grade]:
     """Blanks that were quoted, and answered below, are no second answer."""
     answered = {grade.question for grade in grades if text.is_typed(grade.at)}
     return [
@@ -172,7 +182,7 @@ def _without_blanks(text: Text, grades: list[_Grade]) -> list[_Grade]:
         if grade.question not in answered
         or text.is_typed(grade.at)
         or grade.rest
-        or grade_in(grade.value) is not NoGrade.EMPTY
+        or parse_grade(grade.value) is not NoGrade.EMPTY
     ]
 
 
@@ -196,10 +206,10 @@ def _grade_at(text: Text, question: int, at: int, end: int) -> _Grade:
     stop = text.line_end(at, end)
     value = text.plain[at:stop].lstrip(" :=")
     for later in _next_lines(text, stop, end):  # it may have been wrapped
-        if not isinstance(grade_in(value), NoGrade):
+        if not isinstance(parse_grade(value), NoGrade):
             break
         longer = f"{value} {text.plain[stop:later]}"
-        if not isinstance(grade_in(longer), NoGrade):
+        if not isinstance(parse_grade(longer), NoGrade):
             value, stop = longer, later
     return _Grade(question, at, value, stop, "")
 
@@ -214,10 +224,10 @@ def _next_lines(text: Text, stop: int, end: int) -> list[int]:
     return ends
 
 
-def _one_grade(
-    paper: int, text: Text, grade: _Grade, is_repeated: bool, gathering: Gathering
+def _collect_grade(
+    paper: int, text: Text, grade: _Grade, is_repeated: bool, gathering: AnswerCollector
 ) -> None:
-    value = grade_in(grade.value)
+    value = parse_grade(grade.value)
     line = text.line(grade.at)
     where = f"Q{grade.question} of [{paper}]"
     if value is NoGrade.EMPTY and not grade.rest:
@@ -225,23 +235,25 @@ def _one_grade(
     if is_repeated:
         what = f"{where} stands here more than once, with different answers"
     elif isinstance(value, NoGrade) or grade.rest:
-        what = f"{where}: {quoted(f'{grade.value} {grade.rest}')} is no grade"
+        what = f"{where}: {quote(f'{grade.value} {grade.rest}')} is no grade"
     else:
         gathering.grade(grade.question, paper, value, line)
         return
     gathering.doubt(grade.question, paper, line, what)
 
 
-def _lone_marks(block: Block, text: Text, grades: list[_Grade], gathering: Gathering) -> None:
+def _report_lone_marks(
+    block: Block, text: Text, grades: list[_Grade], gathering: AnswerCollector
+) -> None:
     """Marks on lines of their own, which belong to no label; above the labels is the title."""
     taken = {text.line(grade.end) for grade in grades}
     first = text.line(grades[0].at) if grades else block.line
     for line, number in zip(text.plain.split("\n"), block.numbers, strict=False):
         if number > first and number not in taken and _is_lone(line):
-            gathering.unread(number, f"[{block.number}]: {quoted(line)} belongs to no question")
+            gathering.unread(number, f"[{block.number}]: {quote(line)} belongs to no question")
 
 
-def _without_boxes(text: Text, where: str, gathering: Gathering) -> None:
+def _report_lost_boxes(text: Text, where: str, gathering: AnswerCollector) -> None:
     """Somebody wrote over the boxes of a paper: a last line that ends no title is told."""
     label = _COMMENT.search(text.plain)
     plain = text.plain[: label.start() if label else None].rstrip()
@@ -249,7 +261,7 @@ def _without_boxes(text: Text, where: str, gathering: Gathering) -> None:
     says = start > 0 and len(plain) - start < 60 and _VERDICT.search(plain, start)
     if plain and (says or plain[-1] not in ".?!…" or _is_lone(plain[start:])):
         row = text.written[start : len(plain)]
-        what = f"{where} has no boxes left, but ends with {quoted(row)}"
+        what = f"{where} has no boxes left, but ends with {quote(row)}"
         gathering.unread(text.line(len(plain) - 1), what)
 
 
@@ -260,30 +272,31 @@ def _is_lone(line: str) -> bool:
 # --- Phase two ------------------------------------------------------------------------------
 
 
-def _judged(block: Block, text: Text, gathering: Gathering) -> None:
+def _collect_verdict(block: Block, text: Text, gathering: AnswerCollector) -> None:
     query, where = block.query or 0, f"document [{block.query}.{block.number}]"
     marks, at, end, rest = _verdicts(text)
     line = text.line(at)
     later = text.line_end(end) if marks else 0
     comment = _comment(text, end, later)
     if not marks:
-        _without_marks(block, text, gathering)
+        _report_missing_marks(block, text, gathering)
         return
     one = {
-        kind: values[0] if len(set(values)) == 1 else Mark.UNKNOWN for kind, values in marks.items()
+        kind: values[0] if len(set(values)) == 1 else CheckboxState.UNKNOWN
+        for kind, values in marks.items()
     }
-    value = verdict_in(*(one.get(kind, Mark.EMPTY) for kind in range(3)))
-    if isinstance(value, Mark) or rest:
-        if value is not Mark.EMPTY or rest.strip("[]() "):
-            shown = quoted(text.written[at:later])
+    value = combine_checkboxes(*(one.get(kind, CheckboxState.EMPTY) for kind in range(3)))
+    if isinstance(value, CheckboxState) or rest:
+        if value is not CheckboxState.EMPTY or rest.strip("[]() "):
+            shown = quote(text.written[at:later])
             gathering.doubt(query, block.number, line, f"{where}: {shown} is not one clear mark")
         elif comment:
-            gathering.unread(line, f"{where} has a comment but no mark: {quoted(comment)}")
+            gathering.unread(line, f"{where} has a comment but no mark: {quote(comment)}")
         return
     gathering.verdict(query, block.number, value, comment, line)
 
 
-def _verdicts(text: Text) -> tuple[dict[int, list[Mark]], int, int, str]:
+def _verdicts(text: Text) -> tuple[dict[int, list[CheckboxState]], int, int, str]:
     """The marks by kind (relevant, not, can't judge), where they begin and end, and what is left.
 
     A label counts if a box, or a colon and a word, stands behind it, or a bare mark up to the
@@ -291,7 +304,7 @@ def _verdicts(text: Text) -> tuple[dict[int, list[Mark]], int, int, str]:
     """
     stop = comment.start() if (comment := _COMMENT.search(text.plain)) else len(text.plain)
     labels = list(_VERDICT.finditer(text.plain, 0, stop))
-    marks: dict[int, list[Mark]] = {}
+    marks: dict[int, list[CheckboxState]] = {}
     begin = end = 0
     rest, is_typed = "", False
     for label, following in zip_longest(labels, labels[1:]):
@@ -315,21 +328,21 @@ def _verdicts(text: Text) -> tuple[dict[int, list[Mark]], int, int, str]:
     return marks, begin, end, rest
 
 
-def _marked_only(marks: dict[int, list[Mark]]) -> dict[int, list[Mark]]:
-    return {kind: each for kind, each in marks.items() if set(each) != {Mark.EMPTY}}
+def _marked_only(marks: dict[int, list[CheckboxState]]) -> dict[int, list[CheckboxState]]:
+    return {kind: each for kind, each in marks.items() if set(each) != {CheckboxState.EMPTY}}
 
 
 def _kind(label: str) -> int:
     return 2 if "judge" in label.lower() else 0 if label.lower() == "relevant" else 1
 
 
-def _statement(text: Text, label: re.Match[str], stop: int) -> tuple[Mark, int] | None:
+def _statement(text: Text, label: re.Match[str], stop: int) -> tuple[CheckboxState, int] | None:
     """The mark behind a label, and where it ends."""
     if box := _BOXED.match(text.plain, label.end(), stop):
-        return mark_in(box[1]), box.end()
+        return parse_checkbox(box[1]), box.end()
     if colon := _COLON.match(text.plain, label.end(), stop):
         end = text.line_end(colon.end(), stop)
-        return mark_in(text.plain[colon.end() : end]), end
+        return parse_checkbox(text.plain[colon.end() : end]), end
     is_last = _COMMENT.match(text.plain, stop) is not None
     end = stop if is_last else text.line_end(label.end(), stop)
     value = text.plain[label.end() : min(end, label.end() + 400)]
@@ -337,9 +350,11 @@ def _statement(text: Text, label: re.Match[str], stop: int) -> tuple[Mark, int] 
     line_end = text.line_end(label.end(), stop)
     is_alone = not before.strip() and not text.plain[label.end() : line_end].strip(" .!")
     if is_alone and text.is_typed(label.start()):
-        return Mark.YES, line_end  # "relevant", typed under quoted boxes
+        return CheckboxState.YES, line_end  # "relevant", typed under quoted boxes
     is_bare = value[:1].isspace() and (is_last or not before.strip())
-    return (Mark.YES, end) if is_bare and mark_in(value) is Mark.YES else None
+    return (
+        (CheckboxState.YES, end) if is_bare and parse_checkbox(value) is CheckboxState.YES else None
+    )
 
 
 def _comment(text: Text, end: int, later: int) -> str:
@@ -351,22 +366,22 @@ def _comment(text: Text, end: int, later: int) -> str:
     return fold(f"{between} {text.written[label.end() :]}")
 
 
-def _without_marks(block: Block, text: Text, gathering: Gathering) -> None:
+def _report_missing_marks(block: Block, text: Text, gathering: AnswerCollector) -> None:
     where = f"document [{block.query}.{block.number}]"
     label = _COMMENT.search(text.plain)
     if label and (comment := fold(text.written[label.end() :])):
         line = text.line(label.start())
-        gathering.unread(line, f"{where} has a comment but no mark: {quoted(comment)}")
+        gathering.unread(line, f"{where} has a comment but no mark: {quote(comment)}")
     rows = list(zip(text.plain.split("\n"), block.numbers, strict=False))[1:]
     lone = [each for each in rows if _is_lone(_VERDICT.sub("x", each[0][:400], count=1))]
     for row, number in lone:
-        what = f"{where}: {quoted(row)} is not one clear mark"
+        what = f"{where}: {quote(row)} is not one clear mark"
         gathering.doubt(block.query or 0, block.number, number, what)
     if not lone:
-        _without_boxes(text, where, gathering)
+        _report_lost_boxes(text, where, gathering)
 
 
-def _query(block: Block, gathering: Gathering) -> None:
+def _query(block: Block, gathering: AnswerCollector) -> None:
     """Whether a wording is approved, or a better one is given."""
     text, number = block.text(), block.number
     better = _BETTER.search(text.plain)
@@ -376,17 +391,17 @@ def _query(block: Block, gathering: Gathering) -> None:
         gathering.approve(number, wording, text.line(better.start()))
     if approve is None:
         if bare := _BARE_APPROVE.search(text.plain):
-            what = f"approved? {quoted(bare[0])} is no mark"
+            what = f"approved? {quote(bare[0])} is no mark"
             gathering.doubt_approval(number, text.line(bare.start(1)), what)
         return
     end = min(text.line_end(approve.end()), better.start() if better else len(text.plain))
     box = _BOXED.match(text.plain, approve.end())
     value = box[1] if box else text.plain[approve.end() : end].lstrip(" :=")
     rest = text.plain[box.end() : max(box.end(), end)].strip(" ,;.") if box else ""
-    mark, line = mark_in(value), text.line(approve.end())
-    if mark is Mark.UNKNOWN or rest:
-        gathering.doubt_approval(number, line, f"approved? {quoted(f'{value} {rest}')} is no mark")
-    elif mark is Mark.YES:
+    mark, line = parse_checkbox(value), text.line(approve.end())
+    if mark is CheckboxState.UNKNOWN or rest:
+        gathering.doubt_approval(number, line, f"approved? {quote(f'{value} {rest}')} is no mark")
+    elif mark is CheckboxState.YES:
         gathering.approve(number, True, line)
-    elif mark is Mark.NO and not wording:
+    elif mark is CheckboxState.NO and not wording:
         gathering.doubt_approval(number, line, "is not approved, and has no better wording")

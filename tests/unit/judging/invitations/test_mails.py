@@ -15,9 +15,9 @@ from tests.unit.judging.conftest import TODAY, Answer, form_row
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign
-from citebed.judging.answers.answering import opt_out
-from citebed.judging.asking.assigning import note_once
-from citebed.judging.asking.mails import Smtp, send
+from citebed.judging.answers.responses import opt_out
+from citebed.judging.invitations.assignments import log_once
+from citebed.judging.invitations.mails import Smtp, send
 from citebed.judging.store.schema import forms, mails, now, people
 
 
@@ -133,7 +133,7 @@ def test_a_mail_that_a_kill_kept_from_the_outbox_gets_there(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("citebed.judging.asking.mails.write_whole", killed)
+        patched.setattr("citebed.judging.invitations.mails.write_whole", killed)
         with pytest.raises(KeyboardInterrupt):
             campaign.invite(["text"], on=TODAY)
     assert set(_states(campaign)) == {"held"}
@@ -163,11 +163,11 @@ def test_a_mail_whose_sender_died_is_shown_and_not_sent_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("citebed.judging.asking.mails._hand_in", killed)
+        patched.setattr("citebed.judging.invitations.mails._deliver", killed)
         with pytest.raises(KeyboardInterrupt):
             _sent(campaign, server)
     done = send(campaign, server.smtp, pause=lambda _: None)
-    assert (done.sent, len(done.unsure)) == (2, 1)
+    assert (done.sent, len(done.unconfirmed)) == (2, 1)
     assert len(server.taken) == 2
 
 
@@ -237,7 +237,7 @@ def test_no_reminder_goes_to_people_whose_form_came_and_could_not_be_read(
 def test_no_reminder_goes_to_those_who_finished_with_nothing(campaign: Campaign) -> None:
     campaign.invite(["text"], on=TODAY)
     with campaign.writing() as tx:
-        note_once(tx, form_row(tx, 3), "finished")
+        log_once(tx, form_row(tx, 3), "finished")
     assert _reminded(campaign) == ["ada@example.org", "ben@example.org"]
 
 

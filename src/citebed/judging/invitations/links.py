@@ -15,7 +15,7 @@ from sqlalchemy import Row, select, update
 
 from citebed.errors import CitebedError
 from citebed.files.secret_files import is_same_secret
-from citebed.judging.store.handle import CampaignStore, Transaction
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import forms, now
 
 _ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none of its letters is taken for a digit
@@ -31,13 +31,13 @@ def new_code() -> str:
     return "-".join(text[at : at + 4] for at in range(0, 16, 4))
 
 
-def token(store: CampaignStore, code: str, expires_at: datetime) -> str:
+def make_token(store: CampaignStore, code: str, expires_at: datetime) -> str:
     """What stands in a personal link: the form's code, when it expires, and the signature."""
     payload = f"{code}.{int(expires_at.timestamp()):x}"
     return f"{payload}.{_signature(store, payload)}"
 
 
-def code_of(store: CampaignStore, signed: str, at: datetime) -> str | None:
+def verify_token(store: CampaignStore, signed: str, at: datetime) -> str | None:
     """The code of the form that a token opens; ``None`` if it is forged or expired."""
     payload, _, signature = signed.rpartition(".")
     if not is_same_secret(signature, _signature(store, payload)):
@@ -67,26 +67,26 @@ class LinkRefused(CitebedError):
         self.form_id = form_id
 
 
-def form_of_link(tx: Transaction, signed: str) -> FormRow:
+def open_link(tx: Transaction, signed: str) -> FormRow:
     """The form that a link's token opens; a link that was renewed since opens nothing."""
-    form = forms_of_links(tx, [signed])[signed]
+    form = open_links(tx, [signed])[signed]
     if isinstance(form, LinkRefused):
         raise form
     return form
 
 
-def forms_of_links(tx: Transaction, signed: Collection[str]) -> dict[str, FormRow | LinkRefused]:
+def open_links(tx: Transaction, signed: Collection[str]) -> dict[str, FormRow | LinkRefused]:
     """The forms that tokens open, or why one opens none."""
     at = now()
-    codes = {each: code_of(tx.store, each, at) for each in set(signed)}
+    codes = {each: verify_token(tx.store, each, at) for each in set(signed)}
     wanted = [code for code in codes.values() if code is not None]
     mine = (forms.c.campaign_id == tx.id) & forms.c.code.in_(wanted)
     rows = tx.execute(select(forms).where(mine)) if wanted else ()
     known = {row.code: row for row in rows}
-    return {each: _opened(tx.store, each, code, known.get(code)) for each, code in codes.items()}
+    return {each: _open(tx.store, each, code, known.get(code)) for each, code in codes.items()}
 
 
-def _opened(
+def _open(
     store: CampaignStore, signed: str, code: str | None, form: FormRow | None
 ) -> FormRow | LinkRefused:
     if code is None:
@@ -97,7 +97,7 @@ def _opened(
         return LinkRefused("revoked", form.id)
     if form.expires_at <= now():
         return LinkRefused("expired", form.id)
-    if signed != token(store, form.code, form.expires_at):
+    if signed != make_token(store, form.code, form.expires_at):
         return LinkRefused("another link was given since", form.id)
     return form
 
@@ -105,7 +105,7 @@ def _opened(
 def revoke_link(store: CampaignStore, code: str, who: str = "organiser") -> None:
     """From now on the links of a form open nothing; what was answered stays."""
     with store.writing() as tx:
-        form = _form(tx, code)
+        form = _load_form(tx, code)
         if form.revoked_at is None:
             mine = forms.c.id == form.id
             tx.execute(update(forms).where(mine).values(revoked_at=now()))
@@ -115,7 +115,7 @@ def revoke_link(store: CampaignStore, code: str, who: str = "organiser") -> None
 def renew_link(store: CampaignStore, code: str, who: str = "organiser") -> str:
     """Give a form a new link that lives as long as a first one does, and tell it."""
     with store.writing() as tx:
-        form = _form(tx, code)
+        form = _load_form(tx, code)
         until = now() + timedelta(days=store.settings.open_days)
         # A link says when it ends, to the second: a new one must differ from the one before.
         if int(until.timestamp()) <= int(form.expires_at.timestamp()):
@@ -123,15 +123,15 @@ def renew_link(store: CampaignStore, code: str, who: str = "organiser") -> str:
         mine = forms.c.id == form.id
         tx.execute(update(forms).where(mine).values(revoked_at=None, expires_at=until))
         tx.log("renewed", who, form.id)
-    return link_of(store, token(store, form.code, until))
+    return make_link(store, make_token(store, form.code, until))
 
 
-def link_of(store: CampaignStore, signed: str) -> str:
+def make_link(store: CampaignStore, signed: str) -> str:
     """The address of a judge's page."""
     return f"{store.settings.address.rstrip('/')}/{store.name}/judge/{signed}"
 
 
-def _form(tx: Transaction, code: str) -> FormRow:
+def _load_form(tx: Transaction, code: str) -> FormRow:
     form = form_by_code(tx, code)
     if form is None:
         raise CitebedError(f"there is no form {code[:40]!r} in this campaign.")

@@ -10,7 +10,7 @@ import pytest
 import citebed
 from citebed.errors import FormatError
 from citebed.judging import Campaign
-from citebed.judging.asking.papers import Author, read_papers
+from citebed.judging.invitations.papers import Author, read_papers
 
 
 def test_a_line_of_csv_is_a_paper_and_references_are_looked_up(

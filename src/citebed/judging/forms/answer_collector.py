@@ -1,8 +1,7 @@
-"""How people mark boxes and write grades, and what a reader of forms finds, put together.
+"""Collect the answers of a form, and parse the marks and grades that people write.
 
-All forms are read into one `Gathering`: nothing is guessed, nothing lost. It checks numbers and
-grades against what the form asks, finds contradictions, and leaves out of the answers whatever is
-in doubt, which it lists instead.
+The parsers of all form formats feed one `AnswerCollector`. It checks numbers and grades against
+the form and finds contradictions. It never guesses: answers in doubt are listed as problems.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from citebed.judging.forms.sheet import Answers, Entry, Rating, Sheet, Unread
+from citebed.judging.forms.sheet import Answers, Entry, ParseProblem, Rating, Sheet
 from citebed.text.normalise import fold
 
 _ONE = r"(?:\d{1,6}\.)?\d{1,6}(?:\s*-\s*(?:\d{1,6}\.)?\d{1,6})?"
@@ -22,8 +21,8 @@ _NUMBERS = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"(?:(\d{1,6})\.)?(\d{1,6})(?:\s*-\s*(?:\d{1,6}\.)?(\d{1,6}))?")
-_QUESTIONS = 99
-_SHOWN = 160
+_MAX_QUESTIONS = 99
+_QUOTE_LENGTH = 160
 
 Key = tuple[int, int]
 
@@ -45,18 +44,20 @@ class Limits(NamedTuple):
         )
 
 
-def limits_text(sheet: Sheet) -> str:
+def format_limits(sheet: Sheet) -> str:
     """``Numbers: grades 1-4; references 1-60`` or ``Numbers: documents 1.1-1.15, 2.1-2.9``."""
     if sheet.phase == 1:
-        numbers = ", ".join(_ranges(sheet.references, ""))
+        numbers = ", ".join(_format_ranges(sheet.references, ""))
         return f"Numbers: grades 1-{len(sheet.grades)}; references {numbers or 0}"
     numbers = ", ".join(
-        part for query in sheet.queries for part in _ranges(query.entries, f"{query.number}.")
+        part
+        for query in sheet.queries
+        for part in _format_ranges(query.entries, f"{query.number}.")
     )
     return f"Numbers: documents {numbers or 0}"
 
 
-def _ranges(entries: tuple[Entry, ...], before: str) -> list[str]:
+def _format_ranges(entries: tuple[Entry, ...], before: str) -> list[str]:
     ends: list[list[int]] = []
     for number in sorted(entry.number for entry in entries):
         if ends and number == ends[-1][1] + 1:
@@ -68,7 +69,7 @@ def _ranges(entries: tuple[Entry, ...], before: str) -> list[str]:
     ]
 
 
-def limits_in(text: str) -> Limits:
+def parse_limits(text: str) -> Limits:
     """The numbers that a form says it has."""
     match = _NUMBERS.search(text)
     if match is None:
@@ -80,20 +81,20 @@ def limits_in(text: str) -> Limits:
     return Limits(int(match[1] or 9), tuple(ranges))
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """What somebody wrote, on one line and not too long, as a message shows it."""
     text = fold(text)
-    return f"'{text[:_SHOWN]}…'" if len(text) > _SHOWN else f"'{text}'"
+    return f"'{text[:_QUOTE_LENGTH]}…'" if len(text) > _QUOTE_LENGTH else f"'{text}'"
 
 
-def question_text(text: str) -> str:
+def clean_question(text: str) -> str:
     """A question as it is kept; what says that there is none is none."""
     text = fold(text)
     is_none = text.casefold().strip(" .") in ("n/a", "na", "none")
     return "" if is_none or not any(map(str.isalnum, text)) else text
 
 
-class Gathering:
+class AnswerCollector:
     """Finds of one form; ``line`` is where each was found."""
 
     def __init__(self, code: str, limits: Limits) -> None:
@@ -105,23 +106,23 @@ class Gathering:
         self._said: dict[Key, tuple[int, Rating]] = {}
         self._approved: dict[int, tuple[int, bool | str]] = {}
         self._doubtful: set[tuple[str, int, int]] = set()
-        self._unread: list[Unread] = []
+        self._unread: list[ParseProblem] = []
 
     def unread(self, line: int, what: str) -> None:
         """Something that cannot be read and belongs to nothing that was asked."""
-        self._unread.append(Unread(line, what))
+        self._unread.append(ParseProblem(line, what))
 
     def question(self, number: int, text: str, line: int) -> None:
         """The text of a research question."""
-        if not (text := question_text(text)):
+        if not (text := clean_question(text)):
             return
-        if not 1 <= number <= _QUESTIONS:
-            self.unread(line, f"question {number}: {quoted(text)}; the numbers are 1 to 99")
+        if not 1 <= number <= _MAX_QUESTIONS:
+            self.unread(line, f"question {number}: {quote(text)}; the numbers are 1 to 99")
             return
         before = self._questions.setdefault(number, (line, text))
         if before[1] != text:
             self._doubtful.add(("question", number, 0))
-            self.unread(line, f"question {number} is {quoted(text)} here, but {quoted(before[1])} "
+            self.unread(line, f"question {number} is {quote(text)} here, but {quote(before[1])} "
                         f"at {before[0]}")  # fmt: skip
 
     def grade(self, question: int, paper: int, grade: int | None, line: int) -> None:
@@ -131,7 +132,7 @@ class Gathering:
             what = f"{where}: {grade} is no grade; they are 1 to {self.limits.grades}"
             self.doubt(question, paper, line, what)
             return
-        if not 1 <= question <= _QUESTIONS:
+        if not 1 <= question <= _MAX_QUESTIONS:
             self.doubt(question, paper, line, f"{where}: there is no such question")
             return
         self._graded.add((question, paper))
@@ -149,7 +150,7 @@ class Gathering:
             return
         at, before = self._said.setdefault(key, (line, rating))
         if before.value != rating.value:
-            names = [_named(each.value) for each in (rating, before)]
+            names = [_format_value(each.value) for each in (rating, before)]
             self.doubt(*key, line, f"{where} is {names[0]} here, but {names[1]} at {at}")
         elif rating.comment not in ("", before.comment):
             comment = f"{before.comment} / {rating.comment}".removeprefix(" / ")
@@ -168,7 +169,7 @@ class Gathering:
             self.doubt_approval(
                 query, line, "is approved, and worded anew too" if True in (before[1], approved)
                 else "has two better wordings: " + " and ".join(
-                    quoted(str(each)) for each in (before[1], approved)),
+                    quote(str(each)) for each in (before[1], approved)),
             )  # fmt: skip
 
     def doubt_approval(self, query: int, line: int, what: str) -> None:
@@ -191,7 +192,7 @@ class Gathering:
         answers.unread = sorted([*self._unread, *self._without_text(answers)], key=lambda u: u.line)
         return answers
 
-    def _without_text(self, answers: Answers) -> Iterator[Unread]:
+    def _without_text(self, answers: Answers) -> Iterator[ParseProblem]:
         """Take out grades for questions that have no text."""
         graded = self._graded & answers.ratings.keys()
         for question in sorted({each for each, _ in graded} - answers.questions.keys()):
@@ -202,14 +203,14 @@ class Gathering:
             more = f" and {len(papers) - 10} more" if len(papers) > 10 else ""
             line = min(self._said[question, paper][0] for paper in papers)
             what = f"Q{question} has grades for {numbers}{more}, but question {question} no text"
-            yield Unread(line, what)
+            yield ParseProblem(line, what)
 
 
-def _named(value: int | None) -> str:
+def _format_value(value: int | None) -> str:
     return "can't say" if value is None else str(value)
 
 
-class Mark(Enum):
+class CheckboxState(Enum):
     """What stands in a box, or behind a label."""
 
     EMPTY = "empty"
@@ -244,15 +245,21 @@ def tidy(text: str) -> str:
     return _BLANKS.sub(" ", stripped).casefold().removesuffix("\ufe0f")
 
 
-def mark_in(text: str) -> Mark:
+def parse_checkbox(text: str) -> CheckboxState:
     """Whether a box is marked. Crosses (✗) may mean yes or no, so that they are unknown."""
     mark = tidy(text)
     if not mark:
-        return Mark.EMPTY
-    return Mark.YES if mark in _YES else Mark.NO if mark in _NO else Mark.UNKNOWN
+        return CheckboxState.EMPTY
+    return (
+        CheckboxState.YES
+        if mark in _YES
+        else CheckboxState.NO
+        if mark in _NO
+        else CheckboxState.UNKNOWN
+    )
 
 
-def grade_in(text: str) -> int | NoGrade | None:
+def parse_grade(text: str) -> int | NoGrade | None:
     """A grade, ``None`` for can't say; it may be out of the scale."""
     grade = tidy(text)
     if not grade:
@@ -264,21 +271,23 @@ def grade_in(text: str) -> int | NoGrade | None:
     return None if grade in _CANNOT else NoGrade.UNKNOWN
 
 
-def verdict_in(relevant: Mark, not_relevant: Mark, cannot: Mark) -> int | Mark | None:
+def combine_checkboxes(
+    relevant: CheckboxState, not_relevant: CheckboxState, cannot: CheckboxState
+) -> int | CheckboxState | None:
     """The judgement that three marks make: 1, 0, ``None`` for can't judge, or a mark.
 
     The mark is EMPTY where nothing was said, UNKNOWN where the marks contradict each other.
     ``relevant: no`` says that it is not relevant; ``not relevant: no`` alone may mean anything.
     """
     marks = (relevant, not_relevant, cannot)
-    yes = [mark is Mark.YES for mark in marks]
-    no = [mark is Mark.NO for mark in marks]
-    if Mark.UNKNOWN in marks or sum(yes) > 1:
-        return Mark.UNKNOWN
+    yes = [mark is CheckboxState.YES for mark in marks]
+    no = [mark is CheckboxState.NO for mark in marks]
+    if CheckboxState.UNKNOWN in marks or sum(yes) > 1:
+        return CheckboxState.UNKNOWN
     if yes[0]:
         return 1
     if yes[1] or (no[0] and not no[1] and not yes[2]):
         return 0
     if no[0] != no[1] or (no[0] and not yes[2]):
-        return Mark.UNKNOWN
-    return None if yes[2] else Mark.EMPTY
+        return CheckboxState.UNKNOWN
+    return None if yes[2] else CheckboxState.EMPTY
