@@ -1,4 +1,4 @@
-"""Campaigns: a test collection built with its authors, in two phases."""
+"""Campaigns: build a test collection with the authors of papers, in two phases."""
 
 # ruff: isort: skip_file
 from __future__ import annotations

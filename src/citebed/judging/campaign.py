@@ -1,8 +1,8 @@
-"""The Python door to a campaign: ``citebed.campaign("cr26")``.
+"""The Python interface of a campaign: ``citebed.campaign("cr26")``.
 
-A campaign has a folder of its own with a ``campaign.toml``, which names the collection and the
-database; mails are written there. The database is in the collection's folder unless its URL says
-otherwise. What the verbs do is what the commands and the web do.
+A campaign has a folder with a ``campaign.toml``, which names the collection and the database, and
+with the mails that citebed writes. By default the database is in the collection's folder. The
+commands and the web pages call the same functions.
 """
 
 from __future__ import annotations
@@ -69,10 +69,7 @@ FILE = "campaign.toml"
 
 
 class Campaign(CampaignStore):
-    """An open campaign with the verbs of the command line.
-
-    A verb that needs nothing but the campaign is the function that does it.
-    """
+    """An open campaign; its methods are the subcommands of ``citebed campaign``."""
 
     def __init__(self, database: Database, name: str, folder: Path) -> None:
         super().__init__(database, name)
@@ -80,12 +77,12 @@ class Campaign(CampaignStore):
 
     @property
     def outbox(self) -> Path:
-        """Where mails are written."""
+        """The folder for mails."""
         return self.folder / "outbox"
 
     @cached_property
     def collection(self) -> Collection:
-        """The collection that is judged: where the campaign's file says, for it may be moved."""
+        """The judged collection; ``campaign.toml`` says where it is now."""
         facts = campaign_file(self.folder) if (self.folder / FILE).is_file() else {}
         return open_collection(self.folder / str(facts.get("collection", self.settings.collection)))
 
@@ -102,9 +99,9 @@ class Campaign(CampaignStore):
         address: str | None = None,
         guidelines: str | Path | None = None,
     ) -> None:
-        """Say otherwise what mails and pages say; mails that were written stay as they are.
+        """Change texts of future mails and of pages; existing mails stay as they are.
 
-        ``guidelines`` is a file, text or Markdown, for judges to look into.
+        ``guidelines`` is a text or Markdown file that judges can read.
         """
         _check(contact, address)
         text = None if guidelines is None else read_guidelines(guidelines)
@@ -114,7 +111,7 @@ class Campaign(CampaignStore):
     # --- phase one ---
 
     def add_papers(self, path: str | Path) -> int:
-        """Source papers from CSV or BibTeX; those that are known stay as they are."""
+        """Add source papers from CSV or BibTeX and return how many are new."""
         return add_papers(self, read_papers(path, self.collection))
 
     def invite(
@@ -124,7 +121,7 @@ class Campaign(CampaignStore):
         *,
         on: date | None = None,
     ) -> list[Path]:
-        """Write to all who are due: authors of papers that are online, and of pooled questions."""
+        """Write mails to all authors who are due: of online papers and of pooled questions."""
         mails.check_form_kinds(ways)
         record_exclusions(self)
         assign_phase_one(self, on or date.today())
@@ -138,7 +135,7 @@ class Campaign(CampaignStore):
         *,
         after_days: int = 7,
     ) -> list[Path]:
-        """Write again to those who have not answered."""
+        """Write reminders to authors who have not answered."""
         return mails.remind(self, Path(outbox or self.outbox), ways, after_days=after_days)
 
     send = mails.send
@@ -152,9 +149,9 @@ class Campaign(CampaignStore):
 
     @property
     def questions(self) -> pl.DataFrame:
-        """Research questions as stated and as worded now, with why they are set aside.
+        """Research questions as stated and as worded now, with reasons for exclusion.
 
-        ``at_closing`` says why one would be set aside if phase one were closed now.
+        ``at_closing`` is the reason for exclusion if phase one were closed now.
         """
         with self.reading() as tx:
             aside = excluded_questions(tx)
@@ -172,7 +169,7 @@ class Campaign(CampaignStore):
         return pl.DataFrame(rows, kinds, orient="row")
 
     def question(self, query_id: str) -> str:
-        """How a question is worded now."""
+        """Return the current wording of a question."""
         with self.reading() as tx:
             row = load_question(tx, query_id)
             return str(current_wording(tx, row.id).text)
@@ -184,7 +181,7 @@ class Campaign(CampaignStore):
         return reformulation.count_words(self.collection)
 
     def suggestions(self, query_id: str) -> list[reformulation.Suggestion]:
-        """What might be changed in a question; a person decides."""
+        """Suggest changes to a question; the organiser decides."""
         with self.reading() as tx:
             question = load_question(tx, query_id)
             text = current_wording(tx, question.id).text
@@ -196,15 +193,15 @@ class Campaign(CampaignStore):
         return reformulation.suggest_changes(text, earlier, self._vocabulary)
 
     def exclude(self, query_id: str, reason: str, *, lift: bool = False) -> None:
-        """Set a question aside by hand, or take it back."""
+        """Exclude a question with a reason, or lift the exclusion."""
         with self.writing() as tx:
             question = load_question(tx, query_id)
             exclude(tx, question.id, BY_HAND, reason, "organiser", lift)
 
     def close_phase_one(self, who: str = "organiser") -> int:
-        """Set the questions of co-authors aside whose first author answered too; how many.
+        """Exclude questions of co-authors whose first author answered; return how many are new.
 
-        Before, `questions` says of which this would happen. Pooling closes phase one too.
+        `questions` shows beforehand which ones. Pooling closes phase one, too.
         """
         with self.writing() as tx:
             return close_phase_one(tx, who)
@@ -214,7 +211,7 @@ class Campaign(CampaignStore):
     def search(
         self, query_id: str, text: str, who: str = "organiser", k: int = 30
     ) -> tuple[int, list[searches.Hit]]:
-        """Search by hand; the search's number, and its results."""
+        """Search manually; return the number of the search and its results."""
         return searches.search_by_hand(self, self._recommender, query_id, text, who, k)
 
     mark = searches.mark
@@ -222,10 +219,10 @@ class Campaign(CampaignStore):
     def pool(
         self, runs: Iterable[Any] | None = None, size: int | None = None, **options: Any
     ) -> list[PoolReport]:
-        """Make the lists of phase two: manual results first, then one of each run in turn.
+        """Build the pools of phase two: manual results first, then round-robin over the runs.
 
-        Phase one is closed with it. Without ``runs`` the three models of the paper search. The
-        options are those of `PoolingOptions`: ``method``, ``depth``, ``seed``, ``coupling``.
+        This closes phase one. Without ``runs``, the three models of the paper search. For
+        ``options`` (``method``, ``depth``, ``seed``, ``coupling``) see `PoolingOptions`.
         """
         chosen = PoolingOptions(size or self.settings.pool_size, **options)
         read_method(chosen.method)
@@ -245,56 +242,56 @@ class Campaign(CampaignStore):
             return make_pools(tx, self.collection, lists, chosen, names)
 
     def second_judge(self, query_id: str, name: str, email: str) -> bool:
-        """Ask somebody else about a query's list too; whether there was something to ask."""
+        """Assign a query's list to a second judge; return whether it has papers new to them."""
         return assign_second_judge(self, query_id, name, email) is not None
 
     # --- looking ---
 
     @property
     def disagreements(self) -> pl.DataFrame:
-        """Who said what of the papers on which judges disagree."""
+        """All judgements of papers on which judges disagree."""
         with self.reading() as tx:
             return disagreements(tx)
 
     @property
     def agreement(self) -> pl.DataFrame:
-        """How far judges agree where a document was judged twice, by phase."""
+        """Agreement between judges on documents that were judged twice, by phase."""
         with self.reading() as tx:
             by_phase = agreement(tx)
         rows = [{"phase": phase, **each.row()} for phase, of in by_phase.items() for each in of]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def status(self) -> pl.DataFrame:
-        """Every form: whom it asks, what became of it."""
+        """Return a row per form with its judge and its state."""
         with self.reading() as tx:
             return form_table(tx)
 
     @property
     def problems(self) -> pl.DataFrame:
-        """What could not be read in what came back."""
+        """Unreadable answers in returned forms."""
         with self.reading() as tx:
             return open_problems(tx)
 
     @property
     def exclusions(self) -> pl.DataFrame:
-        """Every exclusion with its reason, and its lifting."""
+        """All exclusions with their reasons, and all lifted ones."""
         record_exclusions(self)
         with self.reading() as tx:
             return exclusion_history(tx)
 
     @property
     def judgements(self) -> pl.DataFrame:
-        """Every judge's last word on every document."""
+        """The current judgement of each judge for each document."""
         with self.reading() as tx:
             return current_judgements(tx, excluded=True)
 
     def not_in_collection(self) -> list[str]:
-        """The judged documents that the collection does not have, as another one would."""
+        """Return judged documents that are missing from the collection."""
         judged = self.judgements["doc_id"].drop_nulls().unique(maintain_order=True)
         return judged.filter(~judged.is_in(self.collection.documents["doc_id"].implode())).to_list()
 
     def qrels(self, name: str = "j12", *, graded: bool = False) -> Qrels:
-        """Return a set of judgements that `evaluate` takes.
+        """Return a set of judgements for `evaluate`.
 
         ``t1`` and ``t12`` are T1 and T1+2, the queries judged in both phases; ``j1``, ``j2`` and
         ``j12`` have all queries.
@@ -303,14 +300,14 @@ class Campaign(CampaignStore):
             return judgement_set(tx, name, graded=graded)
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The tables of the paper by name: returns, reformulations, comparison, sources …"""
+        """Return the paper's tables by name: returns, reformulations, comparison, sources …"""
         with self.reading() as tx:
             return campaign_tables(tx, self.collection.documents.height)
 
     def export(
         self, folder: str | Path, *, graded: bool = False, shapes: Sequence[str] = ()
     ) -> ExportResult:
-        """Qrels, topics and pools in a folder, named by the hash of their content."""
+        """Write qrels, topics and pools to a folder; the version is the hash of their content."""
         return export_campaign(self, self.collection, folder, graded=graded, shapes=tuple(shapes))
 
     backup = copies.backup
@@ -326,13 +323,13 @@ def new_campaign(
     secret: str | None = None,
     **settings: Any,
 ) -> Campaign:
-    """Start a campaign, whose folder's name is its name; for the rest see `CampaignSettings`.
+    """Start a campaign named after its folder; for ``settings`` see `CampaignSettings`.
 
-    Only a simulated one is given its ``secret``.
+    Only simulations pass a ``secret``.
     """
     folder = Path(folder)
     if (folder / FILE).exists():
-        raise CitebedError(f"there is a campaign in {printable(folder)} already.")
+        raise CitebedError(f"{printable(folder)} already has a campaign. Name another folder.")
     _check(settings.get("contact"), settings.get("address"))
     opened = open_collection(collection)
     place = opened.folder.resolve()
@@ -342,7 +339,7 @@ def new_campaign(
     at = database or str(_own_database(place, name))
     sources = [] if papers is None else read_papers(papers, opened)
     here = open_database(at, create=True)
-    with whole_files(folder / FILE) as (draft,):  # else it would not be found in its database
+    with whole_files(folder / FILE) as (draft,):  # written only if the database is, too
         draft.write_text(_toml(name, place, at), "utf-8")
         create_campaign(
             here,
@@ -356,7 +353,7 @@ def new_campaign(
 
 
 def _own_database(collection: Path, name: str) -> Path:
-    """The file in a collection that a new campaign is kept in; a link there may lead anywhere."""
+    """Return the path of a new campaign's database in a collection; refuse a link."""
     path = own_folder(collection / "campaigns") / f"{name}.sqlite"
     if not is_own(path):
         raise CitebedError(f"'{printable(path)}' is not a plain file. Name another campaign.")
@@ -364,29 +361,29 @@ def _own_database(collection: Path, name: str) -> Path:
 
 
 def _check(contact: str | None, address: str | None) -> None:
-    """Refuse addresses that no mail could be answered by, or no page be found at."""
+    """Check the organiser's mail address and the URL of the server."""
     if contact:
         mails.check_address(contact)
     if address is not None and not re.match(r"https?://[^\s/]", address):
-        raise CitebedError(f"'{printable(address[:100])}' is no address of pages; expected "
+        raise CitebedError(f"'{printable(address[:100])}' is not a URL; expected "
                            "https://host.")  # fmt: skip
 
 
 def _toml(name: str, collection: Path, database: str) -> str:
-    """The file that a campaign is opened by; a password is not written down."""
+    """Return the content of ``campaign.toml``, without the database password."""
     if "://" in database:
         url = make_url(database)
         database = url.set(password=None).render_as_string()
     facts = {"name": name, "collection": str(collection), "database": database}
     lines = [f"{key} = {json_text(value)}" for key, value in facts.items()]
     return (
-        "# A campaign of citebed. The mail server may be named here: [smtp] host, port, user.\n"
+        "# A citebed campaign. You can name your mail server here: [smtp] host, port, user.\n"
         + ("\n".join(lines) + "\n")
     )
 
 
 def open_campaign(folder: str | Path | Campaign, database: str | None = None) -> Campaign:
-    """Open the campaign in a folder; another ``database`` than its file names may be given."""
+    """Open the campaign in a folder; ``database`` overrides the one in its file."""
     if isinstance(folder, Campaign):
         return folder
     folder = Path(folder)
@@ -398,7 +395,7 @@ campaign = open_campaign
 
 
 def campaign_file(folder: Path) -> dict[str, Any]:
-    """What stands in a campaign's file."""
+    """Read ``campaign.toml``."""
     path = folder / FILE
     if not path.is_file():
         raise CitebedError(
@@ -408,10 +405,10 @@ def campaign_file(folder: Path) -> dict[str, Any]:
     try:
         facts = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise CitebedError(f"{printable(path)} is no TOML: {error}.") from error
+        raise CitebedError(f"{printable(path)} is not valid TOML: {error}.") from error
     for key in ("name", "database"):
         if not isinstance(facts.get(key), str):
-            raise CitebedError(f"{printable(path)} does not say its {key}.")
+            raise CitebedError(f'{printable(path)} has no {key}. Add the line: {key} = "…"')
     return facts
 
 
@@ -421,10 +418,10 @@ def restore_campaign(
     collection: str | Path | Collection,
     database: str | None = None,
 ) -> Campaign:
-    """Make a campaign of a backup, in a new folder and an empty database."""
+    """Restore a backup to a new folder and an empty database."""
     folder = Path(folder)
     if (folder / FILE).exists():
-        raise CitebedError(f"there is a campaign in {printable(folder)} already.")
+        raise CitebedError(f"{printable(folder)} already has a campaign. Name another folder.")
     place = open_collection(collection).folder.resolve()
     at = database or str(_own_database(place, folder.resolve().name))
     name = copies.name_in(path)

@@ -1,7 +1,7 @@
-"""The authors of the demo's papers, played: what they answer is made up, by a rule.
+"""Simulated authors of the demo's papers.
 
-They reply with the form quoted, as people do, and one does not answer at all. Phase one's grades
-tell how often the paper cites a reference; in phase two a paper is relevant if its title shares a
+They reply with the form quoted, as people do; one does not reply. In phase one the grade depends
+on how often the paper cites a reference; in phase two a paper is relevant if its title shares a
 word with the question.
 """
 
@@ -26,12 +26,12 @@ _WORD = re.compile(r"[a-z]{5,}")
 
 
 def demo_papers() -> bytes:
-    """The demo's source papers with their authors, who do not exist, as CSV."""
+    """Return the demo's source papers with their invented authors, as CSV."""
     return (resources.files("citebed") / "demo" / "papers.csv").read_bytes()
 
 
 def play_authors(campaign: Campaign, inbox: Path) -> list[Path]:
-    """Fill the forms that nobody has answered, and put the replies into a folder."""
+    """Fill in all unanswered forms and write the replies to a folder."""
     file = resources.files("citebed") / "demo" / "questions.json"
     questions = json.loads(file.read_text("utf-8"))
     replies = []

@@ -1,8 +1,8 @@
-"""Organisers: their passwords (argon2), the sessions they work in, and guessing made slow.
+"""Organisers of campaigns: passwords (argon2), sessions, and a limit on password guessing.
 
-A session is a random token that only the browser has; the database has its SHA-256. A try at a
-password is written down before the password is looked at, so that any number of guesses at once
-are still counted, and no guess beyond `MAX_WRONG_TRIES` costs the work of a hash.
+A session is a random token in the browser; the database stores its SHA-256. Each login attempt is
+stored before its password is checked, so concurrent guesses are counted too, and attempts beyond
+`MAX_WRONG_TRIES` cost no hashing.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 MAX_WRONG_TRIES = 10
 WINDOW = timedelta(minutes=15)
-"""So many wrong tries, for a name or from an address, are looked at in that time."""
+"""The period in which `MAX_WRONG_TRIES` wrong attempts per name or address are allowed."""
 IDLE = timedelta(hours=2)
 LONGEST_SESSION = timedelta(hours=12)
 LOGIN_RETENTION = timedelta(days=30)
-"""How long it is on record who logged in, and who tried."""
+"""How long login attempts are stored."""
 SHORTEST_PASSWORD = 10
 LONGEST_PASSWORD = 1000
 _RENEWED_AFTER = timedelta(minutes=5)
-_hashing_lock = threading.Lock()  # a hash takes much memory, on purpose
+_hashing_lock = threading.Lock()  # argon2 deliberately uses much memory
 
 
 class TooManyTries(CitebedError):
-    """Nobody looks at a password now."""
+    """There were too many wrong passwords; no password is checked for a while."""
 
 
 class Session(NamedTuple):
-    """Who works, and the secret that their forms carry."""
+    """A session of an organiser, with the secret in its forms."""
 
     id: int
     organiser: str
@@ -59,18 +59,19 @@ def _hasher() -> PasswordHasher:
 
 @cache
 def _dummy_hash() -> str:
-    """What an unknown name's password is compared with, so that it takes as long."""
+    """Return a hash for unknown names, so that checking them takes as long."""
     return _hasher().hash(secrets.token_hex(16))
 
 
 def add_organiser(database: Database, name: str, password: str) -> None:
-    """Let somebody in, or give them another password, which ends their sessions."""
+    """Add an organiser, or change the password of one and end their sessions."""
     name = _normalise_name(name)
     if not name:
         raise CitebedError("an organiser needs a name.")
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise CitebedError(
-            f"a password of {len(password)} characters: give {SHORTEST_PASSWORD} or more."
+            f"the password has {len(password)} characters. Use {SHORTEST_PASSWORD} to "
+            f"{LONGEST_PASSWORD:,}."
         )
     hashed = _hasher().hash(_bytes(password))
     with database.writing(turn=NEW_NAMES) as connection:
@@ -86,7 +87,7 @@ def add_organiser(database: Database, name: str, password: str) -> None:
 
 
 def remove_organiser(database: Database, name: str) -> None:
-    """Let somebody in no longer; what they did stays under their name."""
+    """Remove an organiser; records of their work keep their name."""
     with database.writing() as connection:
         mine = organisers.c.name == _normalise_name(name)
         known = connection.scalar(select(organisers.c.id).where(mine))
@@ -97,13 +98,13 @@ def remove_organiser(database: Database, name: str) -> None:
 
 
 def organiser_names(database: Database) -> list[str]:
-    """Who may log in."""
+    """Return the names of all organisers."""
     with database.reading() as connection:
         return list(connection.scalars(select(organisers.c.name).order_by(organisers.c.name)))
 
 
 def check_password(database: Database, name: str, password: str, address: str) -> int | None:
-    """The organiser's id if the password is right; `TooManyTries` after many wrong ones."""
+    """Return the organiser's id if the password is right; raise `TooManyTries` after many tries."""
     name, address = _normalise_name(name), _address_block(address)
     with database.reading() as connection:
         _refuse_guessing(connection, name, address)
@@ -140,9 +141,7 @@ def _refuse_guessing(connection: Connection, name: str, address: str) -> None:
         tries = connection.scalar(select(func.count()).select_from(logins).where(lately, mine))
         if int(tries or 0) >= MAX_WRONG_TRIES:
             minutes = int(WINDOW.total_seconds()) // 60
-            raise TooManyTries(
-                f"too many wrong passwords. Nothing is tried for up to {minutes} minutes."
-            )
+            raise TooManyTries(f"too many wrong passwords. Try again in {minutes} minutes.")
 
 
 def _normalise_name(name: str) -> str:
@@ -150,7 +149,7 @@ def _normalise_name(name: str) -> str:
 
 
 def _address_block(address: str) -> str:
-    """Where somebody is: of the newer addresses one has many, which begin alike."""
+    """Return an IPv4 address, or the /64 network of an IPv6 address."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -165,7 +164,7 @@ def _bytes(password: str) -> bytes:
 
 
 def begin_session(database: Database, organiser: int) -> str:
-    """A new session's token, which nobody could know before."""
+    """Start a session and return its random token."""
     token, at = secrets.token_urlsafe(32), now()
     row = {"organiser_id": organiser, "token": _digest(token), "csrf": secrets.token_urlsafe(32)}
     row |= {"created_at": at, "expires_at": at + IDLE}
@@ -176,7 +175,7 @@ def begin_session(database: Database, organiser: int) -> str:
 
 
 def load_session(database: Database, token: str | None) -> Session | None:
-    """The session of a token, if it goes on; using it keeps it alive, up to `LONGEST_SESSION`."""
+    """Return the live session of a token and extend it, up to `LONGEST_SESSION`."""
     if not token:
         return None
     at = now()
@@ -195,7 +194,7 @@ def load_session(database: Database, token: str | None) -> Session | None:
 
 
 def end_session(database: Database, token: str) -> None:
-    """Log out: the token opens nothing from now on."""
+    """End the session of a token."""
     with database.writing() as connection:
         mine = (sessions.c.token == _digest(token)) & sessions.c.ended_at.is_(None)
         connection.execute(update(sessions).where(mine).values(ended_at=now()))

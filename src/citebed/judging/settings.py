@@ -1,4 +1,4 @@
-"""What a campaign is about: its scale, its words, its limits."""
+"""Settings of a campaign: its grades, its texts and its limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from citebed.errors import CitebedError
 from citebed.files.reading import read_small
 
 FOUR_GRADES = (
-    "not relevant: a reader of your work does not need it for this question",
+    "not relevant: a reader of your paper does not need it for this question",
     "of some use: background, or mentioned for completeness",
     "important: a reader should know it to follow your answer to this question",
     "essential: without it the question cannot be understood",
@@ -22,7 +22,7 @@ CANNOT_SAY = "can't say"
 CANNOT_JUDGE = "can't judge"
 BINARY = ("not relevant", "relevant")
 LONGEST_GUIDELINES = 64 << 10
-"""Bytes that guidelines may have: they are read between two papers."""
+"""The maximum size of guidelines in bytes."""
 
 
 class Choice(NamedTuple):
@@ -60,11 +60,12 @@ def answer_choices(phase: int, grades: tuple[str, ...], relevant_from: int) -> l
 
 @dataclass(frozen=True)
 class CampaignSettings:
-    """Chosen once for a campaign; ``grades`` describe the grades 1, 2 … of phase one.
+    """The settings of a campaign.
 
-    A reference is relevant from grade ``relevant_from`` on. ``address`` is where `citebed serve`
-    can be reached, ``contact`` the organiser's mail address, ``opens_days`` how long a personal
-    link lives, ``guidelines`` (Markdown) what judges can look up while they judge.
+    ``grades`` describe the grades 1, 2 … of phase one; a reference is relevant from grade
+    ``relevant_from`` on. ``address`` is the URL of `citebed serve`, ``contact`` the organiser's
+    mail address, ``open_days`` the lifetime of a personal link, and ``guidelines`` (Markdown) are
+    shown to judges while they judge.
     """
 
     title: str
@@ -82,39 +83,39 @@ class CampaignSettings:
     def __post_init__(self) -> None:
         if not 2 <= len(self.grades) <= 9:
             raise CitebedError(
-                f"a scale of {len(self.grades)} grades: give 2 to 9, the lowest first."
+                f"the scale has {len(self.grades)} grades. Give 2 to 9, the lowest first."
             )
         if not 2 <= self.relevant_from <= len(self.grades):
             raise CitebedError(
-                f"relevant from grade {self.relevant_from}: the grades are 1 to "
-                f"{len(self.grades)}, and the lowest means not relevant."
+                f"relevant_from is {self.relevant_from}. Use 2 to {len(self.grades)}: the lowest "
+                "grade means not relevant."
             )
 
     def as_json(self) -> dict[str, Any]:
-        """As the database keeps them."""
+        """Return the settings as the database stores them."""
         return asdict(self) | {"grades": list(self.grades)}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> CampaignSettings:
-        """As the database has them; what a newer version wrote besides is left out."""
+        """Read stored settings; ignore fields of newer versions."""
         from pydantic import TypeAdapter, ValidationError
 
         try:
             return TypeAdapter(cls).validate_python(stored)
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "all of them"
+            where = ".".join(map(str, first["loc"])) or "all fields"
             raise CitebedError(
                 f"the campaign's settings are damaged ({where}: {first['msg']}). Restore the "
                 "campaign from a backup."
             ) from error
 
     def changed(self, **changes: Any) -> CampaignSettings:
-        """The same with other values; ``None`` leaves one as it is."""
+        """Return changed settings; ``None`` leaves a value as it is."""
         return replace(self, **{name: v for name, v in changes.items() if v is not None})
 
     def values(self, phase: int) -> range:
-        """The judgements that a phase asks for: grades from 1 on, or 0 and 1."""
+        """Return the possible values of a phase: grades from 1 on, or 0 and 1."""
         return range(1, len(self.grades) + 1) if phase == 1 else range(2)
 
     def choices(self, phase: int) -> list[Choice]:
@@ -122,18 +123,18 @@ class CampaignSettings:
         return answer_choices(phase, self.grades, self.relevant_from)
 
     def is_relevant(self, phase: int, value: int | None) -> bool:
-        """Whether a judgement says that the document is relevant."""
+        """Return whether a judgement means that the document is relevant."""
         return value is not None and value >= (self.relevant_from if phase == 1 else 1)
 
 
 def read_guidelines(path: str | Path) -> str:
-    """Guidelines from a text or Markdown file."""
+    """Read guidelines from a text or Markdown file."""
     return decode(read_small(Path(path), LONGEST_GUIDELINES))[0].strip()
 
 
 @cache
 def guidelines_html(text: str) -> str:
-    """Markdown as HTML; tags in it stay text, and nothing is loaded."""
+    """Convert Markdown to HTML without raw HTML and images."""
     from markdown_it import MarkdownIt
 
     return str(MarkdownIt("commonmark", {"html": False}).disable("image").render(text))

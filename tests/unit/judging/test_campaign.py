@@ -193,12 +193,12 @@ def test_suggestions_name_the_four_classes(asked: Campaign, answer: Answer) -> N
     answer(1, "How do language models retrieve documents?", [4])
     answer(1, "We present a novel mechanism for it in relevence feedback", [4], number=2)
     found = {each.kind: each for each in asked.suggestions("demo-filters-a1q2")}
-    assert (found["typo"].text, found["typo"].instead) == ("relevence", "relevance")
+    assert (found["typo"].text, found["typo"].replacement) == ("relevence", "relevance")
     assert found["filler"].text.startswith("We present a novel mechanism for")
     assert found["anaphor"].text == "it"
     answer(1, "Which domain?", [4], number=3)
     (context,) = [s for s in asked.suggestions("demo-filters-a1q3") if s.kind == "context"]
-    assert "language models" in str(context.instead)
+    assert "language models" in str(context.replacement)
 
 
 def test_an_export_is_named_by_its_content(asked: Campaign, answer: Answer, tmp_path: Path) -> None:

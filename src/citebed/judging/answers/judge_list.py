@@ -1,6 +1,6 @@
-"""A judge's own list as a page shows it: what is asked, and what was answered so far.
+"""A judge's list for the web page: the papers to judge and the answers so far.
 
-Of a document it has what a reader needs to judge it, and nothing of how it was found.
+It shows what a judge needs to know of a document, and nothing of how the document was found.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.schema import CURRENT, items, judgements, questions, references
 
 AbstractLookup = Callable[[str], str]
-"""The abstract of a document by its id, empty where there is none."""
+"""A function from a document's id to its abstract, or ""."""
 
 
 class ListedItem(NamedTuple):
-    """A paper to judge; ``item`` is 0 before its question is stated."""
+    """A paper to judge; ``item`` is 0 until its question is stated."""
 
     item: int
     entry: Entry
@@ -36,9 +36,9 @@ class ListedItem(NamedTuple):
 class ListedQuestion(NamedTuple):
     """A question with its papers.
 
-    ``stated`` is what the author wrote, where it was changed; ``approved`` what they said of the
-    change, if anything; ``correction`` the wording that they gave instead. Nobody words a question
-    that is not their ``own``.
+    ``stated`` is the author's wording of an edited question, ``approved`` their decision about the
+    edit, if any, and ``correction`` their better wording. Judges can reword only their ``own``
+    questions.
     """
 
     number: int
@@ -51,7 +51,7 @@ class ListedQuestion(NamedTuple):
 
 
 class JudgeList(NamedTuple):
-    """All of a judge's page; ``blank`` are the papers for one more question of phase one."""
+    """The content of a judge's page; ``blank`` are the papers for a new question of phase one."""
 
     sheet: Sheet
     questions: tuple[ListedQuestion, ...]
@@ -59,7 +59,7 @@ class JudgeList(NamedTuple):
 
 
 def load_judge_list(tx: Transaction, form: FormRow, abstract: AbstractLookup) -> JudgeList:
-    """What a form asks, with the judge's last word on each paper."""
+    """Load a form with the judge's current judgement of each paper."""
     sheet = load_sheet(tx, form)
     listing = _Listing(tx, form, abstract)
     if form.phase == 2:
@@ -73,7 +73,7 @@ def load_judge_list(tx: Transaction, form: FormRow, abstract: AbstractLookup) ->
 
 
 class _Listing:
-    """What is needed for every question of a form."""
+    """Builds the questions of a form from data that is loaded once."""
 
     def __init__(self, tx: Transaction, form: FormRow, abstract: AbstractLookup) -> None:
         self._tx, self._form, self._abstract = tx, form, abstract
@@ -90,7 +90,7 @@ class _Listing:
         return ListedItem(item, entry, self._abstract(self._doc_ids[item] or ""), *rating)
 
     def stated(self, sheet: Sheet) -> Iterator[ListedQuestion]:
-        """The questions of phase one so far."""
+        """Yield the questions of phase one that were stated so far."""
         mine = questions.c.form_id == self._form.id
         rows = self._tx.execute(select(questions).where(mine).order_by(questions.c.number))
         for row in rows.all():
@@ -100,7 +100,7 @@ class _Listing:
             yield ListedQuestion(row.number, text, papers)
 
     def worded(self, query: ListedQuery, stored: dict[str, Any]) -> ListedQuestion:
-        """A query of phase two, for its author with what they said of the wording."""
+        """Return a query of phase two; for its author with the approval of its wording."""
         papers = tuple(self._paper(query.number, entry) for entry in query.entries)
         if not query.own:
             return ListedQuestion(query.number, query.text, papers, own=False)
@@ -116,14 +116,14 @@ class _Listing:
 
 
 def _current_judgements(tx: Transaction, form: FormRow, wanted: list[int]) -> dict[int, Row[Any]]:
-    """The last word of a form's judge on items."""
+    """Return the current judgements of a form's judge by item."""
     mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
     rows = tx.execute(select(judgements).where(mine, CURRENT))
     return {row.item_id: row for row in rows}
 
 
 def make_abstract_lookup(collection: Collection) -> AbstractLookup:
-    """Look abstracts up, one at a time."""
+    """Return a function that looks up abstracts."""
     table = collection.documents
     rows = {doc_id: row for row, doc_id in enumerate(table["doc_id"])}
     column = table["abstract"]

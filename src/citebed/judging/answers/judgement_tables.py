@@ -1,4 +1,4 @@
-"""The judgements of a campaign as tables: who said what, and the sets J1, J2 and J1+2."""
+"""The judgements of a campaign as tables, and as the sets J1, J2 and J1+2."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SECONDS = (
     .where(_earlier.c.person_id == judgements.c.person_id)
     .scalar_subquery()
 )
-"""How long a judge looked at a paper, until the last judgement of it."""
+"""The total time that a judge looked at a paper, in seconds."""
 
 
 def current_judgements(tx: Transaction, *, excluded: bool = False) -> pl.DataFrame:
-    """Every judge's last word on every item, one a row; ``doc_id`` is empty outside the collection.
+    """Return a row per judge and item with the current judgement.
 
-    ``seconds`` is how long its judge looked at the paper in all, where that is known (on the web).
-    With ``excluded``, of questions that were set aside too.
+    ``doc_id`` is null for papers outside the collection. ``seconds`` is the total time at the
+    paper, known only on the web. ``excluded`` adds the judgements of excluded questions.
     """
     aside = () if excluded else excluded_questions(tx)
     return tx.table(
@@ -57,13 +57,12 @@ def current_judgements(tx: Transaction, *, excluded: bool = False) -> pl.DataFra
 
 
 def build_qrels(tx: Transaction, name: str = "j12", *, graded: bool = False) -> Qrels:
-    """A set of judgements in the form of trec_eval: J1, J2, or both.
+    """Build the qrels J1, J2 or J1+2.
 
-    Binary by default: a reference is relevant from the campaign's threshold on, as both phases
-    then say the same. ``graded`` keeps the grades of phase one, the lowest as 0, and gives a
-    document found relevant in phase two 1. What the question's author says counts; another judge
-    only where the author said nothing. Of several judgements that count so (of two references to
-    one document, say) it is the highest. "Can't say" is no judgement.
+    By default they are binary: a reference is relevant from the campaign's threshold on. ``graded``
+    keeps the grades of phase one, the lowest as 0, and gives relevant documents of phase two a 1.
+    The author's judgement takes precedence over other judges'. Of several judgements left (for
+    example of two references to one document) the highest counts. "Can't say" does not count.
     """
     if name not in SETS:
         raise UnknownName("set of judgements", name, SETS)
@@ -83,13 +82,13 @@ def build_qrels(tx: Transaction, name: str = "j12", *, graded: bool = False) -> 
 
 
 _PRECEDENCE = (
-    "can't say is left out; the author's judgement counts, another judge's only without it; of "
-    "several that count the highest"
+    "can't say does not count; the author's judgement takes precedence over other judges'; the "
+    "highest of several judgements counts"
 )
 
 
 def mapping_rule(settings: CampaignSettings, *, graded: bool = False) -> str:
-    """How judgements became relevance, in words."""
+    """Return the rule from judgements to relevance as a sentence."""
     if graded:
         return (
             f"phase one: grade g of 1 to {len(settings.grades)} is relevance g-1; "

@@ -1,6 +1,6 @@
-"""What came back, in pieces that may be filled forms: a file, or the text and files of a mail.
+"""Split a returned file or mail into parts that may be filled forms, and decode their text.
 
-A piece is kept as it came, with what the mail says of it: its kind and its charset.
+Each part keeps its bytes and the content type and charset that the mail declares.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from citebed.wording import printable
 _BLOCKS = ("br", "p", "div", "li", "tr", "pre", "blockquote", "h1", "h2", "h3", "table", "ul", "ol")
 _META = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)
 MAX_BYTES = 20 << 20
-"""Bytes that a returned file may have."""
+"""The maximum size of a returned file."""
 
 
 class Part(NamedTuple):
-    """A piece that may be a filled form; ``content_type`` is what its mail says of it, if so.
+    """A part that may be a filled form, with the ``content_type`` that its mail declares.
 
-    ``answered_at`` is known of mails only: a file's time tells when somebody kept or copied it.
+    ``answered_at`` is known for mails only: the time of a file may be the time of a copy.
     """
 
     name: str
@@ -45,10 +45,10 @@ class Part(NamedTuple):
     content_type: str | None = None
 
     def text(self, known: Sequence[str] = (), charset: str = "") -> DecodedText:
-        """Its text; a page that a mail has in place of a text is read as the lines it shows.
+        """Decode the part; convert an HTML body to text.
 
-        ``known`` are words that must be in it, which show its charset; ``charset`` is what an
-        organiser chose, whatever the mail declares.
+        ``known`` are texts that must occur in it, which reveal its charset. ``charset`` is the
+        organiser's choice and overrides the declared one.
         """
         declared = Message()
         declared["Content-Type"] = self.content_type or "text/plain"
@@ -64,14 +64,14 @@ class Part(NamedTuple):
 
 
 def read_parts(path: Path) -> list[Part]:
-    """The pieces of a file on the disk."""
+    """Read a file and split it into parts."""
     return split_into_parts(path.name, read_small(path, MAX_BYTES))
 
 
 def split_into_parts(name: str, content: bytes) -> list[Part]:
-    """The file itself, or those pieces of a mail that are forms, with the mail's date.
+    """Return the file itself, or the parts of a mail that are forms, with the mail's date.
 
-    A mail that has its text as HTML only is read as the lines that it shows.
+    An HTML body is used only if the mail has no other part with a form.
     """
     if not name.lower().endswith(".eml"):
         return [Part(name, content)]
@@ -91,7 +91,7 @@ def split_into_parts(name: str, content: bytes) -> list[Part]:
 
 
 def _declared_type(piece: Message) -> str:
-    """What a piece says of itself; a page that is attached is a file, not the mail's text."""
+    """Return the declared type and charset; an attached HTML page counts as a file."""
     kind = piece.get_content_type()
     if kind == "text/html" and piece.get_filename():
         kind = "application/octet-stream"
@@ -100,26 +100,26 @@ def _declared_type(piece: Message) -> str:
 
 
 def _attachment_name(piece: Message) -> str:
-    """The name of an attached file, which may be in words of any charset."""
+    """Return the decoded name of an attachment."""
     name = piece.get_filename() or ""
-    with suppress(LookupError, ValueError):  # else it is shown as it stands
+    with suppress(LookupError, ValueError):  # keep a name that cannot be decoded
         name = str(make_header(decode_header(name)))
     return printable(name.replace("\0", ""))
 
 
 def _mail_date(mail: Message) -> datetime | None:
-    """When a mail came, by the last server on its way; else when its sender's clock says."""
+    """Return when the last server received a mail, else its sender's date."""
     for text in (str(mail["Received"]).rpartition(";")[2], str(mail["Date"])):
-        with suppress(OverflowError, TypeError, ValueError):  # else the next one may say it
+        with suppress(OverflowError, TypeError, ValueError):  # try the next header
             at = parsedate_to_datetime(text)
             return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     return None
 
 
 def html_to_text(html: str) -> str:
-    """The text of a page as lines: what stands in blocks of its own stands in lines of its own."""
+    """Return the text of an HTML page, with a line break around each block element."""
     try:
-        reader = lxml.html.HTMLParser(encoding="utf-8")  # whatever the page says of itself
+        reader = lxml.html.HTMLParser(encoding="utf-8")  # ignore the page's declaration
         tree = lxml.html.document_fromstring(html.encode(), parser=reader)
     except (lxml.etree.LxmlError, ValueError):
         return ""
@@ -140,9 +140,9 @@ def _is_form(part: Part) -> bool:
 def read_form(
     part: Part, known: Sequence[str] = (), charset: str = ""
 ) -> tuple[str, Answers] | None:
-    """The answers in a piece and the way they were given; ``None`` if it is none of our forms.
+    """Return the format and the answers of a form, or ``None`` for anything else.
 
-    A charset other than the declared one is told among what could not be read.
+    If the text was not read in its declared charset, a problem says so.
     """
     if pdf_form.is_this_form(part.content):
         return "pdf", pdf_form.read(part.content)
@@ -171,11 +171,11 @@ _SUPERSETS = {
     "big5": "big5hkscs",
     "iso2022_jp": "iso2022_jp_ext",
 }
-"""Charsets with a larger one of the same letters, which is what their senders use."""
+"""The supersets that mail programs mean when they declare these charsets."""
 _NOT_CHARSETS = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined")
-"""What Python calls encodings of text and no mail is written in."""
+"""Python codecs that are not charsets of mails."""
 _JAPANESE_ESCAPES = (b"\x1b$B", b"\x1b$@")
-"""How ISO-2022-JP begins, whose bytes are all ASCII."""
+"""Escape sequences of ISO-2022-JP, whose bytes are all ASCII."""
 
 
 CHARSETS = (
@@ -184,20 +184,20 @@ CHARSETS = (
     "windows-1256", "windows-1257", "windows-1258", "windows-874", "gb18030", "big5", "shift_jis",
     "euc-jp", "iso-2022-jp", "euc-kr", "macintosh",
 )  # fmt: skip
-"""The charsets that replies come in, the likeliest first: what an organiser can choose from."""
+"""The charsets that organisers can choose from, the most likely first."""
 _CODECS = {"windows-874": "cp874", "ibm866": "cp866", "macintosh": "mac-roman"}
 _MAX_WORDS = 100
 _EXAMINED = 400_000
-"""Characters of a text that are compared with known words."""
+"""How many characters of a text are examined."""
 _TURNED_CASE = re.compile(r"\b[\u03b1-\u03ce\u0430-\u045f][\u0391-\u03ab\u0400-\u042f]{2,}")
 _SIGN_IN_WORD = re.compile(r"[^\W\d_][\x80-\x9f\u2500-\u259f\ufffd][^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 class DecodedText(NamedTuple):
-    """A text, and why it was not read as declared (empty if it was).
+    """A text, with a note if it was not read in its declared charset.
 
-    ``is_guess`` says that nothing in the text shows that the charset is right.
+    ``is_guess``: nothing in the text confirms the charset.
     """
 
     text: str
@@ -208,13 +208,12 @@ class DecodedText(NamedTuple):
 def decode_text(
     content: bytes, charset: str | None = None, known: Sequence[str] = ()
 ) -> DecodedText:
-    """Return the text of a piece that declares this charset, or none.
+    """Decode a part with this declared charset (or none).
 
-    ``known`` are texts that the form has, the judge's name first. The charset is the declared one
-    if no other shows more of their words; else the one that shows most. Without such words, and
-    where the declared charset gives no words of a language, the likeliest is guessed.
-    A charset is read as browsers read it, by the larger set that mailers mean: ``gb2312`` as
-    GB 18030, ``iso-8859-1`` as Windows-1252.
+    ``known`` are texts of the form, the judge's name first. citebed uses the charset in which most
+    of their words appear, and prefers the declared one. Without such words, it trusts the declared
+    charset unless its text looks garbled, and else guesses the most likely one. As in browsers, a
+    charset means its superset: ``gb2312`` is GB 18030, ``iso-8859-1`` is Windows-1252.
     """
     declared, wrong = _decode_declared(content, charset)
     is_plain = content.isascii() or content.startswith(tuple(WIDE_MARKS))
@@ -226,11 +225,11 @@ def decode_text(
         return _guess_charset(content, wrong, bool(charset))
     if is_plain or not (is_garbled(declared) or _is_probably_utf_8(content, declared)):
         return DecodedText(declared)
-    reason = f"its words are garbled in the '{printable(charset or '')[:40]}' that it declares"
+    reason = f"its words look garbled in the declared charset '{printable(charset or '')[:40]}'"
     for name, text in possible_texts(content):
         if not is_garbled(text):
             return DecodedText(text, _charset_note(reason, name), is_guess=True)
-    return DecodedText(declared, f"{reason}, and in every other charset", is_guess=True)
+    return DecodedText(declared, f"{reason} and in all others", is_guess=True)
 
 
 def _decode_declared(content: bytes, charset: str | None) -> tuple[str | None, str]:
@@ -240,27 +239,27 @@ def _decode_declared(content: bytes, charset: str | None) -> tuple[str | None, s
     shown = printable(charset)[:40]
     try:
         text = content.decode(_codec(charset)).removeprefix("\ufeff").replace("\0", "")
-        text.encode()  # UTF-7 can hold half a pair of surrogates, which is no text
+        text.encode()  # refuse lone surrogates, which UTF-7 can encode
         return text, ""
     except UnicodeError:
-        return None, f"its bytes are not the '{shown}' that it declares"
+        return None, f"its bytes are not valid in the declared charset '{shown}'"
     except (LookupError, ValueError):
-        return None, f"it declares the charset '{shown}', which nobody knows"
+        return None, f"its declared charset '{shown}' is unknown"
 
 
 def decode_as(content: bytes, charset: str) -> str:
-    """Return the text in a charset that somebody chose; an error if it cannot be in it."""
+    """Decode a part in the organiser's charset; raise an error if that is impossible."""
     text, wrong = _decode_declared(content, _CODECS.get(charset, charset))
     if text is None:
         shown = printable(charset)[:40]
-        why = "there is no such charset" if "nobody knows" in wrong else "its bytes are not in it"
-        raise CitebedError(f"it cannot be read as '{shown}': {why}. Choose another one, such as "
-                           f"{', '.join(CHARSETS[:4])}.")  # fmt: skip
+        why = "the charset is unknown" if "unknown" in wrong else "its bytes are not valid in it"
+        raise CitebedError(f"the text cannot be read as '{shown}': {why}. Choose another charset, "
+                           f"such as {', '.join(CHARSETS[:4])}.")  # fmt: skip
     return text
 
 
 def possible_texts(content: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the charsets in which a piece can be read, and its text in each."""
+    """Yield the charsets in which the bytes are valid, with the text in each."""
     for name in CHARSETS:
         text, _ = _decode_declared(content, _CODECS.get(name, name))
         if text is not None:
@@ -268,9 +267,9 @@ def possible_texts(content: bytes) -> Iterator[tuple[str, str]]:
 
 
 def distinctive_words(known: Iterable[str]) -> Iterator[str]:
-    """Yield the words of texts that tell charsets apart: those with letters beyond ASCII.
+    """Yield the non-ASCII words of texts, which tell charsets apart.
 
-    Words of scripts without blanks are cut into pairs, for a line may end anywhere in them.
+    Words of scripts without spaces are cut into pairs, since a line may break anywhere in them.
     """
     seen: set[str] = set()
     for text in known:
@@ -288,7 +287,7 @@ def distinctive_words(known: Iterable[str]) -> Iterator[str]:
 def _choose_by_words(
     content: bytes, declared: str | None, words: Sequence[str], wrong: str
 ) -> DecodedText | None:
-    """Choose the charset in which most known words appear; ``None`` if they do in none."""
+    """Use the charset in which most of the words appear; ``None`` if none appear."""
 
     def number(text: str) -> int:
         part = text[:_EXAMINED]
@@ -308,13 +307,13 @@ def _choose_by_words(
         return DecodedText(text)
     is_guess = len({readings[name] for name in best}) > 1
     word = next(word for word in words if word in text)
-    wrong = wrong or f"'{word}' is garbled in the charset that it declares"
+    wrong = wrong or f"'{word}' is garbled in the declared charset"
     note = f"{wrong}: read as {_NAMES[best[0]]}, in which '{word}' appears"
     return DecodedText(text, f"{note}. {_PLEASE_CHECK}" if is_guess else note, is_guess)
 
 
 def is_garbled(text: str) -> bool:
-    """Whether most words look like a wrong charset: accents only, turned case, signs in words."""
+    """Return whether most words look garbled: only accents, inverted case, signs in words."""
     part = text[:_EXAMINED]
     foreign = {word for word in _WORD.findall(part) if not word.isascii() and len(word) > 2}
     odd = {
@@ -327,7 +326,7 @@ def is_garbled(text: str) -> bool:
 
 
 def _is_probably_utf_8(content: bytes, declared: str) -> bool:
-    """Whether bytes are UTF-8 that a charset of one byte a letter was declared for."""
+    """Return whether UTF-8 text was declared to be in a single-byte charset."""
     try:
         return len(declared) == len(content) and len(content.decode()) < len(content)
     except UnicodeDecodeError:
@@ -335,7 +334,7 @@ def _is_probably_utf_8(content: bytes, declared: str) -> bool:
 
 
 def _codec(charset: str) -> str:
-    """The codec for a declared charset; `LookupError` if there is none."""
+    """Return the codec of a declared charset; raise `LookupError` for an unknown one."""
     name = codecs.lookup(charset).name
     if name in _NOT_CHARSETS:
         raise LookupError(name)
@@ -343,13 +342,13 @@ def _codec(charset: str) -> str:
 
 
 def _guess_charset(content: bytes, wrong: str, declared: bool) -> DecodedText:
-    """UTF-8 where it is, ISO-2022-JP by its escapes, else the likeliest that gives words."""
+    """Try UTF-8, ISO-2022-JP by its escapes, then the most likely charset without garbling."""
     if any(mark in content for mark in _JAPANESE_ESCAPES):
         try:
             text = content.decode("iso2022_jp_ext")
             return DecodedText(text, _charset_note(wrong, "iso-2022-jp"), is_guess=True)
         except UnicodeDecodeError:
-            pass  # no such text after all: the next guess is told
+            pass  # not ISO-2022-JP after all; try the next guess
     text, is_mended = decode(content)
     if not is_mended:
         return DecodedText(text, _charset_note(wrong, "utf-8") if declared else "")
@@ -360,8 +359,8 @@ def _guess_charset(content: bytes, wrong: str, declared: bool) -> DecodedText:
     return DecodedText(text, _charset_note(wrong, "windows-1252"), is_guess=True)
 
 
-_UNDECLARED = "it declares no charset, and is not UTF-8"
-_PLEASE_CHECK = "Look whether its words are right"
+_UNDECLARED = "it declares no charset and is not UTF-8"
+_PLEASE_CHECK = "Please check the text"
 _NAMES = {name: name.upper() if name[0] != "w" else f"W{name[1:]}" for name in CHARSETS}
 
 

@@ -1,7 +1,7 @@
-"""Research questions made into queries that stand alone, minimally, in four classes (Table 1).
+"""Reformulate research questions into self-contained queries, in four classes (Table 1).
 
-The machine suggests, a person decides: words that the collection does not know but nearly does,
-phrases that say nothing, references to what an earlier question said, and too little context.
+citebed suggests changes and the organiser decides: likely typos, filler phrases, references to
+earlier questions, and missing context.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from citebed.text.normalise import fold
 
 CLASSES = {
     "typo": "a spelling or typographical error was corrected",
-    "filler": "parts that did not contribute to the meaning were removed",
+    "filler": "words that add nothing to the meaning were removed",
     "anaphor": "a reference to an earlier question was resolved",
     "context": "terms of earlier questions were added for missing context",
 }
@@ -58,7 +58,7 @@ _MIN_SIMILARITY = 0.82
 
 
 class Suggestion(NamedTuple):
-    """A possible change: its class, where, what stands there, and what might (``None``: unsaid)."""
+    """A suggested change: class, place, text and its replacement (``None``: to be written)."""
 
     kind: str
     start: int
@@ -69,14 +69,14 @@ class Suggestion(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A stretch of a difference: ``same``, ``removed`` or ``added``."""
+    """A part of a difference: ``same``, ``removed`` or ``added``."""
 
     kind: str
     text: str
 
 
 def count_words(collection: Collection) -> Mapping[str, int]:
-    """The words of titles and abstracts in lower case, with how often they stand there."""
+    """Count the lower-case words of titles and abstracts."""
     words: Counter[str] = Counter()
     for title, abstract in collection.documents.select("title", "abstract").iter_rows():
         words.update(word.lower() for word in _WORD.findall(f"{title} {abstract or ''}"))
@@ -86,8 +86,8 @@ def count_words(collection: Collection) -> Mapping[str, int]:
 def suggest_changes(
     text: str, earlier: Sequence[str] = (), known: Mapping[str, int] | None = None
 ) -> list[Suggestion]:
-    """What might be changed in a question, in the order of its text; for a person to decide."""
-    why = "says nothing of the topic"
+    """Return suggested changes of a question, in the order of its text."""
+    why = "adds nothing to the topic"
     fillers = (Suggestion("filler", *m.span(), m[0], "", why) for m in _FILLERS.finditer(text))
     every = [*fillers, *_anaphors(text, earlier), *_context(text, earlier)]
     every += _typos(text, known) if known else ()
@@ -108,20 +108,20 @@ def _typos(text: str, known: Mapping[str, int]) -> Iterable[Suggestion]:
             ratio = {each: difflib.SequenceMatcher(None, word, each).ratio() for each in near}
             best = max(near, key=lambda each: (ratio[each], known[each]))
             replacement = best.capitalize() if match[0][0].isupper() else best
-            why = f"no paper of the collection has the word; {known[best]} times '{best}'"
+            why = f"no document has this word; '{best}' occurs {known[best]:,} times"
             yield Suggestion("typo", *match.span(), match[0], replacement, why)
 
 
 def _is_form_of(word: str, other: str) -> bool:
-    """Whether two words differ in their endings only: *filters*, *filter*."""
+    """Return whether two words differ only in their endings: *filters*, *filter*."""
     shared = min(len(word), len(other)) - 1
     return word[:shared] == other[:shared]
 
 
 def _anaphors(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
-    why = "may stand for something said earlier"
+    why = "may refer to an earlier question"
     for match in _ANAPHORS.finditer(text) if earlier else ():
-        # "that" after a word goes on with the sentence: a model that learns.
+        # Only at the beginning is "that" a pronoun; compare "a model that learns".
         if match[0].lower() != "that" or not text[: match.start()].strip():
             yield Suggestion("anaphor", *match.span(), match[0], None, why)
 
@@ -136,12 +136,12 @@ def _context(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
     content = [word for word in new if len(word) > _SHORT_WORD][:4]
     if content:
         replacement = f" - {' '.join(content)}"
-        why = "few words; an earlier question has more context"
+        why = "the question is short; these words are from an earlier question"
         yield Suggestion("context", len(text), len(text), "", replacement, why)
 
 
 def apply_suggestions(text: str, chosen: Iterable[Suggestion]) -> str:
-    """The text with the chosen suggestions that say what should stand there."""
+    """Apply the suggestions that have a replacement."""
     for each in sorted(chosen, key=lambda each: each.start, reverse=True):
         if each.replacement is not None:
             text = text[: each.start] + each.replacement + text[each.end :]
@@ -149,7 +149,7 @@ def apply_suggestions(text: str, chosen: Iterable[Suggestion]) -> str:
 
 
 def diff_words(old: str, new: str) -> list[Change]:
-    """Old and new side by side, word by word."""
+    """Compare two texts word by word."""
     one, other = (re.findall(r"\s+|\w+|[^\w\s]", text) for text in (old, new))
     changes = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, one, other, False).get_opcodes():
@@ -166,18 +166,20 @@ def diff_words(old: str, new: str) -> list[Change]:
 def reformulate(
     store: CampaignStore, query_id: str, text: str, *classes: str, who: str = "organiser"
 ) -> None:
-    """Word a question anew, as a query that stands alone; its author will be asked to approve."""
+    """Store a self-contained wording of a question; its author will be asked to approve it."""
     text = fold(text)
     if not text or len(text) > MAX_LENGTH:
-        raise CitebedError(f"a query has 1 to {MAX_LENGTH} characters; this one has {len(text)}.")
+        raise CitebedError(
+            f"a query has 1 to {MAX_LENGTH:,} characters; this one has {len(text):,}."
+        )
     for name in classes:
         if name not in CLASSES:
             raise UnknownName("class of reformulation", name, CLASSES)
     if not classes:
-        raise CitebedError(f"say why it is changed: {', '.join(CLASSES)}.")
+        raise CitebedError(f"give at least one class for the change: {', '.join(CLASSES)}.")
     with store.writing() as tx:
         question = load_question(tx, query_id)
         if current_wording(tx, question.id).text == text:
-            raise CitebedError("that is how the query is worded already.")
+            raise CitebedError("the query already has this wording.")
         wording = Wording("reformulated", text, who, classes)
         add_wording(tx, question.id, wording)

@@ -1,6 +1,6 @@
-"""What a judge answered, put into the store: questions, wordings, approvals, judgements.
+"""Store what judges respond: questions, wordings, approvals and judgements.
 
-Whatever a form was filled on, its answers come here; so does every click on the web.
+Responses of all channels come here: text, PDF and HTML forms, and clicks on the web page.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from citebed.judging.store.schema import (
 from citebed.text.normalise import fold
 
 MAX_LENGTH = 4000
-"""Characters that a question, a wording or a comment may have."""
+"""The maximum length of a question, a wording or a comment."""
 WEB = "web"
-"""The way of what is answered on the web."""
-_GUESSED = "its charset was guessed"
+"""The value of ``via`` of answers on the web."""
+_GUESSED = "its charset is a guess"
 _OUTDATED = "older than the stored answer, or undated"
 
 
 class RecordResult(NamedTuple):
-    """What became of the answers of a form."""
+    """How many answers of a form were new or unchanged, and which had problems."""
 
     questions: int
     judgements: int
@@ -59,13 +59,14 @@ class RecordResult(NamedTuple):
 def record_answers(
     tx: Transaction, form: FormRow, answers: Answers, source: Source
 ) -> RecordResult:
-    """Put all that was answered into the store; what does not fit the form is told, not guessed."""
+    """Store every valid answer; report the rest as problems."""
     unread: list[ParseProblem] = []
     stated = 0
     if form.phase == 1:
         for number, text in sorted(answers.questions.items()):
             if kept := _protected_text(tx, _question_id(tx, form, number), text, answers.is_guess):
-                unread.append(ParseProblem(0, f"question {number}: {_GUESSED}: '{kept}' stays"))
+                what = f"question {number}: {_GUESSED}, so the stored '{kept}' stays"
+                unread.append(ParseProblem(0, what))
                 continue
             outcome = state_question(tx, form, number, text, source)
             stated += outcome == "new"
@@ -132,7 +133,7 @@ def _value_problem(tx: Transaction, form: FormRow, rating: Rating) -> str:
 
 
 class NotOnForm(CitebedError):
-    """Somebody judges what their form does not ask about."""
+    """A judgement of a document that is not on the judge's form."""
 
     def __init__(self, form_id: int) -> None:
         super().__init__("this document is not on your list.")
@@ -140,11 +141,11 @@ class NotOnForm(CitebedError):
 
 
 FormJudgement = tuple[FormRow, Verdict, Source]
-"""A judgement on a form."""
+"""A judgement and its form."""
 
 
 def save_judgements(tx: Transaction, clicks: Sequence[FormJudgement]) -> list[SaveOutcome]:
-    """Judgements of many forms; what does not fit its form is refused."""
+    """Save judgements of many forms; refuse those that do not fit their form."""
     listed = _items_on_forms(tx, clicks)
     outcomes: list[SaveOutcome | None] = []
     acts = []
@@ -162,7 +163,7 @@ def save_judgements(tx: Transaction, clicks: Sequence[FormJudgement]) -> list[Sa
 
 
 def _items_on_forms(tx: Transaction, clicks: Sequence[FormJudgement]) -> set[tuple[int, int]]:
-    """Which of the items are on their forms, without listing all that is on these."""
+    """Return the pairs of form and item that exist, without loading whole forms."""
     first = [verdict.item_id for form, verdict, _ in clicks if form.phase == 1]
     chosen = select(questions.c.form_id, items.c.id).join(
         items, items.c.question_id == questions.c.id
@@ -180,10 +181,10 @@ def _items_on_forms(tx: Transaction, clicks: Sequence[FormJudgement]) -> set[tup
 def state_question(
     tx: Transaction, form: FormRow, number: int, text: str, source: Source
 ) -> Literal["new", "same", "later", "empty"]:
-    """Put down a research question with the paper's references to judge.
+    """Store a research question with the paper's references as items to judge.
 
-    The ``same`` text again changes nothing; another text is a ``new`` wording of the same question,
-    unless one was given ``later``: then it is only put on record.
+    The ``same`` text changes nothing. Another text is a ``new`` wording of the question, unless a
+    ``later`` one is stored: then it is only logged.
     """
     if form.phase != 1:
         raise CitebedError("this form asks for no questions.")
@@ -212,7 +213,7 @@ def _question_id(tx: Transaction, form: FormRow, number: int) -> int | None:
 
 
 def _is_stored_wording_newer(tx: Transaction, last: Row[Any], source: Source) -> bool:
-    """Whether the wording that stands was given after the one that comes."""
+    """Return whether the stored wording is newer than the incoming one."""
     came = tx.execute(select(returns).where(returns.c.id == last.return_id)).first()
     if came is None:
         return is_stored_newer(source, last.at)
@@ -235,7 +236,7 @@ def _add_question(tx: Transaction, form: FormRow, number: int) -> int:
 
 
 class Wording(NamedTuple):
-    """A wording of a question: ``stated``, ``reformulated`` or ``corrected``, why, and by whom."""
+    """A wording of a question: ``stated``, ``reformulated`` or ``corrected``, with its author."""
 
     kind: str
     text: str
@@ -246,7 +247,7 @@ class Wording(NamedTuple):
 def add_wording(
     tx: Transaction, question: int, wording: Wording, source: Source | None = None
 ) -> int:
-    """Word a question anew; its earlier wordings stay on record."""
+    """Add a wording to the history of a question."""
     row = {"question_id": question, **wording._asdict(), "classes": list(wording.classes)}
     row |= {"via": source.via if source else "desk", "at": now()}
     row |= {"return_id": source.return_id if source else None}
@@ -256,7 +257,7 @@ def add_wording(
 def _record_approval(
     tx: Transaction, form: FormRow, number: int, approved: bool | str, source: Source
 ) -> list[ParseProblem]:
-    """Keep what an author says of a reformulation; a better wording goes back to pooling."""
+    """Store an author's approval of a reformulation, or their better wording."""
     listed = form.content.get("asked", [])
     if not 1 <= number <= len(listed):
         return [ParseProblem(0, f"query {number}: there is no such query on this form")]
@@ -282,20 +283,20 @@ def _record_approval(
 def approve(
     tx: Transaction, form: FormRow, number: int, approved: bool | str, source: Source
 ) -> None:
-    """One approval or better wording, as the web saves it."""
+    """Store one approval or better wording; raise an error if it is refused."""
     if unread := _record_approval(tx, form, number, approved, source):
         raise CitebedError(f"{unread[0].what}.")
 
 
 def opt_out(tx: Transaction, person: int) -> None:
-    """Somebody does not want to be written to again; what they answered stays."""
+    """Record that a person wants no more mails; their answers stay."""
     fresh = (people.c.id == person) & people.c.opted_out_at.is_(None)
     if tx.execute(update(people).where(fresh).values(opted_out_at=now())).rowcount:
         tx.log("opted out", f"author {person}")
 
 
 class WebJudgement(NamedTuple):
-    """A judgement, the token of the link by which its judge came, and its place in a queue."""
+    """A judgement on the web, with the token of its link and its place in the browser's queue."""
 
     token: str
     verdict: Verdict
@@ -305,7 +306,7 @@ class WebJudgement(NamedTuple):
 
 
 def save_web_judgements(tx: Transaction, clicks: Sequence[WebJudgement]) -> list[SaveOutcome]:
-    """Save what may be saved, in the order given; of the others tell why not."""
+    """Save judgements in the given order; return a result or an error for each."""
     opened = open_links(tx, [click.token for click in clicks])
     outcomes: list[SaveOutcome | None] = []
     let_in = []

@@ -1,7 +1,7 @@
-"""Whatever came back: filled text forms, PDFs, HTML answer files, or mails that carry them.
+"""Read returned files: filled text forms, PDFs, HTML answer files, and mails with these.
 
-Every file is kept as it came, with its hash: the same file again changes nothing. What could not
-be read of it is listed with its line for the organiser, and is never guessed.
+Each file is stored unchanged with its hash; the same file again changes nothing. Unreadable
+answers are never guessed, but listed as problems with their line.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from citebed.judging.store.schema import forms, now, problems, returns
 from citebed.wording import count, printable
 
 READ_AGAIN = "read anew"
-"""Who settles a problem that a second reading does not have."""
+"""The value of ``settled_by`` for problems that a second reading solved."""
 ENTERED = "organiser"
-"""The way of an answer that an organiser typed."""
+"""The value of ``via`` of answers that an organiser entered."""
 _MAX_CODES = 20
 
 
 class ReturnResult(NamedTuple):
-    """What became of a returned file."""
+    """The result of reading a returned file."""
 
     name: str
     outcome: str
@@ -65,16 +65,14 @@ def read_returns(
     again: bool = False,
     charset: str = "",
 ) -> list[ReturnResult]:
-    """Take in what came back, files or folders in any of the forms; each whole or not at all.
+    """Read returned files and folders in any format, each file completely or not at all.
 
-    With ``again``, what is known already is read anew; a name that is no file on the disk is that
-    of a return that is stored. ``charset`` reads all of them in that charset.
+    ``again`` re-reads known files; a path that does not exist then names a stored return.
+    ``charset`` overrides the declared charsets.
     """
     several = [paths] if isinstance(paths, str | Path) else paths
     files = [each for path in several for each in _files_at(store, Path(path), again)]
-    return _record_all(
-        store, _read_files(files), again, charset
-    )  # all are there before one is taken in
+    return _record_all(store, _read_files(files), again, charset)
 
 
 def _read_files(files: Iterable[Path | Part]) -> Iterator[Part | ReturnResult]:
@@ -87,19 +85,19 @@ def _read_files(files: Iterable[Path | Part]) -> Iterator[Part | ReturnResult]:
 
 
 def read_upload(store: CampaignStore, name: str, content: bytes) -> list[ReturnResult]:
-    """Take in a file that somebody sends, as if it lay in a folder."""
+    """Read an uploaded file."""
     return _record_all(store, split_into_parts(printable(name), content), again=False)
 
 
 def read_stored(store: CampaignStore, return_id: int, charset: str = "") -> list[ReturnResult]:
-    """Read one return anew, as it is stored, or in a charset that somebody chose."""
+    """Re-read a stored return, optionally in another charset."""
     return _record_all(
         store, _stored_parts(store, returns.c.id == return_id), again=True, charset=charset
     )
 
 
 def _files_at(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
-    """The files that a path names, or what is stored under its name."""
+    """Yield the files at a path, or the stored returns of that name."""
     if path.is_dir():
         files = [each for each in path.rglob("*") if each.is_file()]
         yield from sorted(files, key=lambda each: (each.stat().st_mtime, each))
@@ -108,12 +106,12 @@ def _files_at(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | 
     elif stored := _stored_parts(store, _has_name(str(path))) if again else []:
         yield from stored
     else:
-        more = ", and no return of that name is stored" if again else ""
+        more = ", and no stored return has that name" if again else ""
         raise CitebedError(f"there is no file or folder {printable(path)}{more}.")
 
 
 def _has_name(name: str) -> ColumnElement[bool]:
-    """What came under a name, or in a mail of that name."""
+    """Return the condition that a return has this name or came in a mail of this name."""
     return (returns.c.name == name) | returns.c.name.startswith(f"{name}: ", autoescape=True)
 
 
@@ -165,7 +163,7 @@ def _record_part(part: Part, again: bool, charset: str, tx: Transaction) -> Retu
 
 
 def _form_texts(tx: Transaction, part: Part) -> list[str]:
-    """Return what the form of a piece says, the judge's name first; its code is ASCII."""
+    """Return the texts of a part's form, the judge's name first; form codes are ASCII."""
     if part.content.isascii():
         return []
     form = _form_named_in(tx, part.name, part.content.decode("latin-1"))
@@ -175,22 +173,26 @@ def _form_texts(tx: Transaction, part: Part) -> list[str]:
 def _parse(
     part: Part, known: Sequence[str], charset: str
 ) -> tuple[str | None, Answers | None, tuple[ParseProblem, ...]]:
-    """The way a piece was answered and its answers, or why it has none."""
+    """Return the format and the answers of a part, or the problem."""
     try:
         answers = read_form(part, known, charset)
     except CitebedError as error:
-        if charset:  # somebody chose it, and can choose another
+        if charset:  # the organiser can choose another one
             raise
         return None, None, (ParseProblem(0, str(error)),)
     if answers is None:
-        return None, None, (ParseProblem(0, "no form of ours: neither text, PDF nor answer file"),)
+        return (
+            None,
+            None,
+            (ParseProblem(0, "this is not a citebed form (text, PDF or answer file)"),),
+        )
     return *answers, ()
 
 
 def _store_return(
     tx: Transaction, part: Part, digest: str, via: str | None, form: FormRow | None
 ) -> Row[Any]:
-    """Store a piece as it came."""
+    """Store a part unchanged."""
     at = now()
     row = {"campaign_id": tx.id, "sha256": digest, "via": via, "form_id": form.id if form else None}
     row |= part._asdict() | {"answered_at": min(part.answered_at or at, at), "received_at": at}
@@ -198,7 +200,7 @@ def _store_return(
 
 
 def _form_named_in(tx: Transaction, name: str, text: str) -> FormRow | None:
-    """The form whose code is in the name or the text of a piece, if it is only one."""
+    """Return the form whose code occurs in the name or text of a part, if there is exactly one."""
     codes = dict.fromkeys(CODE.findall(f"{name}\n{text}".upper()))
     rows = [form_by_code(tx, code) for code in islice(codes, _MAX_CODES)]
     known = [form for form in rows if form is not None]
@@ -206,7 +208,7 @@ def _form_named_in(tx: Transaction, name: str, text: str) -> FormRow | None:
 
 
 def _list_problems(tx: Transaction, return_id: int, unread: Iterable[ParseProblem]) -> None:
-    """List what could not be read; what an earlier reading listed and this one reads is settled."""
+    """Store the problems of a return; settle earlier problems that this reading solved."""
     mine = problems.c.return_id == return_id
     listed = {(row.line, row.what): row for row in tx.execute(select(problems).where(mine))}
     for line, what in dict.fromkeys(unread):
@@ -218,19 +220,19 @@ def _list_problems(tx: Transaction, return_id: int, unread: Iterable[ParseProble
 
 
 def _empty_form_problem(answers: Answers) -> tuple[ParseProblem, ...]:
-    """A form that came back as it went out: the answers may stand elsewhere in the mail."""
+    """Return a problem if a form is empty: the answers may be elsewhere in the mail."""
     if answers.questions or answers.ratings or answers.approved or answers.opted_out:
         return ()
     return (
-        ParseProblem(0, "nothing is filled in; read it yourself, the answer may stand around it"),
+        ParseProblem(0, "the form is empty; please read the file, the answers may be around it"),
     )
 
 
-# --- what an organiser does about a return that could not be read whole ----------------------
+# --- handling unreadable returns --------------------------------------------------------------
 
 
 def load_return(tx: Transaction, return_id: int) -> Row[Any]:
-    """What came back, as it is stored, with the code of its form if that is known."""
+    """Load a stored return with the code of its form, if known."""
     mine = (returns.c.id == return_id) & (returns.c.campaign_id == tx.id)
     chosen = select(returns, forms.c.code).outerjoin(forms, forms.c.id == returns.c.form_id)
     row = tx.execute(chosen.where(mine)).first()
@@ -240,7 +242,7 @@ def load_return(tx: Transaction, return_id: int) -> Row[Any]:
 
 
 def return_text(tx: Transaction, returned: Row[Any]) -> str:
-    """The text of what came back, in the lines that problems name; a PDF has none."""
+    """Return the text of a return, with the line numbers of its problems; "" for a PDF."""
     part = _make_part(returned)
     return "" if pdf_form.is_this_form(part.content) else part.text(_form_texts(tx, part)).text
 
@@ -250,7 +252,7 @@ def _make_part(returned: Row[Any]) -> Part:
 
 
 def possible_charsets(returned: Row[Any]) -> list[tuple[str, str]]:
-    """Return the charsets in which a return can be read, each with a few words that differ."""
+    """Return the charsets in which a return can be read, each with some non-ASCII words."""
     part = _make_part(returned)
     if pdf_form.is_this_form(part.content) or part.content.isascii():
         return []
@@ -268,10 +270,10 @@ def _sample(text: str) -> str:
 def enter_answers(
     store: CampaignStore, answers: Answers, who: str = ENTERED, return_id: int | None = None
 ) -> RecordResult:
-    """Answer for an author who said so in words, or in a form that could not be read.
+    """Enter answers for an author, for example from an unreadable form.
 
-    All of it is put down, or nothing with the reason. Whoever enters it sees what stands, so it
-    counts from now on; who typed it, and from which return, is on record.
+    All answers are stored, or none and an error says why. The organiser sees the stored answers,
+    so these count as newer. The log records who entered them, and from which return.
     """
 
     def work(tx: Transaction) -> RecordResult:
@@ -294,9 +296,9 @@ def enter_answers(
 
 
 def settle_problems(store: CampaignStore, *wanted: int | str, who: str = "organiser") -> int:
-    """Deal with problems by their numbers, or with all of a file by its name; how many were open.
+    """Settle problems by number, or all problems of a file by name; return how many were open.
 
-    A number or a name that is none of the campaign's is an error, and nothing is settled then.
+    An unknown number or name is an error, and nothing is settled.
     """
     with store.writing() as tx:
         numbers: set[int] = set()

@@ -28,17 +28,17 @@ Key = tuple[int, int]
 
 
 class Limits(NamedTuple):
-    """The numbers of a form: its grades, and its papers as ranges (query, first, last).
+    """The valid numbers of a form: its grades, and its papers as ranges (query, first, last).
 
-    References have the query 0, since they are the same for all questions. A form that does not
-    say its numbers any more has no ranges, and the store decides.
+    References have the query 0, since all questions share them. If the form's line of numbers is
+    lost, there are no ranges and the store checks the numbers.
     """
 
     grades: int = 9
     ranges: tuple[tuple[int, int, int], ...] = ()
 
     def has(self, query: int, paper: int) -> bool:
-        """Whether that paper is on the form."""
+        """Return whether a paper is on the form."""
         return not self.ranges or any(
             low <= paper <= high and of in (0, query) for of, low, high in self.ranges
         )
@@ -70,7 +70,7 @@ def _format_ranges(entries: tuple[Entry, ...], before: str) -> list[str]:
 
 
 def parse_limits(text: str) -> Limits:
-    """The numbers that a form says it has."""
+    """Parse the line of numbers in a form."""
     match = _NUMBERS.search(text)
     if match is None:
         return Limits()
@@ -82,20 +82,20 @@ def parse_limits(text: str) -> Limits:
 
 
 def quote(text: str) -> str:
-    """What somebody wrote, on one line and not too long, as a message shows it."""
+    """Return a text in quotes, on one line and shortened, for a message."""
     text = fold(text)
     return f"'{text[:_QUOTE_LENGTH]}…'" if len(text) > _QUOTE_LENGTH else f"'{text}'"
 
 
 def clean_question(text: str) -> str:
-    """A question as it is kept; what says that there is none is none."""
+    """Normalise the text of a question; return "" for "none", "n/a" and the like."""
     text = fold(text)
     is_none = text.casefold().strip(" .") in ("n/a", "na", "none")
     return "" if is_none or not any(map(str.isalnum, text)) else text
 
 
 class AnswerCollector:
-    """Finds of one form; ``line`` is where each was found."""
+    """Collects the answers of one form; ``line`` is the place of an answer."""
 
     def __init__(self, code: str, limits: Limits) -> None:
         self.code = code
@@ -109,11 +109,11 @@ class AnswerCollector:
         self._unread: list[ParseProblem] = []
 
     def unread(self, line: int, what: str) -> None:
-        """Something that cannot be read and belongs to nothing that was asked."""
+        """Report a problem that concerns no particular item."""
         self._unread.append(ParseProblem(line, what))
 
     def question(self, number: int, text: str, line: int) -> None:
-        """The text of a research question."""
+        """Add the text of a research question."""
         if not (text := clean_question(text)):
             return
         if not 1 <= number <= _MAX_QUESTIONS:
@@ -126,10 +126,10 @@ class AnswerCollector:
                         f"at {before[0]}")  # fmt: skip
 
     def grade(self, question: int, paper: int, grade: int | None, line: int) -> None:
-        """A grade for a reference; ``None`` for can't say."""
+        """Add a grade for a reference; ``None`` for can't say."""
         where = f"Q{question} of [{paper}]"
         if grade is not None and not 1 <= grade <= self.limits.grades:
-            what = f"{where}: {grade} is no grade; they are 1 to {self.limits.grades}"
+            what = f"{where}: {grade} is not a grade; use 1 to {self.limits.grades}"
             self.doubt(question, paper, line, what)
             return
         if not 1 <= question <= _MAX_QUESTIONS:
@@ -139,7 +139,7 @@ class AnswerCollector:
         self._say(question, paper, Rating(grade), line, where)
 
     def verdict(self, query: int, paper: int, value: int | None, comment: str, line: int) -> None:
-        """Whether a document is relevant; ``None`` for can't judge."""
+        """Add a judgement of a document; ``None`` for can't judge."""
         rating = Rating(value, fold(comment))
         self._say(query, paper, rating, line, f"document [{query}.{paper}]")
 
@@ -157,28 +157,30 @@ class AnswerCollector:
             self._said[key] = (at, Rating(before.value, comment))
 
     def doubt(self, query: int, paper: int, line: int = 0, what: str = "") -> None:
-        """A mark that cannot be read: its item is not answered, whatever else is found of it."""
+        """Drop an item because one of its marks is unreadable, whatever other marks it has."""
         self._doubtful.add(("said", query, paper))
         if what:
             self.unread(line, what)
 
     def approve(self, query: int, approved: bool | str, line: int) -> None:
-        """The author's word on a reformulated query: ``True``, or a better wording."""
+        """Add the author's decision on a reformulated query: ``True`` or a better wording."""
         before = self._approved.setdefault(query, (line, approved))
         if before[1] != approved:
-            self.doubt_approval(
-                query, line, "is approved, and worded anew too" if True in (before[1], approved)
-                else "has two better wordings: " + " and ".join(
-                    quote(str(each)) for each in (before[1], approved)),
-            )  # fmt: skip
+            if True in (before[1], approved):
+                what = "is approved, but also has a better wording"
+            else:
+                what = (
+                    f"has two better wordings: {quote(str(before[1]))} and {quote(str(approved))}"
+                )
+            self.doubt_approval(query, line, what)
 
     def doubt_approval(self, query: int, line: int, what: str) -> None:
-        """What is said of a query's wording cannot be read."""
+        """Drop the decision on a query's wording because it is unreadable."""
         self._doubtful.add(("approved", query, 0))
         self.unread(line, f"query {query} {what}")
 
     def answers(self) -> Answers:
-        """All that is beyond doubt, and what is not; a grade needs a question that has a text."""
+        """Return the clear answers and the problems; grades of unstated questions are problems."""
         answers = Answers(self.code, opted_out=self.opted_out)
         for number, (_, text) in sorted(self._questions.items()):
             if ("question", number, 0) not in self._doubtful:
@@ -193,7 +195,7 @@ class AnswerCollector:
         return answers
 
     def _without_text(self, answers: Answers) -> Iterator[ParseProblem]:
-        """Take out grades for questions that have no text."""
+        """Remove grades of questions without text, and yield a problem for each."""
         graded = self._graded & answers.ratings.keys()
         for question in sorted({each for each, _ in graded} - answers.questions.keys()):
             papers = sorted(paper for each, paper in graded if each == question)
@@ -202,7 +204,9 @@ class AnswerCollector:
             numbers = ", ".join(f"[{paper}]" for paper in papers[:10])
             more = f" and {len(papers) - 10} more" if len(papers) > 10 else ""
             line = min(self._said[question, paper][0] for paper in papers)
-            what = f"Q{question} has grades for {numbers}{more}, but question {question} no text"
+            what = (
+                f"Q{question} has grades for {numbers}{more}, but question {question} has no text"
+            )
             yield ParseProblem(line, what)
 
 
@@ -211,7 +215,7 @@ def _format_value(value: int | None) -> str:
 
 
 class CheckboxState(Enum):
-    """What stands in a box, or behind a label."""
+    """The state of a checkbox, or of a mark after a label."""
 
     EMPTY = "empty"
     YES = "yes"
@@ -220,7 +224,7 @@ class CheckboxState(Enum):
 
 
 class NoGrade(Enum):
-    """What stands where a grade is asked for, if it is none."""
+    """The content of a grade field without a grade."""
 
     EMPTY = "empty"
     UNKNOWN = "unknown"
@@ -240,13 +244,13 @@ _BLANKS = re.compile(r"\s+")
 
 
 def tidy(text: str) -> str:
-    """A mark without what stands around it, its spaces and its capitals."""
+    """Return a mark in lower case, without surrounding brackets, dots and spaces."""
     stripped = text.strip(_FILLING + _BRACKETS)
     return _BLANKS.sub(" ", stripped).casefold().removesuffix("\ufe0f")
 
 
 def parse_checkbox(text: str) -> CheckboxState:
-    """Whether a box is marked. Crosses (✗) may mean yes or no, so that they are unknown."""
+    """Parse a checkbox. Crosses (✗) may mean yes or no, so they are unknown."""
     mark = tidy(text)
     if not mark:
         return CheckboxState.EMPTY
@@ -260,7 +264,7 @@ def parse_checkbox(text: str) -> CheckboxState:
 
 
 def parse_grade(text: str) -> int | NoGrade | None:
-    """A grade, ``None`` for can't say; it may be out of the scale."""
+    """Parse a grade, which may be outside the scale; ``None`` means can't say."""
     grade = tidy(text)
     if not grade:
         return NoGrade.EMPTY
@@ -274,10 +278,10 @@ def parse_grade(text: str) -> int | NoGrade | None:
 def combine_checkboxes(
     relevant: CheckboxState, not_relevant: CheckboxState, cannot: CheckboxState
 ) -> int | CheckboxState | None:
-    """The judgement that three marks make: 1, 0, ``None`` for can't judge, or a mark.
+    """Return the judgement of three checkboxes: 1, 0, or ``None`` for can't judge.
 
-    The mark is EMPTY where nothing was said, UNKNOWN where the marks contradict each other.
-    ``relevant: no`` says that it is not relevant; ``not relevant: no`` alone may mean anything.
+    Return EMPTY if no box is marked and UNKNOWN if they contradict each other. ``relevant: no``
+    means not relevant; ``not relevant: no`` alone is ambiguous.
     """
     marks = (relevant, not_relevant, cannot)
     yes = [mark is CheckboxState.YES for mark in marks]

@@ -1,7 +1,7 @@
-"""The form as one HTML file that works without a network, and the answer file that it yields.
+"""The form as one HTML file that works offline, and a parser for its answer file.
 
-The page may load nothing at all, and runs only its own style and scripts, known by their hashes.
-What comes back is the small JSON file that it makes, ``CODE.answers.json``, or its text in a mail.
+A content security policy with hashes allows only the page's own style and scripts. The page
+creates a small JSON file, ``CODE.answers.json``, which the judge sends back as a file or as text.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KNOWN = ("citebed", "version", "form", "phase", "numbers", "questions", "said",
 
 
 def write(sheet: Sheet) -> str:
-    """The page."""
+    """Return the HTML page of a form."""
     data = {"form": sheet.code, "phase": sheet.phase, "numbers": format_limits(sheet)}
     style, script = asset(_HERE, "form.css"), asset(_HERE, "form.js")
     return _environment().get_template("form.html.j2").render(
@@ -49,7 +49,7 @@ def write(sheet: Sheet) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Templates of this folder, without control characters, which no page may hold."""
+    """Return the templates, with a filter that removes control characters from values."""
     return templates(_HERE, lambda text: _CONTROLS.sub(" ", text))
 
 
@@ -57,13 +57,13 @@ def _environment() -> Environment:
 
 
 def is_this_form(content: str) -> bool:
-    """Whether a text is, or holds, an answer file; the page itself is none."""
+    """Return whether a text contains an answer file; the HTML page itself does not count."""
     is_page = content.lstrip("\ufeff \t\r\n")[:1] == "<"
     return not is_page and _BEGINS.search(content) is not None
 
 
 def read(content: str) -> Answers:
-    """What an answer file says."""
+    """Parse an answer file."""
     fields = _load_json(content)
     code, phase = fields.get("form"), fields.get("phase")
     if fields.get("version") != 1 or not isinstance(code, str) or not 0 < len(code) <= 40:
@@ -71,27 +71,27 @@ def read(content: str) -> Answers:
     if phase not in (1, 2) or isinstance(phase, bool):
         raise FormatError(_WHAT, None, f"the phase is {quote(str(phase))}; expected 1 or 2.")
     numbers = fields.get("numbers")
-    gathering = AnswerCollector(
+    collector = AnswerCollector(
         fold(code).upper(), parse_limits(numbers if isinstance(numbers, str) else "")
     )
-    reader = _Reader(content, gathering)
+    reader = _Reader(content, collector)
     for name in sorted(fields.keys() - set(_KNOWN))[:_MAX_PROBLEMS]:
-        reader.tell(name, "is no part of an answer file")
+        reader.report(name, "is not a field of an answer file")
     reader.questions(fields.get("questions", {}))
     reader.said(fields.get("said", []), phase)
     reader.approved(fields.get("approved", {}))
     reader.opted_out(fields.get("opted_out", False))
-    return gathering.answers()
+    return collector.answers()
 
 
 def _load_json(content: str) -> dict[str, Any]:
-    """The object in a text; mail programs may have wrapped its lines."""
+    """Parse the JSON object in a text; mail programs may have wrapped its lines."""
     if len(content) > LARGEST:
         raise FormatError(_WHAT, None, f"{len(content):,} characters; an answer file has less than "
                           f"{LARGEST:,}.")  # fmt: skip
     begin = _BEGINS.search(content)
     if begin is None:
-        raise FormatError(_WHAT, None, "no answers of a form were found in it.")
+        raise FormatError(_WHAT, None, "it contains no answers of a form.")
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_unique_fields)
     try:
         fields, _ = decoder.raw_decode(content, begin.start())
@@ -112,94 +112,94 @@ def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 class _Reader:
     """Checks every field of an answer file."""
 
-    def __init__(self, content: str, gathering: AnswerCollector) -> None:
+    def __init__(self, content: str, collector: AnswerCollector) -> None:
         self._content = content
-        self._gathering = gathering
+        self._collector = collector
         self._told = 0
         self._place, self._line = 0, 1
 
     def next_line(self, part: str) -> int:
-        """The line of the next such part; the parts of a file are looked for in their order."""
+        """Return the line of the next occurrence of a part, searching forward only."""
         if self._place >= 0 and (place := self._content.find(part, self._place)) != self._place:
             self._line += self._content.count("\n", self._place, max(place, 0)) if place > 0 else 0
-            self._place = place  # not found once, it is not our page's order: look no more
+            self._place = place  # once a part is missing, the order is unknown: stop searching
         return self._line
 
-    def tell(self, name: str, what: str) -> None:
-        """Say what cannot be read, up to a limit: a broken file breaks everywhere."""
+    def report(self, name: str, what: str) -> None:
+        """Report a problem, up to a limit: a broken file has problems everywhere."""
         self._told += 1
         if self._told < _MAX_PROBLEMS:
             line = self._content.count("\n", 0, max(self._content.find(name), 0)) + 1
-            self._gathering.unread(line, f"{quote(name)} {what}")
+            self._collector.unread(line, f"{quote(name)} {what}")
         elif self._told == _MAX_PROBLEMS:
-            self._gathering.unread(1, f"more than {_MAX_PROBLEMS} things cannot be read")
+            self._collector.unread(1, f"the file has more than {_MAX_PROBLEMS} problems")
 
     def _numbered(self, value: Any, name: str) -> list[tuple[int, Any]]:
         if not isinstance(value, dict):
-            self.tell(name, "is no object")
+            self.report(name, "is not an object")
             return []
         for key in value:
             if not re.fullmatch("[0-9]{1,4}", key):
-                self.tell(key, f"is no number of {name}")
+                self.report(key, f"is not a number of {name}")
         return [(int(key), each) for key, each in value.items() if re.fullmatch("[0-9]{1,4}", key)]
 
     def questions(self, value: Any) -> None:
-        """The texts of the research questions."""
+        """Read the texts of the research questions."""
         for number, text in self._numbered(value, "questions"):
             if isinstance(text, str):
-                self._gathering.question(number, text, self.next_line(f'"{number}":'))
+                self._collector.question(number, text, self.next_line(f'"{number}":'))
             else:
-                self.tell(f"question {number}", f"is {quote(json.dumps(text))}; expected a text")
+                self.report(f"question {number}", f"is {quote(json.dumps(text))}; expected a text")
 
     def said(self, value: Any, phase: int) -> None:
-        """The judgements."""
+        """Read the judgements."""
         if not isinstance(value, list):
-            self.tell("said", "is no list")
+            self.report("said", "is not a list")
             return
         for each in value:
             if why := _judgement_problem(each, phase):
-                self.tell(_format_judgement(each), why)
+                self.report(_format_judgement(each), why)
                 continue
             key = (each["question"], each["paper"])
             line = self.next_line(f'"question":{key[0]},"paper":{key[1]},')
             if phase == 1:
-                self._gathering.grade(*key, each["value"], line)
+                self._collector.grade(*key, each["value"], line)
             else:
-                self._gathering.verdict(*key, each["value"], each.get("comment", ""), line)
+                self._collector.verdict(*key, each["value"], each.get("comment", ""), line)
 
     def approved(self, value: Any) -> None:
-        """Wordings that are approved, or better ones."""
+        """Read approvals and better wordings."""
         for query, each in self._numbered(value, "approved"):
             if each is True or (isinstance(each, str) and fold(each)):
                 wording = fold(each) if isinstance(each, str) else True
-                self._gathering.approve(query, wording, self.next_line('"approved"'))
+                self._collector.approve(query, wording, self.next_line('"approved"'))
             elif each != "":
-                self.tell(f"approved {query}", f"is {quote(json.dumps(each))}")
+                self.report(f"approved {query}", f"is {quote(json.dumps(each))}")
 
     def opted_out(self, value: Any) -> None:
-        """Whether the judge wants no more mail."""
+        """Read whether the judge wants no more mails."""
         if isinstance(value, bool):
-            self._gathering.opted_out = value
+            self._collector.opted_out = value
         else:
-            self.tell("opted_out", f"is {quote(json.dumps(value))}; expected true or false")
+            self.report("opted_out", f"is {quote(json.dumps(value))}; expected true or false")
 
 
 def _format_judgement(each: Any) -> str:
-    """The beginning of a judgement as the page writes it."""
+    """Return the beginning of a judgement as the page writes it."""
     return json.dumps(each, ensure_ascii=False, separators=(",", ":"))[:200]
 
 
 def _judgement_problem(each: Any, phase: int) -> str:
-    """What is wrong with a judgement, if anything."""
+    """Return what is wrong with a judgement, or ""."""
     if not isinstance(each, dict) or not {"question", "paper", "value"} <= each.keys():
-        return "is no judgement: it needs a question, a paper and a value"
+        return "is not a judgement; expected a question, a paper and a value"
     for name in ("question", "paper"):
         if type(each[name]) is not int or not 0 <= each[name] < 1_000_000:
-            return f"has no number of a {name}"
+            return f"has no valid {name} number"
     value = each["value"]
     if value is not None and (type(value) is not int or (phase == 2 and value not in (0, 1))):
-        return "has a value that is none of those asked for"
+        return "has an invalid value"
     comment = each.get("comment", "")
     if not isinstance(comment, str) or (comment and phase == 1):
-        return "has a comment that is no text, or none was asked for"
+        return "has an invalid comment"
     return ""

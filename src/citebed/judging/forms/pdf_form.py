@@ -1,12 +1,11 @@
-"""The form as a PDF with fields, which any reader of PDFs can fill.
+"""The form as a PDF with form fields.
 
-Fields are named by what they ask: ``question.2``, ``grade.2.17`` (question 2, reference 17),
+The names of the fields are ``question.2``, ``grade.2.17`` (question 2, reference 17),
 ``relevant.1.3`` (query 1, document 3), ``not.1.3``, ``cannot.1.3``, ``comment.1.3``,
-``approve.1``, ``better.1``, ``opt_out``; ``form`` and ``numbers`` are hidden.
+``approve.1``, ``better.1``, ``opt_out``, and the hidden ``form`` and ``numbers``.
 
-DejaVu Sans (which matplotlib brings along) has Latin, Greek and Cyrillic letters; Chinese,
-Japanese and Korean ones come from the reader's own fonts: one without shows blanks there. Arabic
-and Hebrew stand in the order of their letters, from left to right.
+DejaVu Sans (from matplotlib) has Latin, Greek and Cyrillic letters. Chinese, Japanese and Korean
+characters need fonts of the PDF viewer. Arabic and Hebrew text runs from left to right.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ _KANA = range(0x3040, 0x3100)
 _HANGUL = (range(0xAC00, 0xD7B0), range(0x1100, 0x1200))
 _INDENT = LEFT + 42
 _END = 60
-"""Points that the end of the form takes: the last paper is kept on a page with it."""
+"""Height of the end of the form in points; it shares a page with the last paper."""
 _A_ROW = 7
 _CHOICES = (("relevant", "relevant"), ("not", "not relevant"), ("cannot", "can't judge"))
 
 
 def write(sheet: Sheet) -> bytes:
-    """The form as a file."""
+    """Return the PDF file of a form."""
     pages = _Pages(sheet.title, f"Form: {sheet.code} · {sheet.title}")
     pages.hidden("form", sheet.code)
     pages.hidden("numbers", format_limits(sheet))
@@ -114,7 +113,7 @@ def _phase_one(pages: _Pages, sheet: Sheet) -> None:
 
 
 def _graded(pages: _Pages, sheet: Sheet, entry: Entry) -> None:
-    """A reference with a field per question, so many to a row."""
+    """Draw a reference with a grade field per question."""
     end = _END if entry is sheet.references[-1] else 0
     rows = -(-sheet.questions // _A_ROW)
     top = _entry(pages, entry, str(entry.number), 4 + 19 * rows + end) - 17
@@ -129,7 +128,7 @@ def _graded(pages: _Pages, sheet: Sheet, entry: Entry) -> None:
 
 
 def _entry(pages: _Pages, entry: Entry, number: str, more: float) -> float:
-    """A paper with its number, kept on one page with so much more; where it ends."""
+    """Draw a paper on one page with this much space below it; return where it ends."""
     lines = _wrapped(entry.line() or "(without a title)", 9.5, RIGHT - _INDENT)
     link = sanitise_link(entry.link) if entry.link else ""
     links = _wrapped(link, 8, RIGHT - _INDENT) if link else []
@@ -178,11 +177,11 @@ def _judged(pages: _Pages, key: str, entry: Entry, end: int) -> None:
     pages.y -= 5
 
 
-# --- pages: text in any script, wrapped, in blocks that stay together, with numbers below -------
+# --- pages -------------------------------------------------------------------------------------
 
 
 class _Line(NamedTuple):
-    """A line of text as runs of one font each."""
+    """A line of text, as runs of one font each."""
 
     runs: tuple[tuple[str, str], ...]
     size: float
@@ -190,7 +189,7 @@ class _Line(NamedTuple):
 
 @cache
 def _register_fonts() -> None:
-    """Make the fonts known to reportlab, once."""
+    """Register the fonts in reportlab, once."""
     package = find_spec("matplotlib")
     places = package.submodule_search_locations if package else None
     folder = Path(next(iter(places or ()))) / "mpl-data" / "fonts" / "ttf"
@@ -201,7 +200,7 @@ def _register_fonts() -> None:
 
 
 def _split_by_font(text: str, font: str) -> Iterator[tuple[str, str]]:
-    """Pieces of a text with the font that has their letters."""
+    """Split a text into runs of characters with the font that has them."""
     has_kana = any(ord(c) in _KANA for c in text)
     for name, group in groupby(text, lambda c: _choose_font(c, font, has_kana)):
         yield name, "".join(group)
@@ -219,14 +218,14 @@ def _choose_font(character: str, font: str, has_kana: bool) -> str:
 
 
 def _text_width(text: str, size: float, font: str = "Text") -> float:
-    """How wide a text is, in points."""
+    """Return the width of a text in points."""
     return float(
         sum(pdfmetrics.stringWidth(run, name, size) for name, run in _split_by_font(text, font))
     )
 
 
 def _wrapped(text: str, size: float, width: float, font: str = "Text") -> list[_Line]:
-    """The lines of a text; words that are too long are broken, as is writing without blanks."""
+    """Wrap a text to a width; break long words, and scripts without spaces anywhere."""
     lines, line = [], ""
     for piece in _pieces(fold(text[:_LONGEST])):
         if _text_width(line + piece.rstrip(), size, font) > width and line:
@@ -241,7 +240,7 @@ def _wrapped(text: str, size: float, width: float, font: str = "Text") -> list[_
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """What a line may not break: a word with the blank behind it, or one ideograph."""
+    """Yield the unbreakable pieces of a text: words with a trailing space, or ideographs."""
     start = 0
     for at, character in enumerate(text, 1):
         if character == " " or unicodedata.east_asian_width(character) in "WF":
@@ -260,7 +259,7 @@ def _fitting_length(text: str, size: float, width: float, font: str) -> int:
 
 
 class _Pages:
-    """Pages that are written from top to bottom; ``y`` is where the next line begins."""
+    """Pages that are filled from top to bottom; ``y`` is the top of the next line."""
 
     def __init__(self, title: str, foot: str) -> None:
         _register_fonts()
@@ -274,7 +273,7 @@ class _Pages:
         self.y: float = TOP
 
     def room(self, height: float) -> None:
-        """Begin a new page unless so much fits on this one."""
+        """Start a new page unless this height fits on the current one."""
         if self.y - height < BOTTOM and self.y < TOP:
             self._end_page()
             self.canvas.showPage()
@@ -287,7 +286,7 @@ class _Pages:
         self.label(number, 8, RIGHT - _text_width(number, 8), MARGIN - 12, QUIET)
 
     def draw(self, line: _Line, x: float, y: float, colour: HexColor = INK) -> None:
-        """One line at a place."""
+        """Draw a line of text at a position."""
         text = self.canvas.beginText(x, y)
         text.setFillColor(colour)
         for font, run in line.runs:
@@ -296,11 +295,11 @@ class _Pages:
         self.canvas.drawText(text)
 
     def label(self, text: str, size: float, x: float, y: float, colour: HexColor = INK) -> None:
-        """A few words at a place."""
+        """Draw a short text at a position."""
         self.draw(_wrapped(text, size, RIGHT - LEFT)[0], x, y, colour)
 
     def write(self, lines: list[_Line], x: float = LEFT, colour: HexColor = INK) -> None:
-        """Lines one below the other, each with the room it needs."""
+        """Draw lines below each other, with page breaks where needed."""
         for line in lines:
             self.room(line.size * 1.35)
             self.y -= line.size * 1.35
@@ -315,12 +314,12 @@ class _Pages:
         colour: HexColor = INK,
         above: float = 0,
     ) -> None:
-        """A paragraph over the width of the page, with so much room above it."""
+        """Draw a paragraph over the width of the page, with space above it."""
         self.y -= above
         self.write(_wrapped(text, size, RIGHT - LEFT, font), x, colour)
 
     def heading(self, text: str, room: float) -> None:
-        """A heading under a rule, kept on one page with so much."""
+        """Draw a heading under a rule, on one page with this much space below."""
         self.room(room)
         self.y -= 8
         self.rule()
@@ -328,7 +327,7 @@ class _Pages:
         self.y -= 2
 
     def link(self, url: str, x: float, size: float = 8) -> None:
-        """A link on lines of its own, which can be clicked; nothing where there is none."""
+        """Draw a clickable link on lines of its own, if there is one."""
         link = sanitise_link(url)
         for line in _wrapped(link, size, RIGHT - x) if link else ():
             self.write([line], x, LINK)
@@ -336,7 +335,7 @@ class _Pages:
             self.canvas.linkURL(link, (x, self.y, x + width, self.y + size * 1.35), relative=0)
 
     def rule(self) -> None:
-        """A thin line over the width of the page."""
+        """Draw a thin line over the width of the page."""
         self.y -= 6
         self.canvas.setStrokeColor(RULE)
         self.canvas.setLineWidth(0.5)
@@ -346,7 +345,7 @@ class _Pages:
     def field(
         self, name: str, tip: str, box: tuple[float, float, float, float], **how: object
     ) -> None:
-        """A field for text; ``box`` is its left, bottom, width and height."""
+        """Add a text field; ``box`` is its left, bottom, width and height."""
         x, y, width, height = box
         self.form.textfield(
             name=name, tooltip=tip, x=x, y=y, width=width, height=height, fontName="Helvetica",
@@ -355,21 +354,21 @@ class _Pages:
         )  # fmt: skip
 
     def box(self, name: str, tip: str, x: float, y: float) -> None:
-        """A box to mark."""
+        """Add a checkbox."""
         self.form.checkbox(
             name=name, tooltip=tip, x=x, y=y, size=11, buttonStyle="cross", borderWidth=0.5,
             borderColor=QUIET, fillColor=FIELD, textColor=INK, checked=False, fieldFlags="",
         )  # fmt: skip
 
     def hidden(self, name: str, value: str) -> None:
-        """A value that travels with the form."""
+        """Add a hidden, read-only value."""
         self.form.textfield(
             name=name, value=value, x=0, y=0, width=1, height=1, maxlen=0, fontSize=8,
             borderWidth=0, annotationFlags="hidden", fieldFlags="readOnly",
         )  # fmt: skip
 
     def content(self) -> bytes:
-        """The finished file."""
+        """Finish and return the file."""
         self._end_page()
         self.canvas.save()
         return self._file.getvalue()

@@ -1,7 +1,7 @@
-"""Filled PDF forms, read as answers; a "line" is the number of the page.
+"""Parse filled PDF forms; the "line" of a problem is its page.
 
-Programs write values in their own ways: text in several encodings or as a stream, boxes as the
-name of a state or as a string, values in a field or in its widgets.
+PDF programs store values differently: text in several encodings or as a stream, checkboxes as
+the name of a state or as a string, values in a field or in its widgets.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NAME = re.compile(
 )
 _VERDICTS = ("relevant", "not", "cannot")
 _WHAT = "PDF form"
-# What pypdf meets in damaged files comes out as any of these.
+# pypdf raises any of these for damaged files.
 _FAULTS = (
     PyPdfError, RecursionError, MemoryError, ArithmeticError, AttributeError, LookupError, OSError,
     TypeError, ValueError, NotImplementedError, AssertionError,
@@ -50,36 +50,36 @@ Fields = dict[str, tuple[int, "str | bool"]]
 
 
 def is_this_form(content: bytes) -> bool:
-    """Whether this is a PDF at all: one that is none of our forms is told when it is read."""
+    """Return whether this is a PDF; `read` raises an error unless it is a citebed form."""
     return b"%PDF-" in content[:1024]
 
 
 def read(content: bytes) -> Answers:
-    """What a PDF form was answered with."""
+    """Parse the answers of a PDF form."""
     fields = _fields(content)
     code = fields.get("form", (0, ""))[1]
     if not fields or not isinstance(code, str) or not code:
         raise FormatError(_WHAT, None, _explain_missing_code(bool(fields)))
     numbers = fields.get("numbers", (0, ""))[1]
-    gathering = AnswerCollector(fold(code).upper(), parse_limits(str(numbers)))
-    _questions(fields, gathering)
-    _grades(fields, gathering)
-    _verdicts(fields, gathering)
-    _approvals(fields, gathering)
+    collector = AnswerCollector(fold(code).upper(), parse_limits(str(numbers)))
+    _questions(fields, collector)
+    _grades(fields, collector)
+    _verdicts(fields, collector)
+    _approvals(fields, collector)
     page, opted_out = fields.get("opt_out", (0, False))
     mark = _mark(opted_out)
-    gathering.opted_out = mark is CheckboxState.YES
+    collector.opted_out = mark is CheckboxState.YES
     if mark is CheckboxState.UNKNOWN:
-        gathering.unread(page, f"not to be written to again? {quote(str(opted_out))}")
-    return gathering.answers()
+        collector.unread(page, f"unclear whether to stop mails: {quote(str(opted_out))}")
+    return collector.answers()
 
 
 def _explain_missing_code(has_some: bool) -> str:
     if has_some:
-        return "it has fields, but not the code of a form of ours; was it made from another file?"
+        return "it has form fields, but no citebed form code. Was it made from another file?"
     return (
-        "it has no fields: it was printed or flattened, so that the answers are only a picture. "
-        "Ask for the saved form itself, or enter what it shows on the judge's page."
+        "it has no form fields: it was printed or flattened, so the answers are only a picture. "
+        "Ask for the saved form, or enter the visible answers on the judge's page."
     )
 
 
@@ -87,29 +87,29 @@ def _explain_missing_code(has_some: bool) -> str:
 
 
 def _fields(content: bytes) -> Fields:
-    """All fields by name, with the page and what they hold; whatever goes wrong is one error."""
+    """Return all fields by name with page and value; raise `FormatError` for a bad file."""
     if len(content) > LARGEST:
         raise FormatError(_WHAT, None, f"{len(content):,} bytes; a form has less than "
                           f"{LARGEST:,}. Is it a scan? Ask for the saved form.")  # fmt: skip
-    logger = logging.getLogger("pypdf")  # its remarks on odd files are not for our users
+    logger = logging.getLogger("pypdf")  # users need not see its warnings
     was = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
         reader = PdfReader(io.BytesIO(content), strict=False)
         if reader.is_encrypted and not reader.decrypt(""):
-            raise FormatError(_WHAT, None, "it is locked with a password: ask for one without.")
+            raise FormatError(_WHAT, None, "it has a password. Ask for a form without one.")
         return dict(_all_fields(reader))
     except FormatError:
         raise
     except _FAULTS as error:
-        raise FormatError(_WHAT, None, "it is damaged, or locked in a way that cannot be read "
-                          f"({type(error).__name__}): ask for it again.") from error  # fmt: skip
+        raise FormatError(_WHAT, None, "it is damaged, or encrypted in an unsupported way "
+                         f"({type(error).__name__}). Ask for it again.") from error  # fmt: skip
     finally:
         logger.setLevel(was)
 
 
 def _all_fields(reader: PdfReader) -> Iterator[tuple[str, tuple[int, str | bool]]]:
-    """Fields that no page shows first, so that those of the pages stand."""
+    """Yield the form's fields, then the widgets of the pages, which take precedence."""
     catalog = reader.root_object
     form = _resolve(catalog.get("/AcroForm"))
     listed = _resolve(form.get("/Fields")) if isinstance(form, DictionaryObject) else None
@@ -119,7 +119,7 @@ def _all_fields(reader: PdfReader) -> Iterator[tuple[str, tuple[int, str | bool]
     for number, page in enumerate(reader.pages, 1):
         if number > _PAGES:
             raise FormatError(
-                _WHAT, None, f"it has more than {_PAGES:,} pages: send the form alone."
+                _WHAT, None, f"it has more than {_PAGES:,} pages. Send only the form."
             )
         for widget in _iterate_limited(_resolve(page.get("/Annots")), _FIELDS):
             if isinstance(widget, DictionaryObject) and (name := _name(widget)):
@@ -138,7 +138,7 @@ def _resolve(value: Any) -> Any:
 
 
 def _parents(field: DictionaryObject) -> Iterator[DictionaryObject]:
-    """A field and those that it is a part of."""
+    """Yield a field and its ancestors."""
     for _ in range(_DEEP):
         yield field
         parent = _resolve(field.get("/Parent"))
@@ -153,7 +153,7 @@ def _name(widget: DictionaryObject) -> str:
 
 
 def _value(widget: DictionaryObject) -> str | bool:
-    """What a field holds: text, or whether a box is marked (by its value, else by its looks)."""
+    """Return the text of a field, or whether a checkbox is marked (by value, else by look)."""
     entries = {
         key: next((_resolve(each[key]) for each in _parents(widget) if key in each), None)
         for key in ("/FT", "/V")
@@ -172,7 +172,7 @@ def _state(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """A string of any encoding; a choice of several is all of them."""
+    """Return a string of any encoding; join multiple choices."""
     value = _resolve(value)
     if isinstance(value, ArrayObject):
         return " / ".join(_text(each) for each in value[:20])
@@ -183,7 +183,7 @@ def _text(value: Any) -> str:
     if value is None or isinstance(value, DictionaryObject):
         return ""
     text = str(value)[:_TEXT]
-    is_mistaken = text.startswith(("\xef\xbb\xbf", "\xff\xfe"))  # a mark of order taken as text
+    is_mistaken = text.startswith(("\xef\xbb\xbf", "\xff\xfe"))  # a byte order mark read as text
     return _decode(text.encode("latin-1", "replace")) if is_mistaken else text
 
 
@@ -197,30 +197,30 @@ def _decode(content: bytes) -> str:
     return content.decode("cp1252", "replace")
 
 
-# --- What they say --------------------------------------------------------------------------
+# --- Answers --------------------------------------------------------------------------------
 
 
 def _fields_of_kind(fields: Fields, kind: str) -> Iterator[tuple[int, int, int, str | bool]]:
-    """Fields of a kind: their numbers, page and value."""
+    """Yield the numbers, page and value of the fields of a kind."""
     for name, (page, value) in fields.items():
         match = _NAME.fullmatch(name)
         if match and kind in (match[1], match[3]):
             yield int(match[2] or match[4]), int(match[5] or 0), page, value
 
 
-def _questions(fields: Fields, gathering: AnswerCollector) -> None:
+def _questions(fields: Fields, collector: AnswerCollector) -> None:
     for number, _, page, text in _fields_of_kind(fields, "question"):
-        gathering.question(number, str(text), page)
+        collector.question(number, str(text), page)
 
 
-def _grades(fields: Fields, gathering: AnswerCollector) -> None:
+def _grades(fields: Fields, collector: AnswerCollector) -> None:
     for question, paper, page, text in _fields_of_kind(fields, "grade"):
         grade = parse_grade(to_plain_characters(fold(str(text))))
         if grade is NoGrade.UNKNOWN:
-            what = f"Q{question} of [{paper}]: {quote(str(text))} is no grade"
-            gathering.doubt(question, paper, page, what)
+            what = f"Q{question} of [{paper}]: {quote(str(text))} is not a grade"
+            collector.doubt(question, paper, page, what)
         elif not isinstance(grade, NoGrade):
-            gathering.grade(question, paper, grade, page)
+            collector.grade(question, paper, grade, page)
 
 
 def _mark(value: str | bool) -> CheckboxState:
@@ -233,7 +233,7 @@ def _mark(value: str | bool) -> CheckboxState:
     )
 
 
-def _verdicts(fields: Fields, gathering: AnswerCollector) -> None:
+def _verdicts(fields: Fields, collector: AnswerCollector) -> None:
     marks_of: dict[tuple[int, int], dict[str, CheckboxState]] = {}
     pages: dict[tuple[int, int], int] = {}
     for kind in _VERDICTS:
@@ -249,20 +249,20 @@ def _verdicts(fields: Fields, gathering: AnswerCollector) -> None:
         verdict = combine_checkboxes(*(marks.get(kind, CheckboxState.EMPTY) for kind in _VERDICTS))
         comment, page = comments.get((query, paper), ""), pages[query, paper]
         if verdict is CheckboxState.UNKNOWN:
-            gathering.doubt(query, paper, page, f"{where} has marks that contradict each other")
+            collector.doubt(query, paper, page, f"{where} has marks that contradict each other")
         elif isinstance(verdict, CheckboxState):
             if comment:
-                gathering.unread(page, f"{where} has a comment but no mark: {quote(comment)}")
+                collector.unread(page, f"{where} has a comment but no mark: {quote(comment)}")
         else:
-            gathering.verdict(query, paper, verdict, comment, page)
+            collector.verdict(query, paper, verdict, comment, page)
 
 
-def _approvals(fields: Fields, gathering: AnswerCollector) -> None:
+def _approvals(fields: Fields, collector: AnswerCollector) -> None:
     for query, _, page, text in _fields_of_kind(fields, "better"):
         if wording := fold(str(text)):
-            gathering.approve(query, wording, page)
+            collector.approve(query, wording, page)
     for query, _, page, value in _fields_of_kind(fields, "approve"):
         if _mark(value) is CheckboxState.YES:
-            gathering.approve(query, True, page)
+            collector.approve(query, True, page)
         elif _mark(value) is CheckboxState.UNKNOWN:
-            gathering.doubt_approval(query, page, "is approved by its value, but not by its looks")
+            collector.doubt_approval(query, page, "has an approval box whose value and look differ")

@@ -1,8 +1,8 @@
-"""What a form asks, and what it was answered, whatever it is written on.
+"""The content of a form and its answers, independent of the format.
 
-A sheet of phase one asks for research questions and for a grade per question and reference; one
-of phase two shows a list of documents per query and asks whether each is relevant. Text, PDF,
-HTML and the web show the same sheet, and what comes back of any of them is the same `Answers`.
+A form of phase one asks for research questions and for a grade per question and reference. A form
+of phase two asks for each query which documents of a list are relevant. Text, PDF, HTML and web
+forms show the same `Sheet` and are parsed to the same `Answers`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from citebed.text.identifiers import arxiv_in, doi_in
 
 
 class Entry(NamedTuple):
-    """A paper on the sheet, by the number that stands before it there."""
+    """A paper on a form, with its number there."""
 
     number: int
     title: str
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
     @property
     def link(self) -> str | None:
-        """Where it can be read: its address, or the one that its DOI or arXiv id gives it."""
+        """A link to the paper: its URL, or one made from its DOI or arXiv id."""
         if self.url and re.match("(https?|ftp)://", self.url, re.IGNORECASE):
             return self.url
         named = f"{self.url or ''} {self.title}"
@@ -45,10 +45,10 @@ class Entry(NamedTuple):
 
 
 class ListedQuery(NamedTuple):
-    """A query of phase two: its number on the sheet, its wording, and the documents to judge.
+    """A query of phase two: its number on the form, its wording and the documents to judge.
 
-    ``stated`` is what its author wrote, where the organisers changed it and ask for approval. A
-    second judge is asked about a query that is not their ``own``, and has no say in its wording.
+    ``stated`` is the author's wording of an edited query, which needs approval. ``own`` is false
+    for second judges, who cannot change the wording.
     """
 
     number: int
@@ -59,7 +59,7 @@ class ListedQuery(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """All that a form says; ``link`` is the judge's own page, ``list_url`` shows the papers."""
+    """The content of a form; ``link`` is the judge's page, ``list_url`` the list of papers."""
 
     code: str
     phase: int
@@ -80,16 +80,16 @@ class Sheet(NamedTuple):
 
     @property
     def choices(self) -> list[Choice]:
-        """The answers that the judge chooses from, with their keys."""
+        """The possible answers, with their keys."""
         return answer_choices(self.phase, self.grades, self.relevant_from)
 
     @property
     def is_second(self) -> bool:
-        """Whether it is for somebody who judges what another person asked."""
+        """Whether the form is for a second judge."""
         return bool(self.queries) and not any(query.own for query in self.queries)
 
     def texts(self) -> Iterator[str]:
-        """Yield what the form says in words of other people, the judge's name first."""
+        """Yield the names, titles and questions on the form, the judge's name first."""
         yield from (self.person, self.paper, self.title, self.organiser)
         for query in self.queries:
             yield from (query.text, query.stated or "")
@@ -99,11 +99,11 @@ class Sheet(NamedTuple):
 
     @property
     def about(self) -> str:
-        """What it is about in a few words: the judge's paper; a second judge is not told whose."""
+        """The title of the judge's paper; second judges do not learn whose question it is."""
         return "Questions of other authors" if self.is_second else self.paper
 
     def instructions(self) -> tuple[str, ...]:
-        """What the judge is asked to do, a paragraph each."""
+        """Return the instructions for the judge, one string per paragraph."""
         if self.is_second:
             return _second_judge(self)
         return _phase_one(self) if self.phase == 1 else _phase_two(self)
@@ -146,14 +146,14 @@ def _second_judge(sheet: Sheet) -> tuple[str, ...]:
 
 
 class Rating(NamedTuple):
-    """A judgement in a form: the value (``None`` for can't say), and a comment."""
+    """A judgement on a form: the value (``None`` for can't say) and a comment."""
 
     value: int | None
     comment: str = ""
 
 
 class ParseProblem(NamedTuple):
-    """What could not be read, with the line (of the text, or the page of a PDF)."""
+    """An unreadable answer, with its line in a text or its page in a PDF."""
 
     line: int
     what: str
@@ -161,11 +161,11 @@ class ParseProblem(NamedTuple):
 
 @dataclass
 class Answers:
-    """What a form was answered with.
+    """The answers on a form.
 
-    ``questions`` are the texts by number. ``ratings`` has a judgement by the number of the question
-    or query, and the number of the entry. ``approved`` has by query ``True``, or a new wording.
-    ``is_guess`` says that texts beyond ASCII were read in a charset that had to be guessed.
+    ``questions`` are texts by number. ``ratings`` are judgements by the numbers of question (or
+    query) and entry. ``approved`` has ``True`` or a better wording by query. ``is_guess``: the
+    charset of non-ASCII text was guessed.
     """
 
     code: str

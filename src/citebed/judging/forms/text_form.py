@@ -1,7 +1,7 @@
-"""The form as plain text, which is filled with any editor or in a reply to a mail.
+"""The form as plain text, which judges fill in with any editor or in a reply to a mail.
 
-Whatever comes of other people (titles, names, wordings) is written so that it cannot be taken
-for a part of the form: no square brackets, no label of ours with a colon.
+Titles, names and wordings are sanitised so that they cannot look like a part of the form: they get
+no square brackets and none of the form's labels with a colon.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LINK = re.compile(r"(?:https?|ftp)://[^\s<>\"\[\]]+", re.IGNORECASE)
 
 
 def write(sheet: Sheet) -> str:
-    """The form; no line has more than 78 columns, but for links, which must stay whole."""
+    """Return the form as text; lines have at most 78 columns, except for links."""
     lines = [*_top(sheet), *(_phase_one(sheet) if sheet.phase == 1 else _phase_two(sheet))]
     lines += [_ruler("END OF THE FORM"), "", f"[ ] {OPT_OUT}", "", *_format_markers(sheet)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -102,7 +102,7 @@ def _query(query: ListedQuery) -> Iterator[str]:
 
 
 def _entry(entry: Entry, number: str) -> Iterator[str]:
-    """Its number, line and link; the line ends in a full stop, lest its last word be a "not"."""
+    """Yield a paper; its line ends with a full stop, in case its last word is "not"."""
     text = sanitise(entry.line())
     text += "" if text.endswith((".", "?", "!")) else "."
     yield from _wrapped(text, f"[{number}] ", "    ")
@@ -115,19 +115,19 @@ def _ruler(heading: str) -> str:
 
 
 def sanitise(text: str) -> str:
-    """Other people's words on one line, with nothing in it that a reader takes for an answer."""
+    """Return a text on one line, without anything that the parser could take for an answer."""
     text = fold(text[:_LONGEST]).replace("[", "(").replace("]", ")")
     return _LABEL.sub(lambda match: f"{match[1]}; {match[2].strip(':=')}", text)
 
 
 def sanitise_link(url: str) -> str:
-    """A link that is one, without anything that is not part of it."""
+    """Return a URL without anything that does not belong to it, or ""."""
     match = _LINK.match(fold(url).replace("[", "%5B").replace("]", "%5D"))
     return match[0] if match else ""
 
 
 def _wrapped(text: str, first: str = "", later: str = "") -> Iterator[str]:
-    """Lines of at most 78 columns, broken at blanks, and inside words only where they must be."""
+    """Wrap a text to 78 columns, between words where possible."""
     line, is_empty = first, True
     for word in text.split():
         if not is_empty and _columns(line) + 1 + _columns(word) > COLUMNS:
@@ -149,7 +149,7 @@ def _columns(text: str) -> int:
 
 
 def _fitting_length(text: str) -> int:
-    """How many characters of a text fit into a line."""
+    """Return how many characters of a text fit on a line."""
     used = 0
     for at, character in enumerate(text):
         used += _columns(character)

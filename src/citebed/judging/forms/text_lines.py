@@ -1,7 +1,7 @@
-"""The lines of a returned text form, cut into blocks: a question, a query, a paper, the rest.
+"""Split a returned text form into blocks: questions, queries, papers, and the rest.
 
-What comes back is quoted, wrapped anew, answered above and below, signed, and set in other
-characters. Blocks begin where the form has a label at the beginning of a line.
+Returned forms are quoted, re-wrapped, answered above and below, signed, and full of typographic
+variants. A block begins where the form has a label at the beginning of a line.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _CLOSING = re.compile(
 
 
 class _LabelPlace(Enum):
-    """Where marks stand: before the next paper begins, after it, or in another part."""
+    """Where the next marks are: before the next paper, after it, or in another part."""
 
     HERE = 1
     LATER = 2
@@ -71,7 +71,7 @@ class _LabelPlace(Enum):
 
 
 class _Context(NamedTuple):
-    """What stands around a line that may begin a paper."""
+    """The context of a line that may begin a paper."""
 
     before: str
     labels: _LabelPlace
@@ -79,7 +79,7 @@ class _Context(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line with its number, without the marks of so many levels of quoting."""
+    """A line with its number, its quoting depth, and its text without quote marks."""
 
     number: int
     depth: int
@@ -87,16 +87,16 @@ class Line(NamedTuple):
     raw: str
 
     def at_depth(self, depth: int) -> str:
-        """The line without at most so many levels of quoting."""
+        """Return the line without up to this many levels of quoting."""
         return self.text if depth >= self.depth else _unquote(self.raw, depth)[1]
 
 
 @dataclass
 class Block:
-    """A part of the form, with the text behind its label and all lines up to the next label.
+    """A part of the form: the text after its label and all lines up to the next label.
 
-    ``typed`` are the lines that are quoted less than its label, as answers between quoted lines
-    are. ``is_closed`` says that another part of the form follows; else it may run into a signature.
+    ``typed`` are the numbers of lines that are quoted less than the label: answers between quoted
+    lines. ``is_closed``: another part of the form follows, so there is no signature in it.
     """
 
     kind: str
@@ -110,14 +110,14 @@ class Block:
     is_closed: bool = False
 
     def add(self, line: Line, start: int = 0) -> None:
-        """Put a line behind the others, from a character on."""
+        """Append a line, from a character on."""
         self.lines.append(line.text[start:] if start else line.at_depth(self.depth))
         self.numbers.append(line.number)
         if line.depth < self.depth and line.text.strip():
             self.typed.add(line.number)
 
     def own_lines(self) -> list[str]:
-        """Its lines; the end of a letter is not part of them."""
+        """Return the lines without the closing of a letter."""
         if self.is_closed:
             return self.lines
         ends = (
@@ -128,14 +128,14 @@ class Block:
         return self.lines[: next(ends, len(self.lines))]
 
     def text(self) -> Text:
-        """Its lines as one text."""
+        """Return the lines as one text."""
         return Text(self.own_lines(), self.numbers, self.typed)
 
 
 class Text:
-    """The lines of a block: as written, and in plain characters, which have the same places.
+    """The text of a block as written, and in plain characters at the same positions.
 
-    Links are blank there: ``?q1=5`` is no grade.
+    In ``plain``, links are blanked: ``?q1=5`` is not a grade.
     """
 
     def __init__(self, lines: list[str], numbers: list[int], typed: set[int]) -> None:
@@ -146,31 +146,31 @@ class Text:
         self._typed = typed
 
     def is_typed(self, at: int) -> bool:
-        """Whether a character was typed between quoted lines."""
+        """Return whether a character was typed between quoted lines."""
         return self.line(at) in self._typed
 
     def line(self, at: int) -> int:
-        """The number of the line in which a character stands."""
+        """Return the line number of a character."""
         return self._numbers[bisect_right(self._starts, at) - 1]
 
     def line_start(self, at: int) -> int:
-        """Where the line of a character begins."""
+        """Return the position where the line of a character begins."""
         return self._starts[bisect_right(self._starts, at) - 1]
 
     def line_end(self, at: int, stop: int | None = None) -> int:
-        """Where the line of a character ends, or ``stop`` if that comes first."""
+        """Return the position where the line of a character ends, at most ``stop``."""
         stop = len(self.plain) if stop is None else stop
         end = self.plain.find("\n", at, stop)
         return stop if end < 0 else end
 
 
 def to_plain_characters(text: str) -> str:
-    """Curly, full-width and other variants of a character as the plain one, at the same place."""
+    """Replace curly, full-width and other variants of characters; positions stay the same."""
     return text if text.isascii() and "\t" not in text else text.translate(_SAME)
 
 
 def split_lines(content: str) -> list[Line]:
-    """The lines of a text, numbered from 1."""
+    """Split a text into lines, numbered from 1."""
     lines = _NEWLINE.split(_INVISIBLE.sub("", content))
     return [
         Line(at, *(_unquote(raw, 40) if raw else (0, "")), raw) for at, raw in enumerate(lines, 1)
@@ -178,7 +178,7 @@ def split_lines(content: str) -> list[Line]:
 
 
 def _unquote(raw: str, depth: int) -> tuple[int, str]:
-    """How deep a line is quoted (up to a depth), and the line without that."""
+    """Return the quoting depth of a line (at most ``depth``), and the line without quote marks."""
     levels = start = 0
     while levels < depth and (mark := _QUOTE.match(raw, start)):
         levels, start = levels + 1, mark.end()
@@ -186,13 +186,13 @@ def _unquote(raw: str, depth: int) -> tuple[int, str]:
 
 
 def find_form_code(line: Line) -> str | None:
-    """The code, if the line says the form's."""
+    """Return the form code in a line like ``Form: CODE``, if it is one."""
     match = _FORM.match(to_plain_characters(line.text))
     return match[1].upper() if match else None
 
 
 class _Start(NamedTuple):
-    """What begins at a line, its numbers, and where the text behind its label starts."""
+    """A label at the beginning of a line, its numbers, and where the text after it starts."""
 
     kind: str = ""
     query: int | None = None
@@ -201,7 +201,7 @@ class _Start(NamedTuple):
 
 
 def split_blocks(lines: list[Line]) -> Iterator[Block]:
-    """The parts of a form in turn; ``other`` is what lies between and around them."""
+    """Yield the blocks of a form; text between and around them is of kind ``other``."""
     begins = [_parse_start(to_plain_characters(line.text)) for line in lines]
     ahead = _labels_ahead(lines, begins)
     block = Block("other", None, 0, 1, 0)
@@ -238,7 +238,7 @@ def _parse_start(plain: str) -> _Start:
 
 
 def _starts_block(block: Block, line: Line, begun: _Start, seen: _Context) -> bool:
-    """Whether a line that looks like the beginning of a part is one."""
+    """Return whether a line with a label really begins a block."""
     plain = to_plain_characters(line.text)
     if begun.kind == "paper":
         return _starts_paper(block, begun.query, seen, plain[begun.start :])
@@ -248,7 +248,7 @@ def _starts_block(block: Block, line: Line, begun: _Start, seen: _Context) -> bo
 
 
 def _starts_paper(block: Block, query: int | None, seen: _Context, rest: str) -> bool:
-    """Whether a number in brackets begins a paper, and is no grade or part of a text."""
+    """Return whether a number in brackets begins a paper, rather than a grade or part of a text."""
     if _DANGLING.search(seen.before[-40:]) and _NO_TITLE.match(rest):
         return False
     has_text = block.kind in ("question", "query") or (
@@ -261,7 +261,7 @@ def _starts_paper(block: Block, query: int | None, seen: _Context, rest: str) ->
 
 
 def _labels_ahead(lines: list[Line], begins: list[_Start]) -> list[_LabelPlace]:
-    """Where the next marks stand, seen from each line."""
+    """Return for each line where the next marks are."""
     labels, here, later = [_LabelPlace.NONE] * len(lines), False, False
     for at in range(len(lines) - 1, -1, -1):
         here = here or bool(_LABELLED.search(to_plain_characters(lines[at].text[:2000])))

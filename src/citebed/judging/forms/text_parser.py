@@ -1,7 +1,7 @@
-"""What people really send back of a text form, read as answers.
+"""Parse returned text forms.
 
-Every mark that is understood comes out. What is not (a grade out of the scale, two marks where
-one is asked for, text where a mark belongs) is listed with its line.
+Clear marks become answers. Anything else (a grade outside the scale, two marks for one paper, text
+in place of a mark) is listed as a problem with its line.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _STRAY = re.compile(
 
 
 def is_this_form(content: str) -> bool:
-    """Whether a text has a line with a form's code; a page of HTML is not such a text."""
+    """Return whether a text has a line with a form code; HTML pages do not count."""
     if len(content) > LONGEST or content.lstrip("\ufeff \t\r\n")[:1] in ("<", "{"):
         return False
     may_be = _MAYBE.findall(to_plain_characters(content))
@@ -69,71 +69,71 @@ def is_this_form(content: str) -> bool:
 
 
 def read(content: str) -> Answers:
-    """What a text form was answered with; lines are those of ``content``, from 1."""
+    """Parse the answers of a text form; lines are numbered from 1."""
     if len(content) > LONGEST:
         raise FormatError("text form", None, f"the text has {len(content):,} characters; a form "
-                          "has a few thousand. Send the form alone.")  # fmt: skip
+                         "has a few thousand. Send only the form.")  # fmt: skip
     lines = split_lines(content)
-    gathering = AnswerCollector(
+    collector = AnswerCollector(
         _code(lines), parse_limits(to_plain_characters("\n".join(line.text for line in lines)))
     )
-    if not gathering.code:
-        gathering.unread(1, "no line 'Form: …' with the form's code was found")
+    if not collector.code:
+        collector.unread(1, "no line 'Form: …' with the form's code was found")
     readers = {"question": _question, "query": _query, "paper": _paper, "opt-out": _opt_out}
     for block in split_blocks(lines):
-        readers.get(block.kind, _other)(block, gathering)
-    return gathering.answers()
+        readers.get(block.kind, _other)(block, collector)
+    return collector.answers()
 
 
 def _code(lines: list[Line]) -> str:
     codes = {code: line.number for line in lines if (code := find_form_code(line))}
     if len(codes) > 1:
         raise FormatError("text form", max(codes.values()), "this text has the forms "
-                          f"{' and '.join(sorted(codes))}: send one at a time.")  # fmt: skip
+                         f"{' and '.join(sorted(codes))}. Send one at a time.")  # fmt: skip
     return next(iter(codes), "")
 
 
-def _question(block: Block, gathering: AnswerCollector) -> None:
+def _question(block: Block, collector: AnswerCollector) -> None:
     lines = [
         line
         for line, number in zip(block.own_lines(), block.numbers, strict=False)
-        if not _is_stray(line, number, gathering)
+        if not _is_stray(line, number, collector)
     ]
-    gathering.question(block.number, " ".join(lines), block.line)
+    collector.question(block.number, " ".join(lines), block.line)
 
 
-def _other(block: Block, gathering: AnswerCollector) -> None:
+def _other(block: Block, collector: AnswerCollector) -> None:
     for line, number in zip(block.lines, block.numbers, strict=True):
-        _is_stray(line, number, gathering)
+        _is_stray(line, number, collector)
 
 
-def _is_stray(line: str, number: int, gathering: AnswerCollector) -> bool:
-    """Whether a mark stands where no paper is; it is told."""
+def _is_stray(line: str, number: int, collector: AnswerCollector) -> bool:
+    """Report a mark outside of any paper; return whether the line is one."""
     is_stray = _STRAY.match(to_plain_characters(line).lstrip()[:200]) is not None
     if is_stray:
-        gathering.unread(number, f"{quote(line)} stands under no paper")
+        collector.unread(number, f"{quote(line)} belongs to no paper")
     return is_stray
 
 
-def _opt_out(block: Block, gathering: AnswerCollector) -> None:
+def _opt_out(block: Block, collector: AnswerCollector) -> None:
     plain = to_plain_characters(block.lines[0])
     match = _OPT_OUT.search(plain)
     before, after = (plain[: match.start()], plain[match.end() :]) if match else ("", plain)
     marks = {parse_checkbox(each) for each in (before, after.lstrip(" :=."))}
     has_box = re.search(r"\S", before + after.strip(" .")) is not None
     if CheckboxState.YES in marks and not marks & {CheckboxState.NO, CheckboxState.UNKNOWN}:
-        gathering.opted_out = True
+        collector.opted_out = True
     elif CheckboxState.UNKNOWN in marks or not has_box or CheckboxState.YES in marks:
-        gathering.unread(block.line, f"not to be written to again? {quote(block.lines[0])}")
+        collector.unread(block.line, f"unclear whether to stop mails: {quote(block.lines[0])}")
     for line, number in zip(block.lines[1:], block.numbers[1:], strict=True):
-        _is_stray(line, number, gathering)
+        _is_stray(line, number, collector)
 
 
 # --- Phase one ------------------------------------------------------------------------------
 
 
 class _Grade(NamedTuple):
-    """A label with what stands behind it: the value, where it ends, and what else there is."""
+    """A grade label, the value after it, where that ends, and the rest of the line."""
 
     question: int
     at: int
@@ -142,39 +142,39 @@ class _Grade(NamedTuple):
     rest: str
 
 
-def _paper(block: Block, gathering: AnswerCollector) -> None:
+def _paper(block: Block, collector: AnswerCollector) -> None:
     text = block.text()
     if block.query is None:
-        _collect_grades(block, text, gathering)
+        _collect_grades(block, text, collector)
     else:
-        _collect_verdict(block, text, gathering)
+        _collect_verdict(block, text, collector)
 
 
-def _collect_grades(block: Block, text: Text, gathering: AnswerCollector) -> None:
+def _collect_grades(block: Block, text: Text, collector: AnswerCollector) -> None:
     grades = _drop_quoted_blanks(text, _grades(text))
     values: dict[int, set[int | NoGrade | None]] = {}
     for grade in grades:
         values.setdefault(grade.question, set()).add(parse_grade(grade.value))
     for grade in grades:
-        _collect_grade(block.number, text, grade, len(values[grade.question]) > 1, gathering)
+        _collect_grade(block.number, text, grade, len(values[grade.question]) > 1, collector)
     several = {text.line(each.start()): each[0] for each in _SEVERAL.finditer(text.plain)}
     for line, names in several.items():
         what = f"[{block.number}]: {quote(names)} names several questions, or a range"
-        gathering.unread(line, what)
+        collector.unread(line, what)
     for grade in grades:
         if text.line(grade.at) in several:
-            gathering.doubt(grade.question, block.number)
+            collector.doubt(grade.question, block.number)
     marks, at, *_ = _verdicts(text)
     if any(mark is not CheckboxState.EMPTY for each in marks.values() for mark in each):
-        gathering.unread(text.line(at), f"[{block.number}] is marked, but no QUERY stands above it")
+        collector.unread(text.line(at), f"[{block.number}] is marked, but no QUERY is above it")
     elif not grades and not several:
-        _report_lost_boxes(text, f"[{block.number}]", gathering)
+        _report_lost_boxes(text, f"[{block.number}]", collector)
     else:
-        _report_lone_marks(block, text, grades, gathering)
+        _report_lone_marks(block, text, grades, collector)
 
 
 def _drop_quoted_blanks(text: Text, grades: list[_Grade]) -> list[_Grade]:
-    """Blanks that were quoted, and answered below, are no second answer."""
+    """Drop quoted blanks whose answers are typed below."""
     answered = {grade.question for grade in grades if text.is_typed(grade.at)}
     return [
         grade
@@ -199,7 +199,7 @@ def _grades(text: Text) -> list[_Grade]:
 
 
 def _grade_at(text: Text, question: int, at: int, end: int) -> _Grade:
-    """The value in brackets behind a label, or up to the end of its line or of the next one."""
+    """Parse the value in brackets after a label, or up to the end of this or the next line."""
     if (box := _BOXED.match(text.plain, at, end)) is not None:
         rest = text.plain[box.end() : text.line_end(box.end(), end)]
         return _Grade(question, at, box[1], box.end(), rest.strip(" ,;.|/"))
@@ -215,7 +215,7 @@ def _grade_at(text: Text, question: int, at: int, end: int) -> _Grade:
 
 
 def _next_lines(text: Text, stop: int, end: int) -> list[int]:
-    """Where the next two lines end that are not blank."""
+    """Return where the next two non-blank lines end."""
     ends: list[int] = []
     while stop < end and len(ends) < 2:
         start, stop = stop, text.line_end(stop + 1, end)
@@ -225,7 +225,7 @@ def _next_lines(text: Text, stop: int, end: int) -> list[int]:
 
 
 def _collect_grade(
-    paper: int, text: Text, grade: _Grade, is_repeated: bool, gathering: AnswerCollector
+    paper: int, text: Text, grade: _Grade, is_repeated: bool, collector: AnswerCollector
 ) -> None:
     value = parse_grade(grade.value)
     line = text.line(grade.at)
@@ -233,28 +233,28 @@ def _collect_grade(
     if value is NoGrade.EMPTY and not grade.rest:
         return
     if is_repeated:
-        what = f"{where} stands here more than once, with different answers"
+        what = f"{where} has more than one answer here, and they differ"
     elif isinstance(value, NoGrade) or grade.rest:
-        what = f"{where}: {quote(f'{grade.value} {grade.rest}')} is no grade"
+        what = f"{where}: {quote(f'{grade.value} {grade.rest}')} is not a grade"
     else:
-        gathering.grade(grade.question, paper, value, line)
+        collector.grade(grade.question, paper, value, line)
         return
-    gathering.doubt(grade.question, paper, line, what)
+    collector.doubt(grade.question, paper, line, what)
 
 
 def _report_lone_marks(
-    block: Block, text: Text, grades: list[_Grade], gathering: AnswerCollector
+    block: Block, text: Text, grades: list[_Grade], collector: AnswerCollector
 ) -> None:
-    """Marks on lines of their own, which belong to no label; above the labels is the title."""
+    """Report marks on separate lines without a label; lines above the labels are the title."""
     taken = {text.line(grade.end) for grade in grades}
     first = text.line(grades[0].at) if grades else block.line
     for line, number in zip(text.plain.split("\n"), block.numbers, strict=False):
         if number > first and number not in taken and _is_lone(line):
-            gathering.unread(number, f"[{block.number}]: {quote(line)} belongs to no question")
+            collector.unread(number, f"[{block.number}]: {quote(line)} belongs to no question")
 
 
-def _report_lost_boxes(text: Text, where: str, gathering: AnswerCollector) -> None:
-    """Somebody wrote over the boxes of a paper: a last line that ends no title is told."""
+def _report_lost_boxes(text: Text, where: str, collector: AnswerCollector) -> None:
+    """Report a paper whose boxes were overwritten, by a last line that does not end a title."""
     label = _COMMENT.search(text.plain)
     plain = text.plain[: label.start() if label else None].rstrip()
     start = text.line_start(len(plain) - 1) if plain else 0
@@ -262,7 +262,7 @@ def _report_lost_boxes(text: Text, where: str, gathering: AnswerCollector) -> No
     if plain and (says or plain[-1] not in ".?!…" or _is_lone(plain[start:])):
         row = text.written[start : len(plain)]
         what = f"{where} has no boxes left, but ends with {quote(row)}"
-        gathering.unread(text.line(len(plain) - 1), what)
+        collector.unread(text.line(len(plain) - 1), what)
 
 
 def _is_lone(line: str) -> bool:
@@ -272,14 +272,14 @@ def _is_lone(line: str) -> bool:
 # --- Phase two ------------------------------------------------------------------------------
 
 
-def _collect_verdict(block: Block, text: Text, gathering: AnswerCollector) -> None:
+def _collect_verdict(block: Block, text: Text, collector: AnswerCollector) -> None:
     query, where = block.query or 0, f"document [{block.query}.{block.number}]"
     marks, at, end, rest = _verdicts(text)
     line = text.line(at)
     later = text.line_end(end) if marks else 0
     comment = _comment(text, end, later)
     if not marks:
-        _report_missing_marks(block, text, gathering)
+        _report_missing_marks(block, text, collector)
         return
     one = {
         kind: values[0] if len(set(values)) == 1 else CheckboxState.UNKNOWN
@@ -289,18 +289,18 @@ def _collect_verdict(block: Block, text: Text, gathering: AnswerCollector) -> No
     if isinstance(value, CheckboxState) or rest:
         if value is not CheckboxState.EMPTY or rest.strip("[]() "):
             shown = quote(text.written[at:later])
-            gathering.doubt(query, block.number, line, f"{where}: {shown} is not one clear mark")
+            collector.doubt(query, block.number, line, f"{where}: {shown} is not one clear mark")
         elif comment:
-            gathering.unread(line, f"{where} has a comment but no mark: {quote(comment)}")
+            collector.unread(line, f"{where} has a comment but no mark: {quote(comment)}")
         return
-    gathering.verdict(query, block.number, value, comment, line)
+    collector.verdict(query, block.number, value, comment, line)
 
 
 def _verdicts(text: Text) -> tuple[dict[int, list[CheckboxState]], int, int, str]:
-    """The marks by kind (relevant, not, can't judge), where they begin and end, and what is left.
+    """Return the marks by kind (relevant, not, can't judge), their start and end, and other text.
 
-    A label counts if a box, or a colon and a word, stands behind it, or a bare mark up to the
-    end of a line that begins with a label.
+    A label counts if a box or a colon and a word follow, or if a bare mark follows up to the end
+    of a line that begins with the label.
     """
     stop = comment.start() if (comment := _COMMENT.search(text.plain)) else len(text.plain)
     labels = list(_VERDICT.finditer(text.plain, 0, stop))
@@ -321,7 +321,7 @@ def _verdicts(text: Text) -> tuple[dict[int, list[CheckboxState]], int, int, str
             rest = text.plain[end : label.start()].strip(" \n,;.|/")
         mark, end = statement
         if text.is_typed(label.start()) and not is_typed:
-            marks, is_typed = _marked_only(marks), True  # blanks that were quoted say nothing
+            marks, is_typed = _marked_only(marks), True  # ignore quoted blanks
         marks.setdefault(_kind(label[1]), []).append(mark)
     if marks:
         rest += text.plain[end : text.line_end(end, stop)].strip(" ,;.|/")
@@ -337,7 +337,7 @@ def _kind(label: str) -> int:
 
 
 def _statement(text: Text, label: re.Match[str], stop: int) -> tuple[CheckboxState, int] | None:
-    """The mark behind a label, and where it ends."""
+    """Return the mark after a label and where it ends."""
     if box := _BOXED.match(text.plain, label.end(), stop):
         return parse_checkbox(box[1]), box.end()
     if colon := _COLON.match(text.plain, label.end(), stop):
@@ -358,7 +358,7 @@ def _statement(text: Text, label: re.Match[str], stop: int) -> tuple[CheckboxSta
 
 
 def _comment(text: Text, end: int, later: int) -> str:
-    """All that stands under the marks; the label goes, wherever it stands."""
+    """Return the text below the marks, without the label "comment:"."""
     label = _COMMENT.search(text.plain, end)
     if label is None:
         return fold(text.written[later:])
@@ -366,33 +366,33 @@ def _comment(text: Text, end: int, later: int) -> str:
     return fold(f"{between} {text.written[label.end() :]}")
 
 
-def _report_missing_marks(block: Block, text: Text, gathering: AnswerCollector) -> None:
+def _report_missing_marks(block: Block, text: Text, collector: AnswerCollector) -> None:
     where = f"document [{block.query}.{block.number}]"
     label = _COMMENT.search(text.plain)
     if label and (comment := fold(text.written[label.end() :])):
         line = text.line(label.start())
-        gathering.unread(line, f"{where} has a comment but no mark: {quote(comment)}")
+        collector.unread(line, f"{where} has a comment but no mark: {quote(comment)}")
     rows = list(zip(text.plain.split("\n"), block.numbers, strict=False))[1:]
     lone = [each for each in rows if _is_lone(_VERDICT.sub("x", each[0][:400], count=1))]
     for row, number in lone:
         what = f"{where}: {quote(row)} is not one clear mark"
-        gathering.doubt(block.query or 0, block.number, number, what)
+        collector.doubt(block.query or 0, block.number, number, what)
     if not lone:
-        _report_lost_boxes(text, where, gathering)
+        _report_lost_boxes(text, where, collector)
 
 
-def _query(block: Block, gathering: AnswerCollector) -> None:
-    """Whether a wording is approved, or a better one is given."""
+def _query(block: Block, collector: AnswerCollector) -> None:
+    """Parse the approval of a wording, or a better wording."""
     text, number = block.text(), block.number
     better = _BETTER.search(text.plain)
     wording = fold(text.written[better.end() :]) if better else ""
     approve = _APPROVE.search(text.plain, 0, better.start() if better else len(text.plain))
     if wording and better:
-        gathering.approve(number, wording, text.line(better.start()))
+        collector.approve(number, wording, text.line(better.start()))
     if approve is None:
         if bare := _BARE_APPROVE.search(text.plain):
-            what = f"approved? {quote(bare[0])} is no mark"
-            gathering.doubt_approval(number, text.line(bare.start(1)), what)
+            what = f"has no clear approval: {quote(bare[0])}"
+            collector.doubt_approval(number, text.line(bare.start(1)), what)
         return
     end = min(text.line_end(approve.end()), better.start() if better else len(text.plain))
     box = _BOXED.match(text.plain, approve.end())
@@ -400,8 +400,9 @@ def _query(block: Block, gathering: AnswerCollector) -> None:
     rest = text.plain[box.end() : max(box.end(), end)].strip(" ,;.") if box else ""
     mark, line = parse_checkbox(value), text.line(approve.end())
     if mark is CheckboxState.UNKNOWN or rest:
-        gathering.doubt_approval(number, line, f"approved? {quote(f'{value} {rest}')} is no mark")
+        what = f"has no clear approval: {quote(f'{value} {rest}')}"
+        collector.doubt_approval(number, line, what)
     elif mark is CheckboxState.YES:
-        gathering.approve(number, True, line)
+        collector.approve(number, True, line)
     elif mark is CheckboxState.NO and not wording:
-        gathering.doubt_approval(number, line, "is not approved, and has no better wording")
+        collector.doubt_approval(number, line, "is not approved and has no better wording")

@@ -1,7 +1,7 @@
-"""Who is asked what: a form is one person, one paper, one phase, in one round.
+"""Assign forms to judges: a form is for one person, one paper, one phase and one round.
 
-In phase one every author of a paper that is online is asked for research questions and grades; in
-phase two the authors of questions whose pools hold documents that they were not asked about yet.
+In phase one each author of an online paper gets a form for research questions and grades. In
+phase two the authors of pooled questions get a form for the documents that are new to them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from citebed.judging.store.schema import (
 
 
 def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
-    """Make the forms of all authors of papers that are online on that day; the new ones' ids."""
+    """Create forms for the authors of papers that are online on a day; return the new ids."""
     assigned = select(forms.c.id).where(
         forms.c.paper_id == authorships.c.paper_id,
         forms.c.person_id == authorships.c.person_id,
@@ -59,13 +59,13 @@ def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
 
 
 def assign_phase_two(store: CampaignStore) -> list[int]:
-    """Make forms for pooled documents that the question's author was not asked about; the ids."""
+    """Create forms for pooled documents that are new to the question's author; return the ids."""
     with store.writing() as tx:
         return [_add_form(tx, 2, *pair, listed) for pair, listed in lists_to_send(tx).items()]
 
 
 def lists_to_send(tx: Transaction) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    """Return the lists that authors were not asked about, by paper and person."""
+    """Return the lists that were not assigned yet, by paper and person."""
     before = _assigned_items(tx)
     lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for question in live_questions(tx):
@@ -77,10 +77,9 @@ def lists_to_send(tx: Transaction) -> dict[tuple[int, int], list[dict[str, Any]]
 
 
 def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: str) -> int | None:
-    """Ask somebody else about the same list, to see how far judges agree; the new form's id.
+    """Assign a query's list to a second judge, to measure agreement; return the new form's id.
 
-    ``None`` if there is nothing on the list that they were not asked about. The query's author
-    is asked by a form of their own.
+    Return ``None`` if the list has nothing new for them.
     """
     with store.writing() as tx:
         every = {each.query_id: each for each in live_questions(tx)}
@@ -88,10 +87,10 @@ def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: s
             raise UnknownName("query", query_id, every)
         question = every[query_id]
         if not _pooled_items(tx, question.id):
-            raise CitebedError(f"'{query_id}' has no list yet: pool it first.")
+            raise CitebedError(f"'{query_id}' has no list yet. Pool it first.")
         person = find_or_add_person(tx, Author(name, email.lower()))
         if person == question.person_id:
-            raise CitebedError(f"{email} is the author of '{query_id}': name somebody else.")
+            raise CitebedError(f"{email} is the author of '{query_id}'. Name another person.")
         listed = _unassigned_list(tx, question.id, person, _assigned_items(tx))
         if listed is None:
             return None
@@ -99,7 +98,7 @@ def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: s
 
 
 def _assigned_items(tx: Transaction) -> set[tuple[int, int]]:
-    """Who was asked about which items in phase two."""
+    """Return the pairs of person and item on the forms of phase two."""
     mine = (forms.c.campaign_id == tx.id) & (forms.c.phase == 2)
     rows = tx.execute(select(forms.c.person_id, forms.c.content).where(mine))
     return {
@@ -113,7 +112,7 @@ def _assigned_items(tx: Transaction) -> set[tuple[int, int]]:
 def _unassigned_list(
     tx: Transaction, question: int, person: int, before: set[tuple[int, int]]
 ) -> dict[str, Any] | None:
-    """What a form says of a question: its wording, and the items in this judge's order."""
+    """Return a question's wording and new items for a form, in this judge's order."""
     fresh = {
         doc_id: item
         for doc_id, item in _pooled_items(tx, question).items()
@@ -145,7 +144,7 @@ def _add_form(
 
 
 def load_sheet(tx: Transaction, form: FormRow) -> Sheet:
-    """What a form asks."""
+    """Load the content of a form."""
     settings = tx.settings
     link = make_link(tx.store, make_token(tx.store, form.code, form.expires_at))
     return Sheet(
@@ -188,7 +187,7 @@ def _load_queries(tx: Transaction, form: FormRow) -> Iterable[ListedQuery]:
 
 
 def form_items(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
-    """The items of a form by the numbers of question and entry on it."""
+    """Return the items of a form by the numbers of question and entry."""
     if form.phase == 2:
         return {
             (number, at): item
@@ -204,7 +203,7 @@ def form_items(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
 
 
 def load_authorship(tx: Transaction, form: FormRow) -> tuple[str, int]:
-    """The label of a form's paper, and the place of its person among the authors."""
+    """Return the label of a form's paper and its person's position among the authors."""
     mine = (papers.c.id == form.paper_id) & (authorships.c.person_id == form.person_id)
     place = select(papers.c.label, authorships.c.position).join(authorships).where(mine)
     label, position = tx.execute(place).one()
@@ -212,10 +211,10 @@ def load_authorship(tx: Transaction, form: FormRow) -> tuple[str, int]:
 
 
 def shuffle_for_judge(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
-    """Documents in the order in which a judge is shown them: random, but always the same.
+    """Return documents in a random order that is fixed per judge.
 
-    The order tells nothing of systems, ranks or scores, and cannot be computed without the secret.
-    Documents that come or go leave the order of the others as it is.
+    The order does not depend on systems, ranks or scores and cannot be computed without the
+    secret. Added or removed documents do not change the order of the others.
     """
     own = hmac.digest(secret, judge.encode("utf-8", "surrogatepass"), hashlib.sha256)
 
@@ -226,22 +225,22 @@ def shuffle_for_judge(doc_ids: Iterable[str], secret: bytes, judge: str) -> list
 
 
 def has_event(tx: Transaction, form: FormRow, what: str) -> bool:
-    """Whether a judge has ``opened`` or ``finished`` a form."""
+    """Return whether a judge has ``opened`` or ``finished`` a form."""
     mine = (events.c.form_id == form.id) & (events.c.what == what)
     return tx.scalar(select(events.c.id).where(mine).limit(1)) is not None
 
 
 def log_once(tx: Transaction, form: FormRow, what: str) -> None:
-    """Put down that a judge has ``opened`` or ``finished`` a form, the first time."""
+    """Log the first time that a judge has ``opened`` or ``finished`` a form."""
     if not has_event(tx, form, what):
         tx.log(what, f"author {form.person_id}", form.id)
 
 
 def has_responded(tx: Transaction, form: FormRow) -> bool:
-    """Whether something came of a form: an answer, a file, or that it is finished.
+    """Return whether a judge responded with an answer, with a file, or by finishing the form.
 
-    A file counts however little could be read of it. Only where nothing was read and the organiser
-    has settled that, as of an automatic reply, it is as if none had come.
+    A returned file counts even if it is unreadable, unless the organiser settled all its problems
+    and nothing was read from it, as for an automatic reply.
     """
     mine = returns.c.form_id == form.id
     problem = select(problems.c.id).where(problems.c.return_id == returns.c.id)
@@ -259,7 +258,7 @@ def has_responded(tx: Transaction, form: FormRow) -> bool:
 
 
 def count_answered(tx: Transaction, form: FormRow) -> tuple[int, int]:
-    """How many items of a form have a judgement by its person, and how many there are."""
+    """Return how many items of a form its person judged, and how many it has."""
     mine = list(form_items(tx, form).values())
     done = select(func.count(judgements.c.item_id.distinct())).where(
         judgements.c.item_id.in_(mine), judgements.c.person_id == form.person_id, CURRENT

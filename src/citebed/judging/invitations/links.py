@@ -1,4 +1,4 @@
-"""Codes of forms and personal links: signed, they expire; one that was revoked opens nothing."""
+"""Form codes and personal links, which are signed, expire and can be revoked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from citebed.files.secret_files import is_same_secret
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import forms, now
 
-_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none of its letters is taken for a digit
+_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # without letters that look like digits
 
 FormRow = Row[Any]
 """A row of the table of forms."""
@@ -26,19 +26,19 @@ CODE = re.compile(rf"\b[{_ALPHABET}]{{4}}(?:-[{_ALPHABET}]{{4}}){{3}}\b")
 
 
 def new_code() -> str:
-    """A code for a form: short enough to be typed, too long to be guessed (78 bits)."""
+    """Return a new form code, which can be typed but not guessed (78 bits)."""
     text = "".join(secrets.choice(_ALPHABET) for _ in range(16))
     return "-".join(text[at : at + 4] for at in range(0, 16, 4))
 
 
 def make_token(store: CampaignStore, code: str, expires_at: datetime) -> str:
-    """What stands in a personal link: the form's code, when it expires, and the signature."""
+    """Return the token of a personal link: form code, expiry time and signature."""
     payload = f"{code}.{int(expires_at.timestamp()):x}"
     return f"{payload}.{_signature(store, payload)}"
 
 
 def verify_token(store: CampaignStore, signed: str, at: datetime) -> str | None:
-    """The code of the form that a token opens; ``None`` if it is forged or expired."""
+    """Return the form code of a token; ``None`` if it is forged or expired."""
     payload, _, signature = signed.rpartition(".")
     if not is_same_secret(signature, _signature(store, payload)):
         return None
@@ -53,13 +53,13 @@ def _signature(store: CampaignStore, payload: str) -> str:
 
 
 def form_by_code(tx: Transaction, code: str) -> FormRow | None:
-    """The form of that code in this campaign."""
+    """Return the form of this campaign with this code."""
     mine = (forms.c.campaign_id == tx.id) & (forms.c.code == code.strip().upper())
     return tx.execute(select(forms).where(mine)).first()
 
 
 class LinkRefused(CitebedError):
-    """A link that opens nothing; ``why`` is for the organiser, not for whoever holds it."""
+    """A link that was refused; ``why`` is for the organiser, not for the visitor."""
 
     def __init__(self, why: str, form_id: int | None = None) -> None:
         super().__init__("this link does not open a list.")
@@ -68,7 +68,7 @@ class LinkRefused(CitebedError):
 
 
 def open_link(tx: Transaction, signed: str) -> FormRow:
-    """The form that a link's token opens; a link that was renewed since opens nothing."""
+    """Return the form of a link's token; raise `LinkRefused` for an invalid or replaced link."""
     form = open_links(tx, [signed])[signed]
     if isinstance(form, LinkRefused):
         raise form
@@ -76,7 +76,7 @@ def open_link(tx: Transaction, signed: str) -> FormRow:
 
 
 def open_links(tx: Transaction, signed: Collection[str]) -> dict[str, FormRow | LinkRefused]:
-    """The forms that tokens open, or why one opens none."""
+    """Return the form of each token, or why the token was refused."""
     at = now()
     codes = {each: verify_token(tx.store, each, at) for each in set(signed)}
     wanted = [code for code in codes.values() if code is not None]
@@ -103,7 +103,7 @@ def _open(
 
 
 def revoke_link(store: CampaignStore, code: str, who: str = "organiser") -> None:
-    """From now on the links of a form open nothing; what was answered stays."""
+    """Revoke the links of a form; its answers stay."""
     with store.writing() as tx:
         form = _load_form(tx, code)
         if form.revoked_at is None:
@@ -113,11 +113,11 @@ def revoke_link(store: CampaignStore, code: str, who: str = "organiser") -> None
 
 
 def renew_link(store: CampaignStore, code: str, who: str = "organiser") -> str:
-    """Give a form a new link that lives as long as a first one does, and tell it."""
+    """Return a new link of a form, with the full lifetime; old links stop working."""
     with store.writing() as tx:
         form = _load_form(tx, code)
         until = now() + timedelta(days=store.settings.open_days)
-        # A link says when it ends, to the second: a new one must differ from the one before.
+        # Links contain their expiry in seconds, so the new time must differ from the old one.
         if int(until.timestamp()) <= int(form.expires_at.timestamp()):
             until = form.expires_at + timedelta(seconds=1)
         mine = forms.c.id == form.id
@@ -127,7 +127,7 @@ def renew_link(store: CampaignStore, code: str, who: str = "organiser") -> str:
 
 
 def make_link(store: CampaignStore, signed: str) -> str:
-    """The address of a judge's page."""
+    """Return the URL of a judge's page."""
     return f"{store.settings.address.rstrip('/')}/{store.name}/judge/{signed}"
 
 

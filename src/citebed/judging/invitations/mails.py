@@ -1,9 +1,8 @@
-"""Mails of a campaign: written once each into an outbox, and sent once each where SMTP is set up.
+"""Mails of a campaign: each is written once to an outbox and, with SMTP, sent once.
 
-A mail is in the database before it is a file, under a key that the database allows once. Before
-it is sent it is marked as being sent. Whoever is killed between that and the server's answer
-leaves it so: nobody knows whether it went out, so it is shown to the organiser and never sent
-again by itself.
+A mail is stored in the database under a unique key before it is written as a file. It is marked as
+``sending`` before it is sent. If citebed is killed before the server confirms, the mail keeps this
+state: it may or may not have gone out, so citebed reports it and does not send it again.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ MAX_ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class Smtp:
-    """Where mails are handed in; the password comes from the environment (`PASSWORD`)."""
+    """The mail server; its password is in the environment variable `PASSWORD`."""
 
     host: str
     port: int = 587
@@ -56,7 +55,7 @@ class Smtp:
 
 
 class SendReport(NamedTuple):
-    """How sending went."""
+    """How many mails were sent, failed or were deferred, and which are unconfirmed."""
 
     sent: int
     failed: int
@@ -65,14 +64,14 @@ class SendReport(NamedTuple):
 
 
 def check_form_kinds(ways: Sequence[str]) -> None:
-    """Refuse a kind of form that is not there."""
+    """Raise `UnknownName` for an unknown kind of form."""
     for way in ways:
         if way not in FORMS:
             raise UnknownName("kind of form", way, FORMS)
 
 
 def invite(store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS) -> list[Path]:
-    """Write a mail for every form that nobody was told of yet, into the outbox."""
+    """Write an invitation to the outbox for each form without a mail."""
     check_form_kinds(ways)
     with store.reading() as tx:
         wanted = forms_that_count(tx)
@@ -83,7 +82,7 @@ def invite(store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS) -> l
 def remind(
     store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS, *, after_days: int = 7
 ) -> list[Path]:
-    """Write to those of whom nothing came, if the last mail to them is so many days old."""
+    """Write reminders for unanswered forms whose last mail is at least this many days old."""
     check_form_kinds(ways)
     with store.reading() as tx:
         wanted = []
@@ -95,7 +94,7 @@ def remind(
 
 
 def open_forms(tx: Transaction) -> list[FormRow]:
-    """Forms that can still be answered by people who may be written to."""
+    """Return valid forms of people who did not opt out."""
     mine = (forms.c.campaign_id == tx.id) & forms.c.revoked_at.is_(None)
     chosen = select(forms).join(people)
     chosen = chosen.where(mine, people.c.opted_out_at.is_(None), forms.c.expires_at > now())
@@ -103,10 +102,10 @@ def open_forms(tx: Transaction) -> list[FormRow]:
 
 
 def forms_that_count(tx: Transaction) -> list[FormRow]:
-    """Open forms whose answers would count.
+    """Return the open forms whose answers would count.
 
-    Not those of co-authors whose first author responded, which would be discarded, nor lists of
-    questions that are all set aside.
+    This leaves out co-authors whose first author responded, and forms whose questions are all
+    excluded.
     """
     answered_for = papers_with_first_author_answers(tx)
     aside = excluded_questions(tx)
@@ -125,7 +124,7 @@ def forms_that_count(tx: Transaction) -> list[FormRow]:
 
 
 def _unanswered_forms(tx: Transaction) -> list[FormRow]:
-    """Forms whose answers would count, and of which nothing came yet."""
+    """Return the forms whose answers would count and are still missing."""
     wanted = forms_that_count(tx)
     return [form for form in wanted if not has_responded(tx, form)]
 
@@ -172,11 +171,11 @@ def _store_mail(
 def compose(
     sheet: Sheet, name: str, address: str, kind: str, ways: Sequence[str], at: datetime
 ) -> EmailMessage:
-    """The mail that brings a form, with the materials asked for."""
+    """Compose the mail for a form, with the chosen kinds of form."""
     if not sheet.contact:
         raise CitebedError(
-            "the campaign has no mail address of its organiser: give one with 'citebed campaign "
-            f"settings {sheet.campaign} --contact name@host'."
+            "the campaign has no contact address. Set one with 'citebed campaign settings "
+            f"{sheet.campaign} --contact name@host'."
         )
     mail = EmailMessage(policy=SMTP_POLICY)
     again = "Reminder: " if kind == "reminder" else ""
@@ -202,7 +201,7 @@ def _subject(sheet: Sheet) -> str:
 
 
 def check_address(address: str) -> None:
-    """Refuse what is no mail address."""
+    """Raise an error unless this is a mail address."""
     _address("", address)
 
 
@@ -211,11 +210,11 @@ def _address(name: str, address: str) -> Address:
         return Address(_one_line(name), addr_spec=address)
     except (ValueError, IndexError) as error:
         shown = _one_line(address)[:100]
-        raise CitebedError(f"'{shown}' is no mail address; expected name@host.") from error
+        raise CitebedError(f"'{shown}' is not a mail address; expected name@host.") from error
 
 
 def _one_line(text: str) -> str:
-    """Without line ends and control characters, which would start a header of their own."""
+    """Remove line breaks and control characters, which could inject a mail header."""
     return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", text).split())
 
 
@@ -254,21 +253,21 @@ def _body(sheet: Sheet, ways: Sequence[str]) -> str:
 
 
 def _write_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
-    """Make files of the mails that are none yet; also of those that a kill kept from it."""
+    """Write all mails that are not files yet, including those of an interrupted call."""
     held = (mails.c.campaign_id == store.id) & (mails.c.state == "held")
     with store.reading() as tx:
         rows = tx.execute(select(mails).where(held).order_by(mails.c.id)).all()
     done = []
     for row in rows:
         path = outbox / row.file
-        write_whole(path, row.content, private=True)  # it has somebody's personal link
-        if _change_state(store, row.id, "held", "written"):  # else another process counts it
+        write_whole(path, row.content, private=True)  # it contains a personal link
+        if _change_state(store, row.id, "held", "written"):  # else another process wrote it, too
             done.append(path)
     return done
 
 
 def _change_state(store: CampaignStore, mail: int, before: str, state: str, **more: Any) -> bool:
-    """Change the state of a mail, if it is still what it was: two senders cannot both take it."""
+    """Change the state of a mail unless another process did; return whether it changed."""
     with store.writing() as tx:
         mine = (mails.c.id == mail) & (mails.c.state == before)
         changed = tx.execute(update(mails).where(mine).values(state=state, **more))
@@ -282,7 +281,7 @@ def send(
     most: int | None = None,
     pause: Callable[[float], None] = time.sleep,
 ) -> SendReport:
-    """Send the mails that wait, each once, so many a minute; what the server put off waits on."""
+    """Send the waiting mails at a limited rate; mails that the server defers stay waiting."""
     refuse_offline("sending mails", "The mails are in the outbox; send them from there.")
     ready = (mails.c.campaign_id == store.id) & (mails.c.state == "written")
     with store.reading() as tx:
@@ -314,15 +313,15 @@ def send(
 
 
 def _reason_not_to_send(mail: Row[Any], waited_for: Container[int]) -> str:
-    """Why a mail in the outbox should not go out any more, if so."""
+    """Return why a mail in the outbox should not be sent any more, or ""."""
     if mail.opted_out_at is not None:
         return "opted out"
     is_late = mail.kind == "reminder" and mail.form_id not in waited_for
-    return "not needed any more: answered since, or the form has ended" if is_late else ""
+    return "no longer needed: the form was answered or has ended" if is_late else ""
 
 
 def _deliver(server: smtplib.SMTP, content: bytes, attempt: int) -> tuple[str, str | None]:
-    """Give a mail to the server: ``sent``, ``failed`` for good, or ``written`` to try again."""
+    """Send a mail and return its state: ``sent``, ``failed``, or ``written`` to retry later."""
     from email import message_from_bytes
     from email.policy import default
 
@@ -348,7 +347,7 @@ def _connect(smtp: Smtp) -> smtplib.SMTP:
             server.login(smtp.user, os.environ.get(PASSWORD, ""))
     except (OSError, smtplib.SMTPException) as error:
         raise CitebedError(
-            f"the mail server {smtp.host}:{smtp.port} does not take mails: {error}. The mails "
-            "are in the outbox, and wait to be sent."
+            f"the mail server {smtp.host}:{smtp.port} does not accept mails: {error}. The mails "
+            "stay in the outbox."
         ) from error
     return server

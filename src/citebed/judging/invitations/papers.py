@@ -1,11 +1,13 @@
-"""Source papers: who wrote them, when they are online, what they cite.
+"""Source papers of a campaign: their authors, online dates and references.
 
-They come as CSV (a line per paper) or BibTeX (an entry per paper), with the fields ``paper_id``
-(in BibTeX the key), ``title``, ``year``, ``url``, ``online`` (a date; nobody is asked before),
-``authors`` (``Ada Bell <ada@example.org>; Ben Carr <ben@example.org>``; in BibTeX ``author`` and
-``email`` in the same order) and ``references`` (document ids or DOIs, or titles of papers outside,
-by semicolons). A paper without references has those of the collection's annotated paper of that
-id, or of its document of that id.
+They come as CSV (a line per paper) or BibTeX (an entry per paper) with these fields:
+
+- ``paper_id`` (in BibTeX the key), ``title``, ``year``, ``url``;
+- ``online``: a date before which citebed invites no author;
+- ``authors``: ``Ada Bell <ada@example.org>; Ben Carr <ben@example.org>``; in BibTeX ``author`` and
+  ``email`` in the same order;
+- ``references``: ids or DOIs of documents, or titles of other papers, separated by semicolons. By
+  default they come from the collection's annotated paper or document with this id.
 """
 
 from __future__ import annotations
@@ -43,25 +45,25 @@ from citebed.wording import printable
 _ADDRESS = re.compile(r"[^\s@<>,;:\"()\[\]\\]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _MOST_BYTES = 64 << 20
 _LONGEST_ADDRESS = 320
-"""Characters that a name with its address may have; brackets in it are read by recursion."""
+"""The maximum length of a name with its address; the parser recurses for each parenthesis."""
 
 
 class Author(NamedTuple):
-    """An author; without an address nobody can be written to."""
+    """An author; without an address, citebed cannot invite them."""
 
     name: str
     email: str | None = None
 
 
 class SourceReference(NamedTuple):
-    """A reference of a source paper; ``doc_id`` where the collection has it."""
+    """A reference of a source paper, with its ``doc_id`` if the collection has it."""
 
     entry: Entry
     doc_id: str | None = None
 
 
 class SourcePaper(NamedTuple):
-    """A paper whose authors are asked."""
+    """A paper whose authors are invited."""
 
     label: str
     title: str
@@ -73,18 +75,20 @@ class SourcePaper(NamedTuple):
 
 
 def read_papers(path: str | Path, collection: Collection) -> list[SourcePaper]:
-    """The source papers of a CSV or BibTeX file, their references looked up in a collection."""
+    """Read source papers from CSV or BibTeX and look up their references in a collection."""
     path = Path(path)
     text = with_newlines(decode(read_small(path, _MOST_BYTES))[0])
     rows = _read_bibtex(path, text) if path.suffix.lower() == ".bib" else _read_csv(path, text)
     lookup = DocumentLookup(collection)
     sources = [_make_paper(path, line, row, lookup) for line, row in rows]
     if not sources:
-        raise FormatError(path, None, "no paper in it; expected a line or an entry per paper.")
+        raise FormatError(
+            path, None, "the file has no paper; expected a line or an entry per paper."
+        )
     seen: set[str] = set()
     for paper in sources:
         if paper.label in seen:
-            raise FormatError(path, None, f"the paper '{paper.label}' stands there twice.")
+            raise FormatError(path, None, f"the paper '{paper.label}' occurs twice.")
         seen.add(paper.label)
     return sources
 
@@ -95,11 +99,11 @@ def _read_csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
         reader.fieldnames = _columns(path, reader.fieldnames or ())
         for row in reader:
             if row.pop("", None):
-                raise FormatError(path, reader.line_num, "more cells than there are columns.")
+                raise FormatError(path, reader.line_num, "the row has more cells than the header.")
             yield reader.line_num, {name: value.strip() for name, value in row.items()}
     except csv.Error as error:
-        what = str(error).partition(" - ")[0]  # without advice to programmers
-        raise FormatError(path, max(reader.line_num, 1), f"no CSV: {what}.") from error
+        what = str(error).partition(" - ")[0]  # drop advice for programmers
+        raise FormatError(path, max(reader.line_num, 1), f"not valid CSV: {what}.") from error
 
 
 def _columns(path: Path, fieldnames: Iterable[str | None]) -> list[str]:
@@ -154,7 +158,7 @@ def _make_paper(
         raise FormatError(
             path,
             line,
-            f"the paper '{label}' has no references: name them in its line, or import the "
+            f"the paper '{label}' has no references. Name them in this line, or import the "
             "annotated paper into the collection.",
         )
     return SourcePaper(
@@ -169,7 +173,7 @@ def _make_paper(
 
 
 def parse_address(text: str) -> tuple[str, str]:
-    """Name and address of ``Name <name@host>``; two empty texts where it has none."""
+    """Split ``Name <name@host>`` into name and address; both are empty without an address."""
     return parseaddr(text) if len(text) <= _LONGEST_ADDRESS else ("", "")
 
 
@@ -182,13 +186,13 @@ def _parse_authors(path: Path, line: int, text: str) -> tuple[Author, ...]:
             raise FormatError(path, line, f"'{each.strip()[:80]}'; expected Name <name@host>.")
         author = Author(name or mail, mail.lower() or None)
         if author.email is not None and author.email in authors:
-            raise FormatError(path, line, f"the address {mail} stands there twice.")
+            raise FormatError(path, line, f"the address {mail} occurs twice.")
         authors[author.email or f"{len(authors)}"] = author
     return tuple(authors.values())
 
 
 class DocumentLookup:
-    """Documents and annotated papers of a collection, by their names."""
+    """Looks up documents and annotated papers of a collection by name."""
 
     def __init__(self, collection: Collection) -> None:
         self._documents = collection.documents
@@ -203,18 +207,18 @@ class DocumentLookup:
             self._listed.setdefault(label, []).append(tuple(row))
 
     def paper(self, label: str) -> Document | None:
-        """What the collection knows of a source paper."""
+        """Return the collection's metadata of a source paper."""
         if (paper := self._papers.get(label)) is not None:
             return Document(label, title=paper.title, year=paper.year)
         return self.document(label)
 
     def document(self, name: str) -> Document | None:
-        """The document of that id, DOI or other name."""
+        """Return the document with this id, DOI or other name."""
         row = self._rows.get(name_of(name))
         return None if row is None else document_of_row(self._documents.row(row, named=True))
 
     def references(self, label: str, cited: list[str]) -> tuple[SourceReference, ...]:
-        """What a paper cites: as given, or as the collection knows it."""
+        """Return the given references of a paper, or those in the collection."""
         names: list[tuple[str | None, ...]] = [(None, None, name, name) for name in cited if name]
         if not names:
             names = self._listed.get(label, [])
@@ -233,14 +237,14 @@ class DocumentLookup:
 
 
 def make_entry(number: int, document: Document) -> Entry:
-    """How a form shows a document."""
+    """Return a document as an entry of a form."""
     link = document.url or (f"https://doi.org/{document.doi}" if document.doi else None)
     authors = ", ".join(display_name(name) for name in document.authors)
     return Entry(number, document.title, authors, document.year, link)
 
 
 def add_papers(store: CampaignStore, sources: list[SourcePaper]) -> int:
-    """Put source papers into a campaign and tell how many are new; the others stay as they are."""
+    """Add source papers to a campaign; return how many are new. Known ones are not changed."""
     with store.writing() as tx:
         added = insert_papers(tx, sources)
         tx.log("papers", added=added)
@@ -248,7 +252,7 @@ def add_papers(store: CampaignStore, sources: list[SourcePaper]) -> int:
 
 
 def insert_papers(tx: Transaction, sources: Iterable[SourcePaper]) -> int:
-    """Put those into a campaign that it does not have; how many."""
+    """Add the papers that the campaign does not have; return how many."""
     mine = papers.c.campaign_id == tx.id
     known = set(tx.scalars(select(papers.c.label).where(mine)))
     fresh = [paper for paper in sources if paper.label not in known]
@@ -271,7 +275,7 @@ def _add_paper(tx: Transaction, paper: SourcePaper) -> None:
 
 
 def find_or_add_person(tx: Transaction, author: Author) -> int:
-    """Somebody who wrote several of the papers is one person, by address."""
+    """Return the person with this mail address; add them if they are new."""
     if author.email is not None:
         mine = (people.c.campaign_id == tx.id) & (people.c.email == author.email)
         known = tx.scalar(select(people.c.id).where(mine))

@@ -1,8 +1,8 @@
-"""Research questions: as stated, as worded now, and those that were set aside.
+"""Research questions: their wordings and exclusions.
 
-A question's wordings are a history: what its author stated, what the organisers made of it, what
-the author made of that. The paper's rules set questions aside; each exclusion is recorded with its
-reason, and lifted, on record too, when its ground is gone.
+A question has a history of wordings: as its author stated it, as the organisers reformulated it,
+and as the author corrected that. The paper's rules exclude questions. Each exclusion is recorded
+with its reason, and so is its lifting when the reason no longer holds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BY_HAND = "set aside by the organiser"
 
 
 def all_questions(tx: Transaction, *condition: ColumnElement[bool]) -> Sequence[Row[Any]]:
-    """Every question, or all such, with its author, paper and place among the authors."""
+    """Return all questions that meet the conditions, with author, position and paper."""
     columns = [questions.c[name] for name in ("id", "query_id", "number", "form_id")]
     columns += [forms.c.paper_id, forms.c.person_id, people.c.opted_out_at, authorships.c.position]
     named = [papers.c.label.label("paper"), people.c.name.label("person")]
@@ -56,48 +56,48 @@ def all_questions(tx: Transaction, *condition: ColumnElement[bool]) -> Sequence[
 
 
 def live_questions(tx: Transaction) -> list[Row[Any]]:
-    """The questions that are not set aside."""
+    """Return the questions that are not excluded."""
     aside = excluded_questions(tx)
     return [question for question in all_questions(tx) if question.id not in aside]
 
 
 def load_question(tx: Transaction, query_id: str) -> Row[Any]:
-    """The question of that id."""
+    """Return the question with this id."""
     for row in all_questions(tx, questions.c.query_id == query_id):
         return row
     raise UnknownName("query", query_id, (each.query_id for each in all_questions(tx)))
 
 
 def load_author(tx: Transaction, question: int) -> int:
-    """The person who stated a question: nobody else may approve or reword it."""
+    """Return the author of a question, the only person who may approve or reword it."""
     return int(tx.row(forms, tx.row(questions, question).form_id).person_id)
 
 
 def current_wording(tx: Transaction, question: int, kind: str | None = None) -> Row[Any]:
-    """How a question is worded now, or was last worded in one way."""
+    """Return the current wording of a question, or its last wording of one kind."""
     mine = wordings.c.question_id == question
     chosen = select(wordings).where(mine if kind is None else mine & (wordings.c.kind == kind))
     return tx.execute(chosen.order_by(wordings.c.id.desc()).limit(1)).one()
 
 
 def wording_history(tx: Transaction, question: int) -> list[Row[Any]]:
-    """All wordings of a question, the first one first."""
+    """Return all wordings of a question, the oldest first."""
     mine = wordings.c.question_id == question
     return list(tx.execute(select(wordings).where(mine).order_by(wordings.c.id)))
 
 
 def last_approval(tx: Transaction, wording: int, person: int) -> Row[Any] | None:
-    """What somebody last said of a wording: whether they approve, and when."""
+    """Return a person's last approval or disapproval of a wording."""
     mine = (approvals.c.wording_id == wording) & (approvals.c.person_id == person)
     chosen = select(approvals).where(mine).order_by(approvals.c.id.desc())
     return tx.execute(chosen.limit(1)).first()
 
 
 def excluded_questions(tx: Transaction) -> dict[int, dict[str, str]]:
-    """The questions that are excluded now: rules with their reasons, by question.
+    """Return the rules and reasons of all excluded questions.
 
-    What has no relevant document is seen from the answers as they are, which on the web come one
-    by one; what co-authors asked is set aside when phase one is closed.
+    A missing relevant document is derived from the current answers, which on the web arrive one by
+    one. Questions of co-authors are excluded when phase one is closed.
     """
     excluded = {
         question: {NOTHING_RELEVANT: reason}
@@ -111,7 +111,7 @@ def excluded_questions(tx: Transaction) -> dict[int, dict[str, str]]:
 
 
 def _recorded_exclusions(tx: Transaction) -> dict[int, dict[str, str]]:
-    """The exclusions that were put down and not lifted."""
+    """Return the recorded exclusions that were not lifted."""
     last = (
         select(func.max(exclusions.c.id))
         .join(questions)
@@ -128,27 +128,27 @@ def _recorded_exclusions(tx: Transaction) -> dict[int, dict[str, str]]:
 def exclude(
     tx: Transaction, question: int, rule: str, reason: str, who: str, lifted: bool = False
 ) -> None:
-    """Set a question aside, or take it back."""
+    """Record that a question is excluded, or no longer."""
     row = {"question_id": question, "rule": rule, "reason": reason, "lifted": lifted}
     tx.add(exclusions, **row, who=who, at=now())
 
 
 def record_exclusions(store: CampaignStore) -> None:
-    """Apply the rules to the answers as they are now, of which those on the web come one by one."""
+    """Apply the exclusion rules to the current answers."""
     with store.writing() as tx:
         apply_rules(tx)
 
 
 def apply_rules(tx: Transaction) -> None:
-    """Put on record which questions lack a relevant document, as the answers so far have it."""
+    """Record which questions have no relevant document so far."""
     wanted = _questions_without_relevant(tx)
     _update_exclusions(tx, NOTHING_RELEVANT, wanted, grounds=wanted)
 
 
 def close_phase_one(tx: Transaction, who: str = "organiser") -> int:
-    """Set the questions of co-authors aside whose first author responded; how many are new.
+    """Exclude co-authors' questions if the first author responded; return how many are new.
 
-    Closing again does the same with what came since. What is in phase two already stays there.
+    Repeated calls handle new answers. Questions that are already pooled stay in phase two.
     """
     due = exclusions_at_closing(tx)
     _update_exclusions(tx, FIRST_AUTHOR, due, grounds=_co_author_questions(tx))
@@ -157,7 +157,7 @@ def close_phase_one(tx: Transaction, who: str = "organiser") -> int:
 
 
 def exclusions_at_closing(tx: Transaction) -> dict[int, str]:
-    """The questions that would be set aside if phase one were closed now, with the reason."""
+    """Return the questions that closing phase one now would exclude, with the reason."""
     recorded = _recorded_exclusions(tx)
     pooled = set(tx.scalars(select(pools.c.question_id)))
     return {
@@ -170,16 +170,16 @@ def exclusions_at_closing(tx: Transaction) -> dict[int, str]:
 def _update_exclusions(
     tx: Transaction, rule: str, wanted: Mapping[int, str], *, grounds: Container[int]
 ) -> None:
-    """Set aside by a rule what is not yet, and take back what is without ``grounds`` for it."""
+    """Record new exclusions by a rule, and lift those of questions outside ``grounds``."""
     known = {q for q, rules in _recorded_exclusions(tx).items() if rule in rules}
     for question in sorted(wanted.keys() - known):
         exclude(tx, question, rule, wanted[question], "rule")
     for question in sorted(each for each in known if each not in grounds):
-        exclude(tx, question, rule, "its ground is gone", "rule", lifted=True)
+        exclude(tx, question, rule, "the reason no longer holds", "rule", lifted=True)
 
 
 def papers_with_first_author_answers(tx: Transaction) -> set[int]:
-    """The papers whose first author responded: with a question and judgements of references."""
+    """Return the papers whose first author stated a question and judged references."""
     judged = questions_with_judgements(tx, judgements.c.value.is_not(None))
     return {
         question.paper_id
@@ -206,7 +206,7 @@ def _questions_without_relevant(tx: Transaction) -> dict[int, str]:
 
 
 def questions_with_judgements(tx: Transaction, condition: ColumnElement[bool]) -> set[int]:
-    """Questions with such judgements of references."""
+    """Return the questions with judgements of references that meet a condition."""
     chosen = select(items.c.question_id).join(judgements).join(questions).distinct()
     mine = (questions.c.campaign_id == tx.id) & items.c.reference_id.is_not(None)
     return set(tx.scalars(chosen.where(mine, CURRENT, condition)))

@@ -1,15 +1,13 @@
-"""Pools: which documents a judge is shown for a query, from manual results and ranked lists.
+"""Pools: the documents that judges see for a query, from manual results and ranked lists.
 
-The first part is about one query and pure. Ranked lists are a mapping from a method's name to
-document ids, the best first; manual results are document ids in the order of marking; ``judged``
-are the documents that need no judge any more, with what is known of them. ``pool`` drives a pooling
-method: manual results come first and count, documents judged before cost nothing, and the rest is
-answered by an oracle, if there is one (in a simulation), or by ``None`` (in a campaign, where a
-whole list is sent out at once).
+The first part is pure and about one query. Ranked lists map a method's name to document ids, best
+first. Manual results are document ids in the order of marking. ``judged`` are documents that need
+no judgement any more. ``pool`` runs a pooling method: manual results come first and count towards
+the size, and judged documents are free. An oracle judges the others in a simulation; in a campaign,
+which sends out whole lists, there is none.
 
-The second part keeps pools in the store. A question is pooled once for each wording that asks for
-it: a correction by its author goes back to pooling with the earlier manual results, and only
-documents that are new come out.
+The second part stores pools. A question is pooled once per wording: if its author corrects it, it
+is pooled again with the earlier manual results, and only new documents are listed.
 """
 
 from __future__ import annotations
@@ -43,9 +41,9 @@ from citebed.judging.store.schema import CURRENT, items, judgements, now, pools
 from citebed.wording import count
 
 JudgedDocuments = Mapping[str, Answer] | Iterable[str]
-"""Documents judged before, with their judgements where these are known."""
+"""Documents judged before, with their judgements if known."""
 Oracle = Callable[[str], Answer]
-"""Who judges at once: a simulated judge."""
+"""Judges a document immediately, as a simulated judge does."""
 
 MANUAL = "manual"
 """The method of manual results."""
@@ -54,8 +52,8 @@ MANUAL = "manual"
 class Pool(NamedTuple):
     """The documents to judge, in the order in which they were taken.
 
-    ``unsampled`` are the documents from which the random stratum was drawn and that were not
-    drawn: for estimates such as infAP they are in the pool and not judged (-1 in qrels).
+    ``unsampled`` are the documents that the random stratum could have drawn but did not. For
+    estimates such as infAP they are pooled and unjudged (-1 in qrels).
     """
 
     documents: tuple[PooledDocument, ...]
@@ -63,16 +61,15 @@ class Pool(NamedTuple):
 
     @property
     def doc_ids(self) -> list[str]:
-        """The ids alone."""
+        """The ids of the documents."""
         return [document.doc_id for document in self.documents]
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How many documents a judge is sent, and what chance is seeded with.
+    """The size of a pool and its random seed.
 
-    Give every query a seed of its own (``f"{seed}/{query_id}"``), so that one query's chance is
-    not another's.
+    Give every query its own seed (``f"{seed}/{query_id}"``), so that their draws are independent.
     """
 
     size: int = 15
@@ -94,10 +91,10 @@ def pool(
     budget: Budget | None = None,
     oracle: Oracle | None = None,
 ) -> Pool:
-    """The pool of a query: all manual results not judged before, then what the method takes.
+    """Pool a query: all new manual results, then the documents that the method takes.
 
-    No document is there twice, none was judged before. Manual results count towards the size, and
-    where they reach it there are no others.
+    No document occurs twice or was judged before. Manual results count towards the size; if they
+    reach it, no others are added.
     """
     chosen = read_method(method) if isinstance(method, str) else method
     limits = budget or Budget()
@@ -106,7 +103,7 @@ def pool(
     manual_documents = [
         PooledDocument(d, "manual", MANUAL) for d in dict.fromkeys(manual) if d not in known
     ]
-    # What was judged without a result ("can't judge") teaches nothing and is not offered.
+    # Documents judged as "can't judge" are neither offered nor learned from.
     skipped = {document.doc_id for document in manual_documents}
     skipped.update(doc_id for doc_id, relevant in known.items() if relevant is None)
     candidates = Candidates(lists, known, skipped)
@@ -122,7 +119,7 @@ def pool(
 def _take_documents(
     strategy: Strategy, budget: float, judged: Mapping[str, Answer], oracle: Oracle | None
 ) -> list[PooledDocument]:
-    """Take documents until the budget is spent, telling the strategy what is known of each."""
+    """Take documents until the budget is spent, and send the strategy each judgement."""
     taken: list[PooledDocument] = []
     answer: Answer = None
     while len(taken) < budget:
@@ -141,16 +138,15 @@ def _take_documents(
 def _check_names(lists: Lists) -> None:
     if MANUAL in lists:
         raise CitebedError(
-            f"a ranked list is called '{MANUAL}', which stands for manual results: "
-            "give it another name."
+            f"a ranked list is called '{MANUAL}', which is reserved for manual results. Rename it."
         )
 
 
-# --- where documents come from, and how they are shown --------------------------------------
+# --- sources of documents -----------------------------------------------------------------------
 
 
 class Contributor(NamedTuple):
-    """A method that found a document, and at which rank, from 1."""
+    """A method that found a document, and its rank from 1."""
 
     method: str
     rank: int
@@ -159,11 +155,11 @@ class Contributor(NamedTuple):
 def contributors(
     manual: Sequence[str], lists: Lists, depth: int | None = None
 ) -> dict[str, tuple[Contributor, ...]]:
-    """All methods that found each document, and at which rank; manual results first.
+    """Return all methods that found each document, with ranks; manual results come first.
 
-    The rank of a manual result is its place in the order of marking; all of them count. Lists
-    count to ``depth``, or whole: a pool may reach deeper than its size where documents were judged
-    before. A document twice in a list has the better rank.
+    The rank of a manual result is its position in the order of marking. Ranked lists count down to
+    ``depth``, by default completely: a pool may reach deeper than its size, past documents that
+    were judged before. The first occurrence in a list counts.
     """
     _check_names(lists)
     methods: dict[str, dict[str, int]] = {}
@@ -173,7 +169,7 @@ def contributors(
     return {doc_id: tuple(map(Contributor._make, at.items())) for doc_id, at in methods.items()}
 
 
-# --- pools in the store -----------------------------------------------------------------------
+# --- stored pools -------------------------------------------------------------------------------
 
 
 ListsByQuery = Mapping[str, Lists]
@@ -181,7 +177,7 @@ ListsByQuery = Mapping[str, Lists]
 
 
 class PoolReport(NamedTuple):
-    """What pooling did for a question; ``without`` are the runs that had no list for it."""
+    """The result of pooling a question; ``without`` are the runs without a list for it."""
 
     query_id: str
     round: int
@@ -198,10 +194,10 @@ class PoolReport(NamedTuple):
 
 
 class PoolingOptions(NamedTuple):
-    """How pools are made; ``depth`` is how far down a list counts as having found a document.
+    """Options of pooling; a list has found a document if it ranks it down to ``depth``.
 
-    ``coupling`` adds a list by bibliographic coupling, which Cranfield 2 had and Ritchie, Robertson
-    and Teufel, whose three lists are the default, had not.
+    ``coupling`` adds a list by bibliographic coupling, as in Cranfield 2. Ritchie, Robertson and
+    Teufel, whose three lists are the default, did not use it.
     """
 
     size: int = 15
@@ -212,7 +208,7 @@ class PoolingOptions(NamedTuple):
 
 
 def unpooled_questions(tx: Transaction) -> dict[str, str]:
-    """The questions to pool, by id, with their wordings: never pooled, or worded anew since."""
+    """Return the wordings of questions whose current wording is not pooled, by query id."""
     return {
         question.query_id: wording.text
         for question in live_questions(tx)
@@ -234,9 +230,9 @@ def make_pools(
     options: PoolingOptions,
     runs: Sequence[str] = (),
 ) -> list[PoolReport]:
-    """Pool the questions that wait for it; report those that one of the ``runs`` has no list for.
+    """Pool all questions that are due, and report for each the ``runs`` without a list.
 
-    A run lists nothing for a query whose words are in no document, and for one that it lacks.
+    A run has no list for a query that it lacks or whose words occur in no document.
     """
     expected = [*runs, *([COUPLING] if options.coupling and COUPLING not in runs else [])]
     lookup = DocumentLookup(collection)
@@ -265,7 +261,7 @@ def _pool_question(
     ranked: Mapping[str, Sequence[str]],
     options: PoolingOptions,
 ) -> PoolReport:
-    """Choose documents, and store them with all that found them."""
+    """Choose documents for a question and store them with the methods that found them."""
     manual, listed = marked_documents(tx, question.id), _documents_listed_before(tx, question)
     if (own := lookup.document(question.paper)) is not None:
         listed[own.doc_id] = None
@@ -299,7 +295,7 @@ def _pool_question(
 
 
 def _documents_listed_before(tx: Transaction, question: Row[Any]) -> dict[str, bool | None]:
-    """Documents that are on a list of a question already, with what was said of them."""
+    """Return the documents on earlier lists of a question, with their judgements."""
     rows = tx.execute(
         select(items.c.doc_id, items.c.pool_id, judgements.c.value)
         .select_from(items)
@@ -315,7 +311,7 @@ def _documents_listed_before(tx: Transaction, question: Row[Any]) -> dict[str, b
 
 
 def _item_of_document(lookup: DocumentLookup, pooled: PooledDocument) -> dict[str, Any]:
-    """A document of a pool as its judge will see it, and how it came there."""
+    """Return a pooled document as its judge will see it, and how it was drawn."""
     drawn = pooled._asdict()
     doc_id = drawn.pop("doc_id")
     document = lookup.document(doc_id)

@@ -1,9 +1,8 @@
-"""Ways to choose the documents of a pool from ranked lists: the paper's, by depth, by learning.
+"""Pooling methods: the paper's round-robin, depth pooling, move-to-front and bandits.
 
 A method is a value that prints as it is written (``mtf(random=0.2)``). Its *strategy* is a
-generator that yields a document and is sent the judgement of it: ``True`` for relevant, ``False``
-for not, ``None`` where nobody knows yet. Who answers, and when to stop, is for the driver in
-``pooling`` to see to.
+generator that yields a document and receives its judgement: ``True`` for relevant, ``False`` for
+not relevant, ``None`` for unknown. ``pooling`` runs it, supplies the judgements and stops it.
 """
 
 from __future__ import annotations
@@ -23,16 +22,15 @@ from citebed.grammar import Spelled, integer, number, only_call
 Lists = Mapping[str, Sequence[str]]
 """Ranked lists by method: document ids, the best first."""
 Answer = bool | None
-"""Whether a document is relevant; ``None``: not known."""
+"""Whether a document is relevant; ``None`` if unknown."""
 
 
 class PooledDocument(NamedTuple):
-    """A document of a pool: why it is there and how probable that was.
+    """A document of a pool, with the reason and the probability of its selection.
 
-    ``method`` is the list whose turn it was, ``manual``, or empty where the document was drawn at
-    random; all methods that found the document are told by ``pooling.contributors``.
-    ``probability`` is below 1 in the random stratum only: given the documents taken before, each
-    other one of the lists had this chance.
+    ``method`` is the list that contributed it, ``manual``, or empty for a random draw; for all
+    methods that found the document see ``pooling.contributors``. ``probability`` is below 1 only in
+    the random stratum, where each remaining document of the lists had this chance.
     """
 
     doc_id: str
@@ -42,23 +40,23 @@ class PooledDocument(NamedTuple):
 
 
 Strategy = Generator[PooledDocument, Answer, None]
-"""Yields a document, is sent what its judgement was."""
+"""A generator that yields documents and receives their judgements."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What a strategy chooses from; ``skipped`` are documents that no list offers (any more)."""
+    """The documents that a strategy chooses from; lists no longer offer ``skipped`` ones."""
 
     lists: Lists
     judged: Mapping[str, Answer]
     skipped: set[str]
 
     def skip_judged(self) -> None:
-        """Never offer what is judged, not even to learn from it."""
+        """Skip judged documents, even for learning."""
         self.skipped.update(self.judged)
 
     def left(self, depth: int) -> list[str]:
-        """The documents of the lists to a depth that are neither offered nor judged yet."""
+        """Return the documents of the lists down to a depth that are not offered or judged yet."""
         everyone = chain.from_iterable(ranking[:depth] for ranking in self.lists.values())
         return [
             doc_id
@@ -68,7 +66,7 @@ class Candidates:
 
 
 class _ListReader:
-    """A ranked list read downward."""
+    """Reads a ranked list from the top."""
 
     def __init__(self, name: str, ranking: Iterable[str], skipped: set[str]) -> None:
         self.name = name
@@ -76,7 +74,7 @@ class _ListReader:
         self._skipped = skipped
 
     def next(self, known: Collection[str] = ()) -> PooledDocument | None:
-        """The best document not offered yet, or of the ``known`` ones; ``None`` at the end."""
+        """Return the next document that is not skipped or is ``known``; ``None`` at the end."""
         for doc_id in self._rest:
             if doc_id not in self._skipped or doc_id in known:
                 self._skipped.add(doc_id)
@@ -94,22 +92,22 @@ def _list_readers(candidates: Candidates) -> Iterator[_ListReader]:
 
 @dataclass(frozen=True)
 class PoolingMethod(Spelled, ABC):
-    """A way to choose documents beside the manual results."""
+    """A method that chooses documents in addition to the manual results."""
 
     kind = "pooling method"
 
     @property
     def sample_depth(self) -> int:
-        """How deep in the lists the random stratum is drawn; 0 where there is none."""
+        """The depth of the random stratum; 0 if there is none."""
         return 0
 
     def limit(self, size: int) -> float:
-        """How many documents a pool for which ``size`` is asked may have."""
+        """Return how many documents a pool of this nominal size may have."""
         return size
 
     @abstractmethod
     def strategy(self, candidates: Candidates, budget: float, random: Random) -> Strategy:
-        """What to take, one after another; ``budget`` is how many documents can be judged."""
+        """Yield documents to take; ``budget`` is how many documents can be judged."""
 
 
 @dataclass(frozen=True)
@@ -117,18 +115,17 @@ class Rounds(PoolingMethod):
     """The rule of Ritchie, Robertson & Teufel's test collection.
 
     All manual results, then "one from each of the automatic retrieved lists (removing duplicates)
-    to make a list of fifteen documents"; with fifteen or more manual results, these and no others.
-    What the paper leaves open is decided so:
+    to make a list of fifteen documents"; with fifteen or more manual results, only these. The
+    paper leaves some details open. citebed decides them as follows:
 
-    - "One from each" is repeated, round after round, until the pool is full.
-    - A document that is in the pool already does not cost a list its turn: the list adds its next
-      one. So no list is punished for agreeing with another that stands before it.
-    - Lists take turns in the order in which they are given, and the last round may be cut short:
-      the first lists then have one document more.
-    - Documents judged before (such as references judged in phase one) are removed before anything
-      is counted, from the manual results too. The judge is sent as many documents as the size
-      says, and it is the manual results still to be judged that can fill a pool.
-    - A list that has run out is passed over. A pool stays smaller only if all have run out.
+    - "One from each" is repeated in rounds until the pool is full.
+    - If a list's next document is already in the pool, the list adds the one after it. So a list
+      does not lose its turn for agreeing with an earlier list.
+    - Lists take turns in the given order. The last round may be incomplete; then the first lists
+      contribute one document more.
+    - Documents judged before (such as references judged in phase one) are removed first, from the
+      manual results too. So the judge gets as many new documents as the size says.
+    - Exhausted lists are skipped. A pool is smaller only if all lists are exhausted.
     """
 
     name = "rounds"
@@ -139,13 +136,13 @@ class Rounds(PoolingMethod):
         "relevance judgements of cited & non-cited papers, RIAO 2007"
     )
     edge_cases = (
-        "With as many manual results as the size or more, all of these and no others. "
-        "A document in the pool or judged before costs a list no turn."
+        "If the manual results reach the size, all of these and no others. "
+        "A list does not lose its turn for a document that is in the pool or judged before."
     )
     example = "rounds"
 
     def strategy(self, candidates: Candidates, budget: float, random: Random) -> Strategy:  # noqa: ARG002
-        """One from each list in turn."""
+        """Take one document from each list in turn."""
         candidates.skip_judged()
         waiting = deque(_list_readers(candidates))
         while waiting:
@@ -158,7 +155,7 @@ class Rounds(PoolingMethod):
 
 @dataclass(frozen=True)
 class Depth(PoolingMethod):
-    """The first k of every list, rank by rank, whatever the size of the pool."""
+    """The first k documents of every list, independent of the pool size."""
 
     name = "depth"
     summary = "the first k documents of every list, and all manual results"
@@ -173,11 +170,11 @@ class Depth(PoolingMethod):
     k: int = integer(10, 1, 1_000_000, "how many documents from the top of every list")
 
     def limit(self, size: int) -> float:  # noqa: ARG002
-        """None: k says how many."""
+        """Return infinity: ``k`` limits the pool."""
         return math.inf
 
     def strategy(self, candidates: Candidates, budget: float, random: Random) -> Strategy:  # noqa: ARG002
-        """Rank by rank, so that the first n documents are a shallower pool's."""
+        """Go rank by rank, so that a shallower pool is a prefix of this one."""
         candidates.skip_judged()
         for rank in range(min(self.k, max(map(len, candidates.lists.values()), default=0))):
             for name, ranking in candidates.lists.items():
@@ -188,10 +185,10 @@ class Depth(PoolingMethod):
 
 @dataclass(frozen=True)
 class Sampling(PoolingMethod):
-    """A method that learns from judgements, and may leave a share of the budget to chance.
+    """A method that learns from judgements and can draw a share of the budget at random.
 
-    The share is drawn when the rest of the budget is spent, uniformly and without replacement, from
-    the documents of all lists to a depth that were not taken: each has the same known probability.
+    The random share is drawn at the end, uniformly and without replacement, from the documents of
+    all lists down to a depth that were not taken: all have the same known probability.
     """
 
     random: float = number(0.0, 0, 1, "the share of the budget drawn at random", quiet=True)
@@ -201,17 +198,17 @@ class Sampling(PoolingMethod):
 
     @property
     def sample_depth(self) -> int:
-        """How deep in the lists the random stratum is drawn."""
+        """The depth of the random stratum."""
         return self.depth
 
     @abstractmethod
     def learning(self, candidates: Candidates, random: Random) -> Strategy:
-        """The part that is not left to chance."""
+        """Yield documents by learning from judgements."""
 
     def strategy(self, candidates: Candidates, budget: float, random: Random) -> Strategy:
-        """What is learned, then the random share.
+        """Yield learned documents, then the random share.
 
-        Where the lists have fewer documents to that depth, what is left goes to learning again.
+        If the lists have too few documents for the share, the rest is learned, too.
         """
         share = math.floor(self.random * budget + 0.5)
         learning, judged = self.learning(candidates, random), candidates.judged
@@ -227,7 +224,7 @@ class Sampling(PoolingMethod):
 def _spend(
     strategy: Strategy, budget: float, judged: Collection[str], answer: Answer = None
 ) -> Generator[PooledDocument, Answer, Answer]:
-    """Go on with a strategy, of which ``answer`` was the last one, until a budget is spent."""
+    """Continue a strategy, after its last ``answer``, until a budget is spent."""
     while budget > 0:
         try:
             document = strategy.send(answer)
@@ -240,29 +237,29 @@ def _spend(
 
 @dataclass(frozen=True)
 class MoveToFront(Sampling):
-    """Move-to-front pooling: the list that gave a relevant document last is read on.
+    """Move-to-front pooling: continue with the list that gave the last relevant document.
 
-    As the paper has it, a list's priority is the highest after a relevant document and falls with
-    every other one; a document that another list has brought counts too, at no cost. What the paper
-    leaves open is decided so: all lists begin with the highest priority, each document takes one
-    off, a list is left only where it has failed, and of lists with the same priority the one that
-    waited longest comes first.
+    As in the paper, a list's priority is highest after a relevant document and falls with every
+    other one; documents that another list contributed count too, at no cost. The paper leaves some
+    details open. Here all lists start with the highest priority, each non-relevant document lowers
+    it by one, a list is left only after such a document, and among equal lists the one that waited
+    longest comes first.
     """
 
     name = "mtf"
-    summary = "move-to-front: the list that gave a relevant document last is read on"
+    summary = "move-to-front: continue with the list that gave the last relevant document"
     formula = "the list with the fewest documents since its last relevant one; of several, the one that waited longest"  # noqa: E501
     citation = (
         "Cormack, Palmer & Clarke, Efficient construction of large test collections, SIGIR 1998"
     )
     edge_cases = (
-        "Where nobody knows yet, a document counts as not relevant, for the list that brought it: "
-        "without any judgements lists take turns. Documents judged before cost nothing and count."
+        "An unjudged document counts as not relevant for its list: without judgements, lists take "
+        "turns. Documents judged before are free and count."
     )
     example = "mtf(random=0.2)"
 
     def learning(self, candidates: Candidates, random: Random) -> Strategy:  # noqa: ARG002
-        """Lists in order of priority, each read until a document is not relevant."""
+        """Read the list with the highest priority until a document is not relevant."""
         answers: dict[str, bool] = {}
         waiting = dict.fromkeys(_list_readers(candidates), 0)
         while waiting:
@@ -275,7 +272,7 @@ class MoveToFront(Sampling):
                 if answer is not None:
                     answers[document.doc_id] = answer
                 if not answer:
-                    # Behind those of the same priority, as a dict keeps the order of coming in.
+                    # Re-inserted, so it comes after the others of the same priority.
                     waiting[reading] = priority - 1
                     break
                 priority = 0
@@ -285,24 +282,24 @@ class MoveToFront(Sampling):
 class Bandit(Sampling):
     """Lists as arms of a bandit, chosen by Thompson sampling.
 
-    A document that several lists have teaches the one that brought it first, and only that one.
+    A document of several lists counts only for the list that contributed it.
     """
 
     name = "bandit"
-    summary = "Thompson sampling: lists are chosen by how probably they give relevant documents"
+    summary = "Thompson sampling: lists are chosen by their probability of relevant documents"
     formula = "the list with the greatest θ drawn from Beta(1 + relevant, 1 + not relevant)"
     citation = (
         "Losada, Parapar & Barreiro, Feeling lucky? Multi-armed bandits for ordering judgements "
         "in pooling-based evaluation, SAC 2016"
     )
     edge_cases = (
-        "Where nobody knows yet, nothing is learned: without any judgements each list is as "
-        "probable as any other. Documents judged before cost nothing and count."
+        "Unjudged documents teach nothing: without judgements all lists are equally probable. "
+        "Documents judged before are free and count."
     )
     example = "bandit(random=0.2)"
 
     def learning(self, candidates: Candidates, random: Random) -> Strategy:
-        """A list by chance, the better ones more often; then its next document."""
+        """Sample a list, better ones more often, and take its next document."""
 
         counts = {arm: {True: 1, False: 1} for arm in _list_readers(candidates)}
 
@@ -327,7 +324,7 @@ METHODS: dict[str, type[PoolingMethod]] = {
 
 
 def read_method(text: str) -> PoolingMethod:
-    """The method that a text describes: ``rounds``, or ``mtf(random=0.2)``."""
+    """Parse a pooling method such as ``rounds`` or ``mtf(random=0.2)``."""
     call = only_call(text, "pooling method")
     method = METHODS.get(call.name.lower())
     if method is None:

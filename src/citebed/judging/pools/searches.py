@@ -1,6 +1,6 @@
-"""Phase two's searches: by hand at a desk, by retrieval models, by bibliographic coupling.
+"""The searches of phase two: manual, by retrieval models, and by bibliographic coupling.
 
-Every search by hand is on record with its results and the documents that were marked in it.
+Each manual search is stored with its results and the documents that were marked in it.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ DEPTH = 100
 
 
 class Hit(NamedTuple):
-    """A result of a search by hand.
+    """A result of a manual search.
 
-    One that is ``cited`` was its author's to grade in phase one, and is ``judged`` if they did.
+    ``cited``: the question's paper cites it; ``judged``: its author graded it in phase one.
     """
 
     rank: int
@@ -61,7 +61,7 @@ class Hit(NamedTuple):
 
 
 class JudgedReference(NamedTuple):
-    """A reference of a question's paper, with what its author said of it in phase one."""
+    """A reference of a question's paper, with its author's judgement of phase one."""
 
     entry: Entry
     doc_id: str | None
@@ -78,18 +78,19 @@ def search_by_hand(
     who: str = "organiser",
     k: int = 30,
 ) -> tuple[int, list[Hit]]:
-    """Search for a question with words of one's own; the search's id, and its results.
+    """Search manually for a question; return the id of the search and its results.
 
-    ``k`` of them are finds; what the question's paper cites stands among them, and is none.
+    The results contain ``k`` documents that the question's paper does not cite. Cited documents
+    between them are included but do not count.
     """
     if not text.strip():
-        raise CitebedError("there is nothing to search for: type some words.")
+        raise CitebedError("the search is empty. Enter some words.")
     with store.reading() as tx:
         question = load_question(tx, query_id)
         cited = excluded_documents(tx, question)
         judged = {each.doc_id for each in judged_references(tx, question) if each.judged}
     most = k + len(cited)
-    # Whatever somebody types is meant.
+    # Return results for any input: a manual search is deliberate.
     results = recommender.recommend(text, most, min_probability=0).table
     rows = _up_to_finds(results.select("doc_id", "title", "authors", "year").iter_rows(), cited, k)
     with store.writing() as tx:
@@ -114,7 +115,7 @@ def search_by_hand(
 
 
 def _up_to_finds(rows: Iterable[Any], cited: Container[str], k: int) -> list[Any]:
-    """The first results, up to the last of ``k`` that are not cited."""
+    """Return the first results, up to the k-th that is not cited."""
     taken: list[Any] = []
     for row in rows:
         if k <= 0:
@@ -125,13 +126,13 @@ def _up_to_finds(rows: Iterable[Any], cited: Container[str], k: int) -> list[Any
 
 
 def excluded_documents(tx: Transaction, question: Row[Any]) -> set[str]:
-    """The documents that a search is not for: what the question's paper cites, and itself."""
+    """Return the question's paper and the documents that it cites."""
     mine = (references.c.paper_id == question.paper_id) & references.c.doc_id.is_not(None)
     return {question.paper, *tx.scalars(select(references.c.doc_id).where(mine))}
 
 
 def judged_references(tx: Transaction, question: Row[Any]) -> list[JudgedReference]:
-    """What a question's author judged in phase one, the best first; searches are guided by it."""
+    """Return the references of a question with the author's judgements, the best first."""
     theirs = (judgements.c.item_id == items.c.id) & CURRENT
     theirs &= judgements.c.person_id == question.person_id
     columns = [references.c[name] for name in Entry._fields]
@@ -159,7 +160,7 @@ def mark(
     who: str = "organiser",
     on: bool = True,
 ) -> None:
-    """Mark a document as a candidate for judging, or take the mark away."""
+    """Mark a document as a candidate for judging, or remove the mark."""
     with store.writing() as tx:
         question = load_question(tx, query_id)
         rank = 0
@@ -170,8 +171,8 @@ def mark(
                 )
             )
             if results is None or doc_id not in results:
-                raise CitebedError(f"the search {search} did not find '{doc_id}' for that query: "
-                                   "mark one of its results, or look at more.")  # fmt: skip
+                raise CitebedError(f"search {search} of this query did not find '{doc_id}'. "
+                                   "Mark one of its results.")  # fmt: skip
             rank = results.index(doc_id) + 1
         if (doc_id in marked_documents(tx, question.id)) is on:
             return
@@ -180,7 +181,7 @@ def mark(
 
 
 def marked_documents(tx: Transaction, question: int) -> list[str]:
-    """The documents that are marked for a question, in the order of marking."""
+    """Return the marked documents of a question, in the order of marking."""
     chosen: dict[str, None] = {}
     rows = select(marks.c.doc_id, marks.c.marked).where(marks.c.question_id == question)
     for doc_id, on in tx.execute(rows.order_by(marks.c.id)):
@@ -191,7 +192,7 @@ def marked_documents(tx: Transaction, question: int) -> list[str]:
 
 
 class PastSearch(NamedTuple):
-    """A search by hand on record: what was typed, by whom, what came, what was marked in it."""
+    """A stored manual search with its results and the number of marks."""
 
     search: int
     text: str
@@ -202,7 +203,7 @@ class PastSearch(NamedTuple):
 
 
 def past_searches(tx: Transaction, question: int) -> list[PastSearch]:
-    """The searches by hand for a question, the first one first."""
+    """Return the manual searches for a question, the oldest first."""
     mine = select(searches).where(searches.c.question_id == question).order_by(searches.c.id)
     count = select(marks.c.search_id, func.count()).where(marks.c.question_id == question)
     counts = count.where(marks.c.marked).group_by(marks.c.search_id)
@@ -220,7 +221,7 @@ def automatic_runs(
     models: Mapping[str, str] = MODELS,
     depth: int = DEPTH,
 ) -> list[Run]:
-    """The runs of the models for queries as they are worded now."""
+    """Run the models for the current wordings of queries."""
     table = pl.DataFrame({"query_id": list(queries), "text": list(queries.values())})
     runs = []
     with tempfile.TemporaryDirectory() as folder:
@@ -236,10 +237,10 @@ def automatic_runs(
 def coupled_documents(
     collection: Collection, relevant: Iterable[str], depth: int = DEPTH
 ) -> list[str]:
-    """Documents that cite what the relevant ones cite, the most common references first.
+    """Return documents that share references with relevant ones, the most shared first.
 
-    Bibliographic coupling, which Cranfield 2 searched with. Counted are references in common, over
-    all relevant documents; where a collection has couplings ready, those count instead.
+    This is bibliographic coupling, as in Cranfield 2. Shared references are summed over all
+    relevant documents; if the collection has precomputed couplings, these are used instead.
     """
     citing = set(relevant)
     links = collection.links
@@ -262,7 +263,7 @@ def coupled_documents(
 
 
 def ranked_lists(runs: Sequence[Run], depth: int = DEPTH) -> dict[str, dict[str, list[str]]]:
-    """By query, the document ids of each run in the order of its ranking."""
+    """Return the ranked document ids of each run, by query."""
     lists: dict[str, dict[str, list[str]]] = {}
     for run in runs:
         grouped = in_rank_order(run).group_by("query_id", maintain_order=True).agg("doc_id")

@@ -1,11 +1,11 @@
-"""Simulated judges: which queries of a judged collection they are asked, and what they answer.
+"""Simulated judges: the queries that they are assigned, and their answers.
 
-A query plays a research question, and the simulated paper behind it cites some of the documents
-that are relevant to it, and some that are not. Its author knows what the collection knows: a
-document is relevant if it was judged so there, and every other one is not.
+Each query of a judged collection stands for a research question. The simulated paper behind it
+cites some of the relevant documents and some others. Its author follows the collection's
+judgements: a document is relevant only if it was judged relevant there.
 
-What a simulated campaign found only a simulation can know, of all that is relevant. Found is a
-document that is relevant, and that its judge called so.
+Only a simulation knows all relevant documents, so it can count how many a campaign found. A
+document is found if it is relevant and its judge marked it as relevant.
 """
 
 from __future__ import annotations
@@ -45,16 +45,20 @@ System = str | Path | Run
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """How a campaign is played.
+    """Options of a simulated campaign.
 
-    ``judges`` are invited; each answers a phase with the chance ``response`` and ``response_two``,
-    by default the shares of the paper (85 of 500, 44 of 74). A judgement is turned with the chance
-    ``noise``; as many documents at the end of a list stay unanswered as are drawn with the chance
-    ``laziness`` each. A paper cites the share ``cited`` of its query's relevant documents (the
-    paper's found 4.82 of 11.39 there) and ``irrelevant`` others. By hand the organiser looks at
-    ``effort`` results of several searches for a query (`simulation.search_texts`), and is right about
-    each with the chance ``skill``. Without ``systems`` the paper's three models search. What the
-    paper does not tell (noise, laziness, effort, skill) are guesses.
+    - ``judges``: number of invited judges.
+    - ``response``, ``response_two``: probability that a judge answers in phases one and two; by
+      default the response rates of the paper (85 of 500, 44 of 74).
+    - ``noise``: probability that a judge reverses a judgement.
+    - ``laziness``: expected share of a list, from its end, that stays unanswered.
+    - ``cited``: share of the query's relevant documents that the paper cites; by default the rate
+      of the paper (4.82 of 11.39). ``irrelevant``: number of other documents that it cites.
+    - ``effort``: number of results that the organiser examines per query in manual searches
+      (`simulation.search_texts`). ``skill``: probability that the organiser is right about one.
+    - ``systems``: runs or models to pool; by default the three models of the paper.
+
+    The paper does not report noise, laziness, effort and skill; their defaults are guesses.
     """
 
     pool: int = 15
@@ -81,21 +85,21 @@ class SimulationOptions:
             if getattr(self, name) < least:
                 raise CitebedError(f"found {name}={getattr(self, name)}, expected {least} or more.")
         if not self.cited and not self.irrelevant:
-            raise CitebedError("papers that cite nothing: raise cited or irrelevant.")
+            raise CitebedError("the papers would cite nothing. Increase cited or irrelevant.")
         read_method(self.method)
 
     def chance(self, *of: object) -> Random:
-        """Chance of its own for a thing, the same for the same seed."""
+        """Return a random generator of its own for these values; it depends on the seed only."""
         return Random("/".join(map(str, (self.seed, *of))))
 
 
 def rounded_share(share: float, number: int) -> int:
-    """A share of a number of things, rounded half up."""
+    """Return a share of a number, rounded half up."""
     return math.floor(share * number + 0.5)
 
 
 class Topic(NamedTuple):
-    """A judged query: relevant documents with their relevance, and those judged not relevant."""
+    """A judged query: relevant documents with their grades, and those judged not relevant."""
 
     query_id: str
     text: str
@@ -104,15 +108,15 @@ class Topic(NamedTuple):
 
 
 def judged_topics(collection: Collection, query_set: str | None = None) -> tuple[str, list[Topic]]:
-    """The judged queries of a set, or of the first set that has any; with the set's name."""
+    """Return the name and the judged queries of a query set; by default the first with any."""
     for name in collection.query_sets if query_set is None else (query_set,):
         if topics := _topics(collection, name):
             return name, topics
     place = printable(collection.folder)
     what = f"the query set '{query_set}' of {place}" if query_set else place
     raise CitebedError(
-        f"{what} has no query with a relevant document: simulate on a collection that was judged, "
-        "such as Cranfield ('citebed fetch cranfield'), or import queries and qrels with it."
+        f"{what} has no query with a relevant document. Use a collection with judgements, such as "
+        "Cranfield ('citebed fetch cranfield'), or import queries and qrels into this one."
     )
 
 
@@ -136,7 +140,7 @@ def _topics(collection: Collection, name: str) -> list[Topic]:
 
 
 class AssignedTopic(NamedTuple):
-    """A query and the numbers of the judges who are asked it: the authors of its paper."""
+    """A query and the numbers of its judges, who are the authors of its paper."""
 
     label: str
     topic: Topic
@@ -144,7 +148,7 @@ class AssignedTopic(NamedTuple):
 
 
 def assign_topics(topics: Sequence[Topic], options: SimulationOptions) -> list[AssignedTopic]:
-    """Give each judge a query at random; where judges are more, several share one as co-authors."""
+    """Give each judge a random query; surplus judges share one as co-authors."""
     mixed = options.chance("queries").sample(topics, len(topics))[: options.judges]
     everyone = range(1, options.judges + 1)
     return [
@@ -154,14 +158,14 @@ def assign_topics(topics: Sequence[Topic], options: SimulationOptions) -> list[A
 
 
 def judge_name(judge: int) -> str:
-    """How a simulated judge is called."""
+    """Return the name of a simulated judge."""
     return f"Judge {judge}"
 
 
 def make_papers(
     dealt: Sequence[AssignedTopic], collection: Collection, options: SimulationOptions
 ) -> list[SourcePaper]:
-    """The papers behind queries, with authors who do not exist."""
+    """Return the simulated papers behind the queries, with their invented authors."""
     lookup = DocumentLookup(collection)
     everything = collection.documents["doc_id"].to_list()
     return [
@@ -186,7 +190,7 @@ def make_papers(
 def _choose_references(
     topic: Topic, everything: Sequence[str], options: SimulationOptions
 ) -> list[str]:
-    """References in random order; those that were judged not relevant before any others."""
+    """Choose references in random order; judged documents come before unjudged ones."""
     chance = options.chance("references", topic.query_id)
     number = max(1, rounded_share(options.cited, len(topic.relevant))) if options.cited else 0
     chosen = chance.sample(list(topic.relevant), number)
@@ -202,7 +206,7 @@ def _choose_references(
 
 @dataclass(frozen=True)
 class SimulatedJudge:
-    """A judge with a query; ``levels`` are the relevances there are, the lowest first."""
+    """A judge with a query; ``levels`` are the collection's grades, the lowest first."""
 
     name: str
     topic: Topic
@@ -212,7 +216,7 @@ class SimulatedJudge:
     _said: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def calls_relevant(self, doc_id: str) -> bool:
-        """Whether they hold a document relevant, mistakes included; always the same."""
+        """Return whether the judge calls a document relevant; repeated calls agree."""
         if doc_id not in self._said:
             chance = self.options.chance("noise", self.name, doc_id).random()
             mistaken = chance < self.options.noise
@@ -220,7 +224,7 @@ class SimulatedJudge:
         return self._said[doc_id]
 
     def grade(self, doc_id: str) -> int:
-        """The grade of phase one: the best relevance has the best grade, the next the next."""
+        """Return the grade of phase one; the highest relevance gets the highest grade."""
         if not self.calls_relevant(doc_id):
             return 1
         least, best = self.settings.relevant_from, len(self.settings.grades)
@@ -230,7 +234,7 @@ class SimulatedJudge:
         return max(least, best - (len(self.levels) - 1 - self.levels.index(relevance)))
 
     def answers(self, code: str, phase: int, listed: Mapping[int, str]) -> Answers:
-        """A form filled in: its documents by their numbers, the last ones left out."""
+        """Fill in a form with these documents; a lazy judge leaves out the last ones."""
         filled = Answers(code, questions={1: self.topic.text} if phase == 1 else {})
         chance = self.options.chance("laziness", self.name, phase)
         left = sum(chance.random() < self.options.laziness for _ in listed)
@@ -249,7 +253,7 @@ def make_judges(
     options: SimulationOptions,
     settings: CampaignSettings,
 ) -> dict[str, SimulatedJudge]:
-    """All judges by name."""
+    """Return all judges by name."""
     levels = sorted({value for topic in topics for value in topic.relevant.values()})
     return {
         judge_name(judge): SimulatedJudge(judge_name(judge), each.topic, levels, options, settings)
@@ -258,7 +262,7 @@ def make_judges(
     }
 
 
-# --- what they found ----------------------------------------------------------------------------
+# --- found documents -----------------------------------------------------------------------------
 
 
 DRAWS = 1000
@@ -269,7 +273,7 @@ _DRAWN = (
 )
 
 Judges = Mapping[str, SimulatedJudge]
-"""Who judges a query, by the query's id in the campaign."""
+"""The judge of each query, by the query's id in the campaign."""
 
 _COUNTS = {
     "judged_one": "judgements in phase one",
@@ -283,7 +287,7 @@ _COUNTS = {
 
 
 def per_query(queries: Sequence[JudgedQuery], judges: Judges) -> pl.DataFrame:
-    """A row per query of T1+2: judgements, and the relevant documents found in each phase."""
+    """Return a row per query of T1+2: judgements and found relevant documents by phase."""
     rows = []
     for query in with_both_phases(queries):
         topic = judges[query.query_id].topic
@@ -298,9 +302,9 @@ def per_query(queries: Sequence[JudgedQuery], judges: Judges) -> pl.DataFrame:
 
 
 def summarise_queries(table: pl.DataFrame) -> pl.DataFrame:
-    """Means a query with their standard deviation over queries, and a 95% bootstrap interval.
+    """Return means per query with standard deviations and 95 % bootstrap intervals.
 
-    Queries that several judges had are resampled together.
+    Queries of the same topic are resampled together.
     """
     columns = [table[name].to_list() for name in _COUNTS]
     intervals = _intervals(columns, table["topic"].to_list())
@@ -321,7 +325,7 @@ def _mean(values: Sequence[float]) -> tuple[float | None, float | None]:
 def _intervals(
     columns: Sequence[Sequence[float]], topics: Sequence[str]
 ) -> list[tuple[float | None, float | None]]:
-    """The limits of means; none with fewer than two topics, or where all have the same count."""
+    """Return limits of the means; none with fewer than two topics or without variation."""
     if len(set(topics)) < 2:
         return [(None, None)] * len(columns)
     matrix = list(zip(*columns, strict=True))
@@ -334,10 +338,10 @@ def _intervals(
 def simulate_returns(
     papers: Sequence[SourcePaper], judges: Judges, options: SimulationOptions
 ) -> pl.DataFrame:
-    """How many forms and queries there are, over a thousand draws of who answers.
+    """Return how many forms and queries 1,000 random draws of the responding judges give.
 
-    Mean, standard deviation, and the limits within which 95% of the draws lie. A co-author's
-    query counts where the first author did not answer, a query where a reference is relevant.
+    The columns are mean, standard deviation, and the limits of 95 % of the draws. A co-author's
+    query counts if the first author did not respond; every query needs a relevant reference.
     """
     authors_of = [
         [
@@ -362,7 +366,7 @@ def simulate_returns(
 def _draw_returns(
     authors_of: Sequence[Sequence[tuple[bool, bool]]], options: SimulationOptions, chance: Random
 ) -> tuple[int, int, int]:
-    """Forms of phase one, queries kept, and queries with both phases, of one draw."""
+    """Return the forms of phase one, the kept queries and the queries with both phases."""
     forms = left = both = 0
     for authors in authors_of:
         answered = [each for each in authors if chance.random() < options.response]

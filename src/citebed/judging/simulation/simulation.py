@@ -1,8 +1,8 @@
-"""A whole campaign played on a judged collection, so that organisers can plan theirs.
+"""Simulate a campaign on a judged collection, so that organisers can plan a real one.
 
-The campaign is a real one, in a database of its own that is marked as simulated: papers, forms,
-mails (which nobody sends), answers, rules, searches by hand, pools, tables. Only its authors are
-made up; see `judges`.
+The campaign runs through the same code as a real one: papers, forms, mails (never sent), answers,
+exclusion rules, manual searches, pools and tables. Its own database is marked as simulated. Only
+the authors are invented; see `judges`.
 """
 
 from __future__ import annotations
@@ -64,16 +64,16 @@ from citebed.text.normalise import fold
 from citebed.wording import count, printable
 
 VIA = "simulated"
-"""By which way simulated answers come."""
-TITLE = "SIMULATED campaign: nobody real is asked"
+"""The value of ``via`` of simulated answers."""
+TITLE = "SIMULATED campaign: no real person is asked"
 _MOST_SHARED = 5
 
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """A simulated campaign's tables: its own, ``expected`` and ``drawn``.
+    """The tables of a simulated campaign, with ``expected`` and ``drawn``.
 
-    All have a column ``simulated``. ``queries`` has a row for each query with both phases.
+    All tables have a column ``simulated``. ``queries`` has a row per query with both phases.
     """
 
     query_set: str
@@ -84,12 +84,12 @@ class SimulationResult:
 
     @property
     def expected(self) -> pl.DataFrame:
-        """Judgements and relevant documents a query, with their spread."""
+        """Means of judgements and relevant documents per query, with intervals."""
         return self.tables["expected"]
 
     @property
     def drawn(self) -> pl.DataFrame:
-        """How many forms and queries other draws of who answers would have given."""
+        """Numbers of forms and queries over random draws of the responding judges."""
         return self.tables["drawn"]
 
     def __repr__(self) -> str:
@@ -104,7 +104,7 @@ def simulate(
     *,
     folder: str | Path | None = None,
 ) -> SimulationResult:
-    """Play a campaign on the judged queries of a collection; ``folder`` keeps it."""
+    """Simulate a campaign on the judged queries of a collection and store it in ``folder``."""
     opened, chosen = open_collection(collection), options or SimulationOptions()
     name, topics = judged_topics(opened, query_set)
     dealt = assign_topics(topics, chosen)
@@ -133,7 +133,7 @@ def simulate(
 
 @contextmanager
 def _place(folder: str | Path | None) -> Iterator[Path]:
-    """Where the campaign is; what was begun and failed is taken away again."""
+    """Yield the folder for the campaign; remove it again if the simulation fails."""
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="citebed-") as made:
             yield Path(made) / "simulated"
@@ -141,7 +141,7 @@ def _place(folder: str | Path | None) -> Iterator[Path]:
     place = Path(folder)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise CitebedError(
-            f"'{printable(place)}' is there already: name a new folder for the simulated campaign."
+            f"'{printable(place)}' already exists. Name a new folder for the simulated campaign."
         )
     try:
         yield place
@@ -151,7 +151,7 @@ def _place(folder: str | Path | None) -> Iterator[Path]:
 
 
 def _new(folder: Path, collection: Collection, options: SimulationOptions) -> Campaign:
-    """A campaign whose secret comes from the seed, since the order of lists depends on it."""
+    """Start a campaign whose secret comes from the seed: the order of lists depends on it."""
     secret = hashlib.sha256(f"simulated {options.seed}".encode()).hexdigest()
     campaign = new_campaign(
         folder,
@@ -164,7 +164,7 @@ def _new(folder: Path, collection: Collection, options: SimulationOptions) -> Ca
         contact="organiser@example.invalid",
         pool_size=options.pool,
     )
-    # What is made up can be made up again: nobody waits for the disk.
+    # A simulation can be repeated, so it need not wait for the disk.
     event.listen(campaign.database.engine, "connect",
                  lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))  # fmt: skip
     campaign.database.close()
@@ -177,7 +177,7 @@ def _new(folder: Path, collection: Collection, options: SimulationOptions) -> Ca
 def _answer(
     campaign: Campaign, judges: Mapping[str, SimulatedJudge], phase: int, options: SimulationOptions
 ) -> None:
-    """Invite all who are due; each of them answers or does not."""
+    """Invite all authors who are due and record the answers of those who respond."""
     campaign.invite(["text"], on=date.max)
     share = options.response if phase == 1 else options.response_two
     chosen = (
@@ -198,7 +198,7 @@ def _answer(
 
 
 def _listed(tx: Transaction, form: FormRow) -> dict[int, str]:
-    """The documents on a form by their numbers; a simulated form has one question."""
+    """Return the documents of a form by number; a simulated form has one question."""
     if form.phase == 1:
         mine = references.c.paper_id == form.paper_id
         chosen = select(references.c.number, references.c.doc_id).where(mine)
@@ -212,7 +212,7 @@ def _listed(tx: Transaction, form: FormRow) -> dict[int, str]:
 
 
 def _search_by_hand(campaign: Campaign, judges: Judges, options: SimulationOptions) -> None:
-    """The organiser searches for each question and marks what looks relevant, mostly rightly."""
+    """Search manually for each question and mark results, with mistakes (``skill``)."""
     if not options.effort:
         return
     least = campaign.settings.relevant_from
@@ -238,7 +238,7 @@ def _mark_results(
     topic: Topic,
     options: SimulationOptions,
 ) -> None:
-    """Look at as many results of each search, a document once."""
+    """Examine the same number of results of each search, each document once."""
     chance, seen = options.chance("desk", query_id), set[str]()
     for text in tried:
         search, hits = campaign.search(query_id, text, k=math.ceil(options.effort / len(tried)))
@@ -250,7 +250,7 @@ def _mark_results(
 
 
 def _pool(campaign: Campaign, judges: Judges, options: SimulationOptions) -> None:
-    """Make the lists of phase two, from the systems that were given or the paper's."""
+    """Pool the given systems, by default the models of the paper."""
     with campaign.reading() as tx:
         queries = unpooled_questions(tx)
         judged = build_qrels(tx, "j1")
@@ -264,7 +264,7 @@ def _pool(campaign: Campaign, judges: Judges, options: SimulationOptions) -> Non
 
 
 def _systems(judges: Judges, systems: tuple[System, ...]) -> tuple[dict[str, str], list[Run]]:
-    """Models by name, and runs under the campaign's names of queries."""
+    """Return the models by name, and the runs under the campaign's query ids."""
     models = [each for each in systems if isinstance(each, str) and not names_file(each)]
     files = [each for each in systems if each not in models]
     names = [(judge.topic.query_id, query_id) for query_id, judge in judges.items()]
@@ -277,8 +277,8 @@ def _rename_queries(run: Run, names: pl.DataFrame) -> Run:
     table = run.table.rename({"query_id": "topic"}).join(names, on="topic").drop("topic")
     if names.height and not table.height:
         raise CitebedError(
-            f"the run '{run.name}' has none of the queries that were asked: give runs of the "
-            "query set that is simulated."
+            f"the run '{run.name}' has no query of this simulation. Use runs for the simulated "
+            "query set."
         )
     return as_run(table.select("query_id", "doc_id", "score"), run.name)
 
@@ -286,14 +286,16 @@ def _rename_queries(run: Run, names: pl.DataFrame) -> Run:
 def search_texts(
     question: str, relevant: Sequence[str], frequency: Callable[[str], int]
 ) -> list[str]:
-    """The texts to search with, each once; ``relevant`` are titles, the best graded first.
+    """Return the texts of an organiser's manual searches for a question.
 
-    The paper's organisers began with the whole research question, then tried refinements of it and
-    alternatives, guided where necessary by what the author had judged in phase one. Played are, in
-    this order: the whole question; its rarer half of words; the title of the reference that was
-    graded best; and the rarer words together with those that titles of relevant references share.
-    That people try these four, and look at as many results of each, is an assumption.
-    ``frequency`` tells how many documents have a word, 0 for one that is not searched for.
+    The organisers of the paper began with the whole question, then tried refinements and
+    alternatives, guided by the author's judgements of phase one. The simulation tries four texts:
+    the whole question; the rarer half of its words; the title of the best graded reference; and
+    the rarer words with words that titles of relevant references share. That people try these
+    four and examine equally many results of each is an assumption.
+
+    ``relevant`` are titles, the best graded first. ``frequency`` returns the number of documents
+    with a word, 0 for a word that is not indexed.
     """
     words = _searchable(question, frequency)
     rare = sorted(words, key=frequency)[: (len(words) + 1) // 2]
@@ -305,6 +307,6 @@ def search_texts(
 
 
 def _searchable(text: str, frequency: Callable[[str], int]) -> list[str]:
-    """The words of a text that documents have, each once."""
+    """Return the distinct words of a text that occur in documents."""
     words = (word.strip(".,;:?!()[]\"'").lower() for word in text.split())
     return list(dict.fromkeys(word for word in words if word and frequency(word)))

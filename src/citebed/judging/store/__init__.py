@@ -1,1 +1,1 @@
-"""The store of a campaign: its database, what was said in it, its copies."""
+"""The database of a campaign, its judgements and its backups."""

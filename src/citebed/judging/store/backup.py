@@ -1,9 +1,9 @@
-"""A campaign as one file of JSON Lines: everything that was said, to keep elsewhere or to read.
+"""Back up a campaign to one JSON Lines file, and restore it.
 
-It is read in one transaction, so it has every judgement that was acknowledged before it began,
-while judges go on. It is restored into an empty place, SQLite or PostgreSQL, whichever it came
-from. Passwords of organisers and their sessions stay behind. The secret that signs links is in it,
-as are the mails with the links, so that these open what is restored: only its owner may read it.
+A backup reads the database in one transaction, so judges can continue meanwhile. It can be
+restored into an empty SQLite or PostgreSQL database. It contains the secret that signs links and
+the mails with the links, so that these still work after a restore; therefore only the owner may
+read the file. Passwords and sessions of organisers are left out.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _ROWS = 500
 
 
 def _tables() -> list[Table]:
-    """The tables of a campaign, each after those it refers to."""
+    """Return the tables of a campaign, each after the tables that it refers to."""
     return [table for table in metadata.sorted_tables if table not in _PRIVATE]
 
 
 def backup(store: CampaignStore, path: str | Path) -> dict[str, int]:
-    """Write all of a campaign into a file, gzipped if its name ends in ``.gz``; rows by table."""
+    """Write a campaign to a file, gzipped if its name ends in ``.gz``; return rows per table."""
     path = Path(path)
     counts: dict[str, int] = {}
     digest = hashlib.sha256()
@@ -70,7 +70,7 @@ def _rows(tx: Transaction, table: Table) -> Iterator[dict[str, Any]]:
 
 
 def _of_campaign(table: Table, campaign: int) -> Any:
-    """That a row is of the campaign: itself, or by what it refers to."""
+    """Return the condition that a row belongs to the campaign, directly or through its parent."""
     if table is campaigns:
         return table.c.id == campaign
     if "campaign_id" in table.c:
@@ -87,17 +87,17 @@ def _as_json(value: Any) -> Any:
 
 
 def restore(path: str | Path, database: Database) -> CampaignStore:
-    """Put a backup into a database that has no campaigns; all of it, or nothing."""
+    """Restore a backup into a database without campaigns, completely or not at all."""
     path = Path(path)
     with database.writing(turn=NEW_NAMES) as connection:
         if connection.scalar(select(campaigns.c.name).limit(1)) is not None:
-            raise CitebedError(f"{printable(database.url)} has a campaign already: give an "
-                               "empty database.")  # fmt: skip
+            raise CitebedError(f"{printable(database.url)} already has a campaign. Use an empty "
+                               "database.")  # fmt: skip
         try:
             with opened(path) as file:
                 name = _restore(path, file, connection)
         except (StatementError, UnicodeError, OverflowError) as error:
-            if type(error) in (DatabaseError, OperationalError):  # not of the backup
+            if type(error) in (DatabaseError, OperationalError):  # not the backup's fault
                 raise
             why = printable(str(getattr(error, "orig", error)).partition("\n")[0][:200])
             raise FormatError(path, None, f"the backup is damaged: {why}.") from error
@@ -111,7 +111,7 @@ def restore(path: str | Path, database: Database) -> CampaignStore:
 
 
 def name_in(path: str | Path) -> str:
-    """The campaign's name in a backup; a file that is none is refused."""
+    """Return the campaign's name in a backup; raise `FormatError` for another file."""
     with opened(Path(path)) as file:
         return str(_head(Path(path), file)["campaign"])
 
@@ -119,7 +119,7 @@ def name_in(path: str | Path) -> str:
 def _head(path: Path, file: Any) -> dict[str, Any]:
     head = _parsed(path, 1, file.readline())
     if head.get("format") != FORMAT or not isinstance(head.get("campaign"), str):
-        raise FormatError(path, 1, f"no backup of a campaign; expected '{FORMAT}'.")
+        raise FormatError(path, 1, f"this is not a campaign backup; expected '{FORMAT}'.")
     return head
 
 
@@ -141,12 +141,12 @@ def _restore(path: Path, file: Any, connection: Connection) -> str:
                 raise FormatError(path, number, "the backup is damaged (checksum mismatch).")
             return str(head["campaign"])
         if not isinstance(name, str) or name not in tables:
-            raise FormatError(path, number, f"an unknown table '{str(name)[:40]}'.")
+            raise FormatError(path, number, f"unknown table '{str(name)[:40]}'.")
         waiting.append(_from_json(path, number, tables[name], row))
         counts[name] += 1
         digest.update(line)
         last = name
-    raise FormatError(path, None, "the backup is cut short: its last line is missing.")
+    raise FormatError(path, None, "the backup is incomplete: its last line is missing.")
 
 
 def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
@@ -155,20 +155,20 @@ def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
-        raise FormatError(path, number, "no line of a backup of a campaign.")
+        raise FormatError(path, number, "this line is not from a campaign backup.")
     return row
 
 
 def _from_json(path: Path, number: int, table: Table, row: dict[str, Any]) -> dict[str, Any]:
     every = set(table.c.keys())
-    # A column that came later may be empty, and older backups have none of it.
+    # Older backups lack newer columns, which are nullable.
     needed = {column.name for column in table.c if not column.nullable}
     if not needed <= set(row) <= every:
-        raise FormatError(path, number, f"a row of {table.name} with other columns than expected.")
+        raise FormatError(path, number, f"unexpected columns in a row of {table.name}.")
     try:
         return {name: _value(table, name, row.get(name)) for name in table.c.keys()}  # noqa: SIM118
     except (TypeError, ValueError) as error:
-        raise FormatError(path, number, f"a row of {table.name} that is damaged.") from error
+        raise FormatError(path, number, f"a row of {table.name} is damaged.") from error
 
 
 def _value(table: Table, name: str, value: Any) -> Any:
@@ -183,7 +183,7 @@ def _value(table: Table, name: str, value: Any) -> Any:
 
 
 def _move_sequences(connection: Connection) -> None:
-    """PostgreSQL counts ids on its own: go on after those that were restored."""
+    """Make PostgreSQL continue its ids after the restored ones."""
     for table in _tables():
         connection.execute(
             text(

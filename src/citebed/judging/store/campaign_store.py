@@ -1,4 +1,4 @@
-"""A campaign in its database, and a transaction of it, which every step of the work is handed."""
+"""A campaign in its database, and its transactions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 
 class CampaignStore:
-    """One campaign of a database: its settings, its secret, and transactions."""
+    """One campaign of a database: its settings, its secret and its transactions."""
 
     def __init__(self, database: Database, name: str, connection: Connection | None = None) -> None:
         self.database = database
@@ -56,20 +56,20 @@ class CampaignStore:
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """One state of the database."""
+        """Begin a read transaction, which sees one state of the database."""
         with self.database.reading() as connection:
             yield Transaction(self, connection)
 
     @contextmanager
     def writing(self, *, in_turn: bool = True) -> Iterator[Transaction]:
-        """All or nothing; verbs of organisers ``in_turn``, for which judges need not wait."""
+        """Begin a write transaction; organisers write ``in_turn``, judges do not wait for them."""
         with self.database.writing(turn=self.id if in_turn else None) as connection:
             yield Transaction(self, connection)
 
     def run_with_retry(self, work: Callable[[Transaction], _T]) -> _T:
-        """Do what a judge says in a transaction; once more where somebody else was faster.
+        """Run a judge's change in a transaction; retry after a conflict with another writer.
 
-        PostgreSQL lets two savers read the same judgement and refuses the second successor.
+        PostgreSQL lets two writers read the same judgement and refuses the second successor.
         """
         last: Exception
         for _ in range(TRIES):
@@ -81,7 +81,7 @@ class CampaignStore:
         raise last
 
     def change_settings(self, **changes: Any) -> None:
-        """Other values of some settings; ``None`` leaves one as it is."""
+        """Change settings; ``None`` leaves a setting as it is."""
         settings = self.settings.changed(**changes)
         if settings != self.settings:
             mine = update(campaigns).where(campaigns.c.id == self.id)
@@ -91,7 +91,7 @@ class CampaignStore:
 
 
 class Transaction:
-    """A campaign in one state of its database: what is known of it, and what can be done to it."""
+    """A transaction of a campaign, with shortcuts for common statements."""
 
     def __init__(self, store: CampaignStore, connection: Connection) -> None:
         self.store, self.connection = store, connection
@@ -100,22 +100,22 @@ class Transaction:
         self.scalars = connection.scalars
 
     def row(self, table: Table, number: int) -> Row[Any]:
-        """The row of a table that has this id."""
+        """Return the row of a table with this id."""
         return self.execute(select(table).where(table.c.id == number)).one()
 
     def add(self, table: Table, **values: Any) -> int:
-        """Put a row into a table; its id."""
+        """Insert a row into a table and return its id."""
         return int(self.execute(insert(table).returning(table.c.id), values).scalar_one())
 
     def table(self, chosen: Select[Any]) -> pl.DataFrame:
-        """What a query gives, each column of the kind that the database has."""
+        """Return the result of a query as a DataFrame with the types of its columns."""
         schema = {column.name: _kind_of(column) for column in chosen.selected_columns}
         return pl.DataFrame([tuple(row) for row in self.execute(chosen)], schema, orient="row")
 
     def log(
         self, what: str, who: str = "organiser", form_id: int | None = None, **detail: Any
     ) -> None:
-        """Note that something happened."""
+        """Add an event to the campaign's log."""
         row = {"campaign_id": self.id, "what": what, "who": who, "form_id": form_id}
         self.execute(insert(events).values(**row, detail=detail, at=now()))
 
@@ -139,18 +139,18 @@ def create_campaign(
     secret: str | None = None,
     fill: Callable[[Transaction], object] | None = None,
 ) -> CampaignStore:
-    """Start a campaign in a database that has none of that name.
+    """Create a campaign; its name must be new in this database.
 
-    Its ``secret`` is drawn, but for a simulation that must come out the same again. ``fill`` puts
-    the first things into it: all of them are there then, or there is no campaign.
+    ``secret`` is random by default; reproducible simulations set it. ``fill`` adds the first rows
+    in the same transaction, so that a campaign is created completely or not at all.
     """
     if not _NAME.fullmatch(name):
         raise CitebedError(
-            f"'{name}' cannot name a campaign: use letters, digits, dots, dashes and underscores."
+            f"'{name}' is not a valid campaign name. Use letters, digits, '.', '-' and '_'."
         )
     with database.writing(turn=NEW_NAMES) as connection:
         if connection.scalar(select(campaigns.c.id).where(campaigns.c.name == name)) is not None:
-            raise CitebedError(f"there is a campaign '{name}' already in {database.url}.")
+            raise CitebedError(f"{database.url} already has a campaign '{name}'.")
         row = {"name": name, "secret": secret or secrets.token_hex(32), "simulated": simulated}
         row |= {"settings": settings.as_json(), "created_at": now()}
         connection.execute(insert(campaigns).values(row))

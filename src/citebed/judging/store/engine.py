@@ -1,8 +1,8 @@
-"""Opening a campaign's database: SQLite in a file, or PostgreSQL by its URL.
+"""Open a campaign's database: an SQLite file or a PostgreSQL URL.
 
-SQLite runs with a write-ahead log that is synced at every commit, and with foreign keys. Writers
-of one process take turns before they ask SQLite, whose own waiting polls; writers of several
-processes wait for each other in SQLite.
+SQLite uses a write-ahead log that is synced at every commit, and foreign keys. Writers of one
+process wait for a lock before they ask SQLite, which only polls; writers of several processes wait
+for each other in SQLite.
 """
 
 from __future__ import annotations
@@ -56,55 +56,55 @@ from citebed.wording import printable
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 UNRELEASED = ("0001", "0002", "0003")
-"""Schemas that no release had."""
+"""Schema versions that were never released."""
 WAIT_SECONDS = 30
 TRIES = 20
 _PATIENCE = {
     "connect_timeout": str(WAIT_SECONDS),
     "options": f"-c lock_timeout={WAIT_SECONDS}s",
-    "keepalives_idle": str(WAIT_SECONDS),  # a server that is gone says nothing
+    "keepalives_idle": str(WAIT_SECONDS),  # notice a server that disappeared
     "tcp_user_timeout": str(WAIT_SECONDS * 1000),
 }
-"""How long PostgreSQL is waited for, unless the database's address says otherwise."""
+"""Timeouts for PostgreSQL; parameters of the database URL take precedence."""
 _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
-    "trusted_schema=OFF",  # it may be a stranger's: what it says of itself is not run
-    # Moving the log into the database holds writers up: after 64 MB, not after each 4 MB.
+    "trusted_schema=OFF",  # run no code from a stranger's file
+    # A checkpoint blocks writers, so run one after 64 MB instead of after each 4 MB.
     "wal_autocheckpoint=16384",
 )
 
 
 class Unavailable(CitebedError):
-    """The database did not answer, or did not take a change; trying again later may help."""
+    """The database does not respond or rejected a change; a later retry may succeed."""
 
 
 class WriteConflict(Unavailable):
-    """Two changes got into each other's way; the database gave this one up, and it may go now."""
+    """Two concurrent changes conflicted and the database aborted this one; retry it."""
 
 
 _LOCK = 20261116
 _TAKE_TURN = text(f"SELECT pg_advisory_xact_lock({_LOCK}, :turn)")
 NEW_NAMES = 0
-"""The turn of those who add a name that may be there only once: campaigns, organisers."""
+"""The lock number for adding unique names: campaigns and organisers."""
 LOGINS = -1
-"""The turn of logins, which are counted before a password is checked."""
+"""The lock number for logins, which are counted before a password is checked."""
 _TROUBLES = ("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CANTOPEN")
 """SQLite's errors that say nothing about what is in a database."""
 _COLLISIONS = ("40001", "40P01")  # could not serialise; deadlock
 
 
 class Database:
-    """An open database; ``reading()`` gives one consistent view, ``writing()`` all or nothing."""
+    """An open database with read and write transactions."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        weakref.finalize(self, engine.dispose)  # nobody needs to close it
-        self._changing = engine.execution_options(writes=True)
-        self._seeing = engine
+        weakref.finalize(self, engine.dispose)  # callers need not close it
+        self._write_engine = engine.execution_options(writes=True)
+        self._read_engine = engine
         if engine.dialect.name == "postgresql":
-            self._seeing = engine.execution_options(
+            self._read_engine = engine.execution_options(
                 isolation_level="REPEATABLE READ", postgresql_readonly=True
             )
         self._turn: AbstractContextManager[Any] = (
@@ -113,36 +113,36 @@ class Database:
 
     @property
     def url(self) -> str:
-        """Where it is, without its password."""
+        """The URL without its password."""
         return self.engine.url.render_as_string(hide_password=True)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the database, whatever others write meanwhile."""
-        with _translated_errors(self.url), self._seeing.begin() as connection:
+        """Begin a read transaction, which sees one consistent state of the database."""
+        with _translated_errors(self.url), self._read_engine.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self, turn: int | None = None) -> Iterator[Connection]:
-        """A transaction that is on the disk when it ends, or has not been.
+        """Begin a write transaction, which is synced to the disk or rolled back at its end.
 
-        Those of the same ``turn`` run one after the other, also in several processes: each sees all
-        that was done before. SQLite lets all writers take turns.
+        Transactions with the same ``turn`` run one after the other, also in several processes.
+        SQLite runs all write transactions one after the other.
         """
-        with _translated_errors(self.url), self._turn, self._changing.begin() as connection:
+        with _translated_errors(self.url), self._turn, self._write_engine.begin() as connection:
             if turn is not None and connection.dialect.name == "postgresql":
                 connection.execute(_TAKE_TURN, {"turn": turn})
             yield connection
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
 
 def open_database(url: str | Path, *, create: bool = False) -> Database:
-    """The database at a URL or in a file, brought to the schema of this version.
+    """Open the database at a URL or in a file and migrate it to the current schema.
 
-    A file is only made with ``create``; of PostgreSQL the database must exist, not its tables.
+    ``create`` allows a new SQLite file. A PostgreSQL database must exist, but may have no tables.
     """
     address = _address(url)
     if address.get_backend_name() == "sqlite":
@@ -161,7 +161,7 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
 
 
 def _bring_up_to_date(engine: Engine) -> None:
-    """Run the migrations that the database lacks, all or none, one process at a time."""
+    """Run the missing migrations, all or none, in one process at a time."""
     config = _config()
     scripts = ScriptDirectory.from_config(config)
     with engine.connect() as connection:
@@ -184,15 +184,17 @@ def _config() -> Config:
 def _version(connection: Connection) -> str | None:
     heads = MigrationContext.configure(connection).get_current_heads()
     if len(heads) > 1:
-        raise refused_database(connection.engine.url.database or "", "it has several versions")
+        raise refused_database(
+            connection.engine.url.database or "", "it has several schema versions"
+        )
     return heads[0] if heads else None
 
 
 def _check_sqlite(address: URL) -> None:
-    """Refuse a file with another schema than the migrations make, or with values of other types.
+    """Refuse a file whose schema differs from the migrations' or that has values of wrong types.
 
-    It may be a stranger's, so it is looked at before anything is set or changed in it. A file
-    without tables is new.
+    The file may be a stranger's, so this check comes before any setting or change. A file without
+    tables is new.
     """
     path = address.database or ""
     scripts = ScriptDirectory.from_config(_config())
@@ -204,7 +206,7 @@ def _check_sqlite(address: URL) -> None:
         if not found:
             return
         if version_table not in found:
-            raise refused_database(path, "it is not a campaign's")
+            raise refused_database(path, "it is not a campaign database")
         check_schema(path, {version_table: found[version_table]}, _made_schema(head))
         version = _version(connection)
         _refuse_others(version, {each.revision for each in scripts.walk_revisions()})
@@ -215,7 +217,7 @@ def _check_sqlite(address: URL) -> None:
 
 @cache
 def _made_schema(version: str) -> Schema:
-    """Return the schema that the migrations make up to a version."""
+    """Return the schema that the migrations create up to a version."""
     engine = create_engine("sqlite://")
     config = _config()
     try:
@@ -233,8 +235,10 @@ def _driver(connection: Connection) -> sqlite3.Connection:
 
 
 def find_damage(connection: Connection, names: Container[str]) -> str:
-    """Return what is wrong with the rows of an SQLite database, which stores values of any
-    type; ``names`` are the tables that it has."""
+    """Return the first damage in the rows of an SQLite database, or "".
+
+    SQLite stores values of any type in any column. ``names`` are the tables of the database.
+    """
     for table in metadata.sorted_tables:
         if table.name not in names:
             continue
@@ -242,23 +246,23 @@ def find_damage(connection: Connection, names: Container[str]) -> str:
         row = connection.exec_driver_sql(f"SELECT rowid FROM {table.name} WHERE {wrong} LIMIT 1")
         if (number := row.scalar()) is not None:
             return f"row {number} of its table '{table.name}' has a value of a wrong type"
-    said = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
-    if said != "ok":
-        return printable(said[:200])
+    check = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
+    if check != "ok":
+        return printable(check[:200])
     orphan = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
     if orphan is not None:
-        return f"row {orphan[1]} of its table '{orphan[0]}' refers to a row that is not there"
+        return f"row {orphan[1]} of its table '{orphan[0]}' refers to a missing row"
     return ""
 
 
 def _is_wrong(column: Column[Any], whole_name: str) -> str:
-    """Return the condition that a value is not of a column's type, as our driver would read it."""
+    """Return the SQL condition that a column's value is not of the type that the driver expects."""
     name = f'"{column.name}"'
     null = f"{name} IS NULL OR " if column.nullable else ""
     right = _RIGHT[_kind(column)]
     if isinstance(column.type, JSON):
         right = f"CASE WHEN {right} THEN {_SHAPES.get(whole_name, _OBJECT)} END"
-        null = f"{null}{name} = 'null' OR " if null else ""  # a backup that is restored has these
+        null = f"{null}{name} = 'null' OR " if null else ""  # restored backups have these
     return f"NOT ({null}coalesce({right.format(name)}, 0))"
 
 
@@ -268,8 +272,8 @@ def _kind(column: Column[Any]) -> type:
     return next(kind for kind in _RIGHT if isinstance(column.type, kind))
 
 
-# Columns of times have the affinity of numbers: compared with ``substr`` they stay texts. SQLite
-# prints 31 February as it was given, unless it is made a day's number first.
+# Time columns have numeric affinity; ``substr`` keeps the comparison textual. SQLite accepts
+# 31 February unless the date is converted to a day number first.
 _DAY = (
     "typeof({0}) = 'text' AND substr({0}, 1, 4) >= '0001' "
     "AND date(julianday(substr({0}, 1, 10))) = substr({0}, 1, 10) "
@@ -285,13 +289,13 @@ _RIGHT: dict[type, str] = {
     Integer: "typeof({0}) = 'integer' AND {0} BETWEEN -2147483648 AND 2147483647",
     String: "typeof({0}) = 'text'",
 }
-"""The condition that a value is right, by the type of its column: the first that fits."""
+"""The SQL condition that a value is valid, by the first matching column type."""
 _OBJECT = "json_type({0}) = 'object'"
 _TEXTS = (
     "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) WHERE type != 'text')"
 )
 _SHAPES = {
-    "campaigns.settings": "1",  # `CampaignSettings` says what is wrong with them
+    "campaigns.settings": "1",  # checked by `CampaignSettings`
     "wordings.classes": _TEXTS,
     "searches.results": _TEXTS,
     "items.shown": f"{_OBJECT} AND json_type({{0}}, '$.title') = 'text' AND NOT EXISTS (SELECT 1 "
@@ -308,20 +312,20 @@ _SHAPES = {
     "OR EXISTS (SELECT 1 FROM json_each(asked.value, '$.items') AS item "
     "WHERE item.value NOT IN (SELECT id FROM items)))",
 }
-"""The condition that JSON has the shape that we give it, by column; elsewhere it is an object."""
+"""The SQL condition on the shape of a JSON column; other JSON columns hold an object."""
 
 
 def _refuse_others(version: str | None, known: set[str]) -> None:
     if version in UNRELEASED:
         raise CitebedError(
-            f"the database is older than the first release of citebed (its schema is {version}): "
-            "write a backup with the version that made it, 'citebed campaign backup', and make "
-            "the campaign anew of it with 'citebed campaign restore'."
+            f"the database is older than the first release of citebed (schema {version}). Write a "
+            "backup with 'citebed campaign backup' of the version that created it, then restore "
+            "that with 'citebed campaign restore'."
         )
     if version is not None and version not in known:
         raise CitebedError(
-            f"the database was written by a newer citebed (its schema is {version}); "
-            "install that version to open it."
+            f"the database was written by a newer citebed (schema {version}). "
+            "Install that version to open it."
         )
 
 
@@ -335,7 +339,7 @@ def _address(url: str | Path) -> URL:
         backend = ""
     if backend not in ("sqlite", "postgresql"):
         raise CitebedError(
-            f"'{printable(url)}' is no database that a campaign can be in: give a file, or "
+            f"'{printable(url)}' is not a supported database. Use a file or "
             "postgresql://user@host/name."
         )
     return address.set(drivername="postgresql+psycopg") if backend == "postgresql" else address
@@ -345,9 +349,9 @@ def _sqlite(address: URL, create: bool) -> Engine:
     path = Path(address.database or "")
     if not create and not path.is_file():
         raise CitebedError(
-            f"there is no database {printable(path)}. If it was moved, say where it is in the "
-            "campaign's campaign.toml; if it is lost, make it anew of a backup with 'citebed "
-            "campaign restore'."
+            f"there is no database {printable(path)}. If you moved it, enter its new place in the "
+            "campaign's campaign.toml; if it is lost, restore a backup with 'citebed campaign "
+            "restore'."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     check_journal(path)
@@ -375,23 +379,23 @@ def _read_json(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:  # SQLite reads deeper nesting than Python
-        raise CitebedError("the database has JSON that is nested too deeply.") from None
+        raise CitebedError("the database has JSON that is nested too deeply to read.") from None
 
 
 def _make_private(path: Path) -> None:
-    """Make the file where it is missing: for its owner only, as SQLite then makes its log too."""
+    """Create a missing file, readable for its owner only; SQLite's log inherits the mode."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
-        return  # whoever may read it was decided before
+        return  # keep the mode of an existing file
     except OSError as error:
-        why = f"cannot make the database {printable(path)}: {why_not(error)}"
+        why = f"cannot create the database {printable(path)}: {why_not(error)}"
         raise CitebedError(why) from error
 
 
 @contextmanager
 def _translated_errors(url: str) -> Iterator[None]:
-    """Tell what a database says of itself: out of reach, full, damaged, locked too long."""
+    """Translate database errors: out of reach, full, damaged or locked too long."""
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # of `read_schema`
@@ -405,5 +409,5 @@ def _translated_errors(url: str) -> Iterator[None]:
         reason = str(error.orig).strip().partition("\n")[0]
         collided = getattr(error.orig, "sqlstate", None) in _COLLISIONS
         raise (WriteConflict if collided else Unavailable)(
-            f"the database {printable(url)} does not answer: {reason}"
+            f"the database {printable(url)} does not respond: {reason}"
         ) from error

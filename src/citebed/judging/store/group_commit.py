@@ -1,9 +1,9 @@
-"""Many small changes in one transaction: each is told of when all of them are on the disk.
+"""Group commit: write many small changes in one transaction.
 
-A commit waits for the disk, so one at a time would let two hundred judges wait for two hundred
-waits. One thread takes whatever has come in since its last commit, does it in the order in which
-it came, commits, and only then answers. Where one of them fails, nothing is committed, and each is
-done again in a transaction of its own: what fails does not take its neighbours along.
+Each commit waits for the disk; with separate commits, 200 judges would wait for 200 disk writes.
+One thread takes all changes that arrived since its last commit, applies them in order, commits,
+and then completes their futures. If a change fails, the transaction is rolled back and each change
+is retried in its own transaction, so that a failing change does not affect the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from citebed.judging.store.engine import Unavailable, WriteConflict
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
 Together = Callable[[Transaction, Sequence[_Item]], Sequence[_T | CitebedError]]
-"""Does many things of one kind: for each what came of it, or why it was refused."""
+"""A function that applies many changes of one kind and returns a result or error for each."""
 MOST_AT_ONCE = 200
 
 
@@ -36,7 +36,7 @@ class _Job(NamedTuple):
 
 
 class GroupCommit:
-    """A thread that writes for all others; ``submit`` is answered after the commit."""
+    """A thread that writes for all others; futures complete after the commit."""
 
     def __init__(self, store: CampaignStore) -> None:
         self._store = store
@@ -46,15 +46,15 @@ class GroupCommit:
         self._closed = False
 
     def submit(self, work: Callable[[Transaction], _T]) -> Future[_T]:
-        """Have something written; what it returns, or the `CitebedError` it refuses with."""
+        """Queue a change; the future has its result or its `CitebedError`."""
         return self.submit_to(_one_by_one, work)
 
     def submit_to(self, together: Together[_Item, _T], item: _Item) -> Future[_T]:
-        """Have something written by what does many of its kind with few statements."""
+        """Queue a change for a function that applies many such changes at once."""
         job = _Job(together, item, Future())
         with self._changed:
             if self._closed:
-                raise Unavailable("the server is being stopped.")
+                raise Unavailable("the server is shutting down.")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
                 self._thread.start()
@@ -63,12 +63,12 @@ class GroupCommit:
         return job.done
 
     def open(self) -> None:
-        """Begin again after ``close``."""
+        """Accept changes again after ``close``."""
         with self._changed:
             self._closed = False
 
     def close(self) -> None:
-        """Write what waits, and stop."""
+        """Write the queued changes and stop."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -80,7 +80,7 @@ class GroupCommit:
         while (jobs := self._next()) is not None:
             try:
                 outcomes = self._together(jobs) if jobs else []
-            except Exception as error:  # whatever it is, those who wait must hear of it
+            except Exception as error:  # every waiting future must complete
                 outcomes = self._in_turn(jobs, error)
             for job, outcome in zip(jobs, outcomes, strict=True):
                 if isinstance(outcome, BaseException):
@@ -89,7 +89,7 @@ class GroupCommit:
                     job.done.set_result(outcome)
 
     def _next(self) -> list[_Job] | None:
-        """What waits, but for what nobody waits for any more; ``None`` when closed."""
+        """Return the queued jobs that are not cancelled; ``None`` when closed."""
         with self._changed:
             while not self._waiting and not self._closed:
                 self._changed.wait()
@@ -108,7 +108,7 @@ class GroupCommit:
             ]
 
     def _in_turn(self, jobs: Sequence[_Job], failed: Exception) -> list[Any]:
-        """Each on its own, as long as the database answers at all."""
+        """Apply each job in its own transaction while the database responds."""
         outcomes: list[Any] = []
         for job in jobs:
             if _is_silent(failed):
@@ -117,7 +117,7 @@ class GroupCommit:
             try:
                 outcomes.append(self._store.run_with_retry(partial(_do_alone, job)))
             except DataError:
-                outcomes.append(CitebedError("this cannot be stored, and was not taken."))
+                outcomes.append(CitebedError("the database cannot store this value."))
             except Exception as error:
                 failed = error
                 outcomes.append(
@@ -132,12 +132,12 @@ def _do_alone(job: _Job, tx: Transaction) -> Any:
 
 
 def _is_silent(error: Exception) -> bool:
-    """Whether the database does not answer: then nobody else needs to wait for it."""
+    """Return whether the database does not respond, so that other jobs need not try."""
     return isinstance(error, Unavailable) and not isinstance(error, WriteConflict)
 
 
 def _one_by_one(tx: Transaction, works: Sequence[Callable[[Transaction], Any]]) -> list[Any]:
-    """Do one thing after the other; one that is refused leaves no trace and stops no other."""
+    """Apply changes one after the other; roll back a refused one and continue."""
     outcomes: list[Any] = []
     for work in works:
         try:

@@ -1,9 +1,8 @@
-"""Judgements as a history that is only added to, one current judgement per judge and item.
+"""Save judgements in an append-only history with one current judgement per judge and item.
 
-Each judgement names the one it supersedes. The database allows one first judgement per judge and
-item, and one successor per judgement: the history is a chain, whose last link is what counts.
-Every act is on record; what was said before something that is stored already is outranked by it,
-and stands beside the chain.
+Each judgement names the one that it supersedes. The database allows one first judgement per judge
+and item and one successor per judgement, so the history is a chain whose last element counts. A
+judgement that arrives late, after a newer one was stored, is kept outside the chain (outranked).
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from citebed.judging.store.schema import LAST, judgements, now, returns
 
 
 class Source(NamedTuple):
-    """Who judges, in which form, by which way, and when.
+    """Who judged, on which form, by which channel (``via``) and when.
 
-    Nobody knows when a file was filled in that came without a mail: it is ``undated``, and its
-    ``answered_at`` is when it came. Acts of one ``browser`` have the ``sequence`` of its queue.
+    A file that did not come in a mail is ``undated``; its ``answered_at`` is when it arrived.
+    Judgements of one ``browser`` have the ``sequence`` number of its queue.
     """
 
     person_id: int
@@ -38,11 +37,11 @@ class Source(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is said of an item; ``value`` is ``None`` for "can't say".
+    """A judgement of an item; ``value`` is ``None`` for "can't say".
 
-    ``withdrawn`` says that nothing is said any more: the item is as if it was never judged.
-    ``took_ms`` is how long its judge looked at it, if known. ``key`` names the act of judging:
-    saving it again, after an answer was lost, changes nothing.
+    ``withdrawn`` takes an earlier judgement back, as if the item was never judged. ``took_ms`` is
+    how long the judge looked at the item, if known. ``key`` identifies this judgement: saving it
+    again, for example after a lost response, changes nothing.
     """
 
     item_id: int
@@ -54,21 +53,21 @@ class Verdict(NamedTuple):
 
 
 class SaveResult(NamedTuple):
-    """Which judgement stands now: a ``new`` one, the ``same``, or one that was ``later`` said."""
+    """The current judgement: a ``new`` one, the ``same``, or an existing one made ``later``."""
 
     judgement_id: int
     outcome: str
 
 
 SaveOutcome = SaveResult | CitebedError
-"""What became of a judgement, or why it was refused."""
+"""The result of saving a judgement, or the error if it was refused."""
 _Entry = tuple[Source, Verdict]
 
 
 def save_all(tx: Transaction, acts: Sequence[_Entry]) -> list[SaveOutcome]:
-    """Save judgements as if one after the other, with few statements for many of them.
+    """Save judgements as if one after the other, but with few SQL statements.
 
-    Those of one judge on one item, or of one key, depend on each other and are saved in turn.
+    Judgements with the same judge and item, or the same key, are saved in order.
     """
     saved: dict[int, SaveOutcome] = {}
     waiting = list(enumerate(acts))
@@ -86,7 +85,7 @@ def save_all(tx: Transaction, acts: Sequence[_Entry]) -> list[SaveOutcome]:
 
 
 def _save_independent(tx: Transaction, acts: Sequence[_Entry]) -> list[SaveOutcome]:
-    """Save judgements none of which depends on another."""
+    """Save judgements that do not depend on each other."""
     known = _rows_by_key(tx, [verdict.key for _, verdict in acts if verdict.key])
     before, newest = _current_rows(tx, acts), _last_sequences(tx, acts)
     outcomes: list[SaveOutcome | tuple[str, str]] = []  # those to add by their keys
@@ -115,7 +114,7 @@ def _save_independent(tx: Transaction, acts: Sequence[_Entry]) -> list[SaveOutco
 def _existing_outcome(
     known: Row[Any] | None, last: Row[Any] | None, source: Source, verdict: Verdict
 ) -> SaveOutcome | None:
-    """Why a judgement adds nothing, if so: it is on record, or a form says what was said."""
+    """Return the outcome of a judgement that needs no new row, if so."""
     if known is not None:
         if (known.item_id, known.person_id) != (verdict.item_id, source.person_id):
             return CitebedError("that key belongs to another judgement.")
@@ -133,9 +132,9 @@ def _is_repeated(last: Row[Any] | None, verdict: Verdict) -> bool:
 
 
 def _is_outranked(source: Source, verdict: Verdict, last: Row[Any], newest: _Sequences) -> bool:
-    """Whether the last word of a judge was said after this act, which came later.
+    """Return whether the stored judgement was made after this one, which arrived later.
 
-    Acts of one browser are in the order of its queue, whatever its clock or ours said.
+    Judgements of one browser are in the order of its queue, whatever the clocks say.
     """
     if source.browser is not None and source.sequence is not None:
         before = newest.get((source.person_id, verdict.item_id, source.browser))
@@ -147,10 +146,10 @@ def _is_outranked(source: Source, verdict: Verdict, last: Row[Any], newest: _Seq
 
 
 def is_stored_newer(source: Source, at: datetime, *, undated: bool = False) -> bool:
-    """Whether something that is stored was said after what comes now, by their times.
+    """Return whether stored content is newer than incoming content, by their times.
 
-    What is undated is never the later one. A stored time that is still to come tells that the
-    clock was set back: then the order is that in which things came.
+    Undated content is never newer. A stored time in the future means that the clock was set back;
+    then the order of arrival counts.
     """
     if source.undated or undated:
         return source.undated and not undated
@@ -161,7 +160,7 @@ def _row(
     source: Source, verdict: Verdict, last: Row[Any] | None, *, outranked: bool
 ) -> dict[str, Any]:
     columns = source._asdict() | verdict._asdict()
-    del columns["undated"]  # its return says so
+    del columns["undated"]  # stored with the return
     return {
         **columns,
         "key": verdict.key or str(uuid.uuid4()),
@@ -191,7 +190,7 @@ _Sequences = dict[tuple[int, int, str], int]
 
 
 def _last_sequences(tx: Transaction, acts: Sequence[_Entry]) -> _Sequences:
-    """How far the queue of each browser is, by judge, item and browser."""
+    """Return the highest stored sequence number by judge, item and browser."""
     browsers = {source.browser for source, _ in acts if source.browser is not None}
     if not browsers:
         return {}

@@ -1,8 +1,8 @@
 """The tables of a campaign's database, the same for SQLite and PostgreSQL.
 
-What people said is never changed: returns, wordings, judgements, marks, exclusions and events are
-only added to, which triggers of the database hold. What counts now is derived: the judgement that
-no other supersedes, the last wording, the exclusion that was not lifted.
+The history tables (returns, wordings, judgements, marks, exclusions, events …) are append-only,
+which database triggers enforce. The current state is derived: the judgement that no other
+supersedes, the last wording, the exclusions that were not lifted.
 """
 
 from __future__ import annotations
@@ -47,26 +47,26 @@ metadata = MetaData(
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A moment in UTC, which SQLite keeps without its zone."""
+    """A time in UTC; SQLite stores it without a time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """As the database keeps it."""
+        """Return the value that the database stores."""
         if value is None or dialect.name != "sqlite":
             return value
         return value.astimezone(UTC).replace(tzinfo=None)
 
     def process_result_value(self, value: datetime | None, _: Dialect) -> datetime | None:
-        """With its zone again."""
+        """Return the value with its time zone."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 def now() -> datetime:
-    """This moment, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -353,12 +353,12 @@ logins = _table(
 )
 
 HISTORY = (returns, wordings, approvals, searches, marks, judgements, exclusions, events)
-"""Tables that are only ever added to."""
+"""The append-only tables."""
 
 _next = judgements.alias("newer")
 LAST = judgements.c.outranked.is_(None) & ~exists(
     select(_next.c.id).where(_next.c.supersedes == judgements.c.id)
 )
-"""That a judgement is the last act of its judge on its item, be it that they took it back."""
+"""Condition: the last judgement of its judge for its item, even if withdrawn."""
 CURRENT = LAST & judgements.c.withdrawn.is_not(True)
-"""That a judgement is the last word of its judge on its item."""
+"""Condition: the current judgement of its judge for its item."""

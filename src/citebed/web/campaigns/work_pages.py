@@ -93,7 +93,7 @@ def second(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLRespo
     """Have a list judged by somebody else too, as the verb does."""
     query, name, email = (said.get(field, "").strip() for field in ("query", "name", "email"))
     if "@" not in email:
-        raise CitebedError(f"'{email[:100]}' is no mail address; expected name@host.")
+        raise CitebedError(f"'{email[:100]}' is not a mail address; expected name@host.")
     is_new = site.campaign.second_judge(query, name or email, email)
     message = "They are asked with the next invitations." if is_new else (
         "There is nothing on that list that they were not asked about.")  # fmt: skip

@@ -83,20 +83,20 @@ def judgement(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("said", "says"),
     [
-        ([judgement(value=7)], "7 is no grade"),
-        ([judgement(value=True)], "has a value that is none of those asked for"),
-        ([judgement(value="4")], "has a value that is none of those asked for"),
-        ([judgement(value=3.5)], "has a value that is none of those asked for"),
-        ([judgement(value=float("nan"))], "has a value that is none of those asked for"),
+        ([judgement(value=7)], "7 is not a grade"),
+        ([judgement(value=True)], "has an invalid value"),
+        ([judgement(value="4")], "has an invalid value"),
+        ([judgement(value=3.5)], "has an invalid value"),
+        ([judgement(value=float("nan"))], "has an invalid value"),
         ([judgement(paper=9)], "there is no such number on this form"),
         ([judgement(paper="2")], "has no number of a paper"),
         ([judgement(question=-1)], "has no number of a question"),
         ([judgement(question=2)], "question 2 no text"),
         ([judgement(), judgement(value=4)], "is 4 here, but 3"),
         ([judgement(comment="<b>")], "none was asked for"),
-        ([{"question": 1}], "is no judgement"),
-        ([None], "is no judgement"),
-        ("all", "is no list"),
+        ([{"question": 1}], "is not a judgement"),
+        ([None], "is not a judgement"),
+        ("all", "is not a list"),
     ],
 )
 def test_a_judgement_that_cannot_be_is_told(said: Any, says: str) -> None:
@@ -109,13 +109,13 @@ def test_a_judgement_that_cannot_be_is_told(said: Any, says: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"questions": ["a"]}, "is no object"),
+        ({"questions": ["a"]}, "is not an object"),
         ({"questions": {"1": 5}}, "expected a text"),
-        ({"questions": {"x": "a"}}, "is no number of questions"),
+        ({"questions": {"x": "a"}}, "is not a number of questions"),
         ({"approved": {"1": 5}}, "'approved 1' is '5'"),
         ({"approved": {"1": False}}, "'approved 1' is 'false'"),
         ({"opted_out": "yes"}, "expected true or false"),
-        ({"hello": 1}, "is no part of an answer file"),
+        ({"hello": 1}, "is not a field of an answer file"),
     ],
 )
 def test_a_field_that_cannot_be_is_told(changes: dict[str, Any], says: str) -> None:

@@ -160,9 +160,9 @@ def test_an_empty_form_says_nothing(phase: int) -> None:
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"grade.1.{}": "7"}, "7 is no grade; they are 1 to 4"),
-        ({"grade.1.{}": "4/5"}, "'4/5' is no grade"),
-        ({"grade.1.{}": "x"}, "'x' is no grade"),
+        ({"grade.1.{}": "7"}, "7 is not a grade; use 1 to 4"),
+        ({"grade.1.{}": "4/5"}, "'4/5' is not a grade"),
+        ({"grade.1.{}": "x"}, "'x' is not a grade"),
         ({"grade.2.{}": "4"}, "question 2 no text"),
     ],
 )
@@ -182,7 +182,7 @@ def test_a_grade_in_doubt_is_told_with_its_page(values: dict[str, str], says: st
         ({"relevant.1.1": True, "not.1.1": True}, "marks that contradict each other"),
         ({"relevant.1.1": True, "cannot.1.1": True}, "marks that contradict each other"),
         ({"comment.1.1": "fine"}, "has a comment but no mark: 'fine'"),
-        ({"approve.1": True, "better.1": "this"}, "is approved, and worded anew too"),
+        ({"approve.1": True, "better.1": "this"}, "is approved, but also has a better wording"),
     ],
 )
 def test_contradictory_marks_are_told(values: dict[str, str | bool], says: str) -> None:
@@ -244,7 +244,7 @@ def test_what_cannot_be_read_is_told() -> None:
     locked.encrypt("secret", algorithm="RC4-128")
     out = io.BytesIO()
     locked.write(out)
-    with pytest.raises(FormatError, match="locked with a password"):
+    with pytest.raises(FormatError, match="it has a password"):
         pdf_form.read(out.getvalue())
     assert not pdf_form.is_this_form(b"Form: AB12-CD34")
 

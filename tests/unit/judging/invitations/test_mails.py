@@ -276,5 +276,5 @@ def test_a_campaign_without_an_address_writes_no_mails(campaign: Campaign, tmp_p
     with pytest.raises(CitebedError, match="settings cr26 --contact"):
         campaign.invite(["text"], on=TODAY)
     campaign.change_settings(contact="no address")
-    with pytest.raises(CitebedError, match="no mail address"):
+    with pytest.raises(CitebedError, match="not a mail address"):
         campaign.invite(["text"], tmp_path / "out", on=TODAY)

@@ -1,4 +1,4 @@
-"""How Alembic runs a migration: in the transaction that `open_database` has begun."""
+"""Run Alembic migrations in the transaction that `open_database` began."""
 
 from alembic import context
 

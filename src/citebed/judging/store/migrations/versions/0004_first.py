@@ -1,6 +1,6 @@
-"""The first schema, as `schema` has it: earlier ones (0001 to 0003) were never released.
+"""Create the first released schema, as declared in `schema`.
 
-It has the number that the last of them had, whose databases have the same tables and go on.
+Versions 0001 to 0003 were never released; the last unreleased version had the same tables.
 """
 
 from alembic import op
