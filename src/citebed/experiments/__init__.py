@@ -1,1 +1,1 @@
-"""Experiments on a collection: its runs and judgements, and what is to be seen of them."""
+"""Experiments on a collection: its runs and judgements, evaluations, and published tables."""

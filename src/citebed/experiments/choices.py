@@ -1,4 +1,4 @@
-"""What can be chosen, with what it is: measures, models, tests, for those who type."""
+"""Lists of measures, models, tests and corrections, for autocompletion."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CORRECTED_PAIRS = ("tukey",)
 
 
 def list_measures() -> list[dict[str, str]]:
-    """Measures as they can be written, those that are asked for most first."""
+    """Return the measures with their usual cutoffs, the most common first."""
     rows = {}
     for kind in MEASURES.values():
         for name in _written(kind):
@@ -47,7 +47,7 @@ def _written(kind: type[Measure]) -> list[str]:
 
 
 def list_models() -> list[dict[str, str]]:
-    """Models, alone and with what can come behind them, each with what it is."""
+    """Return the models, alone and with feedback or re-ranking, with a description."""
     plain = [{"name": kind.name, "about": kind.summary} for kind in MODELS.values()]
     plain.append({"name": "tfidf", "about": "The same as cosine, under its usual name."})
     fed = [
@@ -59,7 +59,7 @@ def list_models() -> list[dict[str, str]]:
 
 
 def _base(feedback: str) -> str:
-    """The first model that a feedback goes with."""
+    """Return the first model that supports a feedback method."""
     for base in MODELS:
         with contextlib.suppress(CitebedError):
             pipeline_of(f"{base}+{feedback}")
@@ -68,15 +68,15 @@ def _base(feedback: str) -> str:
 
 
 def _first(kind: type[Any]) -> str:
-    told = getattr(kind, "summary", "") or (kind.__doc__ or "")
-    return str(told).strip().split("\n")[0]
+    summary = getattr(kind, "summary", "") or (kind.__doc__ or "")
+    return str(summary).strip().split("\n")[0]
 
 
 def list_tests() -> tuple[str, ...]:
-    """The paired tests by name."""
+    """Return the names of the paired tests."""
     return tuple(TESTS)
 
 
 def list_corrections() -> tuple[str, ...]:
-    """The corrections for many comparisons by name."""
+    """Return the names of the corrections for multiple comparisons."""
     return tuple(dict.fromkeys((*CORRECTIONS, *_CORRECTED_PAIRS)))

@@ -1,7 +1,7 @@
-"""What is to be seen of runs under judgements: rows, tables and pages, as the commands have them.
+"""Evaluate, compare, contrast and report runs of a collection for the workbench.
 
-``evaluate``, ``compare``, ``report``, ``contrast`` and ``timeline`` are what these call too; a
-choice says of what, and how.
+These functions call the same code as the commands ``evaluate``, ``compare``, ``report``,
+``contrast`` and ``timeline``, with the options of an `EvaluationRequest`.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from citebed.report.tables import Table
 
 Back = tuple[str, str]
-"""An address that a page leads back to, and words for it."""
+"""The URL and the text of a page's link back."""
 _SLICING = re.compile(r"\d{1,4}(?:h|d|w|mo|y)|all|burst|(?:equal|random):\d{1,5}", re.ASCII)
 _COMPLETE = "“count missing queries as 0”"
 _DRAWING = threading.Lock()
-"""Pictures are drawn one at a time: matplotlib's style is one for all threads."""
+"""A lock for drawing figures: matplotlib's style is global to all threads."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRequest:
-    """Judgements and runs of a collection, and how they are looked at.
+    """Runs and judgements of a collection with the options of an evaluation.
 
-    Without a baseline all pairs of runs are compared. With ``cluster`` intervals and tests draw
-    the papers whose the queries are. ``slices`` is a length or a number, never a file.
+    Without a baseline, all pairs of runs are compared. With ``cluster``, intervals and tests
+    resample whole papers. ``slices`` is a length or a number, never a file.
     """
 
     collection: Collection = field(compare=False)
@@ -69,30 +69,30 @@ class EvaluationRequest:
             raise CitebedError("choose at least one run.")
         if self.slices is not None and not _SLICING.fullmatch(self.slices):
             raise CitebedError(
-                f"'{self.slices}' is no slicing: 12h, 1d, 7d, 1mo, 1y, all, equal:20, random:30 or "
-                "burst."
+                f"'{self.slices}' is not a valid slicing. Use a form such as 12h, 1d, 7d, 1mo, 1y, "
+                "all, equal:20, random:30 or burst."
             )
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All files that what is to be seen is made of."""
+        """All files that the evaluation reads."""
         more = (self.other,) if self.other is not None else ()
         return (self.qrels, *more, *self.runs)
 
     @cached_property
     def design(self) -> Design:
-        """How runs are compared."""
+        """The design of the comparison."""
         named = None if not self.baseline else run_named(self.baseline, self.runs)
         return Design(baseline=named, test=self.test, correction=self.correction)
 
     @cached_property
     def resampling(self) -> Resampling:
-        """What intervals and tests draw."""
+        """What intervals and tests resample."""
         return resampling_of("paper" if self.cluster else None, self.qrels)
 
     @property
     def settings(self) -> Settings:
-        """How runs are scored."""
+        """The settings of scoring."""
         return Settings(complete=self.complete)
 
 
@@ -100,18 +100,18 @@ class EvaluationRequest:
 
 
 def run_evaluation(choice: EvaluationRequest) -> Evaluation:
-    """The runs scored, as ``citebed evaluate`` does."""
+    """Score the runs like ``citebed evaluate``."""
     measures = choice.measures or DEFAULT_MEASURES
     return evaluate(choice.qrels, list(choice.runs), measures, choice.settings)
 
 
 def run_comparison(choice: EvaluationRequest, evaluation: Evaluation) -> Comparisons[Comparison]:
-    """The runs compared, as ``citebed compare`` does."""
+    """Compare the runs like ``citebed compare``."""
     return compare(evaluation, choice.design, choice.resampling)
 
 
 def run_contrast(choice: EvaluationRequest) -> Contrast:
-    """The runs under two judgement sets, as ``citebed contrast`` does."""
+    """Compare two judgement sets like ``citebed contrast``."""
     if choice.other is None:
         raise CitebedError("choose a second judgement set to contrast with.")
     options = ContrastOptions(
@@ -124,7 +124,7 @@ def run_contrast(choice: EvaluationRequest) -> Contrast:
 
 
 def run_timeline(choice: EvaluationRequest) -> Timeline:
-    """The runs slice by slice, as ``citebed timeline --times COLLECTION`` does."""
+    """Score the runs by slice like ``citebed timeline --times COLLECTION``."""
     return timeline(
         choice.qrels, list(choice.runs), slices=choice.slices, weight=choice.weights,
         measures=choice.measures, times=choice.collection,
@@ -132,7 +132,7 @@ def run_timeline(choice: EvaluationRequest) -> Timeline:
 
 
 def split_measures(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """The names that are measures', and of each other one why it is none."""
+    """Split names into valid measures and refused ones with the reason."""
     good: list[str] = []
     refused: list[dict[str, str]] = []
     for name in names:
@@ -148,7 +148,7 @@ _FIRST_ON_PAGE = ("measure", "base", "run", "difference", "p", "p adjusted", "w/
 
 
 def _for_page(table: Table, run_comparison: Comparisons[Comparison]) -> Table:
-    """A comparison with what one looks for first in front; p once where it is adjusted for one."""
+    """Reorder columns by importance; drop the adjusted p if it always equals p."""
     alone = all(each.p == each.p_adjusted for each in run_comparison)
     order = [at for at, of in enumerate(table.columns) if not (alone and of.head == "p adjusted")]
     heads = [column.head for column in table.columns]
@@ -159,7 +159,7 @@ def _for_page(table: Table, run_comparison: Comparisons[Comparison]) -> Table:
 
 
 def _mark_missing(table: Table, evaluation: Evaluation) -> Table:
-    """The scores with a word where a run lacks judged queries."""
+    """Add a note to the scores of runs that lack judged queries."""
     rows = [
         [row[0], row[1]._replace(small=f"{run.ledger.missing:,} missing"), *row[2:]]
         if run.ledger.missing else row
@@ -169,16 +169,16 @@ def _mark_missing(table: Table, evaluation: Evaluation) -> Table:
 
 
 def build_notes(choice: EvaluationRequest, evaluation: Evaluation) -> list[str]:
-    """What a reader of a page has to know, in the words of the page."""
-    said = [note.replace("--complete", _COMPLETE) for note in evaluation.notes()]
+    """Return the notes on an evaluation, in the wording of the page."""
+    notes = [note.replace("--complete", _COMPLETE) for note in evaluation.notes()]
     renamed = count_renamed_documents(choice.collection, choice.runs)
-    return [*(f"{name}: {format_renamed_note(number)}" for name, number in renamed.items()), *said]
+    return [*(f"{name}: {format_renamed_note(number)}" for name, number in renamed.items()), *notes]
 
 
 def build_score_tables(asked: EvaluationRequest) -> dict[str, Any]:
-    """Scores and comparisons: tables for a page, the rows of both commands, and notes.
+    """Return scores and comparisons as tables for a page, as rows like the commands', and notes.
 
-    What is no measure is ``refused``, with why; the others are scored.
+    Unknown measures are ``refused`` with the reason; the others are scored.
     """
     from citebed.report.evaluation.table import comparison_notes, comparison_table, scores_table
 
@@ -207,7 +207,7 @@ def build_score_tables(asked: EvaluationRequest) -> dict[str, Any]:
 
 
 def report_page(choice: EvaluationRequest, back: Back) -> str:
-    """The page that ``citebed report`` writes."""
+    """Return the page that ``citebed report`` writes."""
     from citebed.report.evaluation.page import Front, evaluation_page
     from citebed.report.evaluation.queries import texts_beside, titles_around
 
@@ -233,7 +233,7 @@ def report_page(choice: EvaluationRequest, back: Back) -> str:
 
 
 def contrast_page(choice: EvaluationRequest, back: Back) -> str:
-    """The page that ``citebed contrast --report`` writes."""
+    """Return the page that ``citebed contrast --report`` writes."""
     from citebed.report.contrast import page
 
     found = run_contrast(choice)
@@ -242,7 +242,7 @@ def contrast_page(choice: EvaluationRequest, back: Back) -> str:
 
 
 def timeline_page(choice: EvaluationRequest, back: Back) -> str:
-    """The page that ``citebed timeline --report`` writes."""
+    """Return the page that ``citebed timeline --report`` writes."""
     from citebed.report.timeline.figures import timeline_pictures
     from citebed.report.timeline.page import Extras
     from citebed.report.timeline.page import timeline_page as page
@@ -256,7 +256,7 @@ def timeline_page(choice: EvaluationRequest, back: Back) -> str:
 
 
 def format_command(verb: str, choice: EvaluationRequest) -> str:
-    """What would be typed for the same, where the server was started."""
+    """Return the equivalent command, to be run where the server was started."""
     words = ["citebed", verb, str(choice.qrels)]
     words += [str(choice.other)] if choice.other is not None else []
     words += [str(path) for path in choice.runs]
@@ -275,5 +275,5 @@ def format_command(verb: str, choice: EvaluationRequest) -> str:
 
 
 def run_names(choice: EvaluationRequest) -> list[str]:
-    """What the runs of a choice are called in tables."""
+    """Return the names of the runs in tables."""
     return [name_of(path) for path in choice.runs]

@@ -1,4 +1,4 @@
-"""The tables of three papers: their settings as profiles, their figures beside ours.
+"""Reproduce the tables of three papers: published figures beside those computed here.
 
 Boudin (2021), ACM-CR: a manually annotated test collection for citation recommendation. Ritchie,
 Robertson & Teufel (2007), Creating a test collection: relevance judgements of cited & non-cited
@@ -33,10 +33,10 @@ from citebed.wording import count
 
 @dataclass(frozen=True)
 class Figure(FlatRow):
-    """A figure of a published table beside ours; nan where there is none.
+    """A published figure and the value computed here; nan if one is missing.
 
-    ``name`` and ``column`` head the row and the column. ``mark`` is a dagger where our difference
-    is significant.
+    ``name`` and ``column`` are the headings of row and column. ``mark`` is a dagger if the computed
+    difference is significant.
     """
 
     table: str
@@ -49,13 +49,13 @@ class Figure(FlatRow):
 
 @dataclass(frozen=True)
 class Published:
-    """Published tables as computed here, and what a reader must know of them."""
+    """Published tables with the values computed here, and notes on them."""
 
     figures: tuple[Figure, ...]
     notes: tuple[str, ...] = ()
 
     def tables(self) -> Iterator[Table]:
-        """Each table, with a column for the published and one for our figures."""
+        """Yield each table, with a published and a computed value in each cell."""
         for name in dict.fromkeys(figure.table for figure in self.figures):
             figures = [figure for figure in self.figures if figure.table == name]
             columns = list(dict.fromkeys(figure.column for figure in figures))
@@ -97,9 +97,9 @@ ACM_CR_DOCUMENTS = 114_882
 def acm_cr(
     collection: str | Path | Collection, encoder: Path | None = None, progress: Progress = SILENT
 ) -> Published:
-    """Table 2 of Boudin (2021): BM25 without cleaning, re-ranked by SciBERT where it is.
+    """Reproduce Table 2 of Boudin (2021): BM25 without cleaning, and re-ranked by SciBERT.
 
-    ``encoder`` is the folder of SciBERT's weights; without it its rows stay empty.
+    ``encoder`` is the folder of SciBERT's weights; without it, its rows stay empty.
     """
     opened = open_collection(collection)
     _check_queries(opened, ACM_CR_QUERIES)
@@ -141,10 +141,10 @@ def _table_2(kind: str, qrels: pl.DataFrame, runs: Mapping[str, Run]) -> Iterato
 
 
 def _under_authors_ids(collection: Collection, kind: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Queries and judgements under the ids of ACM-CR's own TREC files.
+    """Return queries and judgements with the ids of ACM-CR's own TREC files.
 
-    There two paragraphs of one paper share an id, and so are one query: the judgements of both,
-    and the text of the last.
+    In these files two paragraphs of one paper share an id and so form one query, with the
+    judgements of both and the text of the last.
     """
     shared = pl.col("query_id").str.replace(r"(:[^:.]*)-\d+$", "$1")
     queries = collection.queries(kind).with_columns(shared)
@@ -198,7 +198,7 @@ CITED_TABLE_5 = {
         *(0.2450, 0.0278, 0.1023, 0.4842, 0.3934),
     ),
 }
-"""Under each of ``CITED_MEASURES`` the score by J1, then by J1+2."""
+"""For each of ``CITED_MEASURES``, the score under J1 and then under J1+2."""
 
 
 def cited_and_non_cited(
@@ -208,9 +208,9 @@ def cited_and_non_cited(
     j12: str | Path,
     progress: Progress = SILENT,
 ) -> Published:
-    """Table 5 of Ritchie, Robertson & Teufel (2007): eight runs under J1 and under J1+2.
+    """Reproduce Table 5 of Ritchie, Robertson & Teufel (2007): eight runs under J1 and J1+2.
 
-    ``j1`` and ``j12`` judge the same queries: those with judgements of both phases.
+    ``j1`` and ``j12`` have the same queries: those with judgements of both phases.
     """
     opened = open_collection(collection)
     index = open_index(opened, verified=True)
@@ -251,12 +251,14 @@ TIME_AWARE_TABLES = {
     "ner_jaccard": (0.038, 0.090, 0.060, 0.038, 0.053, 0.052, 0.068),
     "disgraph2": (0.019, 0.027, 0.022, 0.031, 0.064, 0.033, 0.067),
 }
-"""By run: the three measures of Table 1, then weeks and days of Table 2 and of Table 3."""
+"""By run: the three measures of Table 1, then weeks and days of Tables 2 and 3."""
 
 
 def time_aware(judgements: Any, runs: Any, teams: bool | str | Path = True) -> Published:
-    """Tables 1 to 3 of Dietz, Dalton & Balog (2013): the best run of each team, in one batch, by
-    weeks and by days, slices evenly and by bursts."""
+    """Reproduce Tables 1 to 3 of Dietz, Dalton & Balog (2013): the best run of each team.
+
+    Table 1 scores one batch; Tables 2 and 3 score weeks and days, weighted evenly and by bursts.
+    """
 
     def scored(slices: str, weight: Sequence[str], measures: Sequence[str]) -> Timeline:
         return timeline(

@@ -1,7 +1,7 @@
-"""What a collection holds for experiments: runs with what is known of them, and judgements.
+"""The files of experiments in a collection: runs with their metadata, and judgements.
 
-Names and facts come from files that anybody may have put there. They are shown, never believed,
-and no link is followed.
+Names and metadata come from files that may be a stranger's. citebed shows them, but does not
+trust them and follows no link.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ _QRELS_ENDINGS = (".qrels", ".qrels.gz", ".txt", ".parquet")
 _MOST_FACTS = 1 << 20
 _FIRST_LINES, _FIRST_BYTES = 2000, 1 << 18
 _FIELDS = 6
-"""What a line of a run has in TREC's form; the third is the document."""
+"""The number of fields in a line of a TREC run; the third is the document."""
 
 
 @dataclass(frozen=True)
 class RunFile:
-    """A run of a collection: ``run`` is its file's name, ``name`` what tables call it; of the
-    rest what its own file of facts says."""
+    """A run of a collection: ``run`` is its file's name, ``name`` its name in tables.
+
+    The other fields come from the metadata file beside it.
+    """
 
     run: str
     name: str
@@ -54,31 +56,31 @@ class RunFile:
     command: str = ""
 
     def row(self) -> dict[str, Any]:
-        """As a flat row, without where it is."""
+        """Return a flat row without the path."""
         return {name: value for name, value in vars(self).items() if name != "path"}
 
 
 @dataclass(frozen=True)
 class JudgementFile:
-    """Judgements of a collection: ``qrels`` is what they are called, ``origin`` whose they are."""
+    """Judgements of a collection: ``qrels`` is their name, ``origin`` where they come from."""
 
     qrels: str
     origin: str
     path: Path
 
     def row(self) -> dict[str, Any]:
-        """As a flat row, without where they are."""
+        """Return a flat row without the path."""
         return {"qrels": self.qrels, "origin": self.origin}
 
 
 def list_runs(folder: Path) -> list[RunFile]:
-    """The runs of a collection, the latest first."""
+    """Return the runs of a collection, the latest first."""
     found = [_load_run(path) for path in _files(folder / RUNS, _RUN_ENDINGS)]
     return sorted(found, key=lambda each: (each.time, each.run), reverse=True)
 
 
 def list_judgements(collection: Collection) -> list[JudgementFile]:
-    """The judgements of a collection: of its query sets, others beside them, and of campaigns."""
+    """Return the judgements of a collection: of query sets, other files, and of campaigns."""
     own = {name_of(path): path for path in _files(collection.folder / QRELS, _QRELS_ENDINGS)}
     sets = [name for name in collection.query_sets if name in own]
     found = [JudgementFile(name, "query set", own.pop(name)) for name in sets]
@@ -91,7 +93,7 @@ def list_judgements(collection: Collection) -> list[JudgementFile]:
 
 
 def judged_queries(path: Path) -> frozenset[str]:
-    """The queries that a file of judgements judges; none where it cannot be read."""
+    """Return the ids of judged queries in a file; none if it cannot be read."""
     try:
         return frozenset(read_qrels(path).table["query_id"].unique())
     except CitebedError:
@@ -99,25 +101,25 @@ def judged_queries(path: Path) -> frozenset[str]:
 
 
 def run_paths(folder: Path, wanted: Iterable[str]) -> list[Path]:
-    """The files of runs that are named; `UnknownName` for one that there is not."""
+    """Return the files of the named runs; raise `UnknownName` for an unknown one."""
     known = {each.run: each.path for each in list_runs(folder)}
     return [_look_up("run", name, known) for name in dict.fromkeys(wanted)]
 
 
 def judgements_path(collection: Collection, wanted: str) -> Path:
-    """The file of judgements that are named."""
+    """Return the file of the named judgements; raise `UnknownName` for unknown ones."""
     known = {each.qrels: each.path for each in list_judgements(collection)}
     return _look_up("judgement set", wanted, known)
 
 
 def add_files(folder: Path, dropped: Sequence[Dropped]) -> tuple[list[str], list[dict[str, str]]]:
-    """Put runs and judgements that somebody has among the collection's.
+    """Add runs and judgements to a collection.
 
-    Each is read first, as a run, else as judgements; none replaces another. Gives the places of
-    those that were taken, and the ``file`` and ``why`` of each that is neither.
+    Each file is first read as a run, else as judgements; none replaces an existing file. Return
+    the places of the added files, and the ``file`` and ``why`` of each refused one.
     """
     if not dropped:
-        raise CitebedError("no files came along: choose or drop at least one.")
+        raise CitebedError("no files were sent. Choose or drop at least one.")
     taken: list[str] = []
     refused: list[dict[str, str]] = []
     with workshop(own_folder(folder / RUNS)) as draft:
@@ -136,7 +138,7 @@ def add_files(folder: Path, dropped: Sequence[Dropped]) -> tuple[list[str], list
 
 
 def remove_run(folder: Path, wanted: str) -> str:
-    """Take a run and what is known of it out of a collection; gives its file's name."""
+    """Remove a run and its metadata from a collection; return its file's name."""
     (path,) = run_paths(folder, [wanted])
     path.unlink()
     path.with_name(f"{path.name}.json").unlink(missing_ok=True)
@@ -144,8 +146,10 @@ def remove_run(folder: Path, wanted: str) -> str:
 
 
 def count_renamed_documents(collection: Collection, runs: Iterable[Path]) -> dict[str, int]:
-    """Of runs made before the last import, how many of the documents they begin with are not in
-    the collection under these ids any more; runs without such documents are left out."""
+    """Return how many of a run's first documents no longer have their ids in the collection.
+
+    Only runs older than the last import are checked, and only runs with such documents returned.
+    """
     imported = (collection.folder / MANIFEST).stat().st_mtime
     older = [path for path in runs if path.stat().st_mtime < imported]
     if not older:
@@ -156,14 +160,14 @@ def count_renamed_documents(collection: Collection, runs: Iterable[Path]) -> dic
 
 
 def format_renamed_note(number: int) -> str:
-    """What a reader of a run has to know whose documents have other names now."""
-    have = "has another name" if number == 1 else "have other names"
+    """Return a note on a run whose documents were renamed by an import."""
+    were = "was" if number == 1 else "were"
     documents = count(number, "document")
-    return f"made before the last import: {documents} {have} now; search anew"
+    return f"older than the last import: {documents} {were} renamed since. Search again"
 
 
 def _first_documents(path: Path) -> set[str]:
-    """The documents that a run names first; none of a file that cannot be read so."""
+    """Return the ids of a run's first documents; none if the file cannot be read."""
     try:
         if path.name.endswith(".parquet"):
             return set(pl.read_parquet(path, columns=["doc_id"], n_rows=_FIRST_LINES)["doc_id"])
@@ -183,7 +187,7 @@ def _move_into_place(path: Path, place: Path) -> str:
 
 
 def _choose_place(folder: Path, path: Path) -> Path:
-    """Where a file belongs, by what can be read in it."""
+    """Return the path of a new file, by whether it is a run or judgements."""
     try:
         results = read_run(path).table.height
         if results:
@@ -220,7 +224,7 @@ def _load_run(path: Path) -> RunFile:
 
 
 def _load_facts(path: Path) -> dict[str, Any]:
-    """What a run's own file says; one that cannot be read says nothing."""
+    """Read the metadata file of a run; return {} if it cannot be read."""
     try:
         if path.is_symlink() or path.stat().st_size > _MOST_FACTS:
             return {}
@@ -235,7 +239,7 @@ def _text(value: object) -> str:
 
 
 def _files(folder: Path, endings: tuple[str, ...]) -> list[Path]:
-    """The plain files of a folder with one of these endings; none through a link."""
+    """Return the plain files of a folder with one of these endings; ignore links."""
     if folder.is_symlink() or not folder.is_dir():
         return []
     paths = (path for path in folder.iterdir() if path.name.lower().endswith(endings))
@@ -247,7 +251,7 @@ def _files(folder: Path, endings: tuple[str, ...]) -> list[Path]:
 
 
 def _folders(folder: Path) -> list[Path]:
-    """The folders in which campaigns keep what they exported."""
+    """Return the folders that may contain exports of campaigns."""
     found = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     return sorted(path for path in found if not path.name.startswith("."))
 

@@ -250,7 +250,7 @@ def test_a_run_made_before_documents_got_other_names_is_marked(
     os.utime(path, (0, 0))
     held = client.get(f"{AT}/experiments").json()["runs"]
     said = {run["run"]: run["old"] for run in held}
-    assert said[RUNS[0]].startswith("made before the last import: 1 document has another name")
+    assert said[RUNS[0]].startswith("older than the last import: 1 document was renamed since")
     assert said[RUNS[1]] == ""
     notes = client.post(f"{AT}/scores", json=CHOSEN).json()["notes"]
     assert f"{RUNS[0]}: {said[RUNS[0]]}" in notes

@@ -1,8 +1,7 @@
-"""The judgements of a campaign as a test collection that others can use, named by its content.
+"""Export the judgements of a campaign as a test collection, with a version by content.
 
-A version is the hash of queries and judgements: the same judgements give the same version, so
-that a published number can name the judgements it used. Every export is on record, and the
-changelog tells what each version has more than the one before.
+The version is a hash of queries and judgements: a publication can name the version that its
+figures are based on. Every export is logged, and the changelog lists what each version added.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ SHAPES = ("beir", "ir_datasets")
 FILES = {name: f"{name}.qrels" for name in PAIRS} | {
     name: f"{name}-all-queries.qrels" for name in SETS
 }
-"""Every set and its file: first the pair to contrast, then the sets over all queries."""
+"""The file of each set: first the pair to contrast, then the sets over all queries."""
 
 
 class ExportResult(NamedTuple):
-    """An export: its folder, its version, and how many queries and judgements each set has.
+    """An export: its folder, its version, and the numbers of queries and judgements per set.
 
-    ``restated`` are questions whose text is not the one that was judged.
+    ``restated`` are questions whose exported text differs from the judged one.
     """
 
     folder: Path
@@ -67,7 +66,7 @@ class _Contents(NamedTuple):
         digest = hashlib.sha256()
         for row in self.topics.select("query_id", "text").sort("query_id").iter_rows():
             digest.update(json_text(row).encode() + b"\n")
-        for name in SETS:  # T1 and T1+2 are parts of these
+        for name in SETS:  # which include T1 and T1+2
             for row in self.sets[name].table.sort("query_id", "doc_id").iter_rows():
                 digest.update(json_text([name, *row]).encode() + b"\n")
         return digest.hexdigest()[:12]
@@ -81,20 +80,18 @@ def export_campaign(
     graded: bool = False,
     shapes: tuple[str, ...] = (),
 ) -> ExportResult:
-    """Write judgements, topics and pools into a folder, whole or not at all.
+    """Write judgements, topics and pools to a folder, completely or not at all.
 
     T1 and T1+2 are the pair that the paper compares: the queries judged in both phases, with the
-    judgements of phase one and of both. J1, J2 and J1+2 have all queries.
-
-    The second field of a judgement is what found the document first: ``cited``, ``manual`` or
-    ``automatic``, of which the version knows nothing.
-    ``shapes`` adds the collection with these queries and judgements in the form of BEIR and of
-    ir_datasets.
+    judgements of phase one and of both phases. J1, J2 and J1+2 have all queries. The second field
+    of a judgement is the first source of its document: ``cited``, ``manual`` or ``automatic``; the
+    version does not depend on it. ``shapes`` adds the collection with these queries and judgements
+    in the formats ``beir`` and ``ir_datasets``.
     """
     folder = Path(folder)
     if folder.exists() and not (folder / MANIFEST).is_file() and any(folder.iterdir()):
-        raise CitebedError(f"'{printable(folder)}' holds something else than an export of a "
-                           "campaign; name another folder.")  # fmt: skip
+        raise CitebedError(f"'{printable(folder)}' has files that are not from a campaign export. "
+                           "Name another folder.")  # fmt: skip
     with store.reading() as tx:
         contents = _load_contents(tx, graded)
     version = contents.version()
@@ -151,7 +148,7 @@ def _wordings(tx: Transaction, question: Any) -> Iterator[dict[str, Any]]:
 
 
 def _pools(tx: Transaction, question: Any) -> Iterator[dict[str, Any]]:
-    """Every pooled document with all methods that found it, and at which rank."""
+    """Yield every pooled document with all methods that found it and their ranks."""
     mine = pools.c.question_id == question.id
     for pool in tx.execute(select(pools).where(mine).order_by(pools.c.round)).all():
         ways: dict[str, dict[str, int]] = {}
@@ -185,7 +182,7 @@ def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
 
 
 def _log_version(store: CampaignStore, facts: Mapping[str, Any]) -> None:
-    """Put a version on record, once for each time that it is not the one before."""
+    """Log an export unless the last one had the same version."""
     with store.writing() as tx:
         before = recent_events(tx, "exported", 1)
         if not before or before[0].detail["version"] != facts["version"]:
@@ -215,7 +212,7 @@ def _changelog(store: CampaignStore) -> str:
 
 
 class JudgedCollection(Collection):
-    """A collection with the queries and judgements of a campaign in place of its own."""
+    """A collection with a campaign's queries and judgements instead of its own."""
 
     def __init__(
         self, collection: Collection, topics: pl.DataFrame, sets: Mapping[str, Qrels]
@@ -227,14 +224,14 @@ class JudgedCollection(Collection):
 
     @property
     def query_sets(self) -> tuple[str, ...]:
-        """T1 and T1+2, J1, J2 and J1+2."""
+        """The sets T1, T1+2, J1, J2 and J1+2."""
         return tuple(self._sets)
 
     def queries(self, name: str) -> pl.DataFrame:
-        """The queries that have judgements in a set."""
+        """Return the queries with judgements in a set."""
         judged = self._sets[name].table["query_id"].unique()
         return self._topics.filter(pl.col("query_id").is_in(judged.implode()))
 
     def qrels(self, name: str) -> Qrels:
-        """A set of judgements."""
+        """Return a set of judgements."""
         return self._sets[name]

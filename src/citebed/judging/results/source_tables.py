@@ -1,10 +1,9 @@
-"""The tables of the paper, from a campaign: collections compared, documents by their source.
+"""The paper's tables 2 to 4 for a campaign: compared collections, and documents by source.
 
-The named sets: *All Phase One* are all questions that were kept; *T1+2* are those that their
-authors judged in both phases, with all of these judgements; *T1* are the same questions with the
-judgements of phase one.
-Counted are documents of the collection that were judged relevant or not; several judges of a
-document count once, the highest wins.
+*All Phase One* are all questions that were not excluded. *T1+2* are those that their authors
+judged in both phases, with all these judgements; *T1* are the same questions with the judgements
+of phase one. The tables count judged documents of the collection. If several judges judged a
+document, it counts once, with the highest judgement.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Relevant = Mapping[str, bool]
 
 
 class PublishedCollection(NamedTuple):
-    """Another collection, by published figures (Ritchie, Robertson & Teufel, Table 2)."""
+    """Published figures of a collection (Ritchie, Robertson & Teufel, Table 2)."""
 
     name: str
     queries: int
@@ -48,14 +47,14 @@ CRANFIELD = {
     "manual": (3.3, 2.1, 1.2),
     "automatic": (0.7, 0.4, 0.3),
 }
-"""Judged documents a query in Cranfield 2: total, relevant, irrelevant (Table 4)."""
+"""Judged documents per query in Cranfield 2: total, relevant, irrelevant (Table 4)."""
 SOURCES = tuple(CRANFIELD)
 LABELS = {"phase one": "cited", "manual": "manual", "automatic": "automatic"}
-"""How the first source of a document is called in the second field of exported judgements."""
+"""Names of the first source of a document in the second field of exported judgements."""
 
 
 class PoolingRound(NamedTuple):
-    """How a list was made: from manual results and ranked lists, without what was listed before."""
+    """One pooling of a question: manual results, ranked lists, and documents listed before."""
 
     manual: Sequence[str]
     lists: Mapping[str, Sequence[str]]
@@ -64,9 +63,9 @@ class PoolingRound(NamedTuple):
 
 
 class JudgedQuery(NamedTuple):
-    """A query with what was judged in each phase, and how its lists were made.
+    """A query with the judgements of both phases and its pooling rounds.
 
-    ``by_author`` says that its author judged in phase two, not a second judge alone.
+    ``by_author``: its author judged in phase two, not only a second judge.
     """
 
     query_id: str
@@ -77,7 +76,7 @@ class JudgedQuery(NamedTuple):
 
 
 def judged_queries(tx: Transaction) -> list[JudgedQuery]:
-    """All questions that were kept, with their judgements and lists."""
+    """Return all questions that are not excluded, with their judgements and pooling rounds."""
     judged: dict[str, dict[str, dict[str, bool]]] = {"j1": {}, "j2": {}}
     for name, by_query in judged.items():
         for query_id, doc_id, relevance in build_qrels(tx, name).table.iter_rows():
@@ -104,7 +103,7 @@ def _rounds(tx: Transaction, question: int) -> list[PoolingRound]:
 
 
 def with_both_phases(queries: Iterable[JudgedQuery]) -> list[JudgedQuery]:
-    """The queries of T1 and T1+2."""
+    """Return the queries of T1 and T1+2."""
     return [query for query in queries if query.first and query.second and query.by_author]
 
 
@@ -127,7 +126,7 @@ def judgement_set(tx: Transaction, name: str, *, graded: bool = False) -> Qrels:
 
 
 def comparison(queries: Sequence[JudgedQuery], documents: int) -> pl.DataFrame:
-    """Table 2: the campaign's sets beside other collections, with relevant documents a thousand."""
+    """Return Table 2: the campaign's sets and published collections, as means per query."""
     both = with_both_phases(queries)
     rows = [
         _means("All Phase One", [query.first for query in queries], documents),
@@ -153,9 +152,9 @@ def _means(name: str, judged: Sequence[Relevant], documents: int) -> PublishedCo
 
 
 class DocumentSources(NamedTuple):
-    """Where a query's judged documents came from: found in references, by hand, by machine.
+    """The sources of a query's judged documents: references, manual searches, ranked lists.
 
-    By machine is what the ranked lists came to while a list was filled in turn.
+    ``automatic`` are the documents that the ranked lists reached in a round-robin.
     """
 
     first: frozenset[str]
@@ -163,20 +162,20 @@ class DocumentSources(NamedTuple):
     automatic: frozenset[str]
 
     def of(self, doc_id: str) -> list[str]:
-        """All sources of a document, the earliest first."""
+        """Return all sources of a document, the earliest first."""
         places = {"phase one": self.first, "manual": self.manual, "automatic": self.automatic}
         return [name for name, documents in places.items() if doc_id in documents]
 
     def of_judged(self, doc_id: str) -> list[str]:
-        """The same of a document that was judged, which came from somewhere."""
-        # A method that does not take turns may go deeper in one list than turns would.
+        """Return all sources of a judged document, which has at least one."""
+        # Other methods may go deeper in one list than a round-robin would.
         return self.of(doc_id) or ["automatic"]
 
 
 def round_robin_documents(made: PoolingRound) -> set[str]:
-    """The documents that ranked lists came to, taking turns, until the list had its size.
+    """Return the documents that ranked lists reach in a round-robin until the pool is full.
 
-    Those passed over because they were there already were found too.
+    This includes documents that were skipped because they were already in the pool.
     """
     passed = {*made.listed, *made.manual}
     left = made.size - len({*made.manual} - {*made.listed})
@@ -202,7 +201,7 @@ def _record_read(reader: Iterable[str], reached: set[str]) -> Iterable[str]:
 
 
 def find_sources(query: JudgedQuery, *, by_hand: bool = True) -> DocumentSources:
-    """Who found what; without ``by_hand``, had there been no manual search."""
+    """Return the sources of a query's documents, with or without manual searches."""
     rounds = [each if by_hand else each._replace(manual=()) for each in query.rounds]
     manual = {doc_id for each in rounds for doc_id in each.manual}
     automatic = {doc_id for each in rounds for doc_id in round_robin_documents(each)}
@@ -210,7 +209,7 @@ def find_sources(query: JudgedQuery, *, by_hand: bool = True) -> DocumentSources
 
 
 def first_sources(queries: Iterable[JudgedQuery]) -> pl.DataFrame:
-    """Judged documents and their first sources, as Table 3 counts: ``query_id, doc_id, label``."""
+    """Return the first source of each judged document as ``query_id, doc_id, label``."""
     rows = [
         (query.query_id, doc_id, LABELS[origin.of_judged(doc_id)[0]])
         for query in queries
@@ -222,9 +221,10 @@ def first_sources(queries: Iterable[JudgedQuery]) -> pl.DataFrame:
 
 
 def by_source(queries: Sequence[JudgedQuery]) -> pl.DataFrame:
-    """Table 3: judged documents a query of T1+2 by their first source, and those of one only.
+    """Return Table 3: judged documents per query of T1+2, by source.
 
-    ``part`` is ``judged``, ``unique`` or ``unique without manual``.
+    ``part`` is ``judged`` (by first source), ``unique`` (with one source only) or ``unique without
+    manual``.
     """
     both = with_both_phases(queries)
     counts: dict[tuple[str, str], list[int]] = {}
@@ -263,7 +263,7 @@ def _add(counts: dict[tuple[str, str], list[int]], part: str, source: str, relev
 
 
 def compare_with_cranfield(queries: Sequence[JudgedQuery]) -> pl.DataFrame:
-    """Table 4: judged documents by source, beside Cranfield 2's."""
+    """Return Table 4: judged documents by source, compared with Cranfield 2."""
     mine = by_source(queries).filter(pl.col("part") == "judged").drop("part")
     theirs = pl.DataFrame(
         [(source, *means) for source, means in CRANFIELD.items()],

@@ -1,4 +1,4 @@
-"""How a campaign stands: every form, what became of its mails, and how far it is answered."""
+"""The status of a campaign: its forms, mails, problems, exclusions and counts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def form_table(tx: Transaction) -> pl.DataFrame:
 
 MAIL_STATES = {"held": "no mail", "written": "in outbox", "sending": "sending",
                "failed": "not sent", "sent": "sent"}  # fmt: skip
-"""The state of a form that nobody opened, by the state of its mail."""
+"""The state of an unopened form, by the state of its mail."""
 STATES = (*MAIL_STATES.values(), "opened", "begun", "finished", "opted out", "revoked", "expired")
 _COLUMNS = ("phase", "round", "paper", "judge", "email", "mails", "mail", "opened", "answered",
             "items", "state", "code")  # fmt: skip
@@ -82,9 +82,9 @@ def _state(form: Any, seen: bool, begun: bool, finished: bool, by_mail: str) -> 
 
 
 def open_problems(tx: Transaction) -> pl.DataFrame:
-    """What could not be read in returns and nobody has settled: file, line, what.
+    """Return the open problems of returned files, with file and line.
 
-    ``is_read`` says that the file was read as the form of a judge, but for this.
+    ``is_read``: the file was read as a judge's form, apart from the problem.
     """
     number, file = problems.c.id.label("problem"), returns.c.name.label("file")
     is_read = (returns.c.via.is_not(None) & returns.c.form_id.is_not(None)).label("is_read")
@@ -97,7 +97,7 @@ def open_problems(tx: Transaction) -> pl.DataFrame:
 
 
 def exclusion_history(tx: Transaction) -> pl.DataFrame:
-    """Every exclusion and its lifting, in the order in which they happened."""
+    """Return all exclusions and their liftings, in order of time."""
     columns = [exclusions.c[name] for name in ("rule", "reason", "lifted", "who", "at")]
     chosen = select(questions.c.query_id, *columns).join(exclusions)
     mine = questions.c.campaign_id == tx.id
@@ -105,7 +105,7 @@ def exclusion_history(tx: Transaction) -> pl.DataFrame:
 
 
 def mail_table(tx: Transaction) -> pl.DataFrame:
-    """Every mail: to whom, of what kind, what became of it."""
+    """Return a row per mail with its recipient, kind and state."""
     names = ("state", "attempts", "error", "written_at", "sent_at")
     columns = [mails.c.kind, people.c.name, people.c.email, *(mails.c[name] for name in names)]
     chosen = select(*columns).join(people).where(mails.c.campaign_id == tx.id)
@@ -119,7 +119,7 @@ def mails_in_outbox(tx: Transaction) -> int:
 
 
 class RestatedQuestion(NamedTuple):
-    """A question with judgements that its author made for another wording."""
+    """A question with judgements that were made for another wording."""
 
     query_id: str
     judged_as: str
@@ -127,7 +127,7 @@ class RestatedQuestion(NamedTuple):
     judgements: int
 
     def warning(self) -> str:
-        """Return a sentence for organisers."""
+        """Return a warning for organisers."""
         made = count(self.judgements, "judgement")
         return f"{self.query_id} was restated after {made}: '{self.judged_as}' is now '{self.text}'"
 
@@ -183,7 +183,7 @@ def _text_judged(
 
 
 def campaign_counts(tx: Transaction) -> str:
-    """A campaign in one line: papers, people, forms, questions, judgements."""
+    """Return the numbers of papers, people, forms, questions and judgements as one line."""
     named = {"paper": papers, "author": people, "form": forms, "question": questions}
     chosen = {
         noun: select(func.count(table.c.id)).where(table.c.campaign_id == tx.id)
@@ -202,14 +202,14 @@ def campaign_counts(tx: Transaction) -> str:
 
 
 def references_matched(tx: Transaction) -> tuple[int, int]:
-    """How many references of the source papers are documents of the collection, and of how many."""
+    """Return how many references of the source papers the collection has, and how many exist."""
     chosen = select(func.count(references.c.doc_id), func.count(references.c.id)).join(papers)
     inside, every = tx.execute(chosen.where(papers.c.campaign_id == tx.id)).one()
     return int(inside), int(every)
 
 
 def recent_events(tx: Transaction, what: str, most: int | None = 20) -> list[Row[Any]]:
-    """The last events of a kind, the newest first."""
+    """Return the last events of a kind, the newest first."""
     mine = (events.c.campaign_id == tx.id) & (events.c.what == what)
     chosen = select(events).where(mine).order_by(events.c.id.desc()).limit(most)
     return list(tx.execute(chosen))

@@ -1,7 +1,4 @@
-"""A campaign in the tables of the paper: returns, reformulations, collections, sources.
-
-And how far judges of a question agree, on which papers they do not, and how long they looked.
-"""
+"""The tables of a campaign: those of the paper, agreement between judges, and judging times."""
 
 from __future__ import annotations
 
@@ -42,19 +39,19 @@ if TYPE_CHECKING:
 TITLES = {
     "returns": "Invitations, returns and exclusions",
     "reformulations": "Reformulations by class",
-    "comparison": "Test collections compared, means a query",
-    "sources": "Judged documents a query by source (T1+2)",
-    "cranfield": "Judged documents a query by source, beside Cranfield 2",
-    "times": "Seconds at a paper until it was judged, on the web",
-    "expected": "What to expect of a query (T1+2), with 95% intervals",
-    "drawn": "How many answer, over a thousand draws",
+    "comparison": "Comparison of test collections, means per query",
+    "sources": "Judged documents per query by source (T1+2)",
+    "cranfield": "Judged documents per query by source, compared with Cranfield 2",
+    "times": "Seconds per judged paper, on the web",
+    "expected": "Expected results per query (T1+2), with 95 % intervals",
+    "drawn": "Number of responses over 1,000 random draws",
 }
 
 
 def campaign_tables(tx: Transaction, documents: int) -> dict[str, pl.DataFrame]:
-    """All tables by name; ``documents`` are how many the collection has.
+    """Return all tables by name; ``documents`` is the size of the collection.
 
-    Those of a simulated campaign have a column that says so.
+    Tables of a simulated campaign have a column ``simulated``.
     """
     queries = judged_queries(tx)
     tables = {
@@ -64,13 +61,13 @@ def campaign_tables(tx: Transaction, documents: int) -> dict[str, pl.DataFrame]:
         "sources": by_source(queries),
         "cranfield": compare_with_cranfield(queries),
     }
-    if tx.store.simulated:  # where nobody looks at papers
+    if tx.store.simulated:  # which has no judging times
         return mark_simulated(tables)
     return tables | {"times": times_table(tx)}
 
 
 def mark_simulated(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Tables with a column ``simulated``, which is false for published figures only."""
+    """Add a column ``simulated``, which is false only for published figures."""
     marked = {name: table.with_columns(simulated=True) for name, table in tables.items()}
     if "comparison" in marked:
         published = pl.col("collection").is_in([each.name for each in PUBLISHED_COLLECTIONS])
@@ -79,10 +76,10 @@ def mark_simulated(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame
 
 
 def returns_table(tx: Transaction, queries: Sequence[JudgedQuery]) -> pl.DataFrame:
-    """Section 2.1 of the paper: how many were asked, answered, and set aside by which rule.
+    """Return the numbers of section 2.1 of the paper: invitations, returns and exclusions by rule.
 
-    Authors are counted, once for each of their papers, however many lists they were sent; second
-    judges stand in lines of their own. Queries are those with judgements of their authors.
+    Authors count once per paper, however many lists they received; second judges have separate
+    rows. Queries count if their authors judged them.
     """
     every = all_questions(tx)
     judged = questions_with_judgements(tx, judgements.c.value.is_not(None))
@@ -113,20 +110,20 @@ def returns_table(tx: Transaction, queries: Sequence[JudgedQuery]) -> pl.DataFra
 
 
 class _Responses(NamedTuple):
-    """Who was invited and who answered, as papers and people."""
+    """The pairs of paper and person that were invited, and those that returned a form."""
 
     invited: set[tuple[int, int]]
     returned: set[tuple[int, int]]
 
 
 RULES = (FIRST_AUTHOR, NOTHING_RELEVANT, BY_HAND)
-"""Why questions are set aside; one that has several grounds is counted under the first."""
+"""The rules of exclusion; a question with several reasons counts under the first."""
 SECOND_JUDGES = 3
-"""Counted apart from the authors of phases 1 and 2."""
+"""The key of second judges, who count separately from the authors of phases 1 and 2."""
 
 
 def _invitations(tx: Transaction, authors: Mapping[int, int]) -> dict[int, _Responses]:
-    """Invitations and returns of the authors in phases 1 and 2, and of second judges."""
+    """Return invitations and returns of authors by phase, and of second judges."""
     invited = select(mails.c.form_id).where(mails.c.kind == "invitation")
     said = select(judgements.c.form_id).where(CURRENT)
     chosen = select(
@@ -143,14 +140,14 @@ def _invitations(tx: Transaction, authors: Mapping[int, int]) -> dict[int, _Resp
 
 
 def _reformulated(tx: Transaction, wanted: Collection[str]) -> list[bool]:
-    """Of these queries those that were worded anew: whether their authors approved."""
+    """Return for each reformulated query whether its author approved."""
     every = all_questions(tx)
     changes = [_last_reformulation(tx, each) for each in every if each.query_id in wanted]
     return [approved for last, approved in filter(None, changes)]
 
 
 def _last_reformulation(tx: Transaction, question: Row[Any]) -> tuple[Row[Any], bool] | None:
-    """How a question was last worded by the organisers, and whether its author approved."""
+    """Return the last reformulation by organisers, and whether the author approved it."""
     mine = (wordings.c.question_id == question.id) & (wordings.c.kind == "reformulated")
     chosen = select(wordings).where(mine).order_by(wordings.c.id.desc()).limit(1)
     last = tx.execute(chosen).first()
@@ -161,9 +158,9 @@ def _last_reformulation(tx: Transaction, question: Row[Any]) -> tuple[Row[Any], 
 
 
 def reformulations_table(tx: Transaction) -> pl.DataFrame:
-    """How many questions were worded anew in each class, and what their authors said of it.
+    """Count reformulated, approved and corrected questions by class.
 
-    A question may be of several classes; the last row counts each once.
+    A question can have several classes; the last row counts each question once.
     """
     counts = {name: [0, 0, 0] for name in (*CLASSES, "all")}
     for each in all_questions(tx):
@@ -180,18 +177,18 @@ def reformulations_table(tx: Transaction) -> pl.DataFrame:
     return pl.DataFrame(rows, orient="row", schema=columns)
 
 
-# --- how far judges agree, and how long they looked -------------------------------------------
+# --- agreement and judging times ----------------------------------------------------------------
 
 
 _PAIR = ("query_id", "doc_id", "phase")
 
 
 def disagreements(tx: Transaction) -> pl.DataFrame:
-    """Every judgement of the papers that judges value differently, those of one paper together.
+    """Return all judgements of papers on which judges disagree, grouped by paper.
 
-    ``differ`` says in what: first come those that one finds relevant and another not, then those
-    with other grades. ``counts`` marks what the exported judgements have: the question's author.
-    "Can't say" disagrees with nobody.
+    ``differ`` is ``relevance`` if one judge calls the paper relevant and another does not, else
+    ``grade``. ``counts`` marks the judgements that exports use. "Can't say" is never a
+    disagreement.
     """
     table = current_judgements(tx, excluded=True).filter(
         pl.col("value").is_not_null(), pl.col("doc_id").is_not_null()
@@ -216,9 +213,9 @@ def disagreements(tx: Transaction) -> pl.DataFrame:
 
 
 def times_table(tx: Transaction) -> pl.DataFrame:
-    """How long judges looked at a paper before they judged it, in seconds, by phase.
+    """Return how many seconds judges looked at a paper before judging it, by phase.
 
-    Only the web knows it; a paper that was judged again counts with all its time.
+    Only the web page measures this. A paper that was judged again counts with its total time.
     """
     table = current_judgements(tx, excluded=True)
     seconds = pl.col("seconds")
@@ -233,7 +230,7 @@ def times_table(tx: Transaction) -> pl.DataFrame:
 
 
 def agreement(tx: Transaction) -> dict[int, list[Agreement]]:
-    """How well judges agree, by phase, where a document was judged twice for a question."""
+    """Return measures of agreement by phase, from documents that several judges judged."""
     table = current_judgements(tx, excluded=True).filter(
         pl.col("value").is_not_null(), pl.col("doc_id").is_not_null()
     )

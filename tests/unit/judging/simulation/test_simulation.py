@@ -275,7 +275,7 @@ def test_the_verb_prints_that_all_is_simulated(demo: citebed.Workbench, tmp_path
     assert "SIMULATED with the query set 'paragraphs'" in done.stderr
     kept = str(tmp_path / "kept")
     done = CliRunner().invoke(app, [*words, "--latex", "--only", "sources", "-o", kept])
-    assert done.stdout.startswith("% Judged documents a query by source (T1+2) (SIMULATED)")
+    assert done.stdout.startswith("% Judged documents per query by source (T1+2) (SIMULATED)")
     again = CliRunner().invoke(app, ["tables", kept, "--latex", "--only", "sources"])
     assert again.stdout == done.stdout
     rows = json.loads(CliRunner().invoke(app, ["tables", kept, "--json"]).stdout)
