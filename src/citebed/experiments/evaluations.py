@@ -28,7 +28,7 @@ from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation, 
 from citebed.evaluation.scoring.run_scores import Resampling, Settings, resampling_of
 from citebed.evaluation.scoring.study import Plan, study
 from citebed.experiments.run_files import count_renamed_documents, format_renamed_note
-from citebed.runs.reader import name_of, run_named
+from citebed.runs.reader import run_named
 from citebed.timeline.timelines import Timeline, timeline
 from citebed.wording import count
 
@@ -272,8 +272,3 @@ def format_command(verb: str, choice: EvaluationRequest) -> str:
     words += [word for measure in choice.measures for word in ("-m", measure)]
     words += [word for name, value in options.items() if value for word in (name, value)]
     return shlex.join([*words, *(["--complete"] if choice.complete else [])])
-
-
-def run_names(choice: EvaluationRequest) -> list[str]:
-    """Return the names of the runs in tables."""
-    return [name_of(path) for path in choice.runs]

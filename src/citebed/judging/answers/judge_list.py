@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, select
+from sqlalchemy import select
 
 from citebed.collection import Collection
 from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
@@ -79,7 +79,9 @@ class _Listing:
         self._tx, self._form, self._abstract = tx, form, abstract
         self._items = form_items(tx, form)
         wanted = list(self._items.values())
-        self._judged = _current_judgements(tx, form, wanted)
+        mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
+        rows = tx.execute(select(judgements).where(mine, CURRENT))
+        self._judged = {row.item_id: row for row in rows}
         rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(wanted)))
         self._doc_ids = {row.id: row.doc_id for row in rows}
 
@@ -113,13 +115,6 @@ class _Listing:
         ]
         correction = later[-1] if later else ""
         return ListedQuestion(query.number, query.text, papers, query.stated, said, correction)
-
-
-def _current_judgements(tx: Transaction, form: FormRow, wanted: list[int]) -> dict[int, Row[Any]]:
-    """Return the current judgements of a form's judge by item."""
-    mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
-    rows = tx.execute(select(judgements).where(mine, CURRENT))
-    return {row.item_id: row for row in rows}
 
 
 def make_abstract_lookup(collection: Collection) -> AbstractLookup:

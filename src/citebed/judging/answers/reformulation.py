@@ -140,14 +140,6 @@ def _context(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
         yield Suggestion("context", len(text), len(text), "", replacement, why)
 
 
-def apply_suggestions(text: str, chosen: Iterable[Suggestion]) -> str:
-    """Apply the suggestions that have a replacement."""
-    for each in sorted(chosen, key=lambda each: each.start, reverse=True):
-        if each.replacement is not None:
-            text = text[: each.start] + each.replacement + text[each.end :]
-    return fold(text)
-
-
 def diff_words(old: str, new: str) -> list[Change]:
     """Compare two texts word by word."""
     one, other = (re.findall(r"\s+|\w+|[^\w\s]", text) for text in (old, new))

@@ -103,16 +103,15 @@ def _files_at(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | 
         yield from sorted(files, key=lambda each: (each.stat().st_mtime, each))
     elif path.exists():
         yield path
-    elif stored := _stored_parts(store, _has_name(str(path))) if again else []:
-        yield from stored
+    elif not again:
+        raise CitebedError(f"there is no file or folder {printable(path)}.")
     else:
-        more = ", and no stored return has that name" if again else ""
-        raise CitebedError(f"there is no file or folder {printable(path)}{more}.")
-
-
-def _has_name(name: str) -> ColumnElement[bool]:
-    """Return the condition that a return has this name or came in a mail of this name."""
-    return (returns.c.name == name) | returns.c.name.startswith(f"{name}: ", autoescape=True)
+        in_mail = returns.c.name.startswith(f"{path}: ", autoescape=True)
+        stored = _stored_parts(store, (returns.c.name == str(path)) | in_mail)
+        if not stored:
+            raise CitebedError(f"there is no file or folder {printable(path)}, and no stored "
+                               "return has that name.")  # fmt: skip
+        yield from stored
 
 
 def _stored_parts(store: CampaignStore, mine: ColumnElement[bool]) -> list[Part]:
@@ -256,15 +255,12 @@ def possible_charsets(returned: Row[Any]) -> list[tuple[str, str]]:
     part = _make_part(returned)
     if pdf_form.is_this_form(part.content) or part.content.isascii():
         return []
-    return [
-        (name, _sample(part.text(charset=name).text)) for name, _ in possible_texts(part.content)
-    ]
-
-
-def _sample(text: str) -> str:
-    """Return the first words of a text that are not ASCII."""
-    words = dict.fromkeys(word for word in text.split() if not word.isascii())
-    return printable(" ".join(islice(words, 4)))[:60]
+    samples = []
+    for name, _ in possible_texts(part.content):
+        words = part.text(charset=name).text.split()
+        foreign = dict.fromkeys(word for word in words if not word.isascii())
+        samples.append((name, printable(" ".join(islice(foreign, 4)))[:60]))
+    return samples
 
 
 def enter_answers(

@@ -59,10 +59,11 @@ def read(content: bytes) -> Answers:
     fields = _fields(content)
     code = fields.get("form", (0, ""))[1]
     if not fields or not isinstance(code, str) or not code:
-        raise FormatError(_WHAT, None, _explain_missing_code(bool(fields)))
+        raise FormatError(_WHAT, None, _NO_CODE if fields else _NO_FIELDS)
     numbers = fields.get("numbers", (0, ""))[1]
     collector = AnswerCollector(fold(code).upper(), parse_limits(str(numbers)))
-    _questions(fields, collector)
+    for number, _, page, text in _fields_of_kind(fields, "question"):
+        collector.question(number, str(text), page)
     _grades(fields, collector)
     _verdicts(fields, collector)
     _approvals(fields, collector)
@@ -74,13 +75,11 @@ def read(content: bytes) -> Answers:
     return collector.answers()
 
 
-def _explain_missing_code(has_some: bool) -> str:
-    if has_some:
-        return "it has form fields, but no citebed form code. Was it made from another file?"
-    return (
-        "it has no form fields: it was printed or flattened, so the answers are only a picture. "
-        "Ask for the saved form, or enter the visible answers on the judge's page."
-    )
+_NO_CODE = "it has form fields, but no citebed form code. Was it made from another file?"
+_NO_FIELDS = (
+    "it has no form fields: it was printed or flattened, so the answers are only a picture. "
+    "Ask for the saved form, or enter the visible answers on the judge's page."
+)
 
 
 # --- The fields of a file -------------------------------------------------------------------
@@ -206,11 +205,6 @@ def _fields_of_kind(fields: Fields, kind: str) -> Iterator[tuple[int, int, int, 
         match = _NAME.fullmatch(name)
         if match and kind in (match[1], match[3]):
             yield int(match[2] or match[4]), int(match[5] or 0), page, value
-
-
-def _questions(fields: Fields, collector: AnswerCollector) -> None:
-    for number, _, page, text in _fields_of_kind(fields, "question"):
-        collector.question(number, str(text), page)
 
 
 def _grades(fields: Fields, collector: AnswerCollector) -> None:

@@ -79,9 +79,21 @@ def read(content: str) -> Answers:
     )
     if not collector.code:
         collector.unread(1, "no line 'Form: …' with the form's code was found")
-    readers = {"question": _question, "query": _query, "paper": _paper, "opt-out": _opt_out}
     for block in split_blocks(lines):
-        readers.get(block.kind, _other)(block, collector)
+        match block.kind:
+            case "question":
+                _question(block, collector)
+            case "query":
+                _query(block, collector)
+            case "paper" if block.query is None:
+                _collect_grades(block, block.text(), collector)
+            case "paper":
+                _collect_verdict(block, block.text(), collector)
+            case "opt-out":
+                _opt_out(block, collector)
+            case _:
+                for line, number in zip(block.lines, block.numbers, strict=True):
+                    _is_stray(line, number, collector)
     return collector.answers()
 
 
@@ -100,11 +112,6 @@ def _question(block: Block, collector: AnswerCollector) -> None:
         if not _is_stray(line, number, collector)
     ]
     collector.question(block.number, " ".join(lines), block.line)
-
-
-def _other(block: Block, collector: AnswerCollector) -> None:
-    for line, number in zip(block.lines, block.numbers, strict=True):
-        _is_stray(line, number, collector)
 
 
 def _is_stray(line: str, number: int, collector: AnswerCollector) -> bool:
@@ -140,14 +147,6 @@ class _Grade(NamedTuple):
     value: str
     end: int
     rest: str
-
-
-def _paper(block: Block, collector: AnswerCollector) -> None:
-    text = block.text()
-    if block.query is None:
-        _collect_grades(block, text, collector)
-    else:
-        _collect_verdict(block, text, collector)
 
 
 def _collect_grades(block: Block, text: Text, collector: AnswerCollector) -> None:
@@ -321,19 +320,14 @@ def _verdicts(text: Text) -> tuple[dict[int, list[CheckboxState]], int, int, str
             rest = text.plain[end : label.start()].strip(" \n,;.|/")
         mark, end = statement
         if text.is_typed(label.start()) and not is_typed:
-            marks, is_typed = _marked_only(marks), True  # ignore quoted blanks
-        marks.setdefault(_kind(label[1]), []).append(mark)
+            is_typed = True  # ignore quoted blanks
+            marks = {at: each for at, each in marks.items() if set(each) != {CheckboxState.EMPTY}}
+        name = label[1].lower()
+        kind = 2 if "judge" in name else 0 if name == "relevant" else 1
+        marks.setdefault(kind, []).append(mark)
     if marks:
         rest += text.plain[end : text.line_end(end, stop)].strip(" ,;.|/")
     return marks, begin, end, rest
-
-
-def _marked_only(marks: dict[int, list[CheckboxState]]) -> dict[int, list[CheckboxState]]:
-    return {kind: each for kind, each in marks.items() if set(each) != {CheckboxState.EMPTY}}
-
-
-def _kind(label: str) -> int:
-    return 2 if "judge" in label.lower() else 0 if label.lower() == "relevant" else 1
 
 
 def _statement(text: Text, label: re.Match[str], stop: int) -> tuple[CheckboxState, int] | None:

@@ -179,7 +179,10 @@ def compose(
         )
     mail = EmailMessage(policy=SMTP_POLICY)
     again = "Reminder: " if kind == "reminder" else ""
-    mail["Subject"] = _one_line(f"{again}{sheet.title}: {_subject(sheet)} ({sheet.code})")
+    subject = "your research questions" if sheet.phase == 1 else "papers you did not cite"
+    if sheet.is_second:
+        subject = "second assessment of a paper list"
+    mail["Subject"] = _one_line(f"{again}{sheet.title}: {subject} ({sheet.code})")
     mail["From"] = _address(sheet.organiser or sheet.title, sheet.contact)
     mail["To"] = _address(name, address)
     mail["Date"] = format_datetime(at)
@@ -192,12 +195,6 @@ def compose(
     if "html" in ways:
         mail.add_attachment(html_form.write(sheet), subtype="html", filename=f"{sheet.code}.html")
     return mail
-
-
-def _subject(sheet: Sheet) -> str:
-    if sheet.is_second:
-        return "second assessment of a paper list"
-    return "your research questions" if sheet.phase == 1 else "papers you did not cite"
 
 
 def check_address(address: str) -> None:

@@ -108,7 +108,10 @@ def export_campaign(
         "sets": {name: {"queries": q, "judgements": j} for name, (q, j) in sizes.items()},
         "restated": [each._asdict() for each in contents.restated],
     }
-    _log_version(store, facts)
+    with store.writing() as tx:
+        before = recent_events(tx, "exported", 1)
+        if not before or before[0].detail["version"] != version:
+            tx.log("exported", **facts)
     with whole_folder(folder) as draft:
         _write(draft, contents, facts)
         (draft / "CHANGELOG.md").write_text(_changelog(store), "utf-8")
@@ -128,7 +131,11 @@ def _load_contents(tx: Transaction, graded: bool) -> _Contents:
         text = current_wording(tx, each.id).text
         topics.append({"query_id": each.query_id, "text": text, "original": stated,
                        "paper_id": each.paper})  # fmt: skip
-        history += _wordings(tx, each)
+        history += [
+            {"query_id": each.query_id, "kind": row.kind, "text": row.text,
+             "classes": row.classes, "at": f"{row.at:%Y-%m-%dT%H:%M:%SZ}"}
+            for row in wording_history(tx, each.id)
+        ]  # fmt: skip
         lists += _pools(tx, each)
     judged = current_judgements(tx, excluded=True)
     judged = judged.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
@@ -139,12 +146,6 @@ def _load_contents(tx: Transaction, graded: bool) -> _Contents:
     sources = first_sources(judged_queries(tx))
     restated = tuple(restated_questions(tx))
     return _Contents(pl.DataFrame(topics, columns), sets, sources, lines, last, restated)
-
-
-def _wordings(tx: Transaction, question: Any) -> Iterator[dict[str, Any]]:
-    for row in wording_history(tx, question.id):
-        yield {"query_id": question.query_id, "kind": row.kind, "text": row.text,
-               "classes": row.classes, "at": f"{row.at:%Y-%m-%dT%H:%M:%SZ}"}  # fmt: skip
 
 
 def _pools(tx: Transaction, question: Any) -> Iterator[dict[str, Any]]:
@@ -179,14 +180,6 @@ def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in draft.iterdir()}
     whole = {**facts, "files": dict(sorted(files.items()))}
     (draft / MANIFEST).write_text(json_text(whole, indent=2) + "\n", "utf-8")
-
-
-def _log_version(store: CampaignStore, facts: Mapping[str, Any]) -> None:
-    """Log an export unless the last one had the same version."""
-    with store.writing() as tx:
-        before = recent_events(tx, "exported", 1)
-        if not before or before[0].detail["version"] != facts["version"]:
-            tx.log("exported", **facts)
 
 
 def _changelog(store: CampaignStore) -> str:

@@ -83,23 +83,20 @@ def judged_queries(tx: Transaction) -> list[JudgedQuery]:
             by_query.setdefault(query_id, {})[doc_id] = relevance > 0
     own = current_judgements(tx).filter("own", pl.col("value").is_not_null())
     by_author = set(own.filter(pl.col("phase") == 2)["query_id"])
+    made = select(pools.c.settings).order_by(pools.c.round)
     return [
         JudgedQuery(
             each.query_id,
             judged["j1"].get(each.query_id, {}),
             judged["j2"].get(each.query_id, {}),
-            _rounds(tx, each.id),
+            [
+                PoolingRound(*(settings[name] for name in PoolingRound._fields))
+                for settings in tx.scalars(made.where(pools.c.question_id == each.id))
+            ],
             each.query_id in by_author,
         )
         for each in live_questions(tx)
     ]
-
-
-def _rounds(tx: Transaction, question: int) -> list[PoolingRound]:
-    rows = tx.scalars(
-        select(pools.c.settings).where(pools.c.question_id == question).order_by(pools.c.round)
-    )
-    return [PoolingRound(*(made[name] for name in PoolingRound._fields)) for made in rows]
 
 
 def with_both_phases(queries: Iterable[JudgedQuery]) -> list[JudgedQuery]:
@@ -183,21 +180,17 @@ def round_robin_documents(made: PoolingRound) -> set[str]:
     reached: set[str] = set()
     while left > 0 and readers:
         for reader in list(readers):
-            fresh = next((doc for doc in _record_read(reader, reached) if doc not in passed), None)
-            if fresh is None:
+            for doc_id in reader:
+                reached.add(doc_id)
+                if doc_id not in passed:
+                    passed.add(doc_id)
+                    left -= 1
+                    break
+            else:
                 readers.remove(reader)
-                continue
-            passed.add(fresh)
-            left -= 1
             if left <= 0:
                 break
     return reached
-
-
-def _record_read(reader: Iterable[str], reached: set[str]) -> Iterable[str]:
-    for doc_id in reader:
-        reached.add(doc_id)
-        yield doc_id
 
 
 def find_sources(query: JudgedQuery, *, by_hand: bool = True) -> DocumentSources:

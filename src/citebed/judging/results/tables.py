@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -88,7 +88,9 @@ def returns_table(tx: Transaction, queries: Sequence[JudgedQuery]) -> pl.DataFra
         rules[next(rule for rule in RULES if rule in reasons)] += question in judged
     invited_by = _invitations(tx, {each.id: each.person_id for each in every})
     both = with_both_phases(queries)
-    changed = _reformulated(tx, {query.query_id for query in both})
+    in_both = {query.query_id for query in both}
+    changes = (_last_reformulation(tx, each) for each in every if each.query_id in in_both)
+    approvals = [approved for _, approved in filter(None, changes)]
     rows: list[tuple[int, str, int]] = [
         (1, "invitations", len(invited_by[1].invited)),
         (1, "forms returned", len(invited_by[1].returned)),
@@ -98,8 +100,8 @@ def returns_table(tx: Transaction, queries: Sequence[JudgedQuery]) -> pl.DataFra
         (2, "invitations", len(invited_by[2].invited)),
         (2, "forms returned", len(invited_by[2].returned)),
         (2, "queries with both phases (T1+2)", len(both)),
-        (2, "of these reformulated", len(changed)),
-        (2, "of these approved by their authors", sum(changed)),
+        (2, "of these reformulated", len(approvals)),
+        (2, "of these approved by their authors", sum(approvals)),
     ]
     if second := invited_by[SECOND_JUDGES].invited:
         came = len(invited_by[SECOND_JUDGES].returned)
@@ -137,13 +139,6 @@ def _invitations(tx: Transaction, authors: Mapping[int, int]) -> dict[int, _Resp
         by_kind[kind].invited.update([pair] if form.invited else [])
         by_kind[kind].returned.update([pair] if form.answered else [])
     return by_kind
-
-
-def _reformulated(tx: Transaction, wanted: Collection[str]) -> list[bool]:
-    """Return for each reformulated query whether its author approved."""
-    every = all_questions(tx)
-    changes = [_last_reformulation(tx, each) for each in every if each.query_id in wanted]
-    return [approved for last, approved in filter(None, changes)]
 
 
 def _last_reformulation(tx: Transaction, question: Row[Any]) -> tuple[Row[Any], bool] | None:
