@@ -1,7 +1,7 @@
 """Check that `src` stays small: `make lint` runs this.
 
-`ceiling.json` has the largest totals that are allowed. `python tests/ceiling.py --lower` lowers them
-to what `src` has now, and never raises one: simplify first, then add.
+`ceiling.json` has the largest totals that are allowed. `python tests/ceiling.py --lower` lowers
+them to what `src` has now, and never raises one: simplify first, then add.
 """
 
 from __future__ import annotations
