@@ -100,7 +100,7 @@ def test_what_was_not_read_is_told_with_its_line_and_code_1(
 ) -> None:
     Path("odd.txt").write_text("no form\n")
     _do("returns cr26 odd.txt", 1)
-    assert "no form of ours" in capsys.readouterr().err
+    assert "not a citebed form" in capsys.readouterr().err
     _do("problems cr26")
     assert "odd.txt" in capsys.readouterr().out
 
@@ -133,7 +133,7 @@ def test_a_backup_comes_back_elsewhere(capsys: pytest.CaptureFixture[str]) -> No
         ("pool cr26 --method guess", "guess"),
         ("pool cr26 --runs none.run", "none.run"),
         ("tables cr26 --only none", "unknown table 'none'"),
-        ("export cr26 -o mine", "something else"),
+        ("export cr26 -o mine", "not from a campaign export"),
         ("restore cr26 b.jsonl.gz --collection mine", "already"),
         ("restore new papers.csv --collection mine", "papers.csv"),
     ],

@@ -97,6 +97,6 @@ def test_a_name_is_given_once(several: list[Campaign]) -> None:
         return "made"
 
     told = _at_once(begin, several)
-    assert sorted(told) == ["made"] + ["there is a campaign"] * (MANY - 1)
+    assert sorted(told) == ["made"] + ["there is already a campaign"] * (MANY - 1)
     _at_once(lambda one: add_organiser(one.database, "Olga", "correct horse battery"), several)
     assert organiser_names(several[0].database) == ["Olga"]

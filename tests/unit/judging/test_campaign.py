@@ -222,7 +222,7 @@ def test_an_export_is_named_by_its_content(asked: Campaign, answer: Answer, tmp_
     assert graded == [3, 2]
     said = (tmp_path / "out/judgements.jsonl").read_text()
     assert "Ada" not in said
-    with pytest.raises(CitebedError, match="something else"):
+    with pytest.raises(CitebedError, match="not from a campaign export"):
         asked.export(tmp_path / "cr26")
     with pytest.raises(UnknownName):
         asked.qrels("j3")
@@ -327,10 +327,10 @@ def test_a_backup_is_restored_elsewhere_and_damage_is_told(
             restore_campaign(path, tmp_path / f"third{number}", demo, url)
     lines = path.read_text("utf-8").splitlines(keepends=True)
     damaged = {
-        "cut short": lines[:-1],
+        "incomplete": lines[:-1],
         "checksum mismatch": [line for line in lines if "judgements" not in line[:30]],
-        "no backup": lines[1:],
-        "no line of a backup": [*lines[:3], "x\n"],
+        "this is not a campaign backup": lines[1:],
+        "not from a campaign backup": [*lines[:3], "x\n"],
     }
     for what, kept in damaged.items():
         (tmp_path / "bad.jsonl").write_text("".join(kept), "utf-8")
@@ -350,10 +350,10 @@ def test_campaigns_are_opened_by_their_folder(
         open_campaign(tmp_path)
     with pytest.raises(CitebedError, match="already"):
         new_campaign(tmp_path / "cr26", demo, papers)
-    with pytest.raises(CitebedError, match="cannot name a campaign"):
+    with pytest.raises(CitebedError, match="not a valid campaign name"):
         new_campaign(tmp_path / "a b", demo, papers, database=str(tmp_path / "x.sqlite"))
     (tmp_path / "cr26/campaign.toml").write_text("name = ")
-    with pytest.raises(CitebedError, match="no TOML"):
+    with pytest.raises(CitebedError, match="not valid TOML"):
         open_campaign(tmp_path / "cr26")
 
 

@@ -96,11 +96,11 @@ def test_a_page_without_a_charset_in_its_mail_is_read_by_its_own(
 @pytest.mark.parametrize(
     ("declared", "written", "told"),
     [
-        ("x-unknown", "cp1252", "'x-unknown', which nobody knows: read as Windows-1252"),
-        ("utf-8", "cp1252", "not the 'utf-8' that it declares: read as Windows-1252"),
-        ("us-ascii", "utf-8", "not the 'us-ascii' that it declares: read as UTF-8"),
-        ("punycode", "utf-8", "'punycode', which nobody knows: read as UTF-8"),
-        ("base64", "utf-8", "'base64', which nobody knows: read as UTF-8"),
+        ("x-unknown", "cp1252", "'x-unknown' is unknown: read as Windows-1252"),
+        ("utf-8", "cp1252", "not valid in the declared charset 'utf-8': read as Windows-1252"),
+        ("us-ascii", "utf-8", "not valid in the declared charset 'us-ascii': read as UTF-8"),
+        ("punycode", "utf-8", "'punycode' is unknown: read as UTF-8"),
+        ("base64", "utf-8", "'base64' is unknown: read as UTF-8"),
     ],
 )
 def test_a_guess_is_told_and_listed(
@@ -170,7 +170,7 @@ def test_a_stored_return_is_read_anew_by_its_name(asked: Campaign, tmp_path: Pat
         (done,) = asked.returns(name, again=True)
         assert (done.outcome, done.recorded and done.recorded[:3]) == ("read", (0, 0, 1))
     assert asked.questions["stated"].to_list() == [QUESTIONS["koi8-r"]]
-    with pytest.raises(CitebedError, match="no return of that name"):
+    with pytest.raises(CitebedError, match="no stored return has that name"):
         asked.returns("other.eml", again=True)
 
 
@@ -240,11 +240,15 @@ def test_a_guess_replaces_no_stored_text_until_somebody_chooses_the_charset(
     assert asked.returns(first)[0].outcome == "read"
     (done,) = asked.returns(second)
     assert asked.questions["stated"].to_list() == [good]
-    assert done.unread[-1].what == f"question 1: its charset was guessed: '{good}' stays"
-    assert "Look whether its words are right" in done.unread[0].what
-    with pytest.raises(CitebedError, match="cannot be read as 'utf-8': its bytes are not in it"):
+    assert (
+        done.unread[-1].what == f"question 1: its charset is a guess, so the stored '{good}' stays"
+    )
+    assert "Please check the text" in done.unread[0].what
+    with pytest.raises(
+        CitebedError, match="cannot be read as 'utf-8': its bytes are not valid in it"
+    ):
         asked.returns("2.eml", again=True, charset="utf-8")
-    with pytest.raises(CitebedError, match="there is no such charset"):
+    with pytest.raises(CitebedError, match="the charset is unknown"):
         asked.returns("2.eml", again=True, charset="klingon")
     assert asked.problems.height == 2
     (done,) = asked.returns("2.eml", again=True, charset=written)

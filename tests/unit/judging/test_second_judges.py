@@ -139,7 +139,7 @@ def test_second_judges_are_greeted_as_such(asked: Campaign, second: FormRow) -> 
     assert body is not None
     text = " ".join(body.get_content().split())
     assert "another author's question" in text
-    assert "ask the authors themselves" not in text
+    assert "asking authors which papers" not in text
 
 
 def test_disagreements_are_listed_with_who_said_what(asked: Campaign, second: FormRow) -> None:

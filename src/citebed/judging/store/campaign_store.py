@@ -150,7 +150,7 @@ def create_campaign(
         )
     with database.writing(turn=NEW_NAMES) as connection:
         if connection.scalar(select(campaigns.c.id).where(campaigns.c.name == name)) is not None:
-            raise CitebedError(f"{database.url} already has a campaign '{name}'.")
+            raise CitebedError(f"there is already a campaign '{name}' in {database.url}.")
         row = {"name": name, "secret": secret or secrets.token_hex(32), "simulated": simulated}
         row |= {"settings": settings.as_json(), "created_at": now()}
         connection.execute(insert(campaigns).values(row))

@@ -235,4 +235,4 @@ def test_an_answer_beside_an_empty_form_is_for_the_organiser_to_read(
     path.write_text(f"My question is how filters age; all are 4.\n\n{quoted}", "utf-8")
     (done,) = asked.returns(path)
     assert done.outcome == "read in part"
-    assert "nothing is filled in" in asked.problems["what"][0]
+    assert "the form is empty" in asked.problems["what"][0]

@@ -126,19 +126,19 @@ def test_what_is_empty_is_not_answered(marks: str) -> None:
         ("Q1: [-]", "'-' is not a grade"),
         ("Q1: [ ] 4", "'4' is not a grade"),
         ("Q1: [4] not sure", "'4 not sure' is not a grade"),
-        ("Q1: [4] Q1: [3]", "more than once, with different answers"),
+        ("Q1: [4] Q1: [3]", "has more than one answer here"),
         ("Q1: [4]\n\nTitle without a number\n    Q1: [ ]", "more than once"),
         ("Q1-Q2: [4]", "'Q1-Q2' names several questions"),
         ("Q1, Q2: [4]", "'Q1, Q2' names several questions"),
         ("Q1 - 4", "'Q1 - 4' names several questions"),
-        ("Q3: [4]", "Q3 has grades for [1], but question 3 no text"),
+        ("Q3: [4]", "Q3 has grades for [1], but question 3 has no text"),
         ("Q1: [4]\n[9] Nobody\n   Q1: [2]", "Q1 of [9]: there is no such number on this form"),
         ("Q1: [ ]\n    4", "[1]: '4' belongs to no question"),
         ("Q1: [ ]\n    4 / 2 / -", "[1]: '4 / 2 / -' belongs to no question"),
         ("4 / 2 / -", "[1] has no boxes left, but ends with '4 / 2 / -'"),
         ("Q1 -  Q2 x", "Q1"),
         ("grade 4", "[1] has no boxes left, but ends with 'grade 4'"),
-        ("relevant [x]", "[1] is marked, but no QUERY stands above it"),
+        ("relevant [x]", "[1] is marked, but no QUERY is above it"),
         ("Q1: [4]\n[1] Salton again.\n    Q1: [3]", "Q1 of [1] is 3 here, but 4 at 8"),
     ],
 )
@@ -331,11 +331,11 @@ def test_opting_out(line: str, opted_out: bool, told: int) -> None:
 def test_a_text_without_a_code_and_one_with_two() -> None:
     assert text_form.read("QUESTION 1: How?").code == ""
     assert "no line 'Form: …'" in text_form.read("QUESTION 1: How?").unread[0].what
-    with pytest.raises(FormatError, match="the forms AB12-CD34 and ZZ99-ZZ99: send one at a time"):
+    with pytest.raises(FormatError, match="the forms AB12-CD34 and ZZ99-ZZ99. Send one at a time"):
         text_form.read(ONE + "Form: zz99-zz99")
     assert not text_form.is_this_form("Dear all, what form?")
     assert not text_form.is_this_form("<html>\nForm: AB12-CD34\n</html>")
-    with pytest.raises(FormatError, match="Send the form alone"):
+    with pytest.raises(FormatError, match="Send only the form"):
         text_form.read("x" * 5_000_000)
 
 

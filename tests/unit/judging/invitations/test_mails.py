@@ -266,7 +266,7 @@ def test_a_reminder_that_waited_too_long_is_not_sent(
 
 def test_a_mail_server_out_of_reach_is_told(campaign: Campaign) -> None:
     campaign.invite(["text"], on=TODAY)
-    with pytest.raises(CitebedError, match="are in the outbox"):
+    with pytest.raises(CitebedError, match="stay in the outbox"):
         campaign.send(Smtp("127.0.0.1", 1, starttls=False))
     assert set(_states(campaign)) == {"written"}
 

@@ -69,7 +69,7 @@ def test_bibtex_has_authors_and_addresses_in_one_order(
         ("id,title\nx,y\n", 1, "expected paper_id"),
         ("paper_id;title\nx;y\n", 1, "with commas"),
         ("", 1, "columns: none; expected paper_id"),
-        ("a\x00b\x85\x1e\rc,d\n", 1, "no CSV|expected paper_id"),
+        ("a\x00b\x85\x1e\rc,d\n", 1, "not valid CSV|expected paper_id"),
         ("paper_id,title\n", None, "no paper"),
         ("paper_id,title\na b,T\n", 2, "expected one word"),
         ("paper_id,title\nx,\n", 2, "has no title"),
@@ -80,10 +80,10 @@ def test_bibtex_has_authors_and_addresses_in_one_order(
         (
             "paper_id,title,authors,references\nx,T,A <a@x.org>; B <A@x.org>,a\n",
             2,
-            "stands there twice",
+            "occurs twice",
         ),
         ("paper_id,title\nx,T,more\n", 2, "more cells"),
-        ("paper_id,title,references\nx,T,a\nx,T,a\n", None, "stands there twice"),
+        ("paper_id,title,references\nx,T,a\nx,T,a\n", None, "occurs twice"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(
