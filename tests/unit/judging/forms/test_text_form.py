@@ -331,7 +331,7 @@ def test_opting_out(line: str, opted_out: bool, told: int) -> None:
 def test_a_text_without_a_code_and_one_with_two() -> None:
     assert text_form.read("QUESTION 1: How?").code == ""
     assert "no line 'Form: …'" in text_form.read("QUESTION 1: How?").unread[0].what
-    with pytest.raises(FormatError, match=r"the forms AB12-CD34 and ZZ99-ZZ99\. Send one at a time"):
+    with pytest.raises(FormatError, match=r"forms AB12-CD34 and ZZ99-ZZ99\. Send one at a time"):
         text_form.read(ONE + "Form: zz99-zz99")
     assert not text_form.is_this_form("Dear all, what form?")
     assert not text_form.is_this_form("<html>\nForm: AB12-CD34\n</html>")
