@@ -25,7 +25,7 @@ from citebed.collection import ImportOptions, import_sources, load_profile
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.judgements.sets import subset
 from citebed.evaluation.judgements.statistics import describe
-from citebed.judging import Simulated, SimulationOptions, open_campaign, simulate
+from citebed.judging import SimulationOptions, SimulationResult, open_campaign, simulate
 from citebed.judging.invitations.questions import FIRST_AUTHOR
 from citebed.judging.results.source_tables import LABELS
 from citebed.judging.settings import CampaignSettings
@@ -42,11 +42,11 @@ ALL_ANSWER: dict[str, Any] = {"response": 1.0, "response_two": 1.0}
 TABLES = ["returns", "reformulations", "comparison", "sources", "cranfield", "expected", "drawn"]
 
 
-def _returns(played: Simulated) -> dict[tuple[int, str], int]:
+def _returns(played: SimulationResult) -> dict[tuple[int, str], int]:
     return {(phase, what): n for phase, what, n, _ in played.tables["returns"].iter_rows()}
 
 
-def _means(played: Simulated) -> dict[str, float]:
+def _means(played: SimulationResult) -> dict[str, float]:
     return dict(played.expected.select("what", "mean").iter_rows())
 
 
