@@ -82,7 +82,8 @@ def test_a_csl_item_to_the_letter(library: Collection, tmp_path: Path) -> None:
     export(library, "csl-json", tmp_path / "out.json")
     items = json.loads((tmp_path / "out.json").read_bytes())
     assert items[0] == {
-        "id": "smith2010", "citation-key": "smith2010", "type": "article-journal", "title": "Ranking & Rating",
+        "id": "smith2010", "citation-key": "smith2010", "type": "article-journal",
+        "title": "Ranking & Rating",
         "author": [
             {"family": "Smith", "given": "Anna"},
             {"family": "King", "given": "Martin", "suffix": "Jr."}, {"literal": "Zebra Watch"},
