@@ -18,10 +18,10 @@ import pypdfium2
 from lxml import etree
 
 import citebed
-from citebed.papers.annotating import annotate
 from citebed.papers.annotation import Annotation
-from citebed.papers.bibliography import Bibliography
-from citebed.papers.reading import read_document
+from citebed.papers.annotator import annotate
+from citebed.papers.pdf_reader import read_document
+from citebed.papers.reference_matcher import Bibliography
 from citebed.text.identifiers import normalise_doi
 
 _SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-"})

@@ -58,14 +58,14 @@ def words_of_pdftotext(path: Path) -> int:
 
 def whole_in_process(path: Path) -> int:
     """All that is read of a paper, in this process."""
-    from citebed.papers.limited import read_limited
+    from citebed.papers.pdf_reader import read_pdf
 
-    return len(read_limited(path.read_bytes()).paragraphs)
+    return len(read_pdf(path.read_bytes()).paragraphs)
 
 
 def whole_in_child(path: Path) -> int:
     """The same in a child with limits, as it is for users."""
-    from citebed.papers.child import PaperProblem, read_paper
+    from citebed.papers.child_process import PaperProblem, read_paper
 
     read = read_paper(path)
     if isinstance(read, PaperProblem):

@@ -1,4 +1,4 @@
-"""What a match of a reference is worth: the weights of `citebed.papers.matching`, fitted.
+"""What a match of a reference is worth: the weights of `citebed.papers.reference_matcher`, fitted.
 
 Documents of a collection are cited in the styles of many fields, with slips (`tests/
 reference_styles`); half of the cited ones are left out of the collection, so that theirs is no
@@ -34,8 +34,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.reference_styles import STYLES, Work, in_lines, retold, with_slips
 
-from citebed.papers.evidence import FEATURES, Asked
-from citebed.papers.matching import WEIGHTS, ReferenceMatcher
+from citebed.papers.evidence import FEATURES, ReferenceQuery
+from citebed.papers.reference_matcher import WEIGHTS, ReferenceMatcher
 from citebed.papers.references import parse_reference
 from citebed.text.names import name_from_display
 from citebed.text.titles import plain_title
@@ -104,7 +104,7 @@ def examples_of(documents: pl.DataFrame, count: int, seed: int) -> list[Example]
     others = {at for at in range(1, count, 2) if rng.random() < _OTHERS}
     for at in others:
         works[at] = _another(works[at], works[at - 1], rng)
-    asked = [Asked(parse_reference(printed(work, rng))) for work in works]
+    asked = [ReferenceQuery(parse_reference(printed(work, rng))) for work in works]
     keys = pl.DataFrame(cited, schema=documents.schema).select(key=_key()).to_series()
     examples = []
     found = zip(cited, keys, matcher.candidates(asked), strict=True)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.papers.matching import ReferenceMatch, ReferenceMatcher
+from citebed.papers.reference_matcher import ReferenceMatch, ReferenceMatcher
 from citebed.papers.references import ParsedReference, parse_reference
 from citebed.text.identifiers import normalise_doi
 from common import machine, shared_data

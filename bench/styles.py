@@ -18,10 +18,10 @@ from typing import Any
 
 import pypdfium2
 
-from citebed.papers.annotating import annotate
 from citebed.papers.annotation import Annotation
+from citebed.papers.annotator import annotate
 from citebed.papers.paper import ReadPaper
-from citebed.papers.reading import read_document
+from citebed.papers.pdf_reader import read_document
 from citebed.text.sentences import sentence_spans
 
 _SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-"})

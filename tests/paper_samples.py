@@ -16,9 +16,9 @@ from reportlab.platypus import (
     Paragraph,
 )
 
-from citebed.papers.annotating import annotate
 from citebed.papers.annotation import Annotation, Candidate
-from citebed.papers.reading import read_document
+from citebed.papers.annotator import annotate
+from citebed.papers.pdf_reader import read_document
 from citebed.papers.review import write_proposal
 
 TITLE = "Finding the Papers That a Sentence Asks For"

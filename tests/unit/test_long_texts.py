@@ -26,7 +26,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measure
 from citebed.evaluation.measures.trec_names import trec_lines
 from citebed.judging.pools.pooling_methods import read_method
-from citebed.papers.matching import ReferenceMatcher
+from citebed.papers.reference_matcher import ReferenceMatcher
 from citebed.papers.references import parse_reference
 from citebed.retrieval.analysis.analysers import analyser_of
 from citebed.retrieval.pipeline import pipeline_of

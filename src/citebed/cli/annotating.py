@@ -11,8 +11,8 @@ import typer
 
 from citebed.cli.output import AsJson, Quiet, needs, print_json
 from citebed.errors import CitebedError
-from citebed.papers.deciding import THRESHOLD
 from citebed.papers.review import Review, write_proposal
+from citebed.papers.review_state import THRESHOLD
 from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 

@@ -15,11 +15,11 @@ from citebed.collection.importing import import_sources
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing import store
 from citebed.errors import FormatError
-from citebed.papers.annotating import PARTS
-from citebed.papers.annotating import annotate as annotate_paper
 from citebed.papers.annotation import Annotation
-from citebed.papers.bibliography import Bibliography
-from citebed.papers.child import PaperProblem, read_papers
+from citebed.papers.annotator import PARTS
+from citebed.papers.annotator import annotate as annotate_paper
+from citebed.papers.child_process import PaperProblem, read_papers
+from citebed.papers.reference_matcher import Bibliography
 
 Paths = str | Path | Iterable[str | Path]
 

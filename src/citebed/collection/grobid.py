@@ -13,9 +13,9 @@ from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.tei import TEI
 from citebed.errors import CitebedError, FormatError
 from citebed.files.network import refuse_offline
-from citebed.papers.annotating import annotated_references, part_of, sentences_of
 from citebed.papers.annotation import AnnotatedContext, Annotation
-from citebed.papers.bibliography import Bibliography
+from citebed.papers.annotator import annotate_references, annotate_sentences, part_of
+from citebed.papers.reference_matcher import Bibliography
 from citebed.papers.references import ParsedReference
 from citebed.records import CitingPaper, Document, Reference
 
@@ -47,7 +47,7 @@ def annotation_by_grobid(
         abstract=document.abstract or "",
         year=document.year,
         contexts=tuple(_contexts(paper, sections)) if paper else (),
-        references=tuple(annotated_references(ids, [()] * len(ids), parsed, known)),
+        references=tuple(annotate_references(ids, [()] * len(ids), parsed, known)),
         pages=(),
     )
 
@@ -59,7 +59,7 @@ def _contexts(paper: CitingPaper, sections: Collection[str]) -> Iterator[Annotat
         if part is None or not any(sentence.cites for sentence in context.sentences):
             continue
         number += 1
-        sentences = tuple(sentences_of(context.sentences))
+        sentences = tuple(annotate_sentences(context.sentences))
         yield AnnotatedContext(f"{number:02d}", part, context.section, 1.0, sentences)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from citebed.drafts.findings import Block, Findings, Origin, Raw
 from citebed.drafts.records import PAGE, Place
 from citebed.drafts.references import entry_of
-from citebed.papers.child import PaperFile, PaperProblem, read_paper
+from citebed.papers.child_process import PaperFile, PaperProblem, read_paper
 from citebed.papers.paper import PlacedText
 
 

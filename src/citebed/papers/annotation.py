@@ -1,5 +1,7 @@
-"""An annotated citing paper: what was decided about it, how sure each decision is, and where it
-stands on the page. As a review file it is JSON; as ACM-CR's XML and ``.dois`` it is imported."""
+"""An annotated citing paper: its sentences, markers and references with confidence and positions.
+
+Review files store it as JSON. ``citebed import`` reads it as ACM-CR's XML and ``.dois``.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from xml.sax.saxutils import escape, quoteattr
 from citebed.papers.paper import Box
 
 REVIEW_FILES = (".review.json", ".decisions.json")
-"""How files end that say what the machine proposes and what a person decided."""
+"""Suffixes of the files with citebed's proposal and with a person's decisions."""
 
 
 @dataclass(frozen=True)
 class AnnotatedMarker:
-    """A citation marker in a sentence as it was printed, and the references it means."""
+    """A citation marker in a sentence as printed, and the references that it cites."""
 
     text: str
     cites: tuple[str, ...]
@@ -27,8 +29,7 @@ class AnnotatedMarker:
 
 @dataclass(frozen=True)
 class AnnotatedSentence:
-    """A sentence; ``anonymised`` where names of cited authors were taken out of it, of what it
-    ``printed`` before."""
+    """A sentence; if ``anonymised``, its ``text`` lacks names of cited authors in ``printed``."""
 
     text: str
     cites: tuple[str, ...]
@@ -41,7 +42,7 @@ class AnnotatedSentence:
 
 @dataclass(frozen=True)
 class AnnotatedContext:
-    """A paragraph that cites."""
+    """A paragraph with citations."""
 
     context_id: str
     section: str
@@ -52,7 +53,7 @@ class AnnotatedContext:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A document that a reference may be."""
+    """A document that may be the one that a reference cites."""
 
     doc_id: str
     title: str
@@ -62,7 +63,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class AnnotatedReference:
-    """An entry of the reference list and the paper that it is: a DOI, else an address."""
+    """An entry of the reference list, and the paper that it cites: a DOI, or else a URL."""
 
     ref_id: str
     text: str
@@ -95,12 +96,12 @@ class Annotation:
     confidence: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
-        """The annotation as plain values."""
+        """Return the annotation as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Annotation:
-        """The annotation that ``to_json`` gave."""
+        """Return the annotation in the values of `to_json`."""
         contexts = tuple(_context(each) for each in values["contexts"])
         references = tuple(_reference(each) for each in values["references"])
         pages = tuple((float(width), float(height)) for width, height in values["pages"])
@@ -132,11 +133,11 @@ def _reference(values: dict[str, Any]) -> AnnotatedReference:
 
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that fonts without names may give, and that no XML file can hold."""
+"""Characters that PDFs may contain, but XML files must not."""
 
 
 def annotation_xml(annotation: Annotation) -> str:
-    """The paper as ACM-CR's XML, which ``citebed import`` reads."""
+    """Return the paper as ACM-CR's XML, which ``citebed import`` reads."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         "<doc>",
@@ -152,7 +153,7 @@ def annotation_xml(annotation: Annotation) -> str:
         lines.append(
             f"\t\t<context id={quoteattr(context.context_id)} section={quoteattr(context.section)}>"
         )
-        lines += [f"\t\t\t{_s(sentence)}" for sentence in context.sentences]
+        lines += [f"\t\t\t{_sentence_xml(sentence)}" for sentence in context.sentences]
         lines.append("\t\t</context>")
     lines += ["\t</contexts>", "\t<references>"]
     for reference in annotation.references:
@@ -161,14 +162,14 @@ def annotation_xml(annotation: Annotation) -> str:
     return _NOT_XML.sub("", "\n".join([*lines, "\t</references>", "</doc>", ""]))
 
 
-def _s(sentence: AnnotatedSentence) -> str:
+def _sentence_xml(sentence: AnnotatedSentence) -> str:
     cites = f" cites={quoteattr(','.join(sentence.cites))}" if sentence.cites else ""
     mark = ' anonymised="true"' if sentence.anonymised else ""
     return f"<s{cites}{mark}>{escape(sentence.text)}</s>"
 
 
 def dois_lines(annotation: Annotation) -> str:
-    """The reference list as ACM-CR's ``.dois``: a DOI, else an address, else ``None``."""
+    """Return the reference list as ACM-CR's ``.dois``: a DOI, or else a URL, or else ``None``."""
     return "".join(
         f"[{each.ref_id}]\t{each.doi or each.url or 'None'}\n" for each in annotation.references
     )

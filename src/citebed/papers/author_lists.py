@@ -1,8 +1,8 @@
-"""The authors that a printed reference begins with, whatever its style.
+"""Parse the authors at the start of a printed reference, in any style.
 
-A style writes a name in one of five ways: ``W. Bruce Croft`` or ``W. B. Croft`` (display),
+A style writes names in one of five ways: ``W. Bruce Croft`` or ``W. B. Croft`` (display),
 ``Croft, W. B.`` or ``Croft WB`` (initials behind), ``Croft, Bruce`` (inverted). The first name
-tells which; only a first name can be inverted where the others are not.
+shows which one; some styles invert only the first name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BARE = (
 )
 _INITIALS = rf"(?:{_DOTTED}|{_BARE}\.?)"
 _SUFFIX = r"(?:,? ?(?P<suffix>(?:Jr|Sr)\b\.?|I{2,3}\b|IV\b))?+"
-# In "David M. Blei, Andrew Ng" the M stands before the name, in "Blei D. Topics" behind it.
+# In "David M. Blei, Andrew Ng" the initial comes before the family name, in "Blei D. Topics" after.
 _NAME_GOES_ON = (
     rf" {_FAMILY}(?:,? and {NAME}(?:[.,]| \()|, {UPPER}|,? & {UPPER}|\.?,? et al|\.(?: |$))"
 )
@@ -89,43 +89,45 @@ _BEFORE_YEAR = compiled(rf"([^.()\[\]“\"]{{2,80}}?)[.,]? (?={_YEAR_NEXT}[a-z]?
 
 @dataclass(frozen=True)
 class AuthorList:
-    """Names in canonical form, and where they end in the text."""
+    """Names in canonical form (``Family, Given``), and the offset at which they end."""
 
     names: tuple[str, ...] = ()
     end: int = 0
 
 
-def read_authors(text: str) -> AuthorList:
-    """The authors that a reference begins with; none where they cannot be told from a title.
+def parse_authors(text: str) -> AuthorList:
+    """Return the authors that a reference begins with, or none if they look like a title.
 
-    Of the ways to read the names, that which ends most clearly: before a year or a quotation.
+    Try each style, and take the names with the clearest end: before a year or a quotation.
     """
-    best = _Reading()
+    best = _Parse()
     for patterns, behind in _STYLES:
-        found = _read(text, patterns, behind)
-        if found.clear > best.clear:
-            best = found
+        parse = _parse(text, patterns, behind)
+        if parse.clear > best.clear:
+            best = parse
         if best.clear >= 2 * _CLEAR:
             break
     if best.names:
         return AuthorList(tuple(map(_canonical, best.names)), best.end)
     match = _BEFORE_YEAR.match(text)
     if match and len(match[1].split()) <= 12:
-        return AuthorList(_unread(match[1].strip(" ,")), match.end(1))
+        return AuthorList(_names_before_year(match[1].strip(" ,")), match.end(1))
     return AuthorList()
 
 
-class _Reading(NamedTuple):
-    """Names as one style has them, where they end, and how clearly: 0 for not at all, odd where an
-    "and" stands before the last."""
+class _Parse(NamedTuple):
+    """Names in one style, their end, and how clear that end is.
+
+    ``clear`` is 0 if the names have no clear end, and odd if "and" precedes the last name.
+    """
 
     names: Sequence[re.Match[str]] = ()
     end: int = 0
     clear: int = 0
 
 
-def _unread(text: str) -> tuple[str, ...]:
-    """Names of no style that is known, before a year: an organisation, or what commas part."""
+def _names_before_year(text: str) -> tuple[str, ...]:
+    """Return names in an unknown style: an organisation, or names between commas."""
     parts = re.split(r",? and |[,;] ", text)
     if len(parts) == 1 or _ORGANISATION.search(text):
         return (text,)
@@ -144,53 +146,47 @@ _STYLES: tuple[tuple[tuple[re.Pattern[str], ...], bool], ...] = (
 _CLEAR = 4
 
 
-def _read(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> _Reading:
-    """The names of one style; none where the text does not begin with one, or where what follows
-    the names can follow none."""
-    found = _names(text, patterns)
-    others = _OTHERS.match(text, found[-1].end()) if found else None
-    while found and not (others or _ends(text, found[-1].end(), behind, len(found))):
-        found.pop()
-    if not found:
-        return _Reading()
-    end = others.end() if others else found[-1].end()
+def _parse(text: str, patterns: tuple[re.Pattern[str], ...], behind: bool) -> _Parse:
+    """Return the names in one style, or none if the text cannot be such a list of names."""
+    names = _names(text, patterns)
+    others = _OTHERS.match(text, names[-1].end()) if names else None
+    while names and not (others or _end_clarity(text, names[-1].end(), behind, len(names))):
+        names.pop()
+    if not names:
+        return _Parse()
+    end = others.end() if others else names[-1].end()
     editors = _EDITORS.match(text, end)
-    clear = _CLEAR if others or editors else _ends(text, end, behind, len(found))
-    last = _has_last(text, found)
+    clear = _CLEAR if others or editors else _end_clarity(text, end, behind, len(names))
+    last = len(names) > 1 and bool(_LAST.search(text, names[-2].end(), names[-1].start()))
     if clear < _CLEAR and not (behind or last) and _DISPLAY in patterns:
         if _BEFORE.match(text):
-            return _Reading()
+            return _Parse()
         if clear == 1:
-            found, end = found[:1], found[0].end()  # "Jane Doe, Deep Learning, J. Noise 3"
-    return _Reading(found, editors.end() if editors else end, 2 * clear + last)
-
-
-def _has_last(text: str, found: list[re.Match[str]]) -> bool:
-    """Whether an "and" stands before the last of some names."""
-    return len(found) > 1 and _LAST.search(text, found[-2].end(), found[-1].start()) is not None
+            names, end = names[:1], names[0].end()  # "Jane Doe, Deep Learning, J. Noise 3"
+    return _Parse(names, editors.end() if editors else end, 2 * clear + last)
 
 
 def _names(text: str, patterns: tuple[re.Pattern[str], ...]) -> list[re.Match[str]]:
-    """Names with commas and such between them, of which the first one tells the style."""
-    first = _named(patterns[0], text, 0)
-    if first is None or _is_before(first, text):
+    """Return names between commas; the first pattern is the style of the first name."""
+    first = _match_name(patterns[0], text, 0)
+    if first is None or _is_next_initial(first, text):
         return []
-    found, last = [first], False
-    while len(found) < _MOST and not _OTHERS.match(text, found[-1].end()):
-        between = _BETWEEN.match(text, found[-1].end())
+    names, last = [first], False
+    while len(names) < _MOST and not _OTHERS.match(text, names[-1].end()):
+        between = _BETWEEN.match(text, names[-1].end())
         if between is None or (last and not between["last"]):
             break
         last = bool(between["last"] or between["amp"])
-        following = (_named(pattern, text, between.end()) for pattern in patterns)
+        following = (_match_name(pattern, text, between.end()) for pattern in patterns)
         name = next(filter(None, following), None)
         if name is None:
             break
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
-def _is_before(name: re.Match[str], text: str) -> bool:
-    """Whether what looks like initials behind a family name stands before one."""
+def _is_next_initial(name: re.Match[str], text: str) -> bool:
+    """Return True if the initial after a family name belongs to the name that follows."""
     family = name.groupdict().get("family")
     if family is None or name.re is _INVERTED:
         return False
@@ -198,8 +194,8 @@ def _is_before(name: re.Match[str], text: str) -> bool:
     return alone and _GOES_ON.match(text, name.end()) is not None
 
 
-def _ends(text: str, end: int, behind: bool, count: int) -> int:
-    """How clearly a list of names ends here: before a point, a year, a quotation …"""
+def _end_clarity(text: str, end: int, behind: bool, count: int) -> int:
+    """Rate how clearly a list of names ends here: before a year, a quotation, a full stop …"""
     match = _ENDED.match(text, end)
     if match is None or match.lastgroup is None:
         return _CLEAR if _EDITORS.match(text, end) else 0
@@ -208,8 +204,8 @@ def _ends(text: str, end: int, behind: bool, count: int) -> int:
     return _ENDS[match.lastgroup] if match.lastgroup != "initial" or behind else 0
 
 
-def _named(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str] | None:
-    """A name, looked at again: its words begin with capitals, and it has more than one."""
+def _match_name(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str] | None:
+    """Match a name that has a capitalised word and, in display form, at least two words."""
     match = pattern.match(text, at)
     if match is None:
         return None

@@ -1,7 +1,8 @@
-"""What a person decided about a proposed annotation: steps, in turn, kept apart from the proposal.
+"""A person's decisions about a proposed annotation: a sequence of steps, stored in their own file.
 
-A step names what it changes by an item that stays the same whatever is merged or split: ``front``
-for title and abstract, ``c3`` for a paragraph, ``c3.1`` for a sentence, ``r12`` for a reference.
+A step names the item that it changes. Item names do not change when items are merged or split:
+``front`` for title and abstract, ``c3`` for a paragraph, ``c3.1`` for a sentence, ``r12`` for a
+reference.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from citebed.text.identifiers import looks_like_url, normalise_doi
 
 FORMAT: Final = "citebed decisions 1"
 FRONT = "front"
-LONGEST = 20_000
-"""Characters of a text that a person gives."""
-MOST_STEPS = 100_000
-_NO_TEXT = frozenset(("Cc", "Cs", "Cn"))
-"""Kinds of characters that XML cannot hold."""
+MAX_LENGTH = 20_000
+"""Characters of the longest text in a step."""
+MAX_STEPS = 100_000
+_NOT_XML = frozenset(("Cc", "Cs", "Cn"))
+"""Categories of characters that XML must not contain."""
 
 
 def plain_text(text: str) -> str:
-    """A text in one line, without characters that no XML file can hold."""
+    """Return a text in one line, without characters that XML must not contain."""
     line = " ".join(text.split())
-    return "".join(char for char in line if unicodedata.category(char) not in _NO_TEXT)
+    return "".join(char for char in line if unicodedata.category(char) not in _NOT_XML)
 
 
 def _doi(text: str | None) -> str | None:
@@ -33,7 +34,7 @@ def _doi(text: str | None) -> str | None:
         return None
     doi = normalise_doi(plain_text(text))
     if doi is None:
-        raise ValueError(f"'{text[:80]}' is no DOI; expected one like 10.1145/12345.67890")
+        raise ValueError(f"'{text[:80]}' is not a DOI; expected one like 10.1145/12345.67890")
     return doi
 
 
@@ -46,17 +47,17 @@ def _url(text: str | None) -> str | None:
         return None
     url = plain_text(text)
     if not looks_like_url(url) or " " in url:
-        raise ValueError(f"'{text[:80]}' is no address; expected one like https://example.org/x")
+        raise ValueError(f"'{text[:80]}' is not a URL; expected one like https://example.org/x")
     return url
 
 
 Item = Annotated[str, Field(min_length=1, max_length=200)]
-Text = Annotated[str, Field(max_length=LONGEST), AfterValidator(plain_text)]
+Text = Annotated[str, Field(max_length=MAX_LENGTH), AfterValidator(plain_text)]
 Doi = Annotated[str | None, Field(max_length=2000), AfterValidator(_doi)]
 Url = Annotated[str | None, Field(max_length=2000), AfterValidator(_url)]
 OwnDoi = Annotated[str | None, Field(max_length=2000), AfterValidator(_own_doi)]
 Cites = Annotated[tuple[Item, ...], Field(max_length=1000)]
-Count = Annotated[int, Field(ge=0, le=LONGEST)]
+Count = Annotated[int, Field(ge=0, le=MAX_LENGTH)]
 
 
 class _Step(BaseModel):
@@ -64,14 +65,14 @@ class _Step(BaseModel):
 
 
 class Accept(_Step):
-    """An item is right as it stands."""
+    """Confirm an item as it is."""
 
     kind: Literal["accept"] = "accept"
     item: Item
 
 
 class ChangeFront(_Step):
-    """Title, abstract and DOI of the paper; what is not given stays, and ``""`` is no DOI."""
+    """Change title, abstract or DOI; ``None`` keeps a value, and ``""`` removes the DOI."""
 
     kind: Literal["front"] = "front"
     title: Text | None = None
@@ -80,10 +81,7 @@ class ChangeFront(_Step):
 
 
 class ChangeSentence(_Step):
-    """A sentence's text, what it cites, whether it is anonymised; what is not given stays.
-
-    Without any text a sentence is left out.
-    """
+    """Change a sentence; ``None`` keeps a value, and the text ``""`` drops the sentence."""
 
     kind: Literal["sentence"] = "sentence"
     item: Item
@@ -93,7 +91,7 @@ class ChangeSentence(_Step):
 
 
 class ChangeMarker(_Step):
-    """What a marker of a sentence cites, by its place in the sentence; nothing if it is none."""
+    """Change what the sentence's ``marker``-th marker cites; nothing if it is not a citation."""
 
     kind: Literal["marker"] = "marker"
     item: Item
@@ -102,7 +100,7 @@ class ChangeMarker(_Step):
 
 
 class SplitSentence(_Step):
-    """A sentence is two: the second begins at a character of its text."""
+    """Split a sentence: the second part begins at this character of its text."""
 
     kind: Literal["split sentence"] = "split sentence"
     item: Item
@@ -110,28 +108,28 @@ class SplitSentence(_Step):
 
 
 class JoinSentence(_Step):
-    """A sentence and the next one in its paragraph are one."""
+    """Join a sentence and the next one in its paragraph."""
 
     kind: Literal["join sentence"] = "join sentence"
     item: Item
 
 
 class Merge(_Step):
-    """A paragraph and the next one are one."""
+    """Merge a paragraph and the next one."""
 
     kind: Literal["merge"] = "merge"
     item: Item
 
 
 class Split(_Step):
-    """A sentence begins a new paragraph."""
+    """Start a new paragraph at a sentence."""
 
     kind: Literal["split"] = "split"
     item: Item
 
 
 class Drop(_Step):
-    """A paragraph is left out, or taken in again."""
+    """Drop a paragraph, or restore it."""
 
     kind: Literal["drop"] = "drop"
     item: Item
@@ -139,7 +137,7 @@ class Drop(_Step):
 
 
 class NewSentence(_Step):
-    """A sentence that the machine did not find, and what it cites."""
+    """A sentence that a person added, and what it cites."""
 
     text: Text
     cites: Cites = ()
@@ -149,21 +147,21 @@ class NewSentence(_Step):
 
 
 class Add(_Step):
-    """A paragraph that the machine did not find, behind another one, or first of all.
+    """Add a paragraph after another item, or at the start.
 
-    What a person gives is the ``text``; its ``sentences`` are made of it when the step is taken,
-    and stay as they are when the software learns to make them otherwise.
+    A person enters the ``text``. citebed splits it into ``sentences`` and stores these, so that a
+    later version does not split it differently.
     """
 
     kind: Literal["add"] = "add"
     after: Item = FRONT
     section: Annotated[str, Field(max_length=200), AfterValidator(plain_text)] = ""
-    text: Annotated[str, Field(max_length=LONGEST)] = ""
+    text: Annotated[str, Field(max_length=MAX_LENGTH)] = ""
     sentences: Annotated[tuple[NewSentence, ...], Field(max_length=1000)] = ()
 
 
 class ChangeReference(_Step):
-    """The paper that a reference is: a document, a DOI, an address; none where none is given."""
+    """Change the paper that a reference cites: a document, a DOI, a URL, or nothing."""
 
     kind: Literal["reference"] = "reference"
     item: Item
@@ -173,7 +171,7 @@ class ChangeReference(_Step):
 
 
 class Finish(_Step):
-    """All that was not asked or answered is right."""
+    """Confirm all other items and finish the paper."""
 
     kind: Literal["finish"] = "finish"
 
@@ -196,10 +194,9 @@ Step = Annotated[
 
 
 class Decisions(BaseModel):
-    """The steps about one proposal, which is known by its hash.
+    """The steps about one proposal, which is identified by its hash.
 
-    ``version`` grows with each step that is taken or taken back; ``seconds`` are those in which
-    somebody worked on the paper.
+    ``version`` grows with each step and each undo; ``seconds`` is the time that a person worked.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -207,19 +204,19 @@ class Decisions(BaseModel):
     proposal: str
     version: Annotated[int, Field(ge=0)] = 0
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    steps: Annotated[tuple[Step, ...], Field(max_length=MOST_STEPS)] = ()
+    steps: Annotated[tuple[Step, ...], Field(max_length=MAX_STEPS)] = ()
 
     def with_step(self, step: Step) -> Decisions:
-        """The decisions with one more step."""
+        """Return the decisions with one more step."""
         steps = (*self.steps, step)
         return self.model_copy(update={"version": self.version + 1, "steps": steps})
 
     def without_last(self) -> Decisions:
-        """The decisions without the last step; the same where there is none."""
+        """Return the decisions without the last step, if there is one."""
         if not self.steps:
             return self
         return self.model_copy(update={"version": self.version + 1, "steps": self.steps[:-1]})
 
     def spent(self, seconds: float) -> Decisions:
-        """The decisions after so many seconds more of work."""
+        """Return the decisions with more seconds of work."""
         return self.model_copy(update={"seconds": round(self.seconds + seconds, 1)})

@@ -1,14 +1,15 @@
-"""Lines of a page from its words, and the order in which a person reads them.
+"""Build the lines of a page from its words, and sort them into reading order.
 
-Words follow one another as in the file. Columns are seen where hardly any line of a document
-crosses a strip of its pages; a line that does, as a title or a wide table, parts its page into what
-is read before and after it.
+A gutter between columns is a strip of the pages that hardly any line of the document crosses. A
+line that does cross it, such as a title or a wide table, divides its page into a part that is read
+before it and a part that is read after it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,10 +18,12 @@ import numpy as np
 from citebed.papers.pages import Page, Word
 
 _SAME_LINE, _BACK, _GAP = 0.55, 0.5, 1.9
-"""In sizes of the font: how far a script stands off, how far back a new line begins, the gap of a
-table's cells."""
+"""In font sizes: the shift of a sub- or superscript, the step back to a new line, and the gap
+between the cells of a table."""
 _GUTTER = 4.0
+"""Least width of a gutter, in points."""
 _CROSSING, _ONE_COLUMN = 0.12, 0.4
+"""The largest share of lines that may cross a gutter, in a document and on one page."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,11 @@ class Line:
     page: int
     words: tuple[Word, ...]
     column: int = 0
-    """Counted from the left; -1 for a line across columns."""
+    """Counted from the left; -1 for a line that crosses columns."""
 
     @cached_property
     def main(self) -> Word:
-        """The word whose style most characters have."""
+        """The first word in the style of most characters."""
         first = self.words[0]
         if all(word.size == first.size and word.font is first.font for word in self.words):
             return first
@@ -45,44 +48,44 @@ class Line:
         return next(w for w in self.words if (round(w.size, 1), w.font.name) == style)
 
     def in_column(self, column: int) -> Line:
-        """The same line, in a column; what is known of it stays known."""
+        """Return the line in another column, with its cached properties."""
         moved = Line(self.page, self.words, column)
         moved.__dict__.update({**self.__dict__, "column": column})
         return moved
 
     @property
     def size(self) -> float:
-        """The size of its letters."""
+        """The font size of its main word."""
         return self.main.size
 
     @property
     def baseline(self) -> float:
-        """The height that its letters stand on."""
+        """The baseline of its main word."""
         return self.main.baseline
 
     @property
     def left(self) -> float:
-        """Where it begins."""
+        """Its left edge."""
         return self.words[0].left
 
     @cached_property
     def right(self) -> float:
-        """Where it ends."""
+        """Its right edge."""
         return max(word.right for word in self.words)
 
     @cached_property
     def text(self) -> str:
-        """What the line says; a word that is broken off at its end keeps its hyphen."""
+        """Its words; a word that the next line continues keeps its hyphen."""
         return " ".join(word.text for word in self.words)
 
     @cached_property
     def bold(self) -> bool:
-        """Whether most of it is bold."""
+        """True if most of it is bold."""
         return _share(self.words, lambda word: word.font.bold) > 0.5
 
     @cached_property
     def italic(self) -> bool:
-        """Whether most of it is in italics."""
+        """True if most of it is in italics."""
         return _share(self.words, lambda word: word.font.italic) > 0.5
 
 
@@ -91,26 +94,26 @@ def _share(words: Sequence[Word], has: Callable[[Word], bool]) -> float:
     return sum(len(word.text) for word in words if has(word)) / total
 
 
-def lines_of(page: Page) -> list[Line]:
-    """The lines of a page in the order of the file, all in column 0."""
-    found: list[list[Word]] = []
+def build_lines(page: Page) -> list[Line]:
+    """Return the lines of a page in the order of the file, all in column 0."""
+    lines: list[list[Word]] = []
     for word in page.words:
-        if found and _goes_on(found[-1], word):
-            found[-1].append(word)
+        if lines and _continues(lines[-1], word):
+            lines[-1].append(word)
         else:
-            found.append([word])
-    return [Line(page.number, tuple(words)) for words in found]
+            lines.append([word])
+    return [Line(page.number, tuple(words)) for words in lines]
 
 
-def _goes_on(line: Sequence[Word], word: Word) -> bool:
+def _continues(line: Sequence[Word], word: Word) -> bool:
     last, tall = line[-1], max(line[-1].size, word.size)
     near = min(abs(word.baseline - last.baseline), abs(word.baseline - line[0].baseline))
     gap = word.left - last.right
     return near < _SAME_LINE * tall and -_BACK * tall < gap < _GAP * tall
 
 
-def gutters(pages: Sequence[Sequence[Line]], width: float) -> list[float]:
-    """Where columns part: the middles of strips that hardly any line crosses."""
+def find_gutters(pages: Sequence[Sequence[Line]], width: float) -> list[float]:
+    """Return the middles of the strips between columns, in points from the left."""
     lines = [line for page in pages for line in page if line.right - line.left > 0.15 * width]
     if len(lines) < 10:
         return []
@@ -119,22 +122,22 @@ def gutters(pages: Sequence[Sequence[Line]], width: float) -> list[float]:
         covered[max(int(line.left), 0) : max(int(line.right) + 1, 0)] += 1
     low = covered < _CROSSING * len(lines)
     inside = np.flatnonzero(~low)
-    found, start = [], None
+    gutters, start = [], None
     for x in range(inside[0], inside[-1] + 1):
         if low[x] and start is None:
             start = x
         elif not low[x] and start is not None:
             if x - start >= _GUTTER:
-                found.append((start + x) / 2)
+                gutters.append((start + x) / 2)
             start = None
-    return found
+    return gutters
 
 
-def in_reading_order(lines: Sequence[Line], edges: Sequence[float]) -> list[Line]:
-    """A page's lines with their columns, as they are read."""
-    placed = [line.in_column(_column(line, edges)) for line in lines]
+def order_lines(lines: Sequence[Line], gutters: Sequence[float]) -> list[Line]:
+    """Return a page's lines with their columns, in reading order."""
+    placed = [line.in_column(_column(line, gutters)) for line in lines]
     across = sum(line.column < 0 for line in placed)
-    if not edges or across > _ONE_COLUMN * len(placed):
+    if not gutters or across > _ONE_COLUMN * len(placed):
         return sorted((line.in_column(0) for line in lines), key=_height)
     bands = sorted(line.baseline for line in placed if line.column < 0)
     starts = np.asarray(bands)
@@ -150,10 +153,98 @@ def _height(line: Line) -> tuple[float, float]:
     return round(line.baseline / 2), line.left
 
 
-def _column(line: Line, edges: Sequence[float]) -> int:
-    """The column a line stands in; -1 if it crosses an edge."""
+def _column(line: Line, gutters: Sequence[float]) -> int:
+    """Return the column of a line; -1 if it crosses a gutter."""
     slack = line.size / 2
-    if any(line.left < edge - slack and line.right > edge + slack for edge in edges):
+    if any(line.left < gutter - slack and line.right > gutter + slack for gutter in gutters):
         return -1
     middle = (line.left + line.right) / 2
-    return sum(middle > edge for edge in edges)
+    return sum(middle > gutter for gutter in gutters)
+
+
+# --- Ligatures ----------------------------------------------------------------------------------
+# LaTeX fonts draw "Th", "fi" or "tt" as one glyph, and some files do not say which letters it
+# stands for: "so?ware". We try each of the usual ligatures for all words with such a glyph, and
+# take the one that makes the most common words.
+
+_UNKNOWN_LETTER = re.compile("[\uf600-\uf6ff]")
+_LIGATURES = ("fi", "fl", "ff", "ffi", "ffl", "Th", "tt", "ft", "Qu", "tz", "st", "ct", "fj", "ch")
+_COMMON_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        affect affected affects affluent afford after aspect attached attempt attention attribute
+        baffle baffling before benefit best better between buffer classification classifier
+        classifiers coefficient coefficients committed confidence conflict conflicting conflicts
+        consider context contexts correct craft cuff cutting define defined defines definition
+        definitions differ difference differences different differently differing differs difficult
+        difficulty diffuse diffusion direct draft effect effective effectively effectiveness effects
+        efficacy efficiency efficient efficiently effluent effort efforts emitted exact exactly
+        expect fact factor factors field fields fifth fifty figure figures file files filter
+        filtered filtering filters final finally find finding findings finds fine finite first
+        firstly fit fits fitted fitting five fixed flag flags flat flexibility flexible flight flip
+        float floor flow flows fluctuation fluctuations fluid flux getting identified identifies
+        identify infinite inflated inflation inflow influence influenced influences interest just
+        justify left letter letters little matter matters metric modified modify more most must
+        object off offer offered offering offers office official offline offload offset often
+        omitted online overfitting overflow pattern patterns permitted profile profiles profit
+        project quality quantify quantitative quantity queries query question questions quick
+        quickly quite reflect reflected reflecting reflection reflections reflects related research
+        result results satisfaction satisfied satisfy scattered scientific scientist scientists
+        select setting settings shift shifts shuffle shuffled shuffles shuffling significance
+        significant significantly simplified soft software specific specifically specification
+        specified specify staff state step stiff still strong student students study stuff submitted
+        such suffer suffers sufficient sufficiently system systems test tests text than that the
+        their them then theorem theoretical theory there thereby therefore these they thing things
+        think third this thorough those though thought thousand thousands three threshold through
+        throughout thus trade-off trade-offs traffic transfer transmitted unaffected unified unit
+        until up verified verify waffle which while with workflow written
+        """,
+    )
+)
+"""Common words of papers that contain a ligature."""
+
+
+def restore_ligatures(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Return the lines with letters in place of unknown glyphs, if a ligature fits."""
+    words: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for word in (word for page in pages for line in page for word in line.words):
+        for code in set(_UNKNOWN_LETTER.findall(word.text)):
+            words[word.font.name, code][word.text] += 1
+    if not words:
+        return [list(page) for page in pages]
+    known = {key: _best_ligature(key[1], texts) for key, texts in words.items()}
+    return [[_with_ligatures(line, known) for line in page] for page in pages]
+
+
+def _best_ligature(code: str, texts: Counter[str]) -> str:
+    """Return the ligature that makes the most common words, or the code itself."""
+    scores = {ligature: _count_common_words(code, ligature, texts) for ligature in _LIGATURES}
+    best = max(_LIGATURES, key=lambda ligature: scores[ligature])
+    return best if scores[best] else code
+
+
+def _count_common_words(code: str, ligature: str, texts: Counter[str]) -> int:
+    return sum(
+        times
+        for text, times in texts.items()
+        for part in _parts(text.replace(code, ligature))
+        if ligature.lower() in part and part in _COMMON_WORDS
+    )
+
+
+def _parts(text: str) -> Iterable[str]:
+    lower = text.lower()
+    return {lower.strip(".,;:()[]“”\"'’-"), *re.findall(r"[a-z]+", lower)}
+
+
+def _with_ligatures(line: Line, known: dict[tuple[str, str], str]) -> Line:
+    if not _UNKNOWN_LETTER.search(line.text):
+        return line
+    words = []
+    for word in line.words:
+        text = word.text
+        for code in _UNKNOWN_LETTER.findall(text):
+            text = text.replace(code, known[word.font.name, code])
+        words.append(word._replace(text=text))
+    return Line(line.page, tuple(words), line.column)

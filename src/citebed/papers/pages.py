@@ -1,16 +1,17 @@
-"""The words of a PDF's pages: what they say, where they stand, in which font.
+"""The words of a PDF's pages, with their positions and fonts.
 
-PDFium reads the file. It is asked for the text of a page at once and then for the places of each
-word's first and last character only: a call from Python takes about a microsecond, a paper has
-fifty thousand characters.
+PDFium reads the file. We ask for the text of a whole page, and then only for the positions of each
+word's first and last character: a call from Python takes about a microsecond, and a paper has fifty
+thousand characters.
 """
 
 from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
@@ -18,24 +19,22 @@ from typing import Any, NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from citebed.papers.mirroring import runs_right_to_left
-
 _BLANKS = " \t\r\n\u00a0\u2000-\u200b\u202f\u205f\u3000"
 _WORD = re.compile(f"[^{_BLANKS}\x02\ufffe]*[\x02\ufffe]|[^{_BLANKS}\x02\ufffe]+")
-"""A word ends in a blank, or where PDFium has joined it to its other half on the next line."""
+"""A word ends at a blank, or where PDFium joined it with its other half on the next line."""
 _BOLD = re.compile(
     r"bold|heavy|black|demi|semib|\b(?:cm|sf|ec)(?:ss)?bx|\bnimbusromno9l-medi|-B\b|\.B\b", re.I
 )
 _ITALIC = re.compile(r"ital|obli|slant|\b(?:cm|sf|ec)(?:ti|sl|bi)|-I\b|\.I\b", re.I)
 _TIGHT, _BLANK = 0.2, 0.1
-"""In sizes of the font: lines with blanks this narrow are looked at closer, and a blank in them."""
-UNKNOWN = 0xF600
-"""Codes that are no characters are kept from here on, among those for private use."""
+"""In font sizes: a line with blanks below the first is split again at gaps above the second."""
+_UNKNOWN = 0xF600
+"""Control codes are shifted to this place in the private use area."""
 _CODES = {
-    code: UNKNOWN + code for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10, 13)
+    code: _UNKNOWN + code for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10, 13)
 }
 _HYPHEN = re.compile("[\x02\ufffe]$")
-"""What PDFium writes for a hyphen at the end of a line."""
+"""The code that PDFium uses for a hyphen at the end of a line."""
 
 
 class Font(NamedTuple):
@@ -47,7 +46,7 @@ class Font(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word of a page. Lengths are in points, from the upper left corner of the page."""
+    """A word of a page; positions are in points from the upper left corner of the page."""
 
     text: str
     left: float
@@ -56,18 +55,18 @@ class Word(NamedTuple):
     size: float
     font: Font
     raised: int
-    """So many characters at its end stand higher and smaller, as the number of a footnote."""
+    """Number of raised characters at its end, such as a footnote number."""
     breaks: bool
-    """Whether PDFium ends a line behind it."""
+    """True if PDFium ends a line after it."""
 
 
 _Span = tuple[Word, int, int]
-"""A word, and where in the text of its page it begins and ends."""
+"""A word, and its start and end in the text of its page."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page's words, in the order of the file."""
+    """The words of a page, in the order of the file."""
 
     number: int
     width: float
@@ -76,10 +75,7 @@ class Page:
 
 
 def read_pages(document: pypdfium2.PdfDocument) -> Iterator[Page]:
-    """The pages of a document, one after the other: none is kept here.
-
-    A damaged page that cannot be opened has no size and no words.
-    """
+    """Yield the pages of a document; a damaged page has no size and no words."""
     fonts: dict[int, Font] = {}
     for number in range(len(document)):
         try:
@@ -107,7 +103,6 @@ class _Reader:
         self._left = left
 
     def page(self, number: int) -> Page:
-        """The page with its words."""
         width, height = self._page.get_size()
         text = self._characters()
         if runs_right_to_left(text):
@@ -117,10 +112,10 @@ class _Reader:
             for match in _WORD.finditer(text)
             for word, start, end in self._words(text, *match.span())
         ]
-        return Page(number, width, height, tuple(self._parted(text, spans)))
+        return Page(number, width, height, tuple(self._split_tight_words(text, spans)))
 
     def _mirrored(self, text: str, width: float) -> Iterator[Word]:
-        """The words of a page that is read from right to left, where a mirror shows them."""
+        """Yield the words of a right-to-left page, at mirrored positions."""
         for match in _WORD.finditer(text):
             start, end = match.span()
             font, size = self._style(start)
@@ -129,39 +124,39 @@ class _Reader:
             if size > 0:
                 breaks = text[end : end + 1] in "\r\n"
                 left, right = width - max(edges), width - min(edges)
-                yield Word(_whole(match[0]), left, right, baseline, size, font, 0, breaks)
+                yield Word(_join_surrogates(match[0]), left, right, baseline, size, font, 0, breaks)
 
     def _sides(self, at: int) -> tuple[float, float]:
         pdfium.FPDFText_GetLooseCharBox(self._text, at, self._box)
         return self._box.left, self._box.right
 
-    def _parted(self, text: str, spans: Sequence[_Span]) -> Iterator[Word]:
-        """The words, those of tight lines parted where PDFium saw no blank."""
-        for line in _lines(spans):
+    def _split_tight_words(self, text: str, spans: Sequence[_Span]) -> Iterator[Word]:
+        """Yield the words; split those of tight lines where PDFium saw no blank."""
+        for line in _group_by_line(spans):
             gaps = [after[0].left - word[0].right for word, after in pairwise(line)]
             size = line[0][0].size
             if not gaps or median(gaps) > _TIGHT * size:
-                yield from (word for word, _start, _end in line)
+                yield from (word for word, _, _ in line)
                 continue
             for word, start, end in line:
-                cuts = self._blanks(start, end, _BLANK * size) if end - start > 2 else []
+                cuts = self._gaps(start, end, _BLANK * size) if end - start > 2 else []
                 if not cuts:
                     yield word
                 for first, last in pairwise([start, *cuts, end] if cuts else []):
-                    yield from (part for part, _s, _e in self._words(text, first, last))
+                    yield from (part for part, _, _ in self._words(text, first, last))
 
-    def _blanks(self, start: int, end: int, least: float) -> list[int]:
-        """Where inside a word there is room for a blank."""
-        found, right = [], 0.0
+    def _gaps(self, start: int, end: int, least: float) -> list[int]:
+        """Return the places inside a word that have room for a blank."""
+        gaps, right = [], 0.0
         for at in range(start, end):
             pdfium.FPDFText_GetLooseCharBox(self._text, at, self._box)
             if at > start and self._box.left - right > least:
-                found.append(at)
+                gaps.append(at)
             right = self._box.right
-        return found
+        return gaps
 
     def _characters(self) -> str:
-        """The text, a character for each of PDFium's."""
+        """Return the text of the page, with one character for each of PDFium's."""
         count = pdfium.FPDFText_CountChars(self._text)
         if count <= 0:
             return ""
@@ -170,12 +165,12 @@ class _Reader:
         text = bytes(buffer)[: 2 * count].decode("utf-16-le", "replace")
         if written == count + 1 and len(text) == count and "\0" not in text:
             return text
-        # Characters without a code were left out, or some have two halves.
+        # PDFium left out characters without a code, or some are surrogate pairs.
         units = [pdfium.FPDFText_GetUnicode(self._text, at) for at in range(count)]
         return "".join(chr(unit) if 0 < unit < 0x110000 else "\ufffd" for unit in units)
 
     def _words(self, text: str, start: int, end: int) -> Iterator[_Span]:
-        """The word between two places, or nothing where it is turned or has no place."""
+        """Yield the word between two offsets, unless it is rotated or has no position."""
         left, baseline = self._origin(start)
         font, size = self._style(start)
         if size <= 0:
@@ -183,18 +178,17 @@ class _Reader:
         raised = 0
         last_y = self._origin(end - 1)[1] if end - start > 1 else baseline
         if last_y < baseline - 0.15 * size:
-            raised = self._raised(start, end, baseline - 0.15 * size)
+            raised = self._count_raised(start, end, baseline - 0.15 * size)
         pdfium.FPDFText_GetLooseCharBox(self._text, end - 1, self._box)
         right = self._box.right - self._left
-        if right - left < -0.5 * size:  # it goes on in another line: PDFium joins broken words
-            yield from self._in_parts(text, start, end)
+        if right - left < -0.5 * size:  # PDFium joined a word that two lines share
+            yield from self._split_at_line_end(text, start, end)
             return
-        said = _HYPHEN.sub("-", _whole(text[start:end])).translate(_CODES)
+        shown = _HYPHEN.sub("-", _join_surrogates(text[start:end])).translate(_CODES)
         breaks = text[end : end + 1] in "\r\n"
-        yield Word(said, left, right, baseline, size, font, raised, breaks), start, end
+        yield Word(shown, left, right, baseline, size, font, raised, breaks), start, end
 
-    def _in_parts(self, text: str, start: int, end: int) -> Iterator[_Span]:
-        """A word over two lines in its parts."""
+    def _split_at_line_end(self, text: str, start: int, end: int) -> Iterator[_Span]:
         before = self._origin(start)[0]
         for at in range(start + 1, end):
             x = self._origin(at)[0]
@@ -204,7 +198,7 @@ class _Reader:
                 return
             before = x
 
-    def _raised(self, start: int, end: int, above: float) -> int:
+    def _count_raised(self, start: int, end: int, above: float) -> int:
         count = 0
         while end - 1 - count > start and self._origin(end - 1 - count)[1] < above:
             count += 1
@@ -215,7 +209,7 @@ class _Reader:
         return self._x.value - self._left, self._top - self._y.value
 
     def _style(self, at: int) -> tuple[Font, float]:
-        """The font of a character and its size as seen on the page; 0 where it is turned."""
+        """Return a character's font and its size on the page, which is 0 for rotated text."""
         made = pdfium.FPDFText_GetTextObject(self._text, at)
         if not made:
             return _NO_FONT, 0.0
@@ -230,18 +224,17 @@ class _Reader:
         pdfium.FPDFText_GetMatrix(self._text, at, matrix)
         size = pdfium.FPDFText_GetFontSize(self._text, at)
         turned = abs(matrix.b) > 0.1 * abs(matrix.a)
-        seen = 0.0 if turned else abs(size * matrix.d)
+        shown = 0.0 if turned else abs(size * matrix.d)
         font = pdfium.FPDFTextObj_GetFont(made)
         if not font:
-            return _NO_FONT, seen
+            return _NO_FONT, shown
         key = ctypes.addressof(font.contents)
         if key not in self._fonts:
             self._fonts[key] = _font(font)
-        return self._fonts[key], seen
+        return self._fonts[key], shown
 
 
-def _lines(spans: Sequence[_Span]) -> Iterator[list[_Span]]:
-    """Words that stand on one line, one after the other."""
+def _group_by_line(spans: Sequence[_Span]) -> Iterator[list[_Span]]:
     line: list[_Span] = []
     for span in spans:
         if line and (
@@ -257,8 +250,7 @@ def _lines(spans: Sequence[_Span]) -> Iterator[list[_Span]]:
 _NO_FONT = Font("", bold=False, italic=False)
 
 
-def _whole(text: str) -> str:
-    """Text whose characters beyond 16 bits are one again, and not two halves."""
+def _join_surrogates(text: str) -> str:
     if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -274,3 +266,80 @@ def _font(font: Any) -> Font:
     angle = ctypes.c_int()
     pdfium.FPDFFont_GetItalicAngle(font, angle)
     return Font(plain, bold, angle.value != 0 or _ITALIC.search(plain) is not None)
+
+
+# --- Right-to-left scripts ----------------------------------------------------------------------
+
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def runs_right_to_left(text: str) -> bool:
+    """Return True if most letters of a text belong to scripts such as Hebrew or Arabic."""
+    if text.isascii() or _RIGHT_TO_LEFT.search(text) is None:
+        return False
+    return 2 * len(_RIGHT_TO_LEFT.findall(text)) > len(_LETTER.findall(text))
+
+
+# --- Line numbers -------------------------------------------------------------------------------
+
+_FEWEST = 8
+
+
+def remove_line_numbers(pages: Iterable[Page]) -> Iterator[Page]:
+    """Yield the pages without the numbers in the margin that count every line, or every fifth.
+
+    On a page with few numbers, only numbers that continue those of the page before are removed.
+    """
+    last: Word | None = None
+    for page in pages:
+        numbers = _line_numbers(page) or _continued_numbers(page, last)
+        if not numbers:
+            yield page
+            continue
+        last = max(numbers, key=lambda word: int(word.text))
+        ids = set(map(id, numbers))
+        yield replace(page, words=tuple(word for word in page.words if id(word) not in ids))
+
+
+def _line_numbers(page: Page) -> list[Word]:
+    edges: dict[int, list[Word]] = defaultdict(list)
+    for word in page.words:
+        if word.text.isdecimal() and word.text.isascii() and len(word.text) < 6:
+            edges[round(word.right / 2)].append(word)
+    columns = (_counting_column(edges[at] + edges.get(at + 1, []), page) for at in list(edges))
+    return [word for column in columns for word in column]
+
+
+def _continued_numbers(page: Page, last: Word | None) -> list[Word]:
+    """Return numbers that continue those of the page before, at the same distance to the edge."""
+    numbers: list[Word] = []
+    for word in sorted(page.words, key=lambda word: word.baseline) if last else ():
+        before = numbers[-1] if numbers else last
+        assert before is not None
+        if abs(word.right - before.right) < 1.5 and word.text == str(int(before.text) + 1):
+            numbers.append(word)
+    return numbers
+
+
+def _counting_column(words: Sequence[Word], page: Page) -> Sequence[Word]:
+    """Return a column of numbers if they count the lines of their page.
+
+    Labels of references count up as well, but are further apart than lines.
+    """
+    if len(words) < _FEWEST:
+        return ()
+    ordered = sorted(words, key=lambda word: word.baseline)
+    steps = [int(after.text) - int(word.text) for word, after in pairwise(ordered)]
+    if steps.count(1) > 0.9 * len(steps):
+        near = _usual_step([word.baseline for word in ordered])
+        lines = _usual_step(sorted({round(word.baseline, 1) for word in page.words}))
+        return ordered if abs(near - lines) < 0.6 else ()
+    fifths = all(int(word.text) % 5 == 0 for word in ordered)
+    return ordered if fifths and steps.count(5) > 0.9 * len(steps) else ()
+
+
+def _usual_step(heights: Sequence[float]) -> float:
+    """Return the most common distance between lines, in points."""
+    steps = Counter(round(2 * (after - height)) for height, after in pairwise(heights))
+    return max(((times, step) for step, times in steps.items() if step > 8), default=(0, 0))[1] / 2

@@ -1,15 +1,16 @@
-"""A paper as it was read from its pages: paragraphs and references, and where each word stands."""
+"""A paper as read from its pages: paragraphs, references, and the position of each word."""
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Box(NamedTuple):
-    """A rectangle on a page; points, from the upper left corner of the page (counted from 0)."""
+    """A rectangle in points from the upper left corner of a page; pages count from 0."""
 
     page: int
     left: float
@@ -18,17 +19,21 @@ class Box(NamedTuple):
     bottom: float
 
 
+_BOX = struct.Struct("<i4f")
+
+
 @dataclass(frozen=True)
 class PlacedText:
-    """A text whose words know their place."""
+    """A text and the position of each of its words on the page."""
 
     text: str
     starts: tuple[int, ...] = ()
-    """Where in the text each piece begins that stands in one place."""
+    """Offsets in the text at which a word begins."""
     places: tuple[Box, ...] = ()
+    """For each offset the box of that word."""
 
     def boxes(self, start: int = 0, end: int | None = None) -> tuple[Box, ...]:
-        """Where a part of the text stands: a rectangle for each line."""
+        """Return the boxes of a part of the text, one for each line."""
         end = len(self.text) if end is None else end
         first = max(bisect_right(self.starts, start) - 1, 0)
         inside = [
@@ -37,6 +42,30 @@ class PlacedText:
             if at < end
         ]
         return tuple(_by_line(inside))
+
+    def without_start(self, length: int) -> PlacedText:
+        """Return the text behind its first ``length`` characters and the blanks there."""
+        text = self.text[length:].lstrip()
+        cut = len(self.text) - len(text)
+        kept = [
+            (at - cut, box) for at, box in zip(self.starts, self.places, strict=True) if at >= cut
+        ]
+        return PlacedText(text, tuple(at for at, _ in kept), tuple(box for _, box in kept))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the positions as bytes: as objects they would take several times the space."""
+        starts = struct.pack(f"<{len(self.starts)}I", *self.starts)
+        places = b"".join(_BOX.pack(*place) for place in self.places)
+        return unpack_placed_text, (self.text, starts, places)
+
+
+def unpack_placed_text(text: str, starts: bytes, places: bytes) -> PlacedText:
+    """Return a pickled text."""
+    return PlacedText(
+        text,
+        struct.unpack(f"<{len(starts) // 4}I", starts),
+        tuple(Box(*place) for place in _BOX.iter_unpack(places)),
+    )
 
 
 def _by_line(boxes: Sequence[Box]) -> Iterator[Box]:
@@ -59,35 +88,35 @@ def _by_line(boxes: Sequence[Box]) -> Iterator[Box]:
 
 
 def _is_beside(line: Box, box: Box) -> bool:
-    """Whether a box goes on in a line; the top of the next column stands to the right as well."""
+    """Return True if a box continues a line; the top of the next column is to its right, too."""
     level = line.top < box.bottom and box.top < line.bottom
     return level and box.page == line.page and box.left > line.left
 
 
 @dataclass(frozen=True)
 class ReadParagraph:
-    """A paragraph; ``section`` is its heading below those above it."""
+    """A paragraph; ``section`` is its heading, behind the headings above it."""
 
     section: str
     content: PlacedText
     heading: str = ""
-    """Words in bold or italics that head the paragraph itself, and are not in its text."""
+    """Bold or italic words at the start of the paragraph; they are not in its text."""
     is_item: bool = False
 
 
 @dataclass(frozen=True)
 class ReferenceEntry:
-    """An entry of the reference list: its label, as ``12``, or ``""`` where there is none."""
+    """An entry of the reference list; its label is for example ``12``, or ``""`` without one."""
 
     label: str
     content: PlacedText
     printed: str = ""
-    """Its lines as they are printed, words still broken at their ends."""
+    """The printed lines, with words still hyphenated at line ends."""
 
 
 @dataclass(frozen=True)
 class ReadPaper:
-    """What was read from a file."""
+    """A paper as read from a file."""
 
     title: str
     authors: tuple[str, ...]
@@ -99,4 +128,4 @@ class ReadPaper:
     pages: tuple[tuple[float, float], ...]
     """Width and height of each page."""
     notes: tuple[str, ...] = ()
-    """What is odd about it, for the reader to know."""
+    """Oddities of the file that the user should know."""

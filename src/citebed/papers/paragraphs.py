@@ -1,7 +1,7 @@
-"""Paragraphs of a paper's prose, under their headings, whole over columns and pages.
+"""Join lines of prose to paragraphs, across columns and pages, and find the reference list.
 
-A paragraph begins where a line is indented, stands off from the one above, or follows one that
-ended early. What lies between, figures and notes and heads of pages, is passed over.
+A paragraph begins at a line that is indented, that has more space above, or that follows a short
+last line. Figures, notes and running heads between two lines of a paragraph are skipped.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from citebed.papers.lines import Line
 from citebed.papers.structure import (
     Kind,
     Style,
+    has_size,
     heading_level,
-    is_like,
-    is_references,
+    heads_references,
     plain_heading,
 )
 from citebed.text.headings import BELOW
@@ -32,7 +32,7 @@ _ENDS = (".", "!", "?", ":", ".”", '."', ".)", "?”", ".’")
 
 @dataclass
 class Paragraph:
-    """Lines of prose that belong together."""
+    """Lines of prose under the headings of their section."""
 
     section: str
     lines: list[Line] = field(default_factory=list)
@@ -41,80 +41,82 @@ class Paragraph:
 
 @dataclass
 class Body:
-    """The paragraphs of a paper, and the lines of its reference list."""
+    """The paragraphs of a paper and the lines of its reference list."""
 
     paragraphs: list[Paragraph]
     references: list[Line]
 
 
-def body_of(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Body:
-    """Paragraphs and references of a paper, in reading order."""
+def split_body(lines: Sequence[Line], kinds: Sequence[Kind], style: Style) -> Body:
+    """Return the paragraphs and the reference list of a paper, in reading order."""
     paragraphs: list[Paragraph] = []
-    references = _listed(lines, kinds)
-    listed = set(map(id, references))
-    headings, before = _Headings(), _Before()
+    references = _reference_lines(lines, kinds)
+    reference_ids = set(map(id, references))
+    headings, before = _Headings(), _Previous()
     rows = _rows(lines)
     for line, kind in zip(lines, kinds, strict=True):
-        if id(line) in listed:
+        if id(line) in reference_ids:
             continue
         if kind is Kind.HEADING:
-            headings.add(line, goes_on=before.heading is not None and not before.interrupted)
-            before = _Before(heading=line)
-        elif kind is Kind.PROSE and id(line) not in rows and is_prose(line, style):
-            if not paragraphs or before.line is None or _begins(line, before, style):
+            headings.add(line, continues=before.is_heading and not before.interrupted)
+            before = _Previous(is_heading=True)
+        elif kind is Kind.PROSE and id(line) not in rows and _is_prose(line, style):
+            if not paragraphs or before.line is None or _begins_paragraph(line, before, style):
                 item = _BULLET.match(line.text) is not None
                 paragraphs.append(Paragraph(headings.section, [line], item))
             else:
                 paragraphs[-1].lines.append(line)
-            before = _Before(line=line, is_item=paragraphs[-1].is_item)
+            before = _Previous(line=line, is_item=paragraphs[-1].is_item)
         elif kind is not Kind.RUNNING:
             before.interrupted = True
     return Body(paragraphs, references)
 
 
-def _listed(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
-    """The lines of the reference list, in its own letters: notes at the foot of its pages are
-    smaller, and prose beside it may be larger."""
-    found, listing = [], False
+def _reference_lines(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
+    """Return the lines of the reference list.
+
+    They have one font size: notes below the list are smaller, and prose beside it may be larger.
+    """
+    references, in_list = [], False
     for line, kind in zip(lines, kinds, strict=True):
         if kind is Kind.HEADING:
-            listing = is_references(line.text)
-        elif listing and kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER):
-            found.append(line)
-    found = found or _unheaded(lines, kinds)
+            in_list = heads_references(line.text)
+        elif in_list and kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER):
+            references.append(line)
+    references = references or _list_without_heading(lines, kinds)
     sizes: Counter[float] = Counter()
-    for line in found:
+    for line in references:
         sizes[round(line.size, 1)] += len(line.text)
     size = sizes.most_common(1)[0][0] if sizes else 0.0
-    return [line for line in found if is_like(line, size)]
+    return [line for line in references if has_size(line, size)]
 
 
-def _unheaded(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
-    """A list that no heading begins: labels that count up from 1, to the end of the paper."""
+def _list_without_heading(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
+    """Return the lines from a label [1] to the end of the paper, if the labels count up."""
     at = [n for n, kind in enumerate(kinds) if kind in (Kind.PROSE, Kind.NOTE, Kind.OTHER)]
     labels = {n: int(label[1]) for n in at if (label := _LABEL.match(lines[n].text))}
     begin = max((n for n, number in labels.items() if number == 1), default=len(lines))
     counted = [number for n, number in sorted(labels.items()) if n >= begin]
     if counted[:3] != [1, 2, 3]:
         return []
-    return [lines[n] for n in at if n >= begin and is_like(lines[n], lines[begin].size)]
+    return [lines[n] for n in at if n >= begin and has_size(lines[n], lines[begin].size)]
 
 
 class _Headings:
-    """The headings that a line stands below, from the first level on."""
+    """The headings above a line, from the first level on."""
 
     def __init__(self) -> None:
         self._above: list[tuple[int, str, Line]] = []
 
     @property
     def section(self) -> str:
-        return BELOW.join(text for _level, text, _line in self._above)
+        return BELOW.join(text for _, text, _ in self._above)
 
-    def add(self, line: Line, goes_on: bool) -> None:
-        """Take a heading, or the second line of the one before."""
+    def add(self, line: Line, continues: bool) -> None:
+        """Add a heading, or the second line of the last one if it ``continues`` it."""
         text, last = plain_heading(line.text), self._above[-1] if self._above else None
         numbered = heading_level(line.text)
-        if last and goes_on and not numbered and _is_below(last[2], line):
+        if last and continues and not numbered and _is_below(last[2], line):
             self._above[-1] = (last[0], f"{last[1]} {text}", line)
             return
         level = numbered or self._level(line)
@@ -122,7 +124,7 @@ class _Headings:
         self._above.append((level, text, line))
 
     def _level(self, line: Line) -> int:
-        """Of a heading without a number: below those in larger letters or capitals."""
+        """Return the level of a heading without a number: below larger ones and capitals."""
         for level, text, above in self._above:
             capitals = text.isupper() and not line.text.isupper()
             if above.size > line.size + 0.3 or (capitals and not above.size < line.size - 0.3):
@@ -137,29 +139,32 @@ def _is_below(above: Line, line: Line) -> bool:
 
 
 @dataclass
-class _Before:
-    """What stood before a line."""
+class _Previous:
+    """The line of prose or the heading before a line."""
 
     line: Line | None = None
-    heading: Line | None = None
+    is_heading: bool = False
     interrupted: bool = False
+    """True if figures, notes or other lines follow it."""
     is_item: bool = False
 
 
 def _rows(lines: Sequence[Line]) -> set[int]:
-    """Lines that are cells of a table or parts of a formula: others stand beside them."""
-    found = set()
+    """Return the ``id`` of lines beside others: cells of a table or parts of a formula."""
+    rows = set()
     for line, after in pairwise(lines):
         if (line.page, line.column) != (after.page, after.column):
             continue
         if abs(line.baseline - after.baseline) < 0.3 * line.size and after.left > line.right:
-            found |= {id(line), id(after)}
-    return found
+            rows |= {id(line), id(after)}
+    return rows
 
 
-def is_prose(line: Line, style: Style) -> bool:
-    """Whether a line in the prose's size stands where prose does: at its column's left edge, or a
-    little further in and of words."""
+def _is_prose(line: Line, style: Style) -> bool:
+    """Return True if a line of the prose's size begins where prose does.
+
+    That is the left edge of its column, or a little further right if the line has words.
+    """
     left, right = style.edges(line)
     offset = line.left - left
     if abs(offset) < 0.35 * style.size:
@@ -170,8 +175,7 @@ def is_prose(line: Line, style: Style) -> bool:
     return letters > 0.4 * len(line.text) or line.right > right - style.size
 
 
-def _begins(line: Line, before: _Before, style: Style) -> bool:
-    """Whether a line begins a paragraph."""
+def _begins_paragraph(line: Line, before: _Previous, style: Style) -> bool:
     last = before.line
     assert last is not None
     left, last_right = style.edges(line)[0], style.edges(last)[1]
@@ -201,7 +205,7 @@ def _begins(line: Line, before: _Before, style: Style) -> bool:
 
 
 def _hangs(line: Line, last: Line, style: Style) -> bool:
-    """Whether a line is inside an item of a list, further in than prose begins."""
+    """Return True if a line is indented as far as the one before, as inside a list item."""
     return (
         abs(line.left - last.left) < 0.3 * style.size
         and line.left - style.edges(line)[0] > 0.5 * style.size
@@ -213,7 +217,7 @@ def _looks_ended(line: Line) -> bool:
     return text.endswith(_ENDS) or line.text.rstrip().endswith(_ENDS)
 
 
-def sign_length(text: str) -> int:
-    """How much of a text is the sign of a list's item, as "•"."""
+def bullet_length(text: str) -> int:
+    """Return the length of the bullet that begins a list item, or 0."""
     bullet = _BULLET.match(text)
     return bullet.end() if bullet and bullet[0] in _SIGNS else 0

@@ -1,10 +1,8 @@
-"""One printed reference → authors, title, year, venue, identifiers.
+"""Parse a printed reference in any style: authors, title, year, venue, identifiers.
 
-Styles differ in where the year stands, in what parts the title from its neighbours and in how names
-are written; which of them a reference follows is told by itself. Names are read first
-(`author_lists`), then a year right behind them, then the title: between quotation marks, or up to
-a point that no abbreviation has, or, where commas part everything, up to a comma before what looks
-like a venue. What is not sure stays empty.
+Names come first (`author_lists`), then perhaps a year, then the title. The title is in quotation
+marks, or ends at a full stop that is not part of an abbreviation, or, if commas separate all parts,
+at a comma before something like a venue. A part that is uncertain stays empty.
 """
 
 from __future__ import annotations
@@ -12,9 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from citebed.papers.author_lists import AuthorList, read_authors
-from citebed.papers.mending import mended
+from citebed.papers.author_lists import AuthorList, parse_authors
 from citebed.patterns import compiled
+from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import (
     arxiv_in,
     arxiv_of_doi,
@@ -22,14 +20,15 @@ from citebed.text.identifiers import (
     replace_identifiers,
     url_in,
 )
+from citebed.text.normalise import entities_to_text, fold
 
 
 @dataclass(frozen=True)
 class ParsedReference:
-    """A reference: its ``text`` as one line, and what was read from it.
+    """A reference: its ``text`` in one line, and its parts.
 
-    ``authors`` are in canonical form (``Family, Given``). ``confidence`` is how likely the title
-    is right, from 0 to 1: 0 where there is none.
+    ``authors`` are in canonical form (``Family, Given``). ``confidence`` is the probability that
+    the title is right; 0 without a title.
     """
 
     text: str
@@ -44,24 +43,24 @@ class ParsedReference:
 
 
 def parse_reference(text: str) -> ParsedReference:
-    """What an entry of a list of references says, its label removed, its lines as they are."""
-    line = mended(text)
+    """Parse an entry of a reference list, with its line breaks and without its label."""
+    line = join_lines(text)
     doi = doi_in(line) if "10." in line else None
     arxiv = (arxiv_in(line) if _ON_ARXIV.search(line) else None) or arxiv_of_doi(doi or "")
     url = url_in(line) if "://" in line or "www." in line else None
     body = _without_identifiers(line)
-    authors = read_authors(body)
-    rest = _behind_names(body[authors.end :])
+    authors = parse_authors(body)
+    rest = _after_names(body[authors.end :])
     dated = _YEAR_FIRST.match(rest)
-    titled = _read_title(rest[dated.end() :] if dated else rest, authors, dated is not None)
+    titled = _split_title(rest[dated.end() :] if dated else rest, authors, dated is not None)
     first = (dated["inside"] or dated["bare"]) if dated else None
-    year = int(first) if first else _year_behind(titled.rest) or _year_behind(rest, _INSIDE)
+    year = int(first) if first else _find_year(titled.rest) or _find_year(rest, _INSIDE)
     return ParsedReference(
         line,
         authors.names,
         titled.title,
         year,
-        _read_venue(titled.rest),
+        _find_venue(titled.rest),
         doi,
         url,
         arxiv,
@@ -93,8 +92,8 @@ _FARTHER = compiled(rf"[^“\"]{{0,1500}}?[.)] (?={_YEAR}[a-z]?\. )")
 _PROSE = compiled(r"(?: [a-z]{2,}+){3}")
 
 
-def _behind_names(rest: str) -> str:
-    """What is left behind names that could not be read (``fcharras, J. (KJ) Doe. 2018. Title``)."""
+def _after_names(rest: str) -> str:
+    """Skip names that could not be parsed, as in ``fcharras, J. (KJ) Doe. 2018. Title``."""
     farther = None if _YEAR_FIRST.match(rest) else _FARTHER.match(rest)
     return rest[farther.end() :] if farther and not _PROSE.search(farther[0]) else rest
 
@@ -104,8 +103,8 @@ _SEEN = compiled(r"(?i)\b(?:retrieved|accessed|visited|last access|available)\b"
 _ALONE = compiled(rf"(?<![\d:/–—-])(?<!p\. )(?<!pp\. )({_YEAR})[a-z]?(?![\d:/]|[–—-]\d)")
 
 
-def _year_behind(rest: str, *patterns: re.Pattern[str]) -> int | None:
-    """The year in what follows the title: the last in brackets, else the last that stands alone."""
+def _find_year(rest: str, *patterns: re.Pattern[str]) -> int | None:
+    """Return the last year in brackets after the title, or else the last year that stands alone."""
     rest = _SEEN.split(rest, maxsplit=1)[0]
     for pattern in patterns or (_INSIDE, _ALONE):
         years = pattern.findall(rest)
@@ -119,7 +118,7 @@ def _year_behind(rest: str, *patterns: re.Pattern[str]) -> int | None:
 
 @dataclass(frozen=True)
 class _Titled:
-    """A title, what follows it, and what told its end: a quotation, a point, a comma …"""
+    """A title, the text after it, and what ended it: a quotation, a full stop, a comma …"""
 
     title: str = ""
     rest: str = ""
@@ -135,7 +134,7 @@ _ENDS_INSIDE = tuple(".,;?!")
 _IN = compiled(r"(?i)\s*+(?:in\b:?|presented at|proc\b|arxiv|\(|\[|vol\b|ph\.?d|$)")
 
 
-def _read_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
+def _split_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
     quoted = _QUOTED.match(text)
     if quoted:
         inside = next(part for part in quoted.groups()[:-1] if part is not None)
@@ -143,14 +142,14 @@ def _read_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
             inside.endswith(_ENDS_INSIDE) and not _goes_on(text, quoted)
         )
         if closed or _IN.match(text, quoted.end()):
-            return _Titled(_trimmed(inside), text[quoted.end() :], "quotation")
+            return _Titled(_trim(inside), text[quoted.end() :], "quotation")
     by_commas = bool(authors.names) and not dated and text.lstrip().startswith(",")
     text = text.lstrip(" .,;:")
-    return _up_to_comma(text) if by_commas else _up_to_point(text)
+    return _split_at_comma(text) if by_commas else _split_at_point(text)
 
 
 def _goes_on(text: str, quoted: re.Match[str]) -> bool:
-    """Whether a title begins with a quotation that is a question, and goes on behind it."""
+    """Return True if a quoted question is only the first part of a title."""
     return not _IN.match(text, quoted.end()) and text[quoted.end() - 2] not in ".,"
 
 
@@ -167,9 +166,12 @@ _VENUE = compiled(
 )
 
 
-def _up_to_point(text: str) -> _Titled:
-    """The title up to the first point that ends a sentence; a question may go on, and so may a
-    sentence that another follows. An abbreviation's point is the end where there is no other."""
+def _split_at_point(text: str) -> _Titled:
+    """Split at the first full stop that ends the title.
+
+    A title may go on after a question or a first sentence. The point of an abbreviation ends it
+    only if there is no other full stop.
+    """
     if _PLACE.match(text):
         return _Titled("", text)
     likely: re.Match[str] | None = None
@@ -181,13 +183,13 @@ def _up_to_point(text: str) -> _Titled:
             return _cut(text, point if after or not likely else likely)
     if likely:
         return _cut(text, likely)
-    return _Titled(_trimmed(text), "", "end")
+    return _Titled(_trim(text), "", "end")
 
 
 def _cut(text: str, point: re.Match[str]) -> _Titled:
     title = text[: point.start()] + point["sign"].replace(".", "") + point["quote"]
     after = text[point.end() :]
-    return _Titled(_trimmed(title), after, "point" if after else "end")
+    return _Titled(_trim(title), after, "point" if after else "end")
 
 
 _SMALL = compiled(r" [a-z]{4,}+(?=[ ,:;?]|$)")
@@ -199,9 +201,10 @@ _PUBLISHED = compiled(
 
 
 def _is_still_title(after: str, sign: str) -> bool:
-    """Whether what follows a sentence is more of the title: no venue, and not all that is left.
+    """Return True if the sentence that follows belongs to the title, too.
 
-    Behind a question most is, behind a point only what has the words of a sentence.
+    It must not be a venue or the end of the reference. After a question, most sentences do; after
+    a full stop, only those with several lower-case words.
     """
     following = _POINT.search(after)
     if following is None or following.end() == len(after) or _VENUE.match(after):
@@ -219,29 +222,32 @@ _PLACE = compiled(
     r"|(?:(?:[A-Z][\w&-]*+|of|the|and|in|for|on|&) ){1,6}+)"
     r"[A-Z]?\d{1,4}(?:, ?[A-Z]?\d|:\d| ?\(\d{4}\))"
 )
-"""A journal with its volume, where the title is left out."""
+"""A journal with its volume, in references without a title."""
 
 
-# --- Where commas part everything: ``A. Doe, Title of it, Journal 12 (2018)`` ---------------------
+# --- References with commas between all parts: ``A. Doe, Title, Journal 12 (2018)`` --------------
 
 _COMMA = compiled(r",\s++")
 _GOING_ON = compiled(r"(?!in\b|pp?\b|vol\b|ed\b|eds\b|no\b|see\b|ser\b|at\b:)[a-z]++(?![A-Z])")
 _NUMBER = compiled(r"[\s(](?:vol\. ?|volume )?\d{1,4}(?=[\s,:;()]|\.?$)")
 
 
-def _up_to_comma(text: str) -> _Titled:
-    """The title up to the comma before its venue, or up to a point where that comes first."""
-    comma, titled = _title_comma(text), _up_to_point(text)
+def _split_at_comma(text: str) -> _Titled:
+    """Split at the comma before the venue, or at a full stop if that comes first."""
+    comma, titled = _title_comma(text), _split_at_point(text)
     if titled.title and (comma is None or len(titled.title) <= comma.start()):
         return titled
     if comma is None or _PLACE.match(text):
         return _Titled("", text)
-    return _Titled(_trimmed(text[: comma.start()]), text[comma.end() :], "comma")
+    return _Titled(_trim(text[: comma.start()]), text[comma.end() :], "comma")
 
 
 def _title_comma(text: str) -> re.Match[str] | None:
-    """The first comma before words of a venue; or the last one before a volume's number; or the
-    first one behind which no small word goes on with the title."""
+    """Return the first comma before the words of a venue.
+
+    Otherwise return the last comma before a volume number, or else the first comma that no
+    lower-case word follows.
+    """
     commas = [at for at in _COMMA.finditer(text[:_FARTHEST]) if not _GOING_ON.match(text, at.end())]
     named = next((at for at in commas if _VENUE.match(text, at.end())), None)
     number = _NUMBER.search(text, commas[0].end()) if commas else None
@@ -260,9 +266,8 @@ _NOTE = compiled(
 _LONGEST_TITLE = 400
 
 
-def _trimmed(title: str) -> str:
-    """A title without punctuation at its ends and notes such as ``(2nd ed.)``; none where it is
-    too long, or has no word."""
+def _trim(title: str) -> str:
+    """Strip punctuation and notes such as ``(2nd ed.)``; return "" if no title is left."""
     title = _NOTE.sub("", title.strip(" .,;:")).strip(" ,;:")
     if title[:1] in '“"' and title[-1:] in '”"' and len(title) > 2:
         title = title[1:-1].strip(" .,;:")
@@ -282,8 +287,8 @@ _CUT = compiled(
 _WHOLE_WORD = compiled(r"(?:^|\s)(?:[^\W\d_]{7,}+|[A-Z]{3,}+|[a-z]++|\S*\))$")
 
 
-def _read_venue(rest: str) -> str:
-    """Where it appeared: what follows the title, up to numbers, a publisher or a place."""
+def _find_venue(rest: str) -> str:
+    """Return the text after the title, up to numbers, a publisher or a place."""
     front = _IN_FRONT.match(rest)
     text = rest[front.end() :] if front else rest.lstrip(" .,;:")
     text = _SEEN.split(text, maxsplit=1)[0]
@@ -297,21 +302,73 @@ def _read_venue(rest: str) -> str:
 
 
 def _is_whole(venue: str) -> bool:
-    """Whether a venue before a point ends in no abbreviation."""
+    """Return True if a venue before a full stop does not end in an abbreviation."""
     return _WHOLE_WORD.search(venue) is not None or venue.count(" ") > 4
 
 
-# --- How sure it is ---------------------------------------------------------------------------
+# --- Confidence -------------------------------------------------------------------------------
 
-_SURE = {"quotation": 0.99, "point": 0.97, "comma": 0.97, "end": 0.4, "": 0.0}
-"""How often a title that ends so is right, of self-made references in twenty styles, a third of
-them with names, year or end cut off; without names, or a year, or of few words it is less often."""
+_PRECISION = {"quotation": 0.99, "point": 0.97, "comma": 0.97, "end": 0.4, "": 0.0}
+"""Share of right titles for each way to end, in generated references in twenty styles, a third of
+them without names, year or end. Short titles, and those without names or a year, are right less
+often."""
 
 
 def _confidence(authors: AuthorList, titled: _Titled, year: int | None) -> float:
-    """How likely the title is right."""
-    sure = _SURE[titled.end] if titled.title else 0.0
+    """Return the probability that the title is right."""
+    probability = _PRECISION[titled.end] if titled.title else 0.0
     if titled.end == "quotation":
-        return sure
-    sure *= (1.0 if authors.names else 0.7) * (1.0 if year else 0.82)
-    return sure if len(titled.title.split()) > 2 else 0.6 * sure
+        return probability
+    probability *= (1.0 if authors.names else 0.7) * (1.0 if year else 0.82)
+    return probability if len(titled.title.split()) > 2 else 0.6 * probability
+
+
+# --- Lines and addresses that line ends broke ---------------------------------------------------
+
+_LONGEST = 20_000
+"""Characters of the longest reference; the rest of a longer text is ignored."""
+
+_ADDRESS = compiled(
+    r"(?i)(?:https?|ftp):|www\.|\bdoi\b|(?<![\d.])10\.(?:\d{4,9}/|\d{0,9}(?:\s|$))|arxiv:"
+)
+_ADDRESS_GOES_ON = compiled(r"[/?=&#%_~]|\.(?=\w)|\d{3,9}\.\d|\d{5,9}\.?$|[\w-]{0,40}[/=?_%]\S")
+_ADDRESS_END = compiled(r"\d[\w.()-]*+\.?$")
+_OPEN_END = tuple("/:=?&#%_~.-")
+_YEAR_WORD = compiled(r"[(\[]?(?:1[5-9]|20)\d\d[a-z]?[.,;)\]]*$")
+_TOKEN = compiled(r"(\S++)(\s*+)")
+# A broken word in lines that were joined before: its hyphen, and a blank.
+_HYPHEN = compiled(r"(?<=[^\W\d_A-Z])- (?=[a-z])")
+
+
+def join_lines(text: str) -> str:
+    """Return a reference in one line, without hyphens in broken words or blanks in addresses."""
+    text = text[:_LONGEST].strip()
+    whole = _join_addresses(text) if _ADDRESS.search(text) else text
+    return fold(join_hyphens(_HYPHEN.sub("-\n", entities_to_text(whole))))
+
+
+def _join_addresses(text: str) -> str:
+    pieces: list[str] = []
+    last, blank = "", ""
+    for token in _TOKEN.finditer(text):
+        broken = blank and _is_broken(last, token[1], "\n" in blank or "\r" in blank)
+        pieces += ["" if broken else blank, token[1]]
+        last = last + token[1] if broken else token[1]
+        blank = token[2]
+    return "".join(pieces)
+
+
+def _is_broken(last: str, first: str, line_ends: bool) -> bool:
+    """Return True if an address goes on after a line end, or after a blank in its place."""
+    if not _ADDRESS.search(last[-300:]):
+        return False
+    if last.endswith(("http:", "https:")):
+        return first.startswith("//")
+    if _YEAR_WORD.match(first):
+        return False
+    if last.endswith(_OPEN_END):
+        return _ADDRESS_GOES_ON.match(first) is not None or (
+            not last.endswith(".") and (line_ends or first[0].isdigit()) and len(last) > 5
+        )
+    goes_on = _ADDRESS_GOES_ON.match(first) or _ADDRESS_END.match(first)
+    return line_ends and goes_on is not None

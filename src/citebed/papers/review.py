@@ -1,7 +1,7 @@
-"""A folder of papers to confirm: what the machine proposes, and what a person decided of it.
+"""A folder of annotated papers that a person reviews.
 
-For each paper there is ``STEM.review.json``, which no person changes, ``STEM.decisions.json``, and
-``STEM.xml`` and ``STEM.dois`` as both together give them.
+Each paper has a proposal in ``STEM.review.json``, which never changes, and a person's decisions in
+``STEM.decisions.json``. ``STEM.xml`` and ``STEM.dois`` are the result of both.
 """
 
 from __future__ import annotations
@@ -21,24 +21,31 @@ from citebed.files.reading import file_hash, read_text
 from citebed.files.updating import update
 from citebed.files.writing import is_own, several_files
 from citebed.papers.annotation import REVIEW_FILES, Annotation, annotation_xml, dois_lines
-from citebed.papers.deciding import THRESHOLD, Stand, doubtful, reviewed, stand_of, taken
 from citebed.papers.decisions import Decisions, Step
-from citebed.papers.settling import settled
+from citebed.papers.review_state import (
+    THRESHOLD,
+    ReviewState,
+    apply_decisions,
+    apply_step,
+    doubtful,
+    reviewed_annotation,
+    write_out,
+)
 from citebed.wording import json_text, printable
 
 PROPOSAL, DECISIONS = REVIEW_FILES
 FORMAT = "citebed review 1"
 
 
-class Stale(CitebedError):
-    """A step for decisions that have changed since they were looked at."""
+class StaleReview(CitebedError):
+    """A step that is based on an older version of the decisions."""
 
     def __init__(self) -> None:
-        super().__init__("the paper was changed elsewhere, in another window perhaps.")
+        super().__init__("the paper was changed elsewhere, perhaps in another window.")
 
 
 class Proposal(NamedTuple):
-    """What the machine proposes for a paper; ``digest`` tells it from any other proposal."""
+    """The proposed annotation of a paper; ``digest`` is its hash."""
 
     stem: str
     pdf: Path
@@ -48,7 +55,7 @@ class Proposal(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far the review of a paper is: how many items are asked, how many of them are open."""
+    """Review progress of a paper: the numbers of doubtful (``asked``) and ``open`` items."""
 
     stem: str
     title: str
@@ -60,7 +67,7 @@ class Progress(NamedTuple):
 
 
 class Exported(NamedTuple):
-    """A paper that was written: with how many paragraphs, whether all of it was confirmed."""
+    """An exported paper: the number of paragraphs in it and left out, and if it is ``finished``."""
 
     stem: str
     contexts: int
@@ -69,7 +76,7 @@ class Exported(NamedTuple):
 
 
 def write_proposal(folder: Path, stem: str, annotation: Annotation, pdf: Path) -> None:
-    """Write what the machine proposes, and the XML and ``.dois`` of it."""
+    """Write the proposal for a paper, with its XML and ``.dois``."""
     proposal = {
         "format": FORMAT,
         "pdf": str(pdf.absolute()),
@@ -87,24 +94,24 @@ def _write(folder: Path, stem: str, annotation: Annotation) -> None:
 
 
 class Review:
-    """A folder with proposals; what is doubtful lies below ``threshold``."""
+    """A folder with proposals; items with a confidence below ``threshold`` are doubtful."""
 
     def __init__(self, folder: Path, threshold: float = THRESHOLD) -> None:
         if not folder.is_dir():
-            raise CitebedError(f"'{printable(folder)}' is no folder with papers to confirm.")
+            raise CitebedError(f"'{printable(folder)}' is not a folder with annotated papers.")
         self.folder = folder
         self.threshold = threshold
         self._read: dict[str, tuple[int, Proposal]] = {}
 
     def stems(self) -> list[str]:
-        """The papers, by their names."""
+        """Return the names of the papers."""
         found = (path.name.removesuffix(PROPOSAL) for path in self.folder.glob(f"*{PROPOSAL}"))
         return sorted(stem for stem in found if stem and printable(stem) == stem)
 
     def proposal(self, stem: str) -> Proposal:
-        """What the machine proposes for a paper."""
+        """Return the proposal for a paper."""
         if stem not in self.stems():
-            raise CitebedError(f"there is no paper '{stem}' here.")
+            raise CitebedError(f"no paper '{stem}' in this folder.")
         path = self.folder / f"{stem}{PROPOSAL}"
         changed = path.stat().st_mtime_ns
         if self._read.get(stem, (0,))[0] != changed:
@@ -112,44 +119,44 @@ class Review:
         return self._read[stem][1]
 
     def decisions(self, stem: str) -> Decisions:
-        """What was decided of a paper so far."""
+        """Return the decisions about a paper so far."""
         proposal, path = self.proposal(stem), self._decisions_path(stem)
         text = read_text(path) if path.exists() else ""
         return _decisions(path, text, proposal)
 
-    def stand(self, stem: str, decisions: Decisions | None = None) -> Stand:
-        """How a paper stands."""
-        return stand_of(self.proposal(stem).annotation, decisions or self.decisions(stem))
+    def state(self, stem: str, decisions: Decisions | None = None) -> ReviewState:
+        """Return the state of a paper after its decisions."""
+        return apply_decisions(self.proposal(stem).annotation, decisions or self.decisions(stem))
 
     def decide(self, stem: str, step: Step, version: int, seconds: float = 0.0) -> Decisions:
-        """Take a step in a paper that is at a version; `Stale` where it is not any more."""
+        """Add a step to the decisions; raise `StaleReview` if they are not at this version."""
         annotation = self.proposal(stem).annotation
 
         def change(decisions: Decisions) -> Decisions:
             if decisions.version != version:
-                raise Stale
-            stand = stand_of(annotation, decisions)
-            kept = settled(stand, step)
-            taken(stand, kept, len(decisions.steps) + 1)
-            return decisions.with_step(kept).spent(seconds)
+                raise StaleReview
+            state = apply_decisions(annotation, decisions)
+            complete = write_out(state, step)
+            apply_step(state, complete, len(decisions.steps) + 1)  # raises if it is not possible
+            return decisions.with_step(complete).spent(seconds)
 
-        return self._changed(stem, change)
+        return self._change(stem, change)
 
     def undo(self, stem: str, version: int, seconds: float = 0.0) -> Decisions:
-        """Take back the last step."""
+        """Undo the last step."""
 
         def change(decisions: Decisions) -> Decisions:
             if decisions.version != version:
-                raise Stale
+                raise StaleReview
             return decisions.without_last().spent(seconds)
 
-        return self._changed(stem, change)
+        return self._change(stem, change)
 
     def spend(self, stem: str, seconds: float) -> Decisions:
-        """Note that somebody worked on a paper for some seconds."""
-        return self._changed(stem, lambda decisions: decisions.spent(seconds))
+        """Add seconds of work on a paper."""
+        return self._change(stem, lambda decisions: decisions.spent(seconds))
 
-    def _changed(self, stem: str, change: Callable[[Decisions], Decisions]) -> Decisions:
+    def _change(self, stem: str, change: Callable[[Decisions], Decisions]) -> Decisions:
         proposal, path = self.proposal(stem), self._decisions_path(stem)
         after: list[Decisions] = []
 
@@ -168,20 +175,19 @@ class Review:
         return path
 
     def progress(self, stem: str) -> Progress:
-        """How far a paper is; what is wrong with its files is told in place of it."""
+        """Return the progress of a paper, or the problem with its files."""
         try:
             decisions = self.decisions(stem)
-            stand = self.stand(stem, decisions)
+            state = self.state(stem, decisions)
         except CitebedError as error:
             return Progress(stem, stem, 0, 0, 0.0, False, str(error))
-        asked = doubtful(stand, self.threshold)
-        left = 0 if stand.finished else len(set(asked) - stand.decided)
-        title = stand.annotation.title or stem
-        return Progress(stem, title, len(asked), left, decisions.seconds, stand.finished)
+        items = doubtful(state, self.threshold)
+        left = 0 if state.finished else len(set(items) - state.decided)
+        title = state.annotation.title or stem
+        return Progress(stem, title, len(items), left, decisions.seconds, state.finished)
 
     def export(self) -> list[Exported]:
-        """Write XML and ``.dois`` of all papers as they stand; a paper that cannot be read ends it
-        before anything is written."""
+        """Write XML and ``.dois`` of all papers; if one cannot be read, write nothing and raise."""
         made = [(stem, self._reviewed(stem)) for stem in self.stems()]
         with several_files(self.folder) as draft:
             for stem, (annotation, _) in made:
@@ -189,31 +195,29 @@ class Review:
         return [exported for _, (_, exported) in made]
 
     def _reviewed(self, stem: str) -> tuple[Annotation, Exported]:
-        decisions, proposal = self.decisions(stem), self.proposal(stem)
-        annotation = reviewed(proposal.annotation, decisions)
-        stand = self.stand(stem, decisions)
+        state = self.state(stem)
+        annotation = reviewed_annotation(state)
         kept = len(annotation.contexts)
-        left_out = len(stand.paragraphs) - kept
-        return annotation, Exported(stem, kept, left_out, stand.finished)
+        return annotation, Exported(stem, kept, len(state.paragraphs) - kept, state.finished)
 
 
 def _proposal(path: Path, stem: str) -> Proposal:
     values = _json(path)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise FormatError(path, None, f"expected a file of '{FORMAT}', as citebed annotate writes.")
+        raise FormatError(path, None, f"not a '{FORMAT}' file as citebed annotate writes it.")
     try:
         plain = json.dumps(values["annotation"], sort_keys=True).encode()
-        annotation = _checked().validate_json(plain)
+        annotation = _annotation_type().validate_json(plain)
         pdf, pdf_hash = Path(str(values["pdf"])), str(values["pdf_sha256"])
     except (KeyError, ValueError) as error:
         reason = ", ".join(str(error).split("\n")[:3])
-        raise FormatError(path, None, f"not as citebed annotate writes it ({reason}).") from None
+        raise FormatError(path, None, f"damaged review file ({reason}).") from None
     return Proposal(stem, pdf, pdf_hash, annotation, hashlib.sha256(plain).hexdigest())
 
 
 @cache
-def _checked() -> TypeAdapter[Annotation]:
-    """What sees to it that each part of an annotation is what it is said to be."""
+def _annotation_type() -> TypeAdapter[Annotation]:
+    """Return the validator for all parts of an annotation."""
     return TypeAdapter(Annotation)
 
 
@@ -221,35 +225,37 @@ def _json(path: Path) -> Any:
     try:
         return json.loads(read_text(path), parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
-        raise FormatError(path, None, f"no JSON, or damaged ({error}).") from None
+        raise FormatError(path, None, f"not valid JSON ({error}).") from None
 
 
 def _finite(text: str) -> float:
     if not math.isfinite(number := float(text)):
-        raise ValueError(f"{text[:20]} is no number to count with")
+        raise ValueError(f"'{text[:20]}' is not a finite number")
     return number
 
 
-_KEPT = "It is left as it is: move it away to begin anew, or put the right file in its place."
+_REMEDY = "citebed did not change it: move it away to start again, or restore the right file."
 
 
 def _decisions(path: Path, text: str, proposal: Proposal) -> Decisions:
-    """The decisions of a file, none of an empty one; `FormatError` where they are no such, or of
-    another proposal."""
+    """Parse the decisions in a file, which may be empty.
+
+    Raise `FormatError` if the file is damaged or belongs to another proposal.
+    """
     if not text:
         return Decisions(proposal=proposal.digest)
     try:
         decisions = Decisions.model_validate_json(text)
     except (ValidationError, RecursionError) as error:
         what = str(error).partition("\n")[0]
-        raise FormatError(path, None, f"damaged, or no decisions ({what}). {_KEPT}") from None
-    if decisions.proposal != proposal.digest and not decisions.steps:  # nothing but time is in it
+        raise FormatError(path, None, f"not a valid decisions file ({what}). {_REMEDY}") from None
+    if decisions.proposal != proposal.digest and not decisions.steps:  # it contains only seconds
         return decisions.model_copy(update={"proposal": proposal.digest})
     if decisions.proposal != proposal.digest:
         what = "these decisions belong to an older annotation of this paper."
-        raise FormatError(path, None, f"{what} {_KEPT}")
+        raise FormatError(path, None, f"{what} {_REMEDY}")
     try:
-        stand_of(proposal.annotation, decisions)
+        apply_decisions(proposal.annotation, decisions)
     except CitebedError as error:
-        raise FormatError(path, None, f"damaged: {error} {_KEPT}") from None
+        raise FormatError(path, None, f"damaged: {error} {_REMEDY}") from None
     return decisions

@@ -1,7 +1,7 @@
-"""What each line of a paper is: its title, a heading, prose, a note, a caption, a reference.
+"""Classify the lines of a paper: heading, prose, note, caption, running head.
 
-The style that most characters have is the prose's. All else is told from it: headings are bolder or
-larger and short, notes smaller and below, running heads come again on other pages.
+Prose has the style of most characters. The other kinds differ from it: headings are short and
+bolder or larger, notes are smaller, and running heads repeat on other pages.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MARGIN_LINES = 3
 
 
 class Kind(Enum):
-    """What a line is."""
+    """The kind of a line."""
 
     PROSE = "prose"
     HEADING = "heading"
@@ -56,29 +56,29 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Style:
-    """The prose of a paper: size, font, distance of lines, and where its columns lie."""
+    """The style of a paper's prose: font size, font, line distance and column edges."""
 
     size: float
     font: str
     leading: float
     columns: dict[tuple[int, int], tuple[float, float]]
-    """By page and column the left and right edge."""
+    """Left and right edge for each page and column; page -1 stands for all pages."""
 
     def edges(self, line: Line) -> tuple[float, float]:
-        """Where the column of a line begins and ends."""
+        """Return the left and right edge of a line's column."""
         key = (line.page, line.column)
         return (
             self.columns.get(key) or self.columns.get((-1, line.column)) or (line.left, line.right)
         )
 
 
-def style_of(lines: Sequence[Line]) -> Style:
-    """How a paper's prose looks: as most of its characters."""
+def measure_style(lines: Sequence[Line]) -> Style:
+    """Return the style of most characters before the reference list."""
     sizes: Counter[float] = Counter()
     for line in _before_references(lines):
         sizes[round(line.size * 4) / 4] += len(line.text)
     size = sizes.most_common(1)[0][0] if sizes else 10.0
-    prose = [line for line in lines if is_like(line, size)]
+    prose = [line for line in lines if has_size(line, size)]
     fonts: Counter[str] = Counter()
     for line in prose:
         fonts[line.main.font.name] += len(line.text)
@@ -86,8 +86,8 @@ def style_of(lines: Sequence[Line]) -> Style:
     return Style(size, font, _leading(prose, size), _columns(prose))
 
 
-def is_like(line: Line, size: float) -> bool:
-    """Whether a line is written in letters of that size."""
+def has_size(line: Line, size: float) -> bool:
+    """Return True if the letters of a line have this font size, or nearly."""
     return abs(line.size - size) < 0.045 * size + 0.05
 
 
@@ -104,8 +104,8 @@ def _leading(prose: Sequence[Line], size: float) -> float:
         for line, after in pairwise(prose)
         if (line.page, line.column) == (after.page, after.column)
     ]
-    usual = [step for step in steps if 0.9 * size < step < 2.2 * size]
-    return median(usual) if usual else 1.2 * size
+    plausible = [step for step in steps if 0.9 * size < step < 2.2 * size]
+    return median(plausible) if plausible else 1.2 * size
 
 
 def _columns(prose: Sequence[Line]) -> dict[tuple[int, int], tuple[float, float]]:
@@ -113,51 +113,49 @@ def _columns(prose: Sequence[Line]) -> dict[tuple[int, int], tuple[float, float]
     for line in prose:
         lines[line.page, line.column].append(line)
         lines[-1, line.column].append(line)
-    found = {}
-    for key, some in lines.items():
-        if key[0] < 0 or len(some) >= 6:
-            found[key] = _usual([line.left for line in some]), _usual([line.right for line in some])
-    return found
+    return {
+        key: (_mode([line.left for line in some]), _mode([line.right for line in some]))
+        for key, some in lines.items()
+        if key[0] < 0 or len(some) >= 6
+    }
 
 
-def _usual(places: Sequence[float]) -> float:
-    """The place where most lines begin, or end."""
+def _mode(values: Sequence[float]) -> float:
+    """Return the most common value, in points; values one point away count half."""
     counts: Counter[int] = Counter()
-    for place in places:
-        counts[round(place)] += 2
-        counts[round(place) - 1] += 1
-        counts[round(place) + 1] += 1
+    for value in values:
+        counts[round(value)] += 2
+        counts[round(value) - 1] += 1
+        counts[round(value) + 1] += 1
     return float(counts.most_common(1)[0][0])
 
 
-def running_lines(pages: Sequence[Sequence[Line]]) -> set[int]:
-    """Heads and feet of pages, by ``id``: what stands at the same place of other pages too."""
-    seen: dict[str, list[tuple[int, Line]]] = defaultdict(list)
+def find_running_lines(pages: Sequence[Sequence[Line]]) -> set[int]:
+    """Return the ``id`` of each running head and foot: lines that other pages repeat there."""
+    by_text: dict[str, list[tuple[int, Line]]] = defaultdict(list)
     for number, page in enumerate(pages):
         ordered = sorted(page, key=lambda line: line.baseline)
         margin = {*ordered[:_MARGIN_LINES], *ordered[-_MARGIN_LINES:]}
         for line in margin:
-            seen[re.sub(r"\d+|\b[ivxlc]+\b", "0", line.text)].append((number, line))
-    found = set()
-    for same in seen.values():
-        for number, line in same:
-            if any(
-                other != number and abs(line.baseline - twin.baseline) < 4 for other, twin in same
-            ):
-                found.add(id(line))
-    return found
+            by_text[re.sub(r"\d+|\b[ivxlc]+\b", "0", line.text)].append((number, line))
+    return {
+        id(line)
+        for same in by_text.values()
+        for number, line in same
+        if any(other != number and abs(line.baseline - twin.baseline) < 4 for other, twin in same)
+    }
 
 
-def kinds_of(lines: Sequence[Line], style: Style, running: set[int]) -> list[Kind]:
-    """What each line is, in their order."""
+def classify_lines(lines: Sequence[Line], style: Style, running: set[int]) -> list[Kind]:
+    """Return the kind of each line."""
     kinds: list[Kind] = []
     caption: Line | None = None
-    heads = _heading_styles(lines, style)
+    heading_looks = _heading_looks(lines, style)
     for line in lines:
-        kind = Kind.RUNNING if id(line) in running else _kind(line, style, heads)
+        kind = Kind.RUNNING if id(line) in running else _kind(line, style, heading_looks)
         if kind is Kind.CAPTION:
             caption = line
-        elif caption is not None and _goes_on(caption, line, kind):
+        elif caption is not None and _continues_caption(caption, line, kind):
             kind, caption = Kind.CAPTION, line
         else:
             caption = None
@@ -165,8 +163,7 @@ def kinds_of(lines: Sequence[Line], style: Style, running: set[int]) -> list[Kin
     return kinds
 
 
-def _goes_on(caption: Line, line: Line, kind: Kind) -> bool:
-    """Whether a line belongs to the caption that another one is part of."""
+def _continues_caption(caption: Line, line: Line, kind: Kind) -> bool:
     same = (line.page, line.column) == (caption.page, caption.column)
     if kind in (Kind.HEADING, Kind.RUNNING) or not same:
         return False
@@ -179,64 +176,63 @@ def _goes_on(caption: Line, line: Line, kind: Kind) -> bool:
     return step < 1.45 * caption.size and same
 
 
-def _kind(line: Line, style: Style, heads: set[Look]) -> Kind:
+def _kind(line: Line, style: Style, heading_looks: set[Look]) -> Kind:
     if _CAPTION.match(line.text) and not _is_mid_sentence(line, style):
         return Kind.CAPTION
-    if _look(line) in heads and _may_head(line, style):
+    if _look(line) in heading_looks and _may_be_heading(line, style):
         return Kind.HEADING
-    if is_like(line, style.size):
+    if has_size(line, style.size):
         return Kind.PROSE
     return Kind.NOTE if line.size < style.size else Kind.OTHER
 
 
 def _is_mid_sentence(line: Line, style: Style) -> bool:
-    """A sentence that begins a line with "Table 2 shows" has the prose's font and small letters."""
+    """Return True for a sentence such as "Table 2 shows …" that begins a line of prose."""
     after = _CAPTION.sub("", line.text, count=1).lstrip()
-    plain = line.main.font.name == style.font and is_like(line, style.size)
+    plain = line.main.font.name == style.font and has_size(line, style.size)
     return plain and not line.words[0].font.bold and after[:1].islower()
 
 
 Look = tuple[str, float, bool]
-"""Font and size of a heading, and whether it is in capitals."""
+"""Font name, font size, and True for capitals."""
 
 
 def _look(line: Line) -> Look:
-    return line.main.font.name, round(line.size, 1), _plain_name(line.text).isupper()
+    return line.main.font.name, round(line.size, 1), plain_heading(line.text).isupper()
 
 
-def _plain_name(text: str) -> str:
-    """A heading without its number."""
+def plain_heading(text: str) -> str:
+    """Return a heading without its number."""
     numbered = _NUMBERED.fullmatch(text.strip())
     return (numbered[2] if numbered else text).strip(" .:")
 
 
-def _heading_styles(lines: Sequence[Line], style: Style) -> set[Look]:
-    """How headings look in this paper: as those that nothing else can be.
+def _heading_looks(lines: Sequence[Line], style: Style) -> set[Look]:
+    """Return the looks of the lines that are certainly headings.
 
-    These are the lines of known names, as "References", and numbered lines that count up, in
-    letters that are not the prose's.
+    These have known names such as "References", or numbers that count up.
     """
     numbers: dict[Look, list[str]] = defaultdict(list)
-    found = set()
+    looks = set()
     for line in lines:
-        if not _may_head(line, style):
+        if not _may_be_heading(line, style):
             continue
         text = line.text.strip()
         numbered = _NUMBERED.fullmatch(text)
         if _KNOWN.fullmatch(numbered[2] if numbered else text) or _REFERENCES.fullmatch(text):
-            found.add(_look(line))
+            looks.add(_look(line))
         elif numbered and line.size >= style.size - 0.5:
             numbers[_look(line)].append(numbered[1])
-    return found | {look for look, some in numbers.items() if _counts_up(some)}
+    return looks | {look for look, some in numbers.items() if _counts_up(some)}
 
 
 def _counts_up(numbers: Sequence[str]) -> bool:
-    """Whether numbers of headings follow one another, as 2.1 and 2.2 or 3."""
-    keys = [_parts(number) for number in numbers]
+    """Return True if each heading number is greater than the one before, as 2.1, 2.2, 3."""
+    keys = [_number_parts(number) for number in numbers]
     return len(keys) > 1 and all(a < b for a, b in pairwise(keys))
 
 
-def _parts(number: str) -> tuple[int, ...]:
+def _number_parts(number: str) -> tuple[int, ...]:
     roman = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9}
     parts = number.strip(".").split(".")
     return tuple(
@@ -244,15 +240,15 @@ def _parts(number: str) -> tuple[int, ...]:
     )
 
 
-def _may_head(line: Line, style: Style) -> bool:
-    """Whether a line stands out from the prose as a heading does."""
+def _may_be_heading(line: Line, style: Style) -> bool:
+    """Return True if a line looks different from prose in the way that headings do."""
     text = line.text.strip()
     if not _HEADING.fullmatch(text) or sum(map(str.isalpha, text)) < 3:
         return False
     other = line.main.font.name != style.font and not is_math(line.main.font.name)
     larger = line.size > 1.08 * style.size
     styled = line.bold or line.italic or _SMALL_CAPITALS.search(line.main.font.name)
-    if not (larger or _plain_name(text).isupper() or (other and styled)):
+    if not (larger or plain_heading(text).isupper() or (other and styled)):
         return False
     if text.endswith((",", ";")) or (text.endswith(".") and not larger):
         return False
@@ -260,21 +256,16 @@ def _may_head(line: Line, style: Style) -> bool:
 
 
 def is_math(font: str) -> bool:
-    """Whether a font is one of formulas."""
+    """Return True for a font of formulas."""
     return _MATH.search(font) is not None
 
 
-def is_references(text: str) -> bool:
-    """Whether a heading is that of the reference list."""
+def heads_references(text: str) -> bool:
+    """Return True for the heading of the reference list."""
     return _REFERENCES.fullmatch(text.strip()) is not None
 
 
-def plain_heading(text: str) -> str:
-    """A heading without its number."""
-    return _plain_name(text)
-
-
 def heading_level(text: str) -> int:
-    """How deep a numbered heading stands: 1, or 2 for ``2.1``; 0 without a number."""
+    """Return the level of a numbered heading: 2 for ``2.1``; 0 without a number."""
     numbered = _NUMBERED.fullmatch(text.strip())
     return len(numbered[1].strip(".").split(".")) if numbered else 0

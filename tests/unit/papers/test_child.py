@@ -15,10 +15,10 @@ import pypdfium2
 import pytest
 from tests.pdfs import SMALL_PAPER, set_paper
 
-from citebed.papers import child
-from citebed.papers.child import Children, PaperFile, PaperProblem, read_paper, read_papers
+from citebed.papers import child_process
+from citebed.papers.child_process import Children, PaperFile, PaperProblem, read_paper, read_papers
 from citebed.papers.paper import ReadPaper
-from citebed.papers.reading import read_document
+from citebed.papers.pdf_reader import read_document
 from citebed.workers import NotStarted
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -82,7 +82,7 @@ def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:
 def strange(monkeypatch: pytest.MonkeyPatch) -> Iterator[Children]:
     """Children that do what a file asks for."""
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
-    monkeypatch.setattr(child, "_TARGET", "tests.paper_targets:read")
+    monkeypatch.setattr(child_process, "_TARGET", "tests.paper_targets:read")
     children = Children()
     yield children
     children.close()
@@ -91,11 +91,11 @@ def strange(monkeypatch: pytest.MonkeyPatch) -> Iterator[Children]:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"crash", r"PDFium ended on it \(SIGABRT\).*more than 1.5 GiB"),
+        (b"crash", r"PDFium crashed \(SIGABRT\).*more than 1.5 GiB"),
         (b"spin", "timed out while reading"),
         (b"eat", "memory"),
         (b"bug", r"the reader failed \(ZeroDivisionError: of ours\); please report it"),
-        (b"trick", r"ended on it \(exit code [01]\)"),
+        (b"trick", r"PDFium crashed \(exit code [01]\)"),
     ],
 )
 def test_the_next_paper_is_read(
@@ -111,7 +111,7 @@ def test_the_next_paper_is_read(
 
 
 def test_one_that_hangs_is_given_up(strange: Children, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "WALL_SECONDS", 3.0)
+    monkeypatch.setattr(child_process, "WALL_SECONDS", 3.0)
     assert "timed out" in what(strange.read(PaperFile("a.pdf", b"hang")))
 
 
@@ -124,7 +124,7 @@ def test_a_child_that_cannot_start_is_no_fault_of_the_paper(
 
 
 def test_a_child_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "_PAPERS_A_CHILD", 2)
+    monkeypatch.setattr(child_process, "_PAPERS_PER_CHILD", 2)
     children = Children()
     read = [children.read(PaperFile("a.pdf", SMALL_PAPER)) for _ in range(5)]
     assert {title(each) for each in read} == {"On the Growth of Elms"}
@@ -136,10 +136,10 @@ def test_a_child_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 SCRIPT = """
 import polars  # with which Python would hear of Ctrl-C only when a paper is read
-from citebed.papers import child
-child._TARGET = "tests.paper_targets:read"
+from citebed.papers import child_process
+child_process._TARGET = "tests.paper_targets:read"
 print("reading", flush=True)
-list(child.read_papers([child.PaperFile("a", b"hang")] * 4, workers=2))
+list(child_process.read_papers([child_process.PaperFile("a", b"hang")] * 4, workers=2))
 """
 
 

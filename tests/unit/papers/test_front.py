@@ -1,4 +1,4 @@
-"""Authors of a paper: from its first page, and from what its file's properties say of them."""
+"""Authors of a paper, from its first page and from its file's properties."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from lxml import etree
 from reportlab.pdfgen.canvas import Canvas
 
-from citebed.papers.child import read_papers
+from citebed.papers.child_process import read_papers
 from citebed.papers.paper import ReadPaper
-from citebed.papers.reading import read_document
+from citebed.papers.pdf_reader import read_document
 
 Cell = tuple[float, float, float, str]
 """Left edge, distance from the top, size of letters, text."""
@@ -117,7 +117,7 @@ def test_properties_that_say_nothing_else_are_not_reported(author: str) -> None:
 def test_the_page_wins_over_other_properties_and_says_so(author: str) -> None:
     authors, (note,) = front(BLOCKS, author)
     assert authors == ANN_AND_BOB
-    assert "read from the page, Ann Author, Bob Writer;" in note
+    assert "from the page: Ann Author, Bob Writer;" in note
     assert set(re.findall(r"[A-Z]\w+", author)) <= set(
         note.replace(";", " ").replace(",", " ").split()
     )
@@ -133,7 +133,7 @@ def test_properties_win_where_the_page_prints_just_their_names() -> None:
     names = "Ann Author, Frank Uwe Renner, and Bob Writer"
     authors, (note,) = front(BROKEN, names)
     assert authors == ("Author, Ann", "Renner, Frank Uwe", "Writer, Bob")
-    assert "file's properties, Ann Author, Frank Uwe Renner, Bob Writer" in note
+    assert "file's properties: Ann Author, Frank Uwe Renner, Bob Writer" in note
     assert "read as Ann Author, Frank Uwe" in note
 
 
@@ -148,14 +148,14 @@ def test_properties_win_where_the_page_prints_just_their_names() -> None:
 def test_properties_lose_where_the_page_prints_others_or_another_order(names: str) -> None:
     authors, (note,) = front(BROKEN, names)
     assert authors == ("Author, Ann", "Uwe, Frank")
-    assert "are those read from the page" in note
+    assert "come from the page" in note
 
 
 def test_one_of_several_is_not_believed_where_nothing_could_be_read() -> None:
     cells = [(100, 122, 12, "Ann Author (North) and"), (100, 136, 12, "Bob Writer (South)")]
     authors, (note,) = front(cells, "Ann Author")
     assert authors == ()
-    assert "page, none; the file's properties say Ann Author" in note
+    assert "page: none; the file's properties name Ann Author" in note
     assert front(cells, "Ann Author and Bob Writer")[0] == ANN_AND_BOB
 
 

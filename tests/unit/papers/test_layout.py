@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.papers.entries import entries_of
-from citebed.papers.ligatures import mend
-from citebed.papers.lines import Line, gutters, in_reading_order, lines_of
-from citebed.papers.margins import without_line_numbers
-from citebed.papers.pages import Font, Page, Word
-from citebed.papers.paragraphs import body_of
-from citebed.papers.placing import placed_texts
-from citebed.papers.structure import Kind, Style, kinds_of, running_lines, style_of
+from citebed.papers.lines import Line, build_lines, find_gutters, order_lines, restore_ligatures
+from citebed.papers.pages import Font, Page, Word, remove_line_numbers
+from citebed.papers.paragraphs import split_body
+from citebed.papers.placed_text import place_texts
+from citebed.papers.reference_list import split_reference_list
+from citebed.papers.structure import Kind, Style, classify_lines, find_running_lines, measure_style
 
 SERIF, BOLD = Font("Serif", bold=False, italic=False), Font("Serif-Bold", bold=True, italic=False)
 LONG = "some words of prose that fill a line of this column whole"
@@ -37,38 +35,38 @@ def page(*lines: Sequence[Word], number: int = 0) -> Page:
 
 
 def read(*lines: Sequence[Word]) -> tuple[list[Line], Style]:
-    ordered = in_reading_order(lines_of(page(*lines)), [])
-    return ordered, style_of(ordered)
+    ordered = order_lines(build_lines(page(*lines)), [])
+    return ordered, measure_style(ordered)
 
 
 def test_words_of_one_height_are_a_line() -> None:
-    found = lines_of(page(line("one two", 100), line("three", 112)))
+    found = build_lines(page(line("one two", 100), line("three", 112)))
     assert [each.text for each in found] == ["one two", "three"]
 
 
 def test_columns_are_read_one_after_the_other() -> None:
     rows = [line(LONG, 100 + 12 * n, left) for n in range(20) for left in (40, 330)]
-    lines = lines_of(page(*rows))
-    edges = gutters([lines], 612)
+    lines = build_lines(page(*rows))
+    edges = find_gutters([lines], 612)
     assert len(edges) == 1
-    ordered = in_reading_order(lines, edges)
+    ordered = order_lines(lines, edges)
     assert [each.column for each in ordered] == [0] * 20 + [1] * 20
 
 
 def test_a_line_across_columns_stands_below_what_is_above_it() -> None:
     wide = line(f"{LONG} {LONG}", 150, 40)
     rows = [wide, line("above", 100, 40), line("beside", 100, 400), line("below", 200, 40)]
-    ordered = in_reading_order(lines_of(page(*rows)), [320.0])
+    ordered = order_lines(build_lines(page(*rows)), [320.0])
     assert [each.text.split()[0] for each in ordered] == ["above", "beside", "some", "below"]
 
 
 def test_numbers_of_lines_are_left_out_and_labels_are_not() -> None:
     text = [line(LONG, 100 + 12 * n, 80) for n in range(20)]
     numbers = [line(str(n + 1), 100 + 12 * n, 50, 6) for n in range(20)]
-    (found,) = without_line_numbers([page(*text, *numbers)])
+    (found,) = remove_line_numbers([page(*text, *numbers)])
     assert not any(word.text.isdigit() for word in found.words)
     labels = [line(str(n + 1), 100 + 24 * n, 50) for n in range(10)]
-    (kept,) = without_line_numbers([page(*text, *labels)])
+    (kept,) = remove_line_numbers([page(*text, *labels)])
     assert sum(word.text.isdigit() for word in kept.words) == 10
 
 
@@ -76,7 +74,7 @@ def test_few_numbers_on_a_last_page_go_on_from_the_page_before() -> None:
     text = [line(LONG, 100 + 12 * n, 80) for n in range(20)]
     numbers = [line(f"{n + 31}", 100 + 12 * n, 50, 6) for n in range(20)]
     last = page(line(LONG, 100, 80), line("51", 100, 50, 6), number=1)
-    _, found = without_line_numbers([page(*text, *numbers), last])
+    _, found = remove_line_numbers([page(*text, *numbers), last])
     assert "51" not in [word.text for word in found.words]
 
 
@@ -87,12 +85,12 @@ def test_headings_in_capitals_of_the_prose_font() -> None:
         line("REFERENCES", 250, 150),
         line("[1] A. Doe, A title of nothing much, 2001, and more", 270),
     )
-    kinds = kinds_of(lines, style, running_lines([lines]))
+    kinds = classify_lines(lines, style, find_running_lines([lines]))
     heads = [each.text for each, kind in zip(lines, kinds, strict=True) if kind is Kind.HEADING]
     assert heads == ["I. INTRODUCTION", "REFERENCES"]
-    body = body_of(lines, kinds, style)
+    body = split_body(lines, kinds, style)
     assert len(body.paragraphs) == 1
-    assert [entry.label for entry in entries_of(body.references, style)] == ["1"]
+    assert [entry.label for entry in split_reference_list(body.references, style)] == ["1"]
 
 
 def test_a_list_without_a_heading_is_found_by_its_labels() -> None:
@@ -101,8 +99,12 @@ def test_a_list_without_a_heading_is_found_by_its_labels() -> None:
         line(f"[{n}] A. Doe, title number {n}, 200{n}", 300 + 12 * n, 50, 8) for n in (1, 2, 3)
     ]
     lines, style = read(*prose, *listed)
-    body = body_of(lines, kinds_of(lines, style, set()), style)
-    assert [entry.label for entry in entries_of(body.references, style)] == ["1", "2", "3"]
+    body = split_body(lines, classify_lines(lines, style, set()), style)
+    assert [entry.label for entry in split_reference_list(body.references, style)] == [
+        "1",
+        "2",
+        "3",
+    ]
     assert len(body.paragraphs) == 1
 
 
@@ -113,19 +115,19 @@ def test_entries_that_hang() -> None:
         line("Roe, K. (2002). Another title.", 124),
     ]
     lines, style = read(*rows)
-    assert [len(entry.lines) for entry in entries_of(lines, style)] == [2, 1]
+    assert [len(entry.lines) for entry in split_reference_list(lines, style)] == [2, 1]
 
 
 def test_broken_words_are_joined_and_places_kept() -> None:
     lines, _style = read(line("we recom-", 100), line("mend this", 112))
-    (text,) = placed_texts([lines])
+    (text,) = place_texts([lines])
     assert text.text == "we recommend this"
     assert [box.top < 112 for box in text.boxes()] == [True, True]
 
 
 def test_a_ligature_without_a_code_is_read_from_its_words() -> None:
-    lines = lines_of(page(line("so\uf601ware le\uf601 o\uf601en", 100)))
-    assert mend([lines])[0][0].text == "software left often"
+    lines = build_lines(page(line("so\uf601ware le\uf601 o\uf601en", 100)))
+    assert restore_ligatures([lines])[0][0].text == "software left often"
 
 
 CHARACTERS = st.characters(
@@ -146,14 +148,14 @@ WORDS = st.builds(
 
 @given(st.lists(WORDS, max_size=40))
 def test_any_words_on_a_page_give_text_of_their_characters(words: list[Word]) -> None:
-    (shown,) = without_line_numbers([Page(0, 612.0, 792.0, tuple(words))])
-    raw = lines_of(shown)
-    lines = in_reading_order(raw, gutters([raw], 612))
-    style = style_of(lines)
-    body = body_of(lines, kinds_of(lines, style, running_lines([lines])), style)
-    entries = entries_of(body.references, style)
+    (shown,) = remove_line_numbers([Page(0, 612.0, 792.0, tuple(words))])
+    raw = build_lines(shown)
+    lines = order_lines(raw, find_gutters([raw], 612))
+    style = measure_style(lines)
+    body = split_body(lines, classify_lines(lines, style, find_running_lines([lines])), style)
+    entries = split_reference_list(body.references, style)
     groups = [p.lines for p in body.paragraphs] + [entry.lines for entry in entries]
     letters = {char for word in words for char in word.text if char.isascii() and char.isalnum()}
-    for text in placed_texts(groups):
+    for text in place_texts(groups):
         assert {char for char in text.text if char.isascii() and char.isalpha()} <= letters
         assert all(box.page == 0 for box in text.boxes())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from citebed.papers.linking import index_of
+from citebed.papers.marker_links import index_references
 from citebed.papers.references import parse_reference
 
 NAMED = (
@@ -20,13 +20,13 @@ NUMBERED = [str(n) for n in range(1, 13)]
 
 
 def named(text: str) -> list[tuple[str, ...]]:
-    index = index_of([parse_reference(each) for each in NAMED], ["a", "b", "c", "d", "e"])
+    index = index_references([parse_reference(each) for each in NAMED], ["a", "b", "c", "d", "e"])
     return [link.cites for link in index.links(text)]
 
 
 def numbered(text: str, texts: Sequence[str] = ()) -> list[tuple[str, ...]]:
     references = [parse_reference(f"J. Doe. Title {n}. 2001.") for n in NUMBERED]
-    return [link.cites for link in index_of(references, NUMBERED, texts).links(text)]
+    return [link.cites for link in index_references(references, NUMBERED, texts).links(text)]
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_round_brackets_cite_where_the_paper_cites_so() -> None:
 
 def test_a_dash_repeats_the_authors_before() -> None:
     entries = ["Doe, Jane (2001). One title.", "— (2002). Another title."]
-    index = index_of([parse_reference(each) for each in entries], ["1", "2"])
+    index = index_references([parse_reference(each) for each in entries], ["1", "2"])
     assert [link.cites for link in index.links("Doe (2002) says")] == [("2",)]
 
 
 def test_labels_of_any_letters() -> None:
-    index = index_of([parse_reference("J. Müller. Title. 2019.")] * 2, ["Mül19", "vdM+04"])
+    index = index_references([parse_reference("J. Müller. Title. 2019.")] * 2, ["Mül19", "vdM+04"])
     assert [link.cites for link in index.links("see [Mül19, vdM+04]")] == [("Mül19", "vdM+04")]

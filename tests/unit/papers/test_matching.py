@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from tests.reference_styles import STYLES, Work, in_lines, with_slips
 from tests.strategies import ANY_TEXT
 
-from citebed.papers.evidence import Letters, nearest
-from citebed.papers.matching import ReferenceMatch, ReferenceMatcher
+from citebed.papers.evidence import PlainText, edit_distance
+from citebed.papers.reference_matcher import ReferenceMatch, ReferenceMatcher, TitleIndex
 from citebed.papers.references import parse_reference
-from citebed.papers.title_index import TitleIndex
 from citebed.text.titles import plain_title
 
 DOCUMENTS = pl.DataFrame(
@@ -123,7 +122,7 @@ def test_slips_do_no_harm(matcher: ReferenceMatcher, style: str) -> None:
     assert sum(each is not None and each.doc_id == "long" for each in found) >= 18
 
 
-# --- Letters ------------------------------------------------------------------------------------
+# --- PlainText ------------------------------------------------------------------------------------
 
 
 @given(ANY_TEXT)
@@ -131,11 +130,11 @@ def test_letters_are_those_of_plain_titles(text: str) -> None:
     """But for letters that this Python does not know yet, and two that polars makes small by
     what stands beside them."""
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cn", "Cs") and c not in "Σİ")
-    assert Letters(text).plain == pl.select(plain_title(pl.lit(text))).item()
+    assert PlainText(text).plain == pl.select(plain_title(pl.lit(text))).item()
 
 
 def test_breaks_are_where_punctuation_is() -> None:
-    letters = Letters("Doe, J. 2018. On walls: a tale")
+    letters = PlainText("Doe, J. 2018. On walls: a tale")
     assert letters.plain == "doej2018onwallsatale"
     assert letters.breaks == {0: 2, 3: 1, 4: 2, 8: 2, 15: 2, 20: 2}
 
@@ -154,11 +153,11 @@ def slow_nearest(pattern: str, text: str) -> tuple[int, int]:
 
 @given(st.text("abc", min_size=1, max_size=12), st.text("abcd", max_size=30))
 def test_nearest_is_what_the_whole_table_says(pattern: str, text: str) -> None:
-    assert nearest(pattern, text) == slow_nearest(pattern, text)
+    assert edit_distance(pattern, text) == slow_nearest(pattern, text)
 
 
 def test_titles_are_found_by_their_letters() -> None:
     titles = ["learningaquietmodelofnoise", "hushingcrowds", "short", ""]
     index = TitleIndex(titles)
-    found = index.likely(["xxhushingcrowdsxx", "", "learningaquietnodelofnoise"], 2)
+    found = index.search(["xxhushingcrowdsxx", "", "learningaquietnodelofnoise"], 2)
     assert found == [[1], [], [0]]

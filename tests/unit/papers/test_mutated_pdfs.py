@@ -15,7 +15,7 @@ from tests.mutations import MUTATIONS, mutated
 from tests.pdfs import SMALL_PAPER, nameless_font, plain_pdf, set_in, set_paper
 from tests.sampling import sized
 
-from citebed.papers.child import PaperFile, PaperProblem, read_papers
+from citebed.papers.child_process import PaperFile, PaperProblem, read_papers
 
 COUNT = sized(40, 2000)
 REAL = Path(os.environ.get("CITEBED_DATA", "../shared/data")) / "acm-cr" / "pdf"

@@ -10,10 +10,10 @@ from typing import Any
 import pypdfium2
 import pytest
 
-from citebed.papers.annotating import annotate
 from citebed.papers.annotation import Annotation
+from citebed.papers.annotator import annotate
 from citebed.papers.paper import ReadPaper
-from citebed.papers.reading import read_document
+from citebed.papers.pdf_reader import read_document
 
 FOLDER = Path(__file__).resolve().parents[2] / "papers_made" / "pdf"
 PDFS = sorted(FOLDER.glob("*.pdf"))

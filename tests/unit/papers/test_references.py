@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.reference_styles import STYLES, Work, in_lines
 from tests.strategies import ANY_TEXT
 
-from citebed.papers.mending import mended
-from citebed.papers.references import ParsedReference, parse_reference
+from citebed.papers.references import ParsedReference, join_lines, parse_reference
 from citebed.text.names import canonical_name, family_name
 
 AUTHORS = ("Doe, Jane", "de Vries, Kees", "Öztürk, W. Bruce")
@@ -151,7 +150,7 @@ def test_what_is_not_there_is_empty() -> None:
 
 
 def test_words_broken_at_a_blank_are_joined_too() -> None:
-    assert mended("Ver- spoor, pre- and post-noise") == "Verspoor, pre- and post-noise"
+    assert join_lines("Ver- spoor, pre- and post-noise") == "Verspoor, pre- and post-noise"
 
 
 NAMES = ("Doe, Jane", "van Dam, Kees", "Öz, W. Bruce", "O'Neil, Pat", "Li-Wang, Mei", "Poe, E. A.")

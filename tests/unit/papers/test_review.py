@@ -15,7 +15,6 @@ from tests.paper_samples import review_folder, sample_annotation, write_sample_p
 
 from citebed.errors import CitebedError, FormatError
 from citebed.papers.annotation import Annotation, annotation_xml
-from citebed.papers.deciding import StepRefused, doubtful, proposed, reviewed, stand_of, taken
 from citebed.papers.decisions import (
     Accept,
     Add,
@@ -33,8 +32,16 @@ from citebed.papers.decisions import (
     SplitSentence,
     Step,
 )
-from citebed.papers.review import Review, Stale
-from citebed.papers.settling import settled
+from citebed.papers.review import Review, StaleReview
+from citebed.papers.review_state import (
+    StepRefused,
+    apply_decisions,
+    apply_step,
+    doubtful,
+    initial_state,
+    reviewed_annotation,
+    write_out,
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +56,8 @@ def after(annotation: Annotation, *steps: Step) -> Annotation:
     """The annotation after some steps, as they are kept."""
     decisions = Decisions(proposal="")
     for step in steps:
-        decisions = decisions.with_step(settled(stand_of(annotation, decisions), step))
-    return reviewed(annotation, decisions)
+        decisions = decisions.with_step(write_out(apply_decisions(annotation, decisions), step))
+    return reviewed_annotation(apply_decisions(annotation, decisions))
 
 
 def texts(annotation: Annotation) -> list[list[str]]:
@@ -59,10 +66,10 @@ def texts(annotation: Annotation) -> list[list[str]]:
 
 
 def test_only_what_is_doubtful_is_asked_in_the_order_of_the_page(annotation: Annotation) -> None:
-    stand = proposed(annotation)
-    assert doubtful(stand) == ["c2.2", "c3", "r5", "r9"]
-    assert doubtful(stand, 0.5) == []
-    assert doubtful(proposed(replace(annotation, abstract="")))[0] == "front"
+    state = initial_state(annotation)
+    assert doubtful(state) == ["c2.2", "c3", "r5", "r9"]
+    assert doubtful(state, 0.5) == []
+    assert doubtful(initial_state(replace(annotation, abstract="")))[0] == "front"
 
 
 def test_nothing_decided_is_what_the_machine_proposed(annotation: Annotation) -> None:
@@ -117,8 +124,10 @@ def test_sentences_are_split_and_joined_with_their_markers_and_places(
     assert [each.cites for each in mine] == [each.cites for each in whole]
     assert mine[1].boxes[0] == pytest.approx(whole[1].boxes[0], abs=1)
     assert mine[2].boxes[-1] == pytest.approx(whole[2].boxes[-1], abs=1)
-    stand = stand_of(annotation, Decisions(proposal="", steps=(SplitSentence(item="c2.2", at=20),)))
-    assert set(doubtful(stand)) - stand.decided == {"c3", "r5", "r9"}  # both halves are seen
+    state = apply_decisions(
+        annotation, Decisions(proposal="", steps=(SplitSentence(item="c2.2", at=20),))
+    )
+    assert set(doubtful(state)) - state.decided == {"c3", "r5", "r9"}  # both halves are seen
     for place in (0, len(both.text)):
         with pytest.raises(StepRefused):
             after(annotation, JoinSentence(item="c1.2"), SplitSentence(item="c1.2", at=place))
@@ -127,9 +136,9 @@ def test_sentences_are_split_and_joined_with_their_markers_and_places(
 def test_names_are_taken_out_and_given_back_but_not_over_what_was_written(
     annotation: Annotation,
 ) -> None:
-    stand = proposed(annotation)
+    state = initial_state(annotation)
     item = "c2.2"
-    was = stand.paragraphs[1].sentences[1].content
+    was = state.paragraphs[1].sentences[1].content
     on = after(annotation, ChangeSentence(item=item, anonymised=not was.anonymised))
     off = after(
         annotation,
@@ -252,23 +261,23 @@ def test_any_steps_saved_and_read_back_give_the_same(
 ) -> None:
     """``None`` takes the last step back, which gives exactly what was there before it."""
     decisions = Decisions(proposal="p")
-    stands = [proposed(annotation)]
+    states = [initial_state(annotation)]
     for step in steps:
         if step is None:
             decisions = decisions.without_last()
-            stands = stands[:-1] or stands
+            states = states[:-1] or states
         else:
             try:
-                stands.append(taken(stands[-1], step, len(decisions.steps) + 1))
+                states.append(apply_step(states[-1], step, len(decisions.steps) + 1))
             except StepRefused:
                 continue
             decisions = decisions.with_step(step)
         again = Decisions.model_validate_json(decisions.model_dump_json(exclude_none=True))
         assert again == decisions
-        assert stand_of(annotation, again) == stands[-1]
+        assert apply_decisions(annotation, again) == states[-1]
     before = [each.text for context in annotation.contexts for each in context.sentences]
-    now = [each.content.printed for p in stands[-1].paragraphs for each in p.sentences]
-    assert all(p.sentences for p in stands[-1].paragraphs)
+    now = [each.content.printed for p in states[-1].paragraphs for each in p.sentences]
+    assert all(p.sentences for p in states[-1].paragraphs)
     if not any(isinstance(step, ChangeSentence) for step in decisions.steps):  # nothing is lost
         assert len(" ".join(now).split()) >= len(" ".join(before).split())
 
@@ -301,9 +310,9 @@ def test_each_step_is_on_disk_and_the_proposal_is_never_changed(review: Review) 
 def test_two_windows_do_not_overwrite_each_other(review: Review) -> None:
     review.decide("sample", Accept(item="c2.2"), 0)
     review.spend("sample", 20)  # which is no step
-    with pytest.raises(Stale):
+    with pytest.raises(StaleReview):
         review.decide("sample", Merge(item="c2"), 0)
-    with pytest.raises(Stale):
+    with pytest.raises(StaleReview):
         review.undo("sample", 0)
     assert review.decide("sample", Merge(item="c2"), 1).version == 2
     assert review.undo("sample", 2).steps == (Accept(item="c2.2"),)

@@ -1,7 +1,7 @@
 """Papers as PDFs: a document with its full text, and a citing paper where its text cites.
 
-PDFium runs in a child process with limits (``citebed.papers.child``); what it could not read is
-told, and costs that file alone.
+PDFium runs in a child process with limits (``citebed.papers.child_process``). A file that it cannot
+read is reported, and the other files are imported.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
     """The document, then the citing paper if it has one; what is odd about the file is told."""
     from citebed.collection.formats.fulltext import paper_records
     from citebed.collection.formats.xml import file_stem
-    from citebed.papers.annotating import annotate
-    from citebed.papers.child import PaperFile, PaperProblem, read_paper
+    from citebed.papers.annotator import annotate
+    from citebed.papers.child_process import PaperFile, PaperProblem, read_paper
 
     paper = read_paper(PaperFile(chunk.source, chunk.data))
     if isinstance(paper, PaperProblem):

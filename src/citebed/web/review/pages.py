@@ -10,9 +10,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from citebed.errors import CitebedError
-from citebed.papers.deciding import Paragraph, Sentence, Stand, doubtful
 from citebed.papers.decisions import FRONT, Decisions, Step
-from citebed.papers.review import Proposal, Stale
+from citebed.papers.review import Proposal, StaleReview
+from citebed.papers.review_state import Paragraph, ReviewState, Sentence, doubtful
 from citebed.web.review.site import ReviewSite, site_of
 from citebed.wording import count
 
@@ -68,7 +68,7 @@ def show_papers(site: Here) -> HTMLResponse:
 @router.get("/papers/{stem}", response_class=HTMLResponse)
 def show_paper(site: Here, stem: str) -> HTMLResponse:
     """One paper: its pages on the left, the annotation on the right."""
-    stand = site.review.stand(stem)
+    stand = site.review.state(stem)
     stems = site.review.stems()
     behind = [*stems[stems.index(stem) + 1 :], *stems[: stems.index(stem)]]
     following = next((each for each in behind if not site.review.progress(each).finished), "")
@@ -127,7 +127,7 @@ def take_step(site: Here, stem: str, taken: Taken) -> JSONResponse:
     """Take a step, which is saved when this answers."""
     try:
         decisions = site.review.decide(stem, taken.step, taken.version, taken.seconds)
-    except Stale as stale:
+    except StaleReview as stale:
         return _stale(site, stem, stale)
     return JSONResponse(_shown(site, stem, decisions))
 
@@ -137,12 +137,12 @@ def undo_step(site: Here, stem: str, undone: Undone) -> JSONResponse:
     """Take back the last step."""
     try:
         decisions = site.review.undo(stem, undone.version, undone.seconds)
-    except Stale as stale:
+    except StaleReview as stale:
         return _stale(site, stem, stale)
     return JSONResponse(_shown(site, stem, decisions))
 
 
-def _stale(site: ReviewSite, stem: str, stale: Stale) -> JSONResponse:
+def _stale(site: ReviewSite, stem: str, stale: StaleReview) -> JSONResponse:
     stand = _shown(site, stem, site.review.decisions(stem))
     return JSONResponse({"message": str(stale), "stand": stand}, 409)
 
@@ -166,7 +166,7 @@ def export(site: Here) -> JSONResponse:
 
 
 def _shown(site: ReviewSite, stem: str, decisions: Decisions) -> dict[str, Any]:
-    stand = site.review.stand(stem, decisions)
+    stand = site.review.state(stem, decisions)
     paper, asked = stand.annotation, doubtful(stand, site.review.threshold)
     cited = {cite for p in stand.paragraphs for s in p.sentences for cite in s.content.cites}
     return {
@@ -205,7 +205,7 @@ def _sentence(sentence: Sentence) -> dict[str, Any]:
     return {"item": sentence.item, **asdict(sentence.content), "confidence": sentence.confidence}
 
 
-def _references(stand: Stand, cited: set[str]) -> list[dict[str, Any]]:
+def _references(stand: ReviewState, cited: set[str]) -> list[dict[str, Any]]:
     return [
         {**asdict(each), "item": f"r{each.ref_id}", "cited": each.ref_id in cited}
         for each in stand.annotation.references

@@ -17,8 +17,8 @@ from starlette.exceptions import HTTPException
 from citebed.errors import CitebedError
 from citebed.files.secret_files import is_same_secret
 from citebed.files.system_errors import describe_error
-from citebed.papers.deciding import THRESHOLD
 from citebed.papers.review import Review
+from citebed.papers.review_state import THRESHOLD
 from citebed.web.listening import serve_app
 from citebed.web.protection import SMALL, Protection, make_app
 from citebed.web.review import pages as review_pages

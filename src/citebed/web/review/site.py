@@ -24,7 +24,7 @@ from citebed._version import __version__
 from citebed.errors import CitebedError
 from citebed.files.secret_files import is_same_secret
 from citebed.pages import ready_script, templates
-from citebed.papers.pictures import Marked, Wanted
+from citebed.papers.page_images import PageImageRequest, PageTextRequest
 from citebed.papers.review import Proposal, Review
 from citebed.web.tickets import Ticket
 from citebed.wording import for_page
@@ -78,11 +78,11 @@ class ReviewSite:
 
     def picture(self, proposal: Proposal, page: int, width: int) -> bytes:
         """A page of a paper, from where it was read, or else from the folder."""
-        return self.pictures.get(Wanted(*self._file(proposal), page, width))
+        return self.pictures.get(PageImageRequest(*self._file(proposal), page, width))
 
     def marked_text(self, proposal: Proposal, page: int, *box: float) -> str:
         """The text in a part of a page."""
-        return self.pictures.text(Marked(*self._file(proposal), page, *box))
+        return self.pictures.text(PageTextRequest(*self._file(proposal), page, *box))
 
     def _file(self, proposal: Proposal) -> tuple[str, str]:
         places = (proposal.pdf, self.review.folder / f"{proposal.stem}.pdf")
@@ -111,11 +111,11 @@ class Pictures:
     """Pages as pictures, one drawn at a time by a child process, and kept for a while."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Wanted, bytes] = OrderedDict()
+        self._kept: OrderedDict[PageImageRequest, bytes] = OrderedDict()
         self._turn = threading.Lock()
         self._worker = Worker(_DRAWN, _LIMITED, PATIENCE, ())
 
-    def get(self, wanted: Wanted) -> bytes:
+    def get(self, wanted: PageImageRequest) -> bytes:
         """The picture; `CitebedError` where the page cannot be drawn."""
         with self._turn:
             if wanted not in self._kept:
@@ -132,15 +132,15 @@ class Pictures:
         There is no such file; whatever else is wrong is told with the first page.
         """
         with contextlib.suppress(Exception):
-            self.get(Wanted("", "", 0, 100))
+            self.get(PageImageRequest("", "", 0, 100))
 
-    def text(self, marked: Marked) -> str:
+    def text(self, marked: PageTextRequest) -> str:
         """The text in a part of a page."""
         with self._turn:
             read: str = self._asked(marked)
             return read
 
-    def _asked(self, job: Wanted | Marked) -> Any:
+    def _asked(self, job: PageImageRequest | PageTextRequest) -> Any:
         try:
             return self._worker.run(job)
         except (Died, WorkerError) as error:
@@ -154,7 +154,7 @@ class Pictures:
         self._worker.close()
 
 
-_DRAWN, _LIMITED = "citebed.papers.pictures:answer", "citebed.papers.limited:prepare"
+_DRAWN, _LIMITED = "citebed.papers.page_images:answer", "citebed.papers.limits:limit_process"
 
 
 def site_of(request: Request) -> ReviewSite:

@@ -1,4 +1,4 @@
-"""Papers of strangers, read in child processes: what ends a child is told of its paper alone."""
+"""Read PDFs in child processes, so that a malicious file can end only its own child."""
 
 from __future__ import annotations
 
@@ -15,42 +15,49 @@ from typing import NamedTuple
 from citebed.errors import CitebedError, FormatError
 from citebed.files.limits import how_to_raise, limit, shown
 from citebed.files.reading import read_small
-from citebed.papers.bounds import FILE_BYTES, MEMORY, WALL_SECONDS, unpacked
-from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.papers.limits import FILE_BYTES, MEMORY, WALL_SECONDS
+from citebed.papers.paper import (
+    Box,
+    PlacedText,
+    ReadPaper,
+    ReadParagraph,
+    ReferenceEntry,
+    unpack_placed_text,
+)
 from citebed.wording import printable
 from citebed.workers import Died, NotStarted, T, Worker, WorkerError, first_done
 
-_TARGET, _PREPARE = "citebed.papers.limited:read_limited", "citebed.papers.limited:prepare"
-_KNOWN = (ReadPaper, ReadParagraph, ReferenceEntry, PlacedText, Box, unpacked)
-_PAPERS_A_CHILD = 500
-"""A new child after so many: what a library lost of its memory is had back."""
+_TARGET, _PREPARE = "citebed.papers.pdf_reader:read_pdf", "citebed.papers.limits:limit_process"
+_RESULT_TYPES = (ReadPaper, ReadParagraph, ReferenceEntry, PlacedText, Box, unpack_placed_text)
+_PAPERS_PER_CHILD = 500
+"""A new child replaces one that has read this many papers, to release leaked memory."""
 _AHEAD = 8
-"""So many papers for each child are read before the first of them is asked for."""
+"""Papers that each child may read ahead of the caller."""
 
 
 class PaperFile(NamedTuple):
-    """A PDF by its name, and its bytes where they are at hand."""
+    """The name and the bytes of a PDF."""
 
     name: str
     data: bytes
 
 
 class PaperProblem(NamedTuple):
-    """Why a file was not read as a paper."""
+    """The reason why a file was not read as a paper."""
 
     name: str
     what: str
 
     @property
     def error(self) -> FormatError:
-        """What to raise where this file was all that was asked for."""
+        """The error to raise if the user gave this file only."""
         return FormatError(self.name, None, self.what)
 
 
 def read_papers(
     papers: Iterable[str | Path | PaperFile], workers: int = 0
 ) -> Iterator[ReadPaper | PaperProblem]:
-    """The papers in PDF files, in the order given, read by so many processes (one per core)."""
+    """Yield the papers in PDF files, in their order; ``workers`` is one per core by default."""
     count = workers or os.cpu_count() or 1
     children, threads = Children(), ThreadPoolExecutor(count)
     running: deque[Future[ReadPaper | PaperProblem]] = deque()
@@ -73,27 +80,28 @@ def _next(running: deque[Future[T]]) -> T:
 
 
 def read_paper(paper: str | Path | PaperFile) -> ReadPaper | PaperProblem:
-    """The paper in a PDF file, read by a child that stays for the next one."""
+    """Return the paper in a PDF file, read by a child process that later calls use again."""
     return _SHARED.read(paper)
 
 
 class Children:
-    """Child processes that read papers: as many as are asked at once."""
+    """Child processes that read papers: one for each call of `read` that runs at the same time."""
 
     def __init__(self) -> None:
         self._idle: deque[_Child] = deque()
         self._all: list[_Child] = []
 
     def read(self, paper: str | Path | PaperFile) -> ReadPaper | PaperProblem:
-        """A paper, or why there is none; the bytes of a path are read here."""
+        """Return a paper or the problem with its file; read a path in this process."""
         if not isinstance(paper, PaperFile):
             name = printable(paper)
             try:
-                paper = PaperFile(name, _bytes_of(Path(paper)))
+                paper = PaperFile(name, _read_bytes(Path(paper)))
             except CitebedError as error:
                 return PaperProblem(name, _without_name(error, name))
         if len(paper.data) > limit(FILE_BYTES):
-            return PaperProblem(paper.name, _too_large())
+            what = f"larger than {shown(limit(FILE_BYTES))}, too large for a PDF. {how_to_raise()}"
+            return PaperProblem(paper.name, what)
         with self._child() as child:
             return child.read(paper)
 
@@ -110,7 +118,7 @@ class Children:
             self._idle.append(child)
 
     def end(self) -> None:
-        """Give up what is being read; called by another thread."""
+        """Stop reading; call this from another thread."""
         for child in self._all:
             child.worker.end()
 
@@ -122,12 +130,12 @@ class Children:
 
 class _Child:
     def __init__(self) -> None:
-        self.worker = Worker(_TARGET, _PREPARE, WALL_SECONDS, _KNOWN)
+        self.worker = Worker(_TARGET, _PREPARE, WALL_SECONDS, _RESULT_TYPES)
         self._papers = 0
 
     def read(self, paper: PaperFile) -> ReadPaper | PaperProblem:
         self._papers += 1
-        if self._papers % _PAPERS_A_CHILD == 0:
+        if self._papers % _PAPERS_PER_CHILD == 0:
             self.worker.close()
         try:
             read: ReadPaper = self.worker.run(paper.data)
@@ -146,10 +154,7 @@ _SHARED = Children()
 atexit.register(_SHARED.close)
 
 
-# --- What went wrong ----------------------------------------------------------------------------
-
-
-def _bytes_of(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     if path.is_dir():
         raise CitebedError("a folder, not a PDF; name the files in it")
     if not path.exists():
@@ -161,20 +166,15 @@ def _without_name(error: CitebedError, name: str) -> str:
     return error.what if isinstance(error, FormatError) else str(error).removeprefix(f"{name}: ")
 
 
-def _too_large() -> str:
-    return f"larger than {shown(limit(FILE_BYTES))}, much for a PDF. {how_to_raise()}"
-
-
 def _why_died(death: Died) -> str:
-    """Why a child ended, in words."""
     if death.late or -death.code == signal.SIGXCPU:
         return "timed out while reading (damaged or malicious PDF); skipped"
     if -death.code == signal.SIGKILL:
-        return "the system ended the process that read it, which happens where memory is short"
-    how = f"exit code {death.code}"
+        return "the system ended the process that read it; perhaps memory is short"
+    reason = f"exit code {death.code}"
     with contextlib.suppress(ValueError):
-        how = signal.Signals(-death.code).name
+        reason = signal.Signals(-death.code).name
     return (
-        f"PDFium ended on it ({how}): damaged, made to do harm, or in need of more than "
-        f"{shown(limit(MEMORY))} of memory; it was given up"
+        f"PDFium crashed ({reason}): a damaged or malicious PDF, or one that needs more than "
+        f"{shown(limit(MEMORY))} of memory; skipped"
     )

@@ -1,7 +1,7 @@
-"""The text of lines made whole, with the place of every word kept.
+"""Join lines to running text that keeps the position of every word.
 
-Words that were broken at the end of a line are joined with the whole paper in view: what it writes
-with a hyphen elsewhere keeps it.
+A word that was hyphenated at a line end keeps its hyphen if the paper writes it with a hyphen
+elsewhere, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FORMULA = re.compile("[\ufb00-\ufb06\u210e\u00b5\u00a0\U0001d400-\U0001d7ff]+")
 _RAISED = str.maketrans("0123456789-–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
 _FOOTNOTE = re.compile(r"[\d*†‡§¶,;–-]{1,40}")
 _NO_BLANK = 0.16
-"""Less room than this before a script, in sizes of the font, is none."""
+"""Font sizes between a word and its sub- or superscript, below which there is no blank."""
 _LOOSE = re.compile(r"(?<=[\w)\]”\"’]) +(?=[,.;:)\]](?:\s|$|[,.;:)\]]))")
 _ACCENT = re.compile("([´`¨˜ˆˇ˚¸˙˝¯]) ?([A-Za-zıȷ])")
 _COMBINING = dict(
@@ -38,11 +38,11 @@ class _Piece(NamedTuple):
     place: Box
 
 
-def placed_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) -> list[PlacedText]:
-    """The text of each group of lines.
+def place_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) -> list[PlacedText]:
+    """Return the text of each group of lines.
 
-    Numbers that stand higher are citations (``raised_cite``) and written as such (``¹²``), or
-    those of footnotes, and left out.
+    Raised numbers are kept as ``¹²`` if they are citations (``raised_cite``). Otherwise they are
+    footnote numbers and left out.
     """
     if not groups:
         return []
@@ -50,18 +50,18 @@ def placed_texts(groups: Sequence[Sequence[Line]], raised_cite: bool = False) ->
     raw = ["\n".join(map(_line_text, group)) for group in pieces]
     whole = join_hyphens(_BETWEEN.join(raw)).split("\0")
     return [
-        _aligned(" ".join(text.split()), [piece for line in group for piece in line])
+        _align(" ".join(text.split()), [piece for line in group for piece in line])
         for text, group in zip(whole, pieces, strict=True)
     ]
 
 
 def _line_text(pieces: Sequence[_Piece]) -> str:
-    """The text of a line, without blanks before stops, where a footnote's number was."""
+    """Join the pieces of a line, without the blanks that footnote numbers leave before stops."""
     return _LOOSE.sub("", "".join(piece.text for piece in pieces).strip())
 
 
 def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
-    """The words of a line as pieces of text; a blank belongs to the word before it."""
+    """Yield the words of a line as pieces of text; a blank belongs to the word before it."""
     tall = line.size
     for number, word in enumerate(line.words):
         text = _plain(word.text)
@@ -82,7 +82,7 @@ def _pieces(line: Line, raised_cite: bool) -> Iterator[_Piece]:
 
 
 def _plain(text: str) -> str:
-    """Letters of formulas and ligatures as plain letters, accents with theirs."""
+    """Replace ligatures and formula letters by plain letters, and join accents with letters."""
     if text.isascii():
         return text
     text = _FORMULA.sub(lambda part: normalize("NFKC", part[0]), text)
@@ -90,14 +90,14 @@ def _plain(text: str) -> str:
 
 
 def _with_accent(match: re.Match[str]) -> str:
-    """A letter under the accent that was drawn before it, where there is such a letter."""
+    """Join an accent with the letter that follows it, if Unicode has that letter."""
     letter = {"ı": "i", "ȷ": "j"}.get(match[2], match[2])
     whole = normalize("NFC", letter + _COMBINING[match[1]])
     return whole if len(whole) == 1 else match[0]
 
 
 def _blank(line: Line, number: int) -> str:
-    """The blank behind a word; a script has none before it, whatever PDFium says."""
+    """Return the blank after a word, if any; there is none before a sub- or superscript."""
     if number + 1 == len(line.words):
         return ""
     word, after = line.words[number], line.words[number + 1]
@@ -113,27 +113,26 @@ def _with_raised(text: str, raised: int, raised_cite: bool) -> str:
     return base + above.translate(_RAISED) if raised_cite else base
 
 
-def _aligned(text: str, pieces: Sequence[_Piece]) -> PlacedText:
-    """The text with the place of each piece: both have the same characters, but for some hyphens
-    and blanks."""
+def _align(text: str, pieces: Sequence[_Piece]) -> PlacedText:
+    """Return the text with the positions of its pieces; they differ in hyphens and blanks only."""
     starts: list[int] = []
     at = 0
     for piece in pieces:
-        said = piece.text.strip()
+        word = piece.text.strip()
         at += text.startswith(" ", at)
-        if said and text.startswith(said, at):
+        if word and text.startswith(word, at):
             starts.append(at)
-            at += len(said)
+            at += len(word)
         else:
-            start, at = _aligned_piece(text, at, said)
+            start, at = _align_word(text, at, word)
             starts.append(start)
     return PlacedText(text, tuple(starts), tuple(piece.place for piece in pieces))
 
 
-def _aligned_piece(text: str, at: int, said: str) -> tuple[int, int]:
-    """Where a piece begins and ends that is not in the text as it is."""
+def _align_word(text: str, at: int, word: str) -> tuple[int, int]:
+    """Return the start and end of a word that is in the text with other hyphens or blanks."""
     start = -1
-    for char in said:
+    for char in word:
         ahead = at + text.startswith(" ", at)
         if not char.isspace() and text.startswith(char, ahead):
             start = ahead if start < 0 else start
@@ -141,8 +140,8 @@ def _aligned_piece(text: str, at: int, said: str) -> tuple[int, int]:
     return (start if start >= 0 else at), at
 
 
-def raised_numbers(lines: Sequence[Line]) -> int:
-    """How many words of these lines end in numbers that stand higher."""
+def count_raised_numbers(lines: Sequence[Line]) -> int:
+    """Count the words that end in raised numbers."""
     return sum(_ends_raised(word) for line in lines for word in line.words)
 
 

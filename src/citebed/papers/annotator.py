@@ -1,4 +1,4 @@
-"""From a read paper to an annotated one: the paragraphs that cite, by sentence, and references."""
+"""Annotate a paper: find its citing paragraphs and sentences, and link its references."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from citebed.papers.annotation import (
     Annotation,
     Candidate,
 )
-from citebed.papers.bibliography import LIKELY, Bibliography
-from citebed.papers.linking import Link, ReferenceIndex, index_of
-from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.papers.marker_links import Link, ReferenceIndex, index_references
+from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph
+from citebed.papers.reference_matcher import LIKELY, Bibliography
 from citebed.papers.references import ParsedReference, parse_reference
 from citebed.records import Sentence
 from citebed.text.anonymise import anonymise
@@ -29,12 +29,13 @@ _REVIEWS = re.compile(
     r"|state.of.the.art|\breview of\b|\bsurvey of\b",
     re.IGNORECASE,
 )
-"""Headings of what others did before."""
+"""Headings of sections about earlier work."""
 
-_MANY, _MOST = 4, 0.7
+_LEAST_CITING, _LEAST_SHARE = 4, 0.7
+"""Citing paragraphs in a section of related work without such a heading."""
 
 PARTS = ("introduction", "related work")
-"""What ACM-CR's annotators took: paragraphs of these parts that cite."""
+"""The parts of papers that ACM-CR's annotators used."""
 
 
 def annotate(
@@ -44,14 +45,15 @@ def annotate(
     sections: Collection[str] = PARTS,
     against: Bibliography | None = None,
 ) -> Annotation:
-    """The annotation of a paper.
+    """Annotate a paper.
 
-    ``sections`` are the parts to take, all where there are none; ``against`` has the documents
-    that references may be.
+    ``sections`` are the parts to annotate; without any, all sections are annotated. References are
+    linked to the documents in ``against``.
     """
-    ids = _ids(paper.references)
+    free = FreeIds()
+    ids = [free.take(entry.label or str(at)) for at, entry in enumerate(paper.references, 1)]
     parsed = [parse_reference(entry.printed) for entry in paper.references]
-    index = index_of(parsed, ids, [each.content.text for each in paper.paragraphs])
+    index = index_references(parsed, ids, [each.content.text for each in paper.paragraphs])
     places = [entry.content.boxes() for entry in paper.references]
     parts = _parts(paper, sections, index)
     contexts: list[AnnotatedContext] = []
@@ -70,24 +72,18 @@ def annotate(
         abstract=paper.abstract,
         year=paper.year,
         contexts=tuple(contexts),
-        references=tuple(annotated_references(ids, places, parsed, against)),
+        references=tuple(annotate_references(ids, places, parsed, against)),
         pages=paper.pages,
     )
-
-
-def _ids(references: Sequence[ReferenceEntry]) -> list[str]:
-    """Labels of the entries; their numbers where they have none."""
-    ids = FreeIds()
-    return [ids.take(entry.label or str(at)) for at, entry in enumerate(references, 1)]
 
 
 def _parts(
     paper: ReadPaper, sections: Collection[str], index: ReferenceIndex
 ) -> dict[str, str | None]:
-    """Which part of a paper each of its sections is; ``None`` for those that are not wanted.
+    """Return for each section its part of the paper, or ``None`` for other sections.
 
-    Where no heading names related work, the section after the introduction is it if most of its
-    paragraphs cite.
+    If no heading names related work, the section after the introduction counts as related work if
+    most of its paragraphs have citations.
     """
     named = {each: part_of(each, sections) for each in (p.section for p in paper.paragraphs)}
     tops = list(unique(_top(section) for section in named))
@@ -98,7 +94,7 @@ def _parts(
     cites = [
         bool(index.links(p.content.text)) for p in paper.paragraphs if _top(p.section) == second
     ]
-    if sum(cites) >= _MANY and sum(cites) >= _MOST * len(cites):
+    if sum(cites) >= _LEAST_CITING and sum(cites) >= _LEAST_SHARE * len(cites):
         return {
             each: "related work" if _top(each) == second else part for each, part in named.items()
         }
@@ -110,7 +106,7 @@ def _top(section: str) -> str:
 
 
 def part_of(section: str, sections: Collection[str]) -> str | None:
-    """The part of a paper that a heading names."""
+    """Return the part of a paper that a heading names; with no ``sections``, the heading itself."""
     if not sections:
         return section.rsplit(BELOW, maxsplit=1)[-1].lower()
     named = next((part for part in sections if is_under(section, (part,))), None)
@@ -122,7 +118,7 @@ def part_of(section: str, sections: Collection[str]) -> str | None:
 def _context(
     paragraph: ReadParagraph, part: str, context_id: str, index: ReferenceIndex
 ) -> AnnotatedContext | None:
-    """The annotated paragraph; ``None`` where it cites nothing."""
+    """Annotate a paragraph; return ``None`` if it has no citations."""
     text = paragraph.content.text
     links = index.links(text)
     if not links:
@@ -156,17 +152,17 @@ def _sentences(paragraph: ReadParagraph, links: Sequence[Link]) -> Iterator[Anno
         )
 
 
-def annotated_text(
+def annotate_text(
     text: str, references: Sequence[AnnotatedReference]
 ) -> tuple[AnnotatedSentence, ...]:
-    """The sentences of a paragraph that somebody gives, and what of a list they cite."""
+    """Annotate the text of a paragraph, given the reference list of its paper."""
     parsed = [parse_reference(each.text) for each in references]
-    index = index_of(parsed, [each.ref_id for each in references])
+    index = index_references(parsed, [each.ref_id for each in references])
     return tuple(_sentences(ReadParagraph("", PlacedText(text)), index.links(text)))
 
 
-def sentences_of(sentences: Iterable[Sentence]) -> Iterator[AnnotatedSentence]:
-    """Sentences that somebody else read, with the names of those they cite taken out."""
+def annotate_sentences(sentences: Iterable[Sentence]) -> Iterator[AnnotatedSentence]:
+    """Anonymise sentences whose citations are known already."""
     for sentence in sentences:
         printed = fold(sentence.text)
         text = fold(anonymise(printed)) if sentence.cites else printed
@@ -174,13 +170,13 @@ def sentences_of(sentences: Iterable[Sentence]) -> Iterator[AnnotatedSentence]:
         yield AnnotatedSentence(text, cites, text != printed, 1.0, (), (), printed)
 
 
-def annotated_references(
+def annotate_references(
     ids: Sequence[str],
     places: Sequence[tuple[Box, ...]],
     parsed: Sequence[ParsedReference],
     against: Bibliography | None,
 ) -> Iterator[AnnotatedReference]:
-    """The references with the papers that they are."""
+    """Yield the references with the papers that they cite."""
     matched = against.candidates(parsed) if against else [()] * len(parsed)
     for ref_id, boxes, reference, candidates in zip(ids, places, parsed, matched, strict=True):
         best = candidates[0] if candidates and candidates[0].probability >= LIKELY else None
@@ -189,9 +185,10 @@ def annotated_references(
             ref_id=ref_id,
             text=reference.text,
             doi=doi,
-            url=reference.url or _address(reference.arxiv),
+            url=reference.url
+            or (f"https://arxiv.org/abs/{reference.arxiv}" if reference.arxiv else None),
             doc_id=best.doc_id if best else None,
-            confidence=_sure(reference, candidates),
+            confidence=_link_confidence(reference, candidates),
             boxes=boxes,
             title=reference.title,
             authors=reference.authors,
@@ -202,13 +199,9 @@ def annotated_references(
         )
 
 
-def _sure(reference: ParsedReference, candidates: Sequence[Candidate]) -> float:
-    """How sure it is which paper a reference is, or that it is none of the documents."""
+def _link_confidence(reference: ParsedReference, candidates: Sequence[Candidate]) -> float:
+    """Return the probability that a reference is linked, or left without a link, correctly."""
     if candidates:
-        likely = candidates[0].probability
-        return likely if likely >= LIKELY else 1 - likely
+        probability = candidates[0].probability
+        return probability if probability >= LIKELY else 1 - probability
     return 1.0 if reference.doi else max(reference.confidence, 0.5)
-
-
-def _address(arxiv: str | None) -> str | None:
-    return f"https://arxiv.org/abs/{arxiv}" if arxiv else None

@@ -1,4 +1,4 @@
-"""What stands above a paper's text: its title, its authors, its DOI and year, its abstract."""
+"""Find the front matter of a paper: title, authors, DOI, year and abstract."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from citebed.papers.lines import Line
-from citebed.papers.structure import Kind, Style, is_like, plain_heading
+from citebed.papers.structure import Kind, Style, has_size, plain_heading
 from citebed.patterns import compiled
 from citebed.text.identifiers import doi_in
 from citebed.text.names import (
@@ -41,7 +41,7 @@ _YEARS = (
     ),
     re.compile(r"\b(20[0-4]\d|19[5-9]\d)\b"),
 )
-"""Years of the first page, the surest first: of the copyright, of a date, any."""
+"""Years on the first page, the most reliable first: of the copyright, of a date, any."""
 _NOT_A_NAME = re.compile(
     r"[@\d:/]|universit|institut|department|laborator|school|college|\b(?:inc|ltd|corp)\b|research"
     r"|\b(?:open access|hospital|faculty|cent(?:er|re)|academy)\b",
@@ -55,17 +55,17 @@ _MARKS = re.compile(
 """Marks of footnotes and affiliations, the icon of ORCID (``ID``), suffixes and degrees."""
 _PERSON = compiled(NAME)
 _PREFIX = re.compile(r"\b[a-z]{2,3}(?=[A-Z])")
-"""As in ``dePamphilis``."""
+"""For example in ``dePamphilis``."""
 _MOST_PROPERTIES = 20_000
 _LISTED = 5
 _COLLABORATION = re.compile(r"(?:the )?(\S.*?) collaborations?", re.I)
 _SAME_ROW = 0.3
-"""In sizes of the font: how far apart baselines of one row stand."""
+"""Largest distance between baselines in one row, in font sizes."""
 
 
 @dataclass(frozen=True)
-class Front:
-    """The head of a paper's first page."""
+class FrontMatter:
+    """The front matter on the first page."""
 
     title: str = ""
     authors: tuple[str, ...] = ()
@@ -76,12 +76,12 @@ class Front:
     """Its lines, by ``id``."""
 
 
-def front_of(page: Sequence[Line], style: Style, properties: str = "") -> Front:
-    """The head of the first page, whose lines come as they are read.
+def parse_front_matter(page: Sequence[Line], style: Style, properties: str = "") -> FrontMatter:
+    """Return the front matter of the first page, given its lines in reading order.
 
-    ``properties`` are the authors that the file's own properties name.
+    ``properties`` is the author property of the file.
     """
-    below, column = _where_text_begins(page, style)
+    below, column = _text_start(page, style)
     above = _in_rows(
         [
             line
@@ -91,9 +91,9 @@ def front_of(page: Sequence[Line], style: Style, properties: str = "") -> Front:
     )
     title = _title(above)
     below_title = [line for line in above if title and line.baseline > title[-1].baseline]
-    authors, notes = _compare(_authors(below_title), properties, below_title)
+    authors, notes = _reconcile(_authors(below_title), properties, below_title)
     text = "\n".join(line.text for line in page)
-    return Front(
+    return FrontMatter(
         title=" ".join(line.text for line in title),
         authors=authors,
         doi=_doi(page),
@@ -115,36 +115,35 @@ def _in_rows(lines: Sequence[Line]) -> list[Line]:
 
 
 def is_beginning(line: Line, style: Style) -> bool:
-    """Whether a line begins the abstract or the introduction: it may be part of a title, too."""
+    """Return True if a line may head the abstract or the introduction."""
     if line.size > 1.45 * style.size:
         return False
     plain = plain_heading(line.text)
     return _INTRODUCTION.fullmatch(plain) is not None or _ABSTRACT.match(plain) is not None
 
 
-def _where_text_begins(page: Sequence[Line], style: Style) -> tuple[float, int]:
-    """The height at which abstract or text begin, and in which column; 0 where nothing stands
-    above them."""
+def _text_start(page: Sequence[Line], style: Style) -> tuple[float, int]:
+    """Return the height and the column at which abstract or text begin; 0 if unknown."""
     heads = [(line.baseline, line.column) for line in page if is_beginning(line, style)]
     for line, after, third in zip(page, page[1:], page[2:], strict=False):
         if all(_is_wide(each, style) for each in (line, after, third)):
             heads.append((line.baseline, line.column))
             break
-    lower = min(heads, default=(0.0, 0))
+    start = min(heads, default=(0.0, 0))
     for line, after, third in zip(page, page[1:], page[2:], strict=False):
-        if line.baseline < lower[0] and _is_abstract_alone((line, after, third), style):
+        if line.baseline < start[0] and _is_unheaded_abstract((line, after, third), style):
             return line.baseline, line.column
-    return lower
+    return start
 
 
-def _is_abstract_alone(lines: Sequence[Line], style: Style) -> bool:
-    """Whether lines are those of sentences, as an abstract has them that nothing heads."""
+def _is_unheaded_abstract(lines: Sequence[Line], style: Style) -> bool:
+    """Return True if lines are sentences in another size than the prose."""
     first = lines[0]
     close = all(
-        0 < after.baseline - line.baseline < 1.8 * line.size and is_like(after, first.size)
+        0 < after.baseline - line.baseline < 1.8 * line.size and has_size(after, first.size)
         for line, after in pairwise(lines)
     )
-    if not close or first.size > 1.1 * style.size or is_like(first, style.size):
+    if not close or first.size > 1.1 * style.size or has_size(first, style.size):
         return False
     words = [word.text for line in lines for word in line.words if word.text[0].isalpha()]
     small = sum(word[0].islower() for word in words)
@@ -152,17 +151,17 @@ def _is_abstract_alone(lines: Sequence[Line], style: Style) -> bool:
 
 
 def _is_wide(line: Line, style: Style) -> bool:
-    """Whether a line looks as prose does, and is as wide."""
+    """Return True if a line is as large and as wide as prose."""
     left, right = style.edges(line)
-    return line.right - line.left > 0.7 * (right - left) and is_like(line, style.size)
+    return line.right - line.left > 0.7 * (right - left) and has_size(line, style.size)
 
 
 def _is_text(line: Line, column: int, page: Sequence[Line], style: Style) -> bool:
-    """Whether a line belongs to text that goes on in another column, beside the abstract."""
+    """Return True if a line belongs to text in another column, beside the abstract."""
     if line.column in (column, -1) or column < 0:
         return False
     beside = [each for each in page if each.column == line.column]
-    # One wide line alone is a running head, and authors may stand below it.
+    # A single wide line is a running head, and there may be authors below it.
     first = next(
         (
             each.baseline
@@ -176,55 +175,53 @@ def _is_text(line: Line, column: int, page: Sequence[Line], style: Style) -> boo
     return first is not None and line.baseline >= first - 1
 
 
-def abstract_of(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
-    """The lines of the abstract, in whatever letters it is set; ``lines`` are those behind the
-    front, as they are read.
+def find_abstract(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Line]:
+    """Return the lines of the abstract, given the lines after the front matter.
 
-    Where nothing says "Abstract", it is what stands before the first heading in letters that are
-    not the prose's.
+    Without a heading "Abstract", it is the smaller text before the first heading.
     """
     first = [at for at, line in enumerate(lines) if line.page < 2]
     begin = next((at for at in first if _ABSTRACT.match(plain_heading(lines[at].text))), None)
     if begin is None:
         head = next((at for at in first if kinds[at] is Kind.HEADING), len(first))
         other = [line for line, kind in zip(lines[:head], kinds, strict=False) if kind is Kind.NOTE]
-        return _block(other)
-    found: list[Line] = []
+        return _first_block(other)
+    abstract: list[Line] = []
     alone = _ABSTRACT.fullmatch(plain_heading(lines[begin].text)) is not None
     for line, kind in zip(lines[begin + alone :], kinds[begin + alone :], strict=True):
-        if (found and kind is Kind.HEADING) or _BEHIND.match(line.text) or kind is Kind.CAPTION:
+        if (abstract and kind is Kind.HEADING) or _BEHIND.match(line.text) or kind is Kind.CAPTION:
             break
-        if found and not is_like(line, found[0].size):
+        if abstract and not has_size(line, abstract[0].size):
             if kind is Kind.PROSE:
                 break
             continue
         if kind is not Kind.RUNNING:
-            found.append(line)
-    return found
+            abstract.append(line)
+    return abstract
 
 
-def _block(lines: Sequence[Line]) -> list[Line]:
-    """The first three lines and more of one size that follow each other closely."""
-    found: list[Line] = []
+def _first_block(lines: Sequence[Line]) -> list[Line]:
+    """Return the first block of at least three close lines of one size."""
+    block: list[Line] = []
     for line in lines:
-        if found and (
-            not is_like(line, found[0].size) or line.baseline - found[-1].baseline > 2 * line.size
+        if block and (
+            not has_size(line, block[0].size) or line.baseline - block[-1].baseline > 2 * line.size
         ):
-            if len(found) > 2:
+            if len(block) > 2:
                 break
-            found = []
+            block = []
         if not _BEHIND.match(line.text):
-            found.append(line)
-    return found if len(found) > 2 else []
+            block.append(line)
+    return block if len(block) > 2 else []
 
 
-def abstract_text(text: str) -> str:
-    """An abstract without the word that heads it."""
+def strip_abstract_heading(text: str) -> str:
+    """Return an abstract without the word "Abstract" that begins it."""
     return _ABSTRACT.sub("", text, count=1) if _ABSTRACT.match(text) else text
 
 
 def _title(above: Sequence[Line]) -> list[Line]:
-    """The lines in the largest letters."""
+    """Return the lines in the largest letters."""
     tall = [line for line in above if sum(map(str.isalpha, line.text)) > 3]
     if not tall:
         return []
@@ -233,7 +230,7 @@ def _title(above: Sequence[Line]) -> list[Line]:
 
 
 def _authors(below: Sequence[Line]) -> tuple[str, ...]:
-    """The names below the title, from the lines of names in the largest letters."""
+    """Return the names below the title, from the lines of names in the largest letters."""
     named = [(line.size, names) for line in below if (names := _names(line.text))]
     if not named:
         return _before_affiliations(below)
@@ -242,7 +239,7 @@ def _authors(below: Sequence[Line]) -> tuple[str, ...]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """The authors that a line lists, or () if it says anything else."""
+    """Return the authors that a line lists, or () if it has any other text."""
     text = fold(_MARKS.sub(",", text))
     if group := _COLLABORATION.fullmatch(text.strip(" ,")):
         return tuple(f"{name} Collaboration" for name in _BETWEEN_NAMES.split(group[1]))
@@ -250,8 +247,8 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(map(name_from_display, parts)) if all(map(_is_person, parts)) else ()
 
 
-def _stated(properties: str) -> tuple[str, ...]:
-    """The authors that a file's properties list, or () if they say anything else."""
+def _property_authors(properties: str) -> tuple[str, ...]:
+    """Return the authors in a file's author property, or () if it has any other text."""
     properties = properties[:_MOST_PROPERTIES]
     names = [name_from_parts(*part.split(",", 1)) for part in properties.split(";") if part.strip()]
     inverted = all(name.count(",") == 1 and _is_person(display_name(name)) for name in names)
@@ -268,34 +265,34 @@ def _is_person(name: str) -> bool:
     )
 
 
-def _compare(
+def _reconcile(
     printed: tuple[str, ...], properties: str, below: Sequence[Line]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The authors, and a note if the page and the file's properties disagree.
+    """Return the authors, and a note if the page and the file's properties disagree.
 
     Properties may name a program, an uploader or one of several authors. They win only if they
-    hold every name read from the page, and the page prints their names, in their order, with
-    nobody else beside them.
+    contain every name read from the page, and the page prints their names in their order, without
+    any other name between them.
     """
-    stated = _stated(properties)
-    left = iter(map(_same_name, printed))
-    if all(_same_name(name) in left for name in stated):
+    stated = _property_authors(properties)
+    remaining = iter(map(_name_key, printed))
+    if all(_name_key(name) in remaining for name in stated):
         return printed, ()
     whole = [f" {display_name(name)} ".lower() for name in stated]
     holds = all(any(f" {display_name(n)} ".lower() in each for each in whole) for n in printed)
     if holds and _are_printed(stated, below):
         return stated, (
-            f"authors are those of the file's properties, {_shown(stated)}; the page "
+            f"authors come from the file's properties: {_shown(stated)}; the page "
             f"was read as {_shown(printed)}",
         )
     return printed, (
-        f"authors are those read from the page, {_shown(printed)}; the file's "
-        f"properties say {_shown(stated)}",
+        f"authors come from the page: {_shown(printed)}; the file's "
+        f"properties name {_shown(stated)}",
     )
 
 
 def _are_printed(names: Sequence[str], below: Sequence[Line]) -> bool:
-    """Whether lines print these names in this order, and no others in letters of their size."""
+    """Return True if lines print these names in this order, and no others in their font size."""
     patterns = [
         compiled(rf"(?i)\b{r'[ .]+'.join(map(re.escape, display_name(name).split()))}(?!\w)")
         for name in names
@@ -313,15 +310,15 @@ def _are_printed(names: Sequence[str], below: Sequence[Line]) -> bool:
     )
     at = 0
     for pattern in patterns:
-        found = pattern.search(text, at)
-        if found is None:
+        match = pattern.search(text, at)
+        if match is None:
             return False
-        text, at = f"{text[: found.start()]},{text[found.end() :]}", found.start()
+        text, at = f"{text[: match.start()]},{text[match.end() :]}", match.start()
     return not any(" " in other[0] for other in _PERSON.finditer(text))
 
 
-def _same_name(name: str) -> tuple[str, str]:
-    """Two names with this in common are one: the family name, and the first initial."""
+def _name_key(name: str) -> tuple[str, str]:
+    """Return family name and first initial, which identify a person within a paper."""
     family, _, given = name.casefold().partition(", ")
     return family, given[:1]
 
@@ -332,17 +329,17 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def _before_affiliations(lines: Sequence[Line]) -> tuple[str, ...]:
-    """Names in capitals that begin the lines of their affiliations."""
+    """Return names in capitals that begin lines with their affiliations."""
     firsts = [_MARKS.sub(" ", line.text.partition(",")[0]).strip() for line in lines]
     names = [first for first in firsts if first.isupper() and 1 < len(first.split()) < 6]
     return tuple(name_from_display(name.title()) for name in names)
 
 
 def _doi(page: Sequence[Line]) -> str | None:
-    """The DOI that the page states; of two the longer, where a line broke the other off."""
-    found = [doi for line in page if (doi := doi_in(line.text))]
-    first = next(iter(found), None)
-    return next((doi for doi in found if first and doi.startswith(f"{first}.")), first)
+    """Return the first DOI on the page, or a longer form of it if a line end cut it off."""
+    dois = [doi for line in page if (doi := doi_in(line.text))]
+    first = next(iter(dois), None)
+    return next((doi for doi in dois if first and doi.startswith(f"{first}.")), first)
 
 
 def _year(text: str) -> int | None:

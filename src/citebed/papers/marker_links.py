@@ -1,11 +1,11 @@
-"""Citation markers of a paper's text, resolved against its own reference list.
+"""Link the citation markers of a paper's text to its reference list.
 
-A number is a citation if the list has it; a name with a year if exactly one entry begins with that
-name and has that year. What fits no entry is not a citation of this paper, but an interval, a year
-in brackets, or an entry that was not found; how sure each link is is told.
+A number is a citation if the list has it. A name with a year is a citation if exactly one entry
+begins with that name and has that year. Other markers are intervals, years in brackets, or cite an
+entry that citebed did not find. Each link has a confidence.
 
-Some forms are markers only in papers that cite so: numbers in round brackets are equations
-elsewhere. A paper does if its text has most of the list's numbers in that form.
+Numbers in round brackets are equations in most papers. They count as citations if the text has most
+of the list's numbers in that form.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from citebed.text.names import family_name
 _YEAR = re.compile(r"\b((?:1[5-9]|20)\d\d)([a-z]?)\b")
 _FAMILY = re.compile(r"[^\W\d_][\w'’\u0300-\u036f\-]+")
 _FIRST = re.compile(r"^\W*([^\W\d_][\w'’-]+)")
-"""The first word of an entry: where no authors were read, it may be a name all the same."""
+"""The first word of an entry, which may be a name even if no authors were parsed."""
 _SAME = re.compile(r"^\s*(?:[—–-]{1,3}|_{2,})(?=[\s.,(])")
-"""What stands for the authors of the entry before."""
+"""A dash that repeats the authors of the entry before."""
 _NAMES_END = re.compile(r"\bet\.? al|\band\b|\bund\b|\b[ye]\b|\bet\b|&|,|\d")
 _INITIAL = re.compile(r"([^\W\d_])\.\s")
 _BRACKET = re.compile(r"\[([^\[\]]{1,300})\]")
@@ -42,12 +42,12 @@ _RAISED = re.compile("(?<![⁰¹²³⁴-⁹⁻])[⁰¹²³⁴-⁹](?:[⁰¹²³�
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻;", "0123456789-,")
 _POWER = re.compile(r"(?:(?<!\w)(?:[^\W\d_]|[a-zµ]?m|[ck]m|kg|sec|min)|\d)$")
 _MOST = 0.5
-_PARTLY = 0.6
-"""Of a marker some of whose references are not in the list: somebody should look at it."""
+_INCOMPLETE = 0.6
+"""Confidence of a marker with references that are not in the list; a person should check it."""
 
 
 class Link(NamedTuple):
-    """A marker and the entries that it cites, by their ids."""
+    """A marker and the ids of the entries that it cites."""
 
     start: int
     end: int
@@ -57,49 +57,50 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class ReferenceIndex:
-    """A reference list as markers look it up."""
+    """A reference list, indexed by id and by name and year."""
 
     ids: frozenset[str]
     by_name: dict[tuple[str, str], tuple[str, ...]]
     gaps: int
+    """Number of ids missing between 1 and the highest."""
     round_cite: bool = False
-    """Whether the paper cites by numbers in round brackets."""
+    """True if the paper cites with numbers in round brackets."""
 
     def links(self, text: str) -> list[Link]:
-        """What a text cites, where."""
+        """Return the markers in a text with the entries that they cite."""
         return [link for marker in self._markers(text) if (link := self._link(marker)).cites]
 
     def _markers(self, text: str) -> list[Marker]:
-        """Markers as they are known everywhere, and those that this list makes sure."""
-        own = [*self._labels(text), *self._raised(text)]
+        """Return general markers, and markers that are certain only with this reference list."""
+        own = [*self._label_markers(text), *self._raised_markers(text)]
         if self.round_cite:
-            own += self._round(text)
+            own += self._round_markers(text)
         own.sort(key=lambda marker: marker.start)
         starts = [marker.start for marker in own]
-        kept = []
+        others = []
         for marker in markers(text):
             at = bisect_left(starts, marker.end)
             if at == 0 or own[at - 1].end <= marker.start:
-                kept.append(marker)
-        return sorted([*own, *kept], key=lambda marker: marker.start)
+                others.append(marker)
+        return sorted([*own, *others], key=lambda marker: marker.start)
 
-    def _labels(self, text: str) -> Iterator[Marker]:
-        """Brackets with labels of the list that are no numbers, whatever letters they have."""
+    def _label_markers(self, text: str) -> Iterator[Marker]:
+        """Yield brackets with labels of the list that are not numbers."""
         for match in _BRACKET.finditer(text):
             parts = [part.replace(" ", "") for part in _PARTED.split(match[1].strip())]
             if parts[0] in self.ids and not parts[0].isdigit():
                 yield Marker(*match.span(), tuple(part for part in parts if part in self.ids))
 
-    def _raised(self, text: str) -> Iterator[Marker]:
-        """Raised numbers of the list behind anything but what has powers."""
+    def _raised_markers(self, text: str) -> Iterator[Marker]:
+        """Yield raised numbers of the list, except after units and variables, which have powers."""
         for match in _RAISED.finditer(text):
             cites = numbers(match[0].translate(_DIGITS))
             power = _POWER.search(text[max(0, match.start() - 4) : match.start()])
             if cites and self.ids.issuperset(cites) and not power:
                 yield Marker(*match.span(), cites)
 
-    def _round(self, text: str) -> Iterator[Marker]:
-        """Numbers of the list in round brackets, but those of equations and steps."""
+    def _round_markers(self, text: str) -> Iterator[Marker]:
+        """Yield numbers of the list in round brackets, except those of equations and steps."""
         for match in _ROUND.finditer(text):
             cites = numbers(match[1])
             counted = _COUNTED.search(text[max(0, match.start() - 14) : match.start()])
@@ -110,16 +111,16 @@ class ReferenceIndex:
         cites: list[str] = []
         missing = 0
         for cite in marker.cites:
-            ids = (cite,) if cite in self.ids else self._named(cite)
+            ids = (cite,) if cite in self.ids else self._entries_named(cite)
             if len(ids) == 1:
                 cites.append(ids[0])
             else:
                 missing += 1
-        sure = 0.995 - 0.02 * min(self.gaps, 5)
-        return Link(marker.start, marker.end, tuple(cites), _PARTLY if missing else sure)
+        confidence = _INCOMPLETE if missing else 0.995 - 0.02 * min(self.gaps, 5)
+        return Link(marker.start, marker.end, tuple(cites), confidence)
 
-    def _named(self, cite: str) -> tuple[str, ...]:
-        """The entries that a name and a year may mean."""
+    def _entries_named(self, cite: str) -> tuple[str, ...]:
+        """Return the entries with the name and the year of a citation."""
         year = _YEAR.search(cite)
         before = _NAMES_END.split(cite, maxsplit=1)[0]
         name = _plain(before)
@@ -130,43 +131,43 @@ class ReferenceIndex:
             known = self.by_name.get((f"{initial[1].lower()}. {name}", year[0]), ())
             exact = tuple(each for each in exact if each in known)
         if len(exact) > 1:
-            exact = self._by_second(cite, exact)
+            exact = self._with_second_name(cite, exact)
         return exact
 
-    def _by_second(self, cite: str, among: Sequence[str]) -> tuple[str, ...]:
-        """Those of several entries that have the second name, too."""
+    def _with_second_name(self, cite: str, entries: Sequence[str]) -> tuple[str, ...]:
+        """Return those entries that also have the second name of a citation."""
         names = [_plain(name) for name in _NAMES_END.split(cite) if name.strip(" .")]
         if len(names) < 2 or "et al" in cite:
             return ()
         year = _YEAR.search(cite)
         assert year is not None
         second = self.by_name.get((f"{names[0]} {names[1]}", year[0]), ())
-        return tuple(each for each in among if each in second)
+        return tuple(entry for entry in entries if entry in second)
 
 
-def index_of(
+def index_references(
     references: Sequence[ParsedReference], ids: Sequence[str], texts: Sequence[str] = ()
 ) -> ReferenceIndex:
-    """A paper's reference list under the ids of its entries; ``texts`` show how it cites."""
+    """Index a reference list with the ids of its entries; ``texts`` show how the paper cites."""
     by_name: dict[tuple[str, str], list[str]] = defaultdict(list)
     before: set[str] = set()
     for ref_id, reference in zip(ids, references, strict=True):
-        names = _names_of(reference)
+        names = _citation_names(reference)
         if _SAME.match(reference.text):
             names = before | names
         before = names
-        for key in _years_of(reference):
+        for year in _citation_years(reference):
             for name in names:
-                if ref_id not in by_name[name, key]:
-                    by_name[name, key].append(ref_id)
-    found = [int(ref_id) for ref_id in ids if ref_id.isdigit()]
-    gaps = max(found, default=0) - len(set(found))
+                if ref_id not in by_name[name, year]:
+                    by_name[name, year].append(ref_id)
+    numbers_used = {int(ref_id) for ref_id in ids if ref_id.isdigit()}
+    gaps = max(numbers_used, default=0) - len(numbers_used)
     index = {key: tuple(some) for key, some in by_name.items()}
     return ReferenceIndex(frozenset(ids), index, gaps, _cites_in_round(set(ids), texts))
 
 
-def _names_of(reference: ParsedReference) -> set[str]:
-    """By which names an entry is cited: its first author's, and that with the second's."""
+def _citation_names(reference: ParsedReference) -> set[str]:
+    """Return the names that cite an entry: the first author, and the first with the second."""
     families = [_plain(family_name(name)) for name in reference.authors[:2]]
     given = reference.authors[0].rpartition(", ")[2] if reference.authors else ""
     names = {*families[:1], *(_plain(word) for word in _FIRST.findall(reference.text))}
@@ -175,8 +176,8 @@ def _names_of(reference: ParsedReference) -> set[str]:
     return names | {" ".join(families)} if len(families) == 2 else names
 
 
-def _years_of(reference: ParsedReference) -> set[str]:
-    """The years of an entry as markers write them: with its letter, if one has such."""
+def _citation_years(reference: ParsedReference) -> set[str]:
+    """Return the years of an entry as markers write them, with a letter if it has one."""
     years = list(_YEAR.finditer(reference.text))
     lettered = {year[0] for year in years if year[2]}
     if lettered:
@@ -185,7 +186,7 @@ def _years_of(reference: ParsedReference) -> set[str]:
 
 
 def _cites_in_round(ids: set[str], texts: Sequence[str]) -> bool:
-    """Whether most numbers of a list stand in round brackets, and hardly any in square ones."""
+    """Return True if most numbers of a list are cited in round brackets, few in square ones."""
     known = {each for each in ids if each.isdigit()}
     square = {each for text in texts for marker in markers(text) for each in marker.cites}
     if not known or len(square & known) > 0.2 * len(known):
@@ -195,6 +196,6 @@ def _cites_in_round(ids: set[str], texts: Sequence[str]) -> bool:
 
 
 def _plain(name: str) -> str:
-    """The last word of a name, in small letters without accents."""
+    """Return the last word of a name in lower case without accents."""
     words = _FAMILY.findall(normalize("NFKD", name.lower()))
     return words[-1] if words else ""

@@ -1,0 +1,344 @@
+"""Read a paper from a PDF: pages, lines, the kind of each line, paragraphs and references.
+
+A file that is not a readable PDF is refused with a reason and a remedy. Anything odd about a paper
+that was read becomes one of its notes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from citebed.errors import CitebedError
+from citebed.files.kinds import HEAD_BYTES, is_pdf, why_no_pdf
+from citebed.files.limits import limit, shown
+from citebed.papers.front_matter import (
+    FrontMatter,
+    find_abstract,
+    parse_front_matter,
+    strip_abstract_heading,
+)
+from citebed.papers.limits import (
+    CPU_SECONDS,
+    CPU_SECONDS_PER_PAGE,
+    MAX_CPU_SECONDS,
+    MAX_PAGES,
+    MEMORY,
+    allow_cpu_seconds,
+)
+from citebed.papers.lines import build_lines, find_gutters, order_lines, restore_ligatures
+from citebed.papers.pages import read_pages, remove_line_numbers, runs_right_to_left
+from citebed.papers.paper import Box, PlacedText, ReadPaper, ReadParagraph, ReferenceEntry
+from citebed.papers.paragraphs import Paragraph, bullet_length, split_body
+from citebed.papers.placed_text import count_raised_numbers, place_texts
+from citebed.papers.reference_list import Entry, label_length, split_reference_list
+from citebed.papers.structure import Style, classify_lines, find_running_lines, measure_style
+from citebed.text.identifiers import doi_in
+from citebed.wording import count
+
+
+class Refused(CitebedError):
+    """A file that cannot be read as a paper, and why."""
+
+
+def read_pdf(data: bytes) -> ReadPaper:
+    """Return the paper in a PDF; raise `Refused` if the file is not a readable PDF.
+
+    Limits the processor time of this process, so call it in a child process.
+    """
+    allow_cpu_seconds(CPU_SECONDS)
+    try:
+        document = _open(data)
+        seconds = CPU_SECONDS + int(CPU_SECONDS_PER_PAGE * len(document))
+        allow_cpu_seconds(min(seconds, MAX_CPU_SECONDS))
+        try:
+            return _checked(document, read_document(document), data)
+        finally:
+            document.close()
+    except MemoryError:
+        raise Refused(f"takes more than {shown(limit(MEMORY))} of memory to read") from None
+
+
+# --- Open the file ------------------------------------------------------------------------------
+
+_TAIL = 2048
+
+
+def _open(data: bytes) -> pypdfium2.PdfDocument:
+    if not is_pdf(data, ".pdf"):
+        raise Refused(why_no_pdf(data[:HEAD_BYTES]))
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        raise Refused(_why_not_opened(error.err_code, data)) from None
+    if len(document) > MAX_PAGES:
+        raise Refused(
+            f"has {len(document):,} pages; citebed reads papers and theses of up to "
+            f"{MAX_PAGES:,} pages. Split it, e.g. qpdf --split-pages=100 in.pdf out.pdf"
+        )
+    return document
+
+
+def _why_not_opened(code: int | None, data: bytes) -> str:
+    if code == pdfium.FPDF_ERR_PASSWORD:
+        return (
+            "encrypted, and opens only with a password; save a copy without it, e.g. "
+            "qpdf --decrypt --password=PASSWORD in.pdf out.pdf"
+        )
+    if code == pdfium.FPDF_ERR_SECURITY:
+        return "encrypted in a way that PDFium does not know; save a copy without encryption"
+    if _is_cut_short(data):
+        return "cut short: its end is missing, and no page can be read. Download it again"
+    return "damaged: it begins like a PDF, but no page can be read. Download it again"
+
+
+def _is_cut_short(data: bytes) -> bool:
+    return b"%%EOF" not in data[-_TAIL:]
+
+
+# --- Read the document --------------------------------------------------------------------------
+
+_BRACKETS = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\]|\(\D{2,60}\d{4}[a-z]?\)")
+
+
+def read_document(document: pypdfium2.PdfDocument) -> ReadPaper:
+    """Return the paper in an open PDF."""
+    sizes, raw = [], []
+    for page in remove_line_numbers(read_pages(document)):
+        sizes.append((page.width, page.height))
+        raw.append(build_lines(page))
+    raw = restore_ligatures(raw)
+    gutters = find_gutters(raw, max((width for width, _ in sizes), default=0))
+    pages = [order_lines(lines, gutters) for lines in raw]
+    style = measure_style([line for page in pages for line in page])
+    front = FrontMatter()
+    if pages:
+        front = parse_front_matter(pages[0], style, _author_property(document))
+    lines = [line for page in pages for line in page if id(line) not in front.lines]
+    kinds = classify_lines(lines, style, find_running_lines(pages))
+    abstract = find_abstract(lines, kinds)
+    in_abstract = set(map(id, abstract))
+    rest = [
+        (line, kind) for line, kind in zip(lines, kinds, strict=True) if id(line) not in in_abstract
+    ]
+    body = split_body([line for line, _ in rest], [kind for _, kind in rest], style)
+    summary, *paragraphs = _place_paragraphs([Paragraph("", abstract), *body.paragraphs], style)
+    references = tuple(_place_references(split_reference_list(body.references, style)))
+    cited = {doi_in(entry.content.text) for entry in references}
+    return ReadPaper(
+        title=front.title,
+        authors=front.authors,
+        abstract=strip_abstract_heading(summary.content.text),
+        doi=front.doi if front.doi not in cited else None,  # references may begin on page one
+        year=front.year,
+        paragraphs=tuple(paragraphs),
+        references=references,
+        pages=tuple(sizes),
+        notes=front.notes,
+    )
+
+
+def _author_property(document: pypdfium2.PdfDocument) -> str:
+    """Return the file's author property; `get_metadata_value` fails on half a character."""
+    length = pdfium.FPDF_GetMetaText(document, b"Author", None, 0)
+    buffer = ctypes.create_string_buffer(max(length, 2))
+    pdfium.FPDF_GetMetaText(document, b"Author", buffer, length)
+    return buffer.raw[:-2].decode("utf-16-le", "replace")
+
+
+def _place_paragraphs(paragraphs: Sequence[Paragraph], style: Style) -> list[ReadParagraph]:
+    raised = sum(count_raised_numbers(paragraph.lines) for paragraph in paragraphs)
+    brackets = sum(len(_BRACKETS.findall(line.text)) for p in paragraphs for line in p.lines)
+    texts = place_texts([p.lines for p in paragraphs], raised_cite=raised > 2 * brackets)
+    read = []
+    for paragraph, content in zip(paragraphs, texts, strict=True):
+        text = content.text
+        head = _run_in_heading_length(paragraph, text, style) or bullet_length(text)
+        rest = content.without_start(head) if head else content
+        read.append(ReadParagraph(paragraph.section, rest, text[:head].strip(), paragraph.is_item))
+    return read
+
+
+def _run_in_heading_length(paragraph: Paragraph, text: str, style: Style) -> int:
+    """Return the length of the bold or italic words, up to a stop, that head a paragraph."""
+    words = paragraph.lines[0].words if paragraph.lines else ()
+    font = words[0].font if words else None
+    if font is None or font.name == style.font or not (font.bold or font.italic):
+        return 0
+    length = 0
+    for line in paragraph.lines[:3]:
+        for word in line.words:
+            if word.font != words[0].font:
+                break
+            length += len(word.text) + 1
+        else:
+            continue
+        break
+    head = text[: max(length - 1, 0)]
+    if not head.rstrip().endswith(".") or "[" in head or length > 130:
+        return 0
+    return length
+
+
+def _place_references(entries: Sequence[Entry]) -> Iterator[ReferenceEntry]:
+    texts = place_texts([entry.lines for entry in entries])
+    for entry, content in zip(entries, texts, strict=True):
+        printed = "\n".join(line.text for line in entry.lines)
+        yield ReferenceEntry(
+            entry.label,
+            content.without_start(label_length(entry.label, content.text)),
+            printed[label_length(entry.label, printed) :],
+        )
+
+
+# --- Check the paper ----------------------------------------------------------------------------
+
+_FEW_CHARACTERS = 200
+_UNREADABLE, _NOTEWORTHY = 0.3, 0.1
+"""Shares of unreadable characters: above the first a file is refused, above the second noted."""
+_SLIDES = 1.15
+"""Width of a page by its height, above which a document is probably slides."""
+_OCR = "Text recognition helps, e.g. ocrmypdf"
+_FORCED_OCR = f"{_OCR} --force-ocr in.pdf out.pdf"
+
+
+def _checked(document: pypdfium2.PdfDocument, paper: ReadPaper, data: bytes) -> ReadPaper:
+    """Return the paper with notes on its oddities; raise `Refused` if it has no usable text."""
+    unreadable, sampled = _sample_characters(document)
+    share = unreadable / sampled if sampled >= _MIN_SAMPLE else 0.0
+    problem = f"{unreadable:,} of {sampled:,} sampled characters cannot be read"
+    text = " ".join(_texts(paper))
+    lost = sum(width == 0 for width, _ in paper.pages)
+    if share > _UNREADABLE:
+        raise Refused(f"{problem}: its fonts have no Unicode mapping. {_FORCED_OCR}")
+    if len(text) < _FEW_CHARACTERS and _is_scanned(document):
+        raise Refused(f"a scan: its pages are pictures without text. {_OCR} in.pdf out.pdf")
+    right_to_left = runs_right_to_left(text)
+    if right_to_left:
+        paper = _unmirror(paper, _mirrored_pages(document))
+    notes = []
+    if share > _NOTEWORTHY:
+        notes.append(f"{problem}: a font has no Unicode mapping")
+    if _is_cut_short(data):
+        notes.append("its end is missing; citebed read the rest")
+    if lost:
+        notes.append(f"{count(lost, 'page')} of {len(paper.pages):,} cannot be read")
+    if right_to_left:
+        notes.append(
+            "written from right to left: columns, and words of other scripts, may be in the wrong "
+            "order"
+        )
+    if not text.strip():
+        notes.append("it has no running text")
+    elif not paper.references:
+        wide = sum(width > _SLIDES * height for width, height in paper.pages)
+        kind = "slides" if wide > len(paper.pages) / 2 else "a paper without citations"
+        notes.append(f"no reference list found; it may be {kind}")
+    return replace(paper, notes=(*notes, *paper.notes))
+
+
+def _texts(paper: ReadPaper) -> list[str]:
+    parts = [paper.title, paper.abstract, *(p.content.text for p in paper.paragraphs)]
+    return [*parts, *(entry.content.text for entry in paper.references)]
+
+
+_SAMPLED_PAGES = 4
+_MAX_CHARACTERS, _STEP = 3000, 3
+_MIN_SAMPLE = 60
+_DOUBT = 0.02
+_NO_CHARACTER = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd\ufffe\uffff]")
+
+
+def _sample_characters(document: pypdfium2.PdfDocument) -> tuple[int, int]:
+    """Count unreadable characters and all characters in a sample.
+
+    The sample is one page, or several if that page has too many unreadable characters.
+    """
+    pages = len(document)
+    unreadable, sampled = _sample_page(document, pages // 2)
+    if sampled > 0 and unreadable <= _DOUBT * sampled:
+        return unreadable, sampled
+    step = max(1, pages // _SAMPLED_PAGES)
+    counts = [_sample_page(document, number) for number in range(0, pages, step)]
+    return sum(bad for bad, _ in counts), sum(number for _, number in counts)
+
+
+def _sample_page(document: pypdfium2.PdfDocument, number: int) -> tuple[int, int]:
+    try:
+        page = document[number]
+        text = page.get_textpage()
+    except pypdfium2.PdfiumError:
+        return 0, 0
+    try:
+        last = min(pdfium.FPDFText_CountChars(text.raw), _MAX_CHARACTERS)
+        unreadable = [_is_unreadable(text.raw, at) for at in range(0, last, _STEP)]
+        return sum(unreadable), len(unreadable)
+    finally:
+        text.close()
+        page.close()
+
+
+def _is_unreadable(text: ctypes.c_void_p, at: int) -> bool:
+    if pdfium.FPDFText_IsGenerated(text, at) == 1:
+        return False
+    if pdfium.FPDFText_HasUnicodeMapError(text, at) == 1:
+        return True
+    unit = pdfium.FPDFText_GetUnicode(text, at)
+    return unit not in (2, 0xFFFE) and _NO_CHARACTER.match(chr(unit)) is not None
+
+
+def _is_scanned(document: pypdfium2.PdfDocument) -> bool:
+    """Return True if most of the first pages contain a picture."""
+    pictures, pages = 0, min(len(document), _SAMPLED_PAGES)
+    for number in range(pages):
+        with contextlib.suppress(pypdfium2.PdfiumError):
+            page = document[number]
+            pictures += any(page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3))
+            page.close()
+    return 2 * pictures > pages
+
+
+# --- Right-to-left pages ------------------------------------------------------------------------
+# PDFium returns Hebrew and Arabic words in reading order, but their positions run from right to
+# left. `read_pages` mirrors such pages, so that all code above sees text that runs to the right.
+
+_Part = TypeVar("_Part", ReadParagraph, ReferenceEntry)
+
+
+def _mirrored_pages(document: pypdfium2.PdfDocument) -> set[int]:
+    mirrored = set()
+    for number in range(len(document)):
+        with contextlib.suppress(pypdfium2.PdfiumError):
+            page = document[number]
+            text = page.get_textpage()
+            if runs_right_to_left(text.get_text_range()):
+                mirrored.add(number)
+            text.close()
+            page.close()
+    return mirrored
+
+
+def _unmirror(paper: ReadPaper, mirrored: Collection[int]) -> ReadPaper:
+    """Return the paper with true positions on mirrored pages."""
+
+    def true_box(box: Box) -> Box:
+        width = paper.pages[box.page][0]
+        return box._replace(left=width - box.right, right=width - box.left)
+
+    def unmirror(part: _Part) -> _Part:
+        content = part.content
+        places = tuple(true_box(box) if box.page in mirrored else box for box in content.places)
+        return replace(part, content=PlacedText(content.text, content.starts, places))
+
+    return replace(
+        paper,
+        paragraphs=tuple(map(unmirror, paper.paragraphs)),
+        references=tuple(map(unmirror, paper.references)),
+    )

@@ -1,0 +1,528 @@
+"""Apply a person's steps to a proposed annotation, and list the items to check.
+
+States are immutable: each step returns the next state, and the proposal never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from citebed.errors import CitebedError
+from citebed.papers.annotation import (
+    AnnotatedContext,
+    AnnotatedMarker,
+    AnnotatedReference,
+    AnnotatedSentence,
+    Annotation,
+)
+from citebed.papers.annotator import annotate_text
+from citebed.papers.decisions import (
+    FRONT,
+    Accept,
+    Add,
+    ChangeFront,
+    ChangeMarker,
+    ChangeReference,
+    ChangeSentence,
+    Decisions,
+    Drop,
+    Finish,
+    JoinSentence,
+    Merge,
+    NewSentence,
+    Split,
+    SplitSentence,
+    Step,
+    plain_text,
+)
+from citebed.papers.paper import Box
+from citebed.text.anonymise import anonymise
+from citebed.text.hyphens import join_hyphens
+from citebed.text.normalise import fold, unique
+
+THRESHOLD = 0.9
+"""Items with less confidence are listed for checking."""
+
+
+class StepRefused(CitebedError):
+    """A step that cannot be applied to the current state."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """The current state of a sentence, and its item name."""
+
+    item: str
+    content: AnnotatedSentence
+
+    @property
+    def confidence(self) -> float:
+        """The least confidence of the sentence and its markers."""
+        marks = (marker.confidence for marker in self.content.markers)
+        return min(self.content.confidence, *marks, 1.0)
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """The current state of a paragraph, and its item name."""
+
+    item: str
+    section: str
+    heading: str
+    confidence: float
+    sentences: tuple[Sentence, ...]
+    dropped: bool = False
+
+    @property
+    def cites(self) -> bool:
+        """True if any of its sentences has a citation."""
+        return any(each.content.cites for each in self.sentences)
+
+
+@dataclass(frozen=True)
+class ReviewState:
+    """A paper after some steps; ``decided`` are the items that a person confirmed or changed."""
+
+    annotation: Annotation
+    paragraphs: tuple[Paragraph, ...]
+    decided: frozenset[str] = frozenset()
+    finished: bool = False
+
+    @property
+    def reference_ids(self) -> tuple[str, ...]:
+        """The labels of the reference list."""
+        return tuple(each.ref_id for each in self.annotation.references)
+
+
+def apply_decisions(annotation: Annotation, decisions: Decisions) -> ReviewState:
+    """Return the state of a paper after all steps."""
+    state = initial_state(annotation)
+    for number, step in enumerate(decisions.steps, 1):
+        state = apply_step(state, step, number)
+    return state
+
+
+def initial_state(annotation: Annotation) -> ReviewState:
+    """Return the state of a paper before any step."""
+    return ReviewState(annotation, tuple(_paragraphs(annotation.contexts)))
+
+
+def _paragraphs(contexts: Sequence[AnnotatedContext]) -> Iterator[Paragraph]:
+    for at, context in enumerate(contexts, 1):
+        sentences = tuple(
+            Sentence(f"c{at}.{number}", sentence)
+            for number, sentence in enumerate(context.sentences, 1)
+        )
+        yield Paragraph(f"c{at}", context.section, context.heading, context.confidence, sentences)
+
+
+def reviewed_annotation(state: ReviewState) -> Annotation:
+    """Return the annotation in a state, with its paragraphs renumbered.
+
+    Dropped paragraphs and paragraphs without citations are left out.
+    """
+    kept = [each for each in state.paragraphs if not each.dropped and each.cites]
+    contexts = tuple(
+        AnnotatedContext(
+            context_id=f"{number:02d}",
+            section=each.section,
+            heading=each.heading,
+            confidence=each.confidence,
+            sentences=tuple(sentence.content for sentence in each.sentences),
+        )
+        for number, each in enumerate(kept, 1)
+    )
+    return replace(state.annotation, contexts=contexts)
+
+
+def doubtful(state: ReviewState, threshold: float = THRESHOLD) -> list[str]:
+    """Return the items to check, decided or not, in page order.
+
+    References that no kept paragraph cites are left out, because no query depends on them.
+    """
+    items = [FRONT] if _is_front_doubtful(state.annotation, threshold) else []
+    kept = [paragraph for paragraph in state.paragraphs if not paragraph.dropped]
+    for paragraph in kept:
+        items += _doubtful_in(paragraph, threshold)
+    cited = {
+        cite for each in kept for sentence in each.sentences for cite in sentence.content.cites
+    }
+    low = (each.ref_id for each in state.annotation.references if each.confidence < threshold)
+    return [*items, *(f"r{ref_id}" for ref_id in low if ref_id in cited)]
+
+
+def _is_front_doubtful(annotation: Annotation, threshold: float) -> bool:
+    return annotation.confidence < threshold or not (annotation.title and annotation.abstract)
+
+
+def _doubtful_in(paragraph: Paragraph, threshold: float) -> Iterator[str]:
+    """Yield the doubtful sentences, and the paragraph itself if none of them is as doubtful."""
+    lowest = min((each.confidence for each in paragraph.sentences), default=1.0)
+    if paragraph.confidence < min(threshold, lowest):
+        yield paragraph.item
+    yield from (each.item for each in paragraph.sentences if each.confidence < threshold)
+
+
+def apply_step(state: ReviewState, step: Step, number: int) -> ReviewState:
+    """Return the state after one more step; names of new items contain its ``number``."""
+    after = _APPLY[type(step)](state, step, number)
+    return _decide(after, step.item) if hasattr(step, "item") else after
+
+
+def _accept(state: ReviewState, step: Accept, _: int) -> ReviewState:
+    known = {FRONT, *(f"r{ref_id}" for ref_id in state.reference_ids)}
+    for paragraph in state.paragraphs:
+        known |= {paragraph.item, *(each.item for each in paragraph.sentences)}
+    if step.item not in known:
+        raise StepRefused(f"there is no '{step.item}' to accept.")
+    return state
+
+
+def _finish(state: ReviewState, _step: Finish, _: int) -> ReviewState:
+    return replace(state, finished=True)
+
+
+def _front(state: ReviewState, step: ChangeFront, _: int) -> ReviewState:
+    before = state.annotation
+    annotation = replace(
+        before,
+        title=before.title if step.title is None else step.title,
+        abstract=before.abstract if step.abstract is None else step.abstract,
+        doi=before.doi if step.doi is None else step.doi or None,
+    )
+    return _decide(replace(state, annotation=annotation), FRONT)
+
+
+def _reference(state: ReviewState, step: ChangeReference, _: int) -> ReviewState:
+    references = state.annotation.references
+    at = next((n for n, each in enumerate(references) if f"r{each.ref_id}" == step.item), None)
+    if at is None:
+        raise StepRefused(f"there is no reference '{step.item[1:]}'.")
+    changed = _link_reference(references[at], step)
+    annotation = replace(
+        state.annotation, references=(*references[:at], changed, *references[at + 1 :])
+    )
+    return replace(state, annotation=annotation)
+
+
+def _link_reference(reference: AnnotatedReference, step: ChangeReference) -> AnnotatedReference:
+    """Link a reference to a candidate and its DOI, or to a given DOI or URL."""
+    if step.doc_id is None:
+        return replace(reference, doi=step.doi, url=step.url, doc_id=None)
+    chosen = [each for each in reference.candidates if each.doc_id == step.doc_id]
+    if not chosen:
+        raise StepRefused(f"'{step.doc_id}' is not a candidate for reference {reference.ref_id}.")
+    doi = step.doi or chosen[0].doi
+    return replace(reference, doi=doi, url=step.url, doc_id=step.doc_id)
+
+
+def _sentence(state: ReviewState, step: ChangeSentence, _: int) -> ReviewState:
+    if step.text == "":
+        return _replace_sentence(state, step.item, lambda _: ())
+    cites = None if step.cites is None else _check_cites(state, step.cites)
+
+    def change(one: Sentence) -> tuple[Sentence, ...]:
+        content = one.content
+        if step.anonymised is not None:
+            content = replace(content, anonymised=step.anonymised)
+        if step.text is not None:
+            content = replace(content, text=step.text)
+        if cites is not None:
+            content = replace(content, cites=cites)
+        return (Sentence(one.item, content),)
+
+    return _replace_sentence(state, step.item, change)
+
+
+def _marker(state: ReviewState, step: ChangeMarker, _: int) -> ReviewState:
+    cites = _check_cites(state, step.cites)
+
+    def change(one: Sentence) -> tuple[Sentence, ...]:
+        if step.marker >= len(one.content.markers):
+            raise StepRefused("the sentence has no such marker.")
+        return (Sentence(one.item, _change_marker(one.content, step.marker, cites)),)
+
+    return _replace_sentence(state, step.item, change)
+
+
+def _change_marker(
+    content: AnnotatedSentence, number: int, cites: tuple[str, ...]
+) -> AnnotatedSentence:
+    """Change a marker and the sentence's citations; citations without a marker stay."""
+    before = {cite for marker in content.markers for cite in marker.cites}
+    added = [cite for cite in content.cites if cite not in before]
+    markers: list[AnnotatedMarker] = list(content.markers)
+    markers[number] = replace(markers[number], cites=cites)
+    every = unique([*(cite for marker in markers for cite in marker.cites), *added])
+    return replace(content, markers=tuple(markers), cites=every)
+
+
+def _check_cites(state: ReviewState, cites: Sequence[str]) -> tuple[str, ...]:
+    ids = state.reference_ids
+    unknown = [cite for cite in cites if cite not in ids]
+    if unknown:
+        raise StepRefused(f"the reference list has no '{unknown[0]}'.")
+    return unique(cites)
+
+
+def _split_sentence(state: ReviewState, step: SplitSentence, number: int) -> ReviewState:
+    def change(one: Sentence) -> tuple[Sentence, ...]:
+        first, second = _split_at(one.content, step.at)
+        if not (first.text and second.text):
+            raise StepRefused("put the cursor between two words of the sentence.")
+        return Sentence(one.item, first), Sentence(f"{one.item}/{number}", second)
+
+    return _decide(_replace_sentence(state, step.item, change), f"{step.item}/{number}")
+
+
+def _decide(state: ReviewState, item: str) -> ReviewState:
+    return replace(state, decided=state.decided | {item})
+
+
+def _join_sentence(state: ReviewState, step: JoinSentence, _: int) -> ReviewState:
+    at, place = _find_sentence(state, step.item)
+    sentences = state.paragraphs[at].sentences
+    if place + 1 == len(sentences):
+        raise StepRefused("the paragraph has no further sentence to join.")
+    first, second = sentences[place : place + 2]
+    one = Sentence(first.item, _join(first.content, second.content))
+    changed = (*sentences[:place], one, *sentences[place + 2 :])
+    return _replace_paragraphs(state, at, 1, replace(state.paragraphs[at], sentences=changed))
+
+
+def _merge(state: ReviewState, step: Merge, _: int) -> ReviewState:
+    at = _find_paragraph(state, step.item)
+    behind = [n for n, each in enumerate(state.paragraphs) if n > at and not each.dropped]
+    if state.paragraphs[at].dropped or not behind:
+        raise StepRefused("the last paragraph has none after it to merge with.")
+    first, second = state.paragraphs[at], state.paragraphs[behind[0]]
+    one = replace(
+        first,
+        sentences=first.sentences + second.sentences,
+        confidence=min(first.confidence, second.confidence),
+    )
+    between = state.paragraphs[at + 1 : behind[0]]
+    return _replace_paragraphs(state, at, len(between) + 2, one, *between)
+
+
+def _split(state: ReviewState, step: Split, number: int) -> ReviewState:
+    at, place = _find_sentence(state, step.item)
+    if place == 0:
+        raise StepRefused("the sentence is already the first of its paragraph.")
+    whole = state.paragraphs[at]
+    first = replace(whole, sentences=whole.sentences[:place])
+    second = replace(
+        whole, item=f"{whole.item}/{number}", sentences=whole.sentences[place:], dropped=False
+    )
+    return _decide(_replace_paragraphs(state, at, 1, first, second), second.item)
+
+
+def _drop(state: ReviewState, step: Drop, _: int) -> ReviewState:
+    at = _find_paragraph(state, step.item)
+    return _replace_paragraphs(state, at, 1, replace(state.paragraphs[at], dropped=step.dropped))
+
+
+def _add(state: ReviewState, step: Add, number: int) -> ReviewState:
+    if not step.sentences:
+        raise StepRefused("a paragraph needs text.")
+    item = f"c+{number}"
+    sentences = tuple(
+        Sentence(f"{item}.{n}", _new_sentence(state, each))
+        for n, each in enumerate(step.sentences, 1)
+    )
+    at = 0 if step.after == FRONT else _find_paragraph(state, step.after) + 1
+    beside = state.paragraphs[max(at - 1, 0)].section if state.paragraphs else "introduction"
+    made = Paragraph(item, step.section or beside, "", 1.0, sentences)
+    return _decide(_replace_paragraphs(state, at, 0, made), item)
+
+
+def _new_sentence(state: ReviewState, given: NewSentence) -> AnnotatedSentence:
+    markers = tuple(
+        AnnotatedMarker(text, _check_cites(state, cites), 1.0, ()) for text, cites in given.markers
+    )
+    return AnnotatedSentence(
+        given.text,
+        _check_cites(state, given.cites),
+        given.anonymised,
+        1.0,
+        (),
+        markers,
+        given.printed,
+    )
+
+
+def _find_paragraph(state: ReviewState, item: str) -> int:
+    for at, paragraph in enumerate(state.paragraphs):
+        if paragraph.item == item:
+            return at
+    raise StepRefused(f"there is no paragraph '{item}'.")
+
+
+def _find_sentence(state: ReviewState, item: str) -> tuple[int, int]:
+    """Return the index of a sentence's paragraph, and its index there."""
+    for at, paragraph in enumerate(state.paragraphs):
+        for place, sentence in enumerate(paragraph.sentences):
+            if sentence.item == item:
+                return at, place
+    raise StepRefused(f"there is no sentence '{item}'.")
+
+
+def _replace_sentence(
+    state: ReviewState, item: str, change: Callable[[Sentence], tuple[Sentence, ...]]
+) -> ReviewState:
+    at, place = _find_sentence(state, item)
+    sentences = state.paragraphs[at].sentences
+    changed = (*sentences[:place], *change(sentences[place]), *sentences[place + 1 :])
+    return _replace_paragraphs(state, at, 1, replace(state.paragraphs[at], sentences=changed))
+
+
+def _replace_paragraphs(state: ReviewState, at: int, many: int, *instead: Paragraph) -> ReviewState:
+    """Replace ``many`` paragraphs; drop new ones without sentences."""
+    new = tuple(each for each in instead if each.sentences)
+    paragraphs = (*state.paragraphs[:at], *new, *state.paragraphs[at + many :])
+    return replace(state, paragraphs=paragraphs)
+
+
+_APPLY: dict[type[Any], Callable[[ReviewState, Any, int], ReviewState]] = {
+    Accept: _accept,
+    ChangeFront: _front,
+    ChangeSentence: _sentence,
+    ChangeMarker: _marker,
+    SplitSentence: _split_sentence,
+    JoinSentence: _join_sentence,
+    Merge: _merge,
+    Split: _split,
+    Drop: _drop,
+    Add: _add,
+    ChangeReference: _reference,
+    Finish: _finish,
+}
+
+
+# --- Split and join sentences -------------------------------------------------------------------
+
+_CONTEXT = 12
+"""Number of characters after the split that are searched for in the printed text."""
+
+
+def _split_at(sentence: AnnotatedSentence, at: int) -> tuple[AnnotatedSentence, AnnotatedSentence]:
+    """Split a sentence at a character of its text.
+
+    Each part keeps the markers printed in it; the first part keeps citations without a marker.
+    """
+    text, printed = sentence.text, sentence.printed
+    inside = _printed_offset(text, printed, at)
+    places = _marker_offsets(sentence.markers, printed)
+    first = tuple(m for m, place in zip(sentence.markers, places, strict=True) if place < inside)
+    second = tuple(m for m, place in zip(sentence.markers, places, strict=True) if place >= inside)
+    marked = {cite for marker in sentence.markers for cite in marker.cites}
+    loose = [cite for cite in sentence.cites if cite not in marked]
+    before, behind = _cut_boxes(sentence.boxes, inside / max(len(printed), 1))
+    return (
+        replace(
+            sentence, text=text[:at].strip(), printed=printed[:inside].strip(), markers=first,
+            boxes=before, cites=unique([*_cited(first), *loose]),
+        ),
+        replace(
+            sentence, text=text[at:].strip(), printed=printed[inside:].strip(), markers=second,
+            boxes=behind, cites=unique(_cited(second)),
+        ),
+    )  # fmt: skip
+
+
+def _join(first: AnnotatedSentence, second: AnnotatedSentence) -> AnnotatedSentence:
+    return AnnotatedSentence(
+        text=f"{first.text} {second.text}".strip(),
+        cites=unique([*first.cites, *second.cites]),
+        anonymised=first.anonymised or second.anonymised,
+        confidence=min(first.confidence, second.confidence),
+        boxes=first.boxes + second.boxes,
+        markers=first.markers + second.markers,
+        printed=f"{first.printed} {second.printed}".strip(),
+    )
+
+
+def _cited(markers: Sequence[AnnotatedMarker]) -> list[str]:
+    return [cite for marker in markers for cite in marker.cites]
+
+
+def _printed_offset(text: str, printed: str, at: int) -> int:
+    """Return the offset in the printed text, which may contain more names."""
+    behind = text[at:].strip()[:_CONTEXT]
+    found = printed.find(behind, min(at, len(printed))) if behind else -1
+    if found >= 0:
+        return found
+    return round(len(printed) * at / max(len(text), 1))
+
+
+def _marker_offsets(markers: Sequence[AnnotatedMarker], printed: str) -> list[int]:
+    """Return the offset of each marker; a missing one has the end of the one before it."""
+    offsets: list[int] = []
+    at = 0
+    for marker in markers:
+        found = printed.find(marker.text, at)
+        if found >= 0:
+            offsets.append(found)
+            at = found + len(marker.text)
+        else:
+            offsets.append(at)
+    return offsets
+
+
+def _cut_boxes(boxes: Sequence[Box], share: float) -> tuple[tuple[Box, ...], tuple[Box, ...]]:
+    """Return the boxes before and after a share of the text's length."""
+    left = share * sum(box.right - box.left for box in boxes)
+    before: list[Box] = []
+    behind: list[Box] = []
+    for box in boxes:
+        width = box.right - box.left
+        cut = min(max(left, 0.0), width)
+        if cut > 0:
+            before.append(box._replace(right=box.left + cut))
+        if cut < width:
+            behind.append(box._replace(left=box.left + cut))
+        left -= width
+    return tuple(before), tuple(behind)
+
+
+# --- Write out a step before it is stored -------------------------------------------------------
+
+
+def write_out(state: ReviewState, step: Step) -> Step:
+    """Return a step that contains all texts that citebed derives for it.
+
+    So decisions stay as they are when a later version splits or anonymises texts differently.
+    """
+    if isinstance(step, Add):
+        return step.model_copy(update={"text": "", "sentences": _split_text(state, step.text)})
+    if isinstance(step, ChangeSentence) and step.anonymised is not None and step.text is None:
+        sentences = (each for paragraph in state.paragraphs for each in paragraph.sentences)
+        sentence = next((each.content for each in sentences if each.item == step.item), None)
+        if sentence is not None and sentence.anonymised != step.anonymised:
+            return step.model_copy(update={"text": _anonymised_text(sentence, step.anonymised)})
+    return step
+
+
+def _anonymised_text(sentence: AnnotatedSentence, anonymised: bool) -> str:
+    """Return the text with or without names; a text that a person wrote stays as it is."""
+    printed, without = fold(sentence.printed), fold(anonymise(sentence.printed))
+    if not sentence.printed or sentence.text not in (printed, without, sentence.printed):
+        return sentence.text
+    return plain_text(without if anonymised else printed)
+
+
+def _split_text(state: ReviewState, text: str) -> tuple[NewSentence, ...]:
+    """Split a text that was copied from a page, with its line breaks, into sentences."""
+    line = plain_text(join_hyphens(text))
+    return tuple(
+        NewSentence(
+            text=each.text,
+            cites=each.cites,
+            anonymised=each.anonymised,
+            printed=each.printed,
+            markers=tuple((marker.text, marker.cites) for marker in each.markers),
+        )
+        for each in annotate_text(line, state.annotation.references)
+    )
