@@ -20,8 +20,7 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.drafts.keeping import draft_from_json, draft_to_json
-from citebed.drafts.records import Draft
+from citebed.drafts.records import Draft, draft_from_json, draft_to_json
 from citebed.errors import CitebedError
 from citebed.files.databases import (
     check_journal,

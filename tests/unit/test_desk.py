@@ -14,8 +14,8 @@ from tests.hot_journals import forge_journal, make_database
 import citebed
 from citebed.cli.app import main
 from citebed.desk import Desk, DraftConflict, NoSuchDraft
-from citebed.drafts.reading import parse_draft
-from citebed.drafts.sending import read_sent
+from citebed.drafts.reader import parse_draft
+from citebed.drafts.uploads import read_uploads
 from citebed.errors import CitebedError
 
 PROSE = "Short queries are expanded with terms from the documents that were found first."
@@ -65,7 +65,7 @@ def test_the_list_of_drafts(desk: Desk) -> None:
 
 def test_what_was_read_from_files_is_kept(desk: Desk) -> None:
     draft_id = desk.new().draft_id
-    sent = read_sent(
+    sent = read_uploads(
         [("my.md", f"# A title\n\n{PROSE}".encode()), ("my.bib", b"@misc{a, title={B}}")]
     )
     kept = desk.put_files(draft_id, sent.draft, sent.libraries)
@@ -74,7 +74,7 @@ def test_what_was_read_from_files_is_kept(desk: Desk) -> None:
     assert desk.read_draft(draft_id) == sent.draft
     assert desk.libraries(draft_id) == ("@misc{a, title={B}}",)
     assert [each.file for each in desk.drafts()] == ["my.md"]
-    desk.put_files(draft_id, read_sent([("other.txt", PROSE.encode())]).draft, {})
+    desk.put_files(draft_id, read_uploads([("other.txt", PROSE.encode())]).draft, {})
     assert desk.draft(draft_id).file == "other.txt"
     desk.remove_file(draft_id, "my.bib")
     desk.remove_file(draft_id, "other.txt")
@@ -339,7 +339,7 @@ def test_a_draft_that_was_kept_by_somebody_else_is_checked(tmp_path: Path, conte
         row = (draft_id, "draft", "a.tex", content, "2026")
         database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?)", row)
     database.close()
-    with pytest.raises(CitebedError, match="this is no draft that was kept"):
+    with pytest.raises(CitebedError, match="stored draft is damaged"):
         desk.read_draft(draft_id)
     desk.close()
 

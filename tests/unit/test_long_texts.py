@@ -20,8 +20,8 @@ from tests.sampling import sized
 from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
 from citebed.collection.names import venue_key, venue_series
-from citebed.drafts import Cited, Entry, Form, already_cited, parse_draft, pieces
-from citebed.drafts.references import entries_in
+from citebed.drafts import Cited, Entry, Form, find_cited_documents, parse_draft, pieces
+from citebed.drafts.references import split_references
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measure
 from citebed.evaluation.measures.trec_names import trec_lines
@@ -114,7 +114,7 @@ DOCUMENTS = pl.DataFrame(
 
 
 def cited(text: str) -> object:
-    return already_cited(Cited(keys=(text,), entries=(Entry("k", text),)), DOCUMENTS)
+    return find_cited_documents(Cited(keys=(text,), entries=(Entry("k", text),)), DOCUMENTS)
 
 
 def matched(text: str) -> object:
@@ -149,7 +149,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "DOI": normalise_doi,
     "address": looks_like_url,
     "language": lambda text: language_of(None, text, text),
-    "references": lambda text: entries_in(text.split("\n")),
+    "references": lambda text: split_references(text.split("\n")),
     "printed reference": parse_reference,
     "matched reference": matched,
     "what is cited": cited,

@@ -18,9 +18,9 @@ from citebed.collection.building.merging import Title, title_groups, titles_agre
 from citebed.collection.lint import CHECKS, Subject
 from citebed.collection.lint.judgements import _copies_of_abstracts
 from citebed.drafts import parse_draft
-from citebed.drafts.bibliography.matching import may_be
+from citebed.drafts.bibliography.document_matching import may_match
+from citebed.drafts.citation_placeholders import skip_reason
 from citebed.drafts.records import STUB, Entry
-from citebed.drafts.wanting import silent_as
 from citebed.retrieval.learned.features import Signals
 from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.recommending.silence import Languages
@@ -131,7 +131,7 @@ def test_a_query_that_holds_nine_tenths_of_a_long_abstract_is_its_copy(
 @pytest.mark.parametrize(("words", "expected"), [(9, STUB), (10, "")])
 def test_ten_words_without_an_end_are_prose(words: int, expected: str) -> None:
     text = " ".join(["word"] * words)
-    assert silent_as(text, [text], "paragraph", "") == expected
+    assert skip_reason(text, [text], "paragraph", "") == expected
 
 
 @pytest.mark.parametrize(("letters", "expected"), [(23, False), (24, True)])
@@ -140,7 +140,7 @@ def test_a_printed_reference_is_known_by_24_letters_of_its_title(
 ) -> None:
     title = "Abcdefghijklmnopqrstuvwxyzabcdef"
     entry = Entry("key", text=f"Doe. {title[:letters]}")
-    assert may_be(entry, title, None) is expected
+    assert may_match(entry, title, None) is expected
 
 
 @pytest.mark.parametrize(("distance", "expected"), [(0.25, True), (0.26, False)])

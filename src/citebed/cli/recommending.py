@@ -212,16 +212,16 @@ def _form(named: str | None, flags: dict[str, bool]) -> str:
 def _draft_to_ask(text: str) -> tuple[Draft, str]:
     """Return the text to recommend for (from the argument, a file or standard input) and the
     options."""
-    from citebed.drafts import draft_of
-    from citebed.drafts.reading import draft_in, may_be_path
+    from citebed.drafts import draft_from_bytes
+    from citebed.drafts.reader import may_be_path, resolve_draft
     from citebed.files.reading import standard_input
 
     if text == "-":
         tell_of_terminal("the text")
-        draft, each = draft_of(standard_input().read(), "standard input"), "text"
+        draft, each = draft_from_bytes(standard_input().read(), "standard input"), "text"
     else:
         is_file = may_be_path(text) and Path(text).exists()
-        draft, each = draft_in(Path(text) if is_file else text)
+        draft, each = resolve_draft(Path(text) if is_file else text)
     note(draft.notes)
     return draft, each
 

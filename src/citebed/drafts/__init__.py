@@ -1,9 +1,9 @@
-"""Drafts: from a file or a text to passages that ask for citations, and what is cited already.
+"""Read drafts: split a file or text into passages, and find what it cites already.
 
-``read_draft`` reads a file with what it includes (LaTeX, Markdown, Typst, reStructuredText, plain
-text, Word, OpenDocument, a notebook, a PDF), ``parse_draft`` a text; ``pieces`` gives what to
-search with; ``already_cited`` and ``is_the_paper`` say which documents of a collection not to
-recommend.
+``read_draft`` reads a file with the files that it includes (LaTeX, Markdown, Typst,
+reStructuredText, plain text, Word, OpenDocument, notebook or PDF), and ``parse_draft`` a text.
+``pieces`` returns the passages to search with. ``find_cited_documents`` and ``find_own_documents``
+return the documents of a collection that should not be recommended.
 """
 
 # ruff: isort: skip_file
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.drafts.bibliography.matching import (
-        already_cited as already_cited,
-        is_the_paper as is_the_paper,
+    from citebed.drafts.bibliography.document_matching import (
+        find_cited_documents as find_cited_documents,
+        find_own_documents as find_own_documents,
     )
-    from citebed.drafts.reading import DraftLike as DraftLike, Form as Form, draft_in as draft_in
-    from citebed.drafts.reading import draft_of as draft_of, guess_form as guess_form
-    from citebed.drafts.reading import parse_draft as parse_draft, read_draft as read_draft
+    from citebed.drafts.reader import DraftLike as DraftLike, Form as Form
+    from citebed.drafts.reader import draft_from_bytes as draft_from_bytes, guess_form as guess_form
+    from citebed.drafts.reader import parse_draft as parse_draft, read_draft as read_draft
+    from citebed.drafts.reader import resolve_draft as resolve_draft
     from citebed.drafts.records import Cited as Cited, Draft as Draft, Entry as Entry
     from citebed.drafts.records import Passage as Passage, Place as Place
     from citebed.drafts.records import Unit as Unit, pieces as pieces

@@ -1,9 +1,8 @@
-"""Files as text: what a draft is, and the files beside it that it names.
+"""Read the file of a draft and the files that it includes.
 
-A draft may name files in its folder, in folders beside or above it, or by a whole path (a
-bibliography kept elsewhere): all of them are read as LaTeX reads them, but only plain files
-with one of the endings of text, and no more than ``MAX_BYTES`` in all. A draft that somebody
-else sent is read ``within`` a folder: what it names elsewhere, by whatever way, is not looked for.
+A draft may include files in any folder, as LaTeX allows (a bibliography stored elsewhere). citebed
+reads only plain files with the suffix of a text format, and at most ``MAX_BYTES`` in total. An
+uploaded draft is read ``within`` a folder: files outside it are not even looked up.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from citebed.files.reading import read_up_to
 from citebed.wording import printable
 
 MAX_BYTES = 256 << 20
-"""A draft with all that it includes is not read beyond this size."""
+"""Limit for a draft with all files that it includes."""
 _MAX_FILES = 1000
 
 _AS_TEXT = "turn it into text first, e.g. pandoc -t plain"
@@ -47,9 +46,9 @@ _BY_NAME = {".docx": WORD, ".docm": WORD, ".odt": OPEN_DOCUMENT, ".ipynb": NOTEB
 
 
 def document_kind(data: bytes, name: str) -> str:
-    """``a Word document``, ``an OpenDocument file``, ``a Jupyter notebook``; else nothing.
+    """Return ``a Word document``, ``an OpenDocument file``, ``a Jupyter notebook`` or "".
 
-    Raises ``CitebedError`` for a file whose name says one of them and that is none.
+    Raise ``CitebedError`` if the name has the suffix of such a file, but the bytes are other data.
     """
     named = _BY_NAME.get(Path(name).suffix.lower(), "")
     kind = kind_of(data) or _zip_kind(data)
@@ -58,24 +57,24 @@ def document_kind(data: bytes, name: str) -> str:
     if kind in _BY_NAME.values():
         return kind
     if named in (WORD, OPEN_DOCUMENT) and kind in ("a zip archive", "an Office document"):
-        return named  # packed anew by somebody, so that its first bytes do not tell
+        return named  # someone repacked it, so its first bytes do not show the kind
     if named and not kind:
-        what = f"not {named}, as its name says" if data.strip() else "an empty file"
-        raise CitebedError(f"{name}: {what}; get it anew ({_EXPECTED})")
+        what = f"not {named} in spite of its name" if data.strip() else "an empty file"
+        raise CitebedError(f"{name}: {what}; get it again ({_EXPECTED})")
     return ""
 
 
-def text_of(data: bytes, name: str) -> tuple[str, bool]:
-    """The text in ``data``, lines ending in ``\\n``, and whether some of it was not UTF-8.
+def decode_text(data: bytes, name: str) -> tuple[str, bool]:
+    """Return the text in ``data`` with ``\\n`` line ends, and True if part of it was not UTF-8.
 
-    Raises ``CitebedError``, with what was found and what to do, for anything but text.
+    Raise ``CitebedError`` for anything else than text.
     """
     if kind := kind_of(data) or _zip_kind(data):
         raise CitebedError(f"{name}: this is {kind}; {_advice(kind)} ({_EXPECTED})")
-    text, mended = decode(_marked(data, name))
+    text, not_utf8 = decode(_with_mark(data, name))
     if not text.strip():
-        raise CitebedError(f"{name}: there is no text in it; {_EXPECTED}")
-    return with_newlines(text), mended
+        raise CitebedError(f"{name}: it contains no text; {_EXPECTED}")
+    return with_newlines(text), not_utf8
 
 
 def _zip_kind(data: bytes) -> str:
@@ -83,14 +82,13 @@ def _zip_kind(data: bytes) -> str:
 
 
 def _advice(kind: str) -> str:
-    """What to do with a file of a kind that is no text."""
     if kind.endswith("archive"):
         return "unpack it first"
     return _ADVICE.get(kind, "give the text itself" if kind.endswith("image") else _AS_TEXT)
 
 
-def _marked(data: bytes, name: str) -> bytes:
-    """The bytes, with a byte order mark put in front of UTF-16 that has none."""
+def _with_mark(data: bytes, name: str) -> bytes:
+    """Add a byte order mark to UTF-16 without one."""
     if b"\0" not in data or data.startswith(tuple(WIDE_MARKS)):
         return data
     head = data[:4096]
@@ -104,8 +102,8 @@ def _marked(data: bytes, name: str) -> bytes:
     raise CitebedError(f"{name}: {what}; {_EXPECTED}")
 
 
-def bytes_of(path: Path) -> bytes:
-    """The contents of a file that a user named; raises ``CitebedError`` where it cannot be read."""
+def read_draft_bytes(path: Path) -> bytes:
+    """Return the contents of a file; raise ``CitebedError`` if it cannot be read."""
     try:
         if path.is_dir():
             raise CitebedError(f"{path}: this is a folder; name the file of the draft itself")
@@ -118,21 +116,23 @@ def bytes_of(path: Path) -> bytes:
         reason = getattr(error, "strerror", None) or error
         raise CitebedError(f"{path}: cannot be read: {reason}") from error
     if len(data) > MAX_BYTES:
-        raise CitebedError(f"{path}: larger than {MAX_BYTES >> 20} MiB; give the text in parts")
+        raise CitebedError(f"{path}: larger than {MAX_BYTES >> 20} MiB; split the file")
     return data
 
 
-class Neighbour(NamedTuple):
-    """A file that a draft names: its path, its name as shown, and its bytes."""
+class IncludedFile(NamedTuple):
+    """A file that a draft includes: its path, its name for messages, and its bytes."""
 
     path: Path
     shown: str
     data: bytes
 
 
-class Neighbours:
-    """The files beside a draft, or none at all where the text came without a file; those
-    ``within`` a folder only, where that is given."""
+class IncludedFiles:
+    """Reads the files that a draft includes; a ``draft`` of ``None`` is a text without a file.
+
+    With ``within``, only files in that folder are read.
+    """
 
     def __init__(self, draft: Path | None, within: Path | None = None) -> None:
         self.draft = draft
@@ -140,10 +140,10 @@ class Neighbours:
         self._left = MAX_BYTES
         self._files_left = _MAX_FILES
 
-    def read(self, name: str, endings: tuple[str, ...], beside: str = "") -> Neighbour | str:
-        """The file of a name that may lack its ending, or why it is not read.
+    def read(self, name: str, endings: tuple[str, ...], beside: str = "") -> IncludedFile | str:
+        """Return the file with a name that may lack its suffix, or the reason why it is not read.
 
-        It is looked for from the draft's folder, then from that of the file ``beside``.
+        Search the draft's folder first, then the folder of the file ``beside``.
         """
         if self.draft is None:
             return "not read, since the text did not come from a file"
@@ -155,18 +155,20 @@ class Neighbours:
         return "not found"
 
     def _may_be_read(self, path: Path) -> bool:
-        """Whether it is a plain file, and where it may be: of what is elsewhere it is not even
-        told whether it is there."""
+        """Return True for a plain file in an allowed folder.
+
+        Outside that folder, do not reveal whether the file exists.
+        """
         if self._within is not None:
             try:
                 real = path.resolve()
-            except (OSError, ValueError, RuntimeError):  # a name that is none, links in a ring
+            except (OSError, ValueError, RuntimeError):  # an invalid name, or a cycle of links
                 return False
             if not real.is_relative_to(self._within):
                 return False
         return os.path.isfile(path)
 
-    def _read(self, path: Path) -> Neighbour | str:
+    def _read(self, path: Path) -> IncludedFile | str:
         self._files_left -= 1
         if self._files_left < 0:
             return f"not read: more than {_MAX_FILES} files are included"
@@ -180,4 +182,4 @@ class Neighbours:
         self._left -= len(data)
         folder = self.draft.parent if self.draft else Path()
         shown = path.relative_to(folder) if path.is_relative_to(folder) else path
-        return Neighbour(path, printable(shown), data)
+        return IncludedFile(path, printable(shown), data)

@@ -1,9 +1,8 @@
-"""Markdown (CommonMark with pandoc's additions) to blocks of prose.
+"""Read Markdown: CommonMark with pandoc's extensions.
 
-markdown-it-py tells the blocks apart. What stands within a block is read in ``markdown_inline``:
-the library knows nothing of pandoc's citations and notes, and takes twice the time for the rest.
-
-Markdown within a paragraph: links, emphasis, code, notes, and pandoc's citations.
+markdown-it-py splits the text into blocks. Inline markup (links, emphasis, code, notes, citations)
+is parsed here, because the library does not know pandoc's citations and notes, and takes twice the
+time for the rest.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock, blockquote, fence, list_block
 from markdown_it.token import Token
 
-from citebed.drafts.findings import PLACE, Block, Findings, Raw, raw_of_lines
-from citebed.drafts.references import entries_in, is_references_heading
-from citebed.drafts.roles import place_markdown_roles
+from citebed.drafts.parsed_draft import PLACE, Block, ParsedDraft, Raw, join_lines
+from citebed.drafts.references import is_references_heading, split_references
+from citebed.drafts.rst import place_markdown_roles
 from citebed.drafts.tex.commands import place_commands
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_in, doi_in
 from citebed.text.latex import DISPLAY_MATHS, maths_as_text
 from citebed.text.normalise import fold, unique
 
-# An escaped character is moved out of the way (into the private use area) and back at the end.
+# Escaped characters are shifted to the private use area, and back at the end.
 _ESCAPED = re.compile(r"\\([*_#@$\[\]<>`^~|!-])")
 _SHIFT = 0xE100
 _MOVED = re.compile("[\ue100-\ue17f]")
@@ -53,62 +52,62 @@ _KEY = compiled(
 )
 _CROSS_REFERENCE = re.compile(r"(?:fig|tbl|tab|eq|sec|lst|thm|lem)[:-]")
 _TAG = compiled(r"</?[A-Za-z][A-Za-z0-9-]*+(?:\s[^<>]*+)?/?>")
-# The leading class lets the search skip plain text quickly.
+# The first character class lets the search skip plain text quickly.
 _EMPHASIS = re.compile(
     r"[*_~=](?:(?<=\*)\*{0,2}(?=\S)|(?<=\S\*)\*{0,2}"
     r"|(?<=_)(?<!\w_)_{0,2}(?=\S)|(?<=\S_)_{0,2}(?!\w)|(?<=~)~|(?<==)=)"
 )
 
 
-def inline_text(text: str, findings: Findings) -> tuple[str, list[str]]:
-    """The words of a paragraph, its citations as places; and the notes written within it."""
-    text = place_markdown_roles(text, findings)
+def inline_text(text: str, parsed: ParsedDraft) -> tuple[str, list[str]]:
+    """Return the words of a paragraph with citation marks, and its inline notes."""
+    text = place_markdown_roles(text, parsed)
     text = _CODE.sub(" ", text) if "`" in text else text
     text = _ESCAPED.sub(lambda m: chr(_SHIFT + ord(m[1])), text) if "\\" in text else text
     if "$" in text:
         text = _MATHS.sub(lambda m: maths_as_text(m[1]), DISPLAY_MATHS["$"].sub(" ", text))
-    notes = [_words(match[1], findings) for match in _INLINE_NOTE.finditer(text)]
-    return _words(_INLINE_NOTE.sub("", text), findings), notes
+    notes = [_words(match[1], parsed) for match in _INLINE_NOTE.finditer(text)]
+    return _words(_INLINE_NOTE.sub("", text), parsed), notes
 
 
-def _words(text: str, findings: Findings) -> str:
-    text = place_commands(_LABEL.sub("", text) if "\\" in text else text, findings)
+def _words(text: str, parsed: ParsedDraft) -> str:
+    text = place_commands(_LABEL.sub("", text) if "\\" in text else text, parsed)
     if "@" in text:
-        text = _GROUP.sub(lambda match: _placed(match[1], findings) or match[0], text)
-        text = _KEY.sub(lambda match: _placed(match[0], findings) or " ", text)
+        text = _GROUP.sub(lambda match: _placed(match[1], parsed) or match[0], text)
+        text = _KEY.sub(lambda match: _placed(match[0], parsed) or " ", text)
     if "[" in text:
         for _ in range(2):  # an image may be the text of a link
-            text = _LINK.sub(lambda match: _linked(match, findings), text)
+            text = _LINK.sub(lambda match: _linked(match, parsed), text)
         text = _GIVEN_LINK.sub(r"\1", _NOTE_MARK.sub("", text))
     text = _EMPHASIS.sub("", _TAG.sub(" ", text) if "<" in text else text)
     text = _MOVED.sub(lambda m: chr(ord(m[0]) - _SHIFT), text)
     return html.unescape(text) if "&" in text else text
 
 
-def _linked(match: re.Match[str], findings: Findings) -> str:
-    """What a link reads; one to a DOI or to arXiv cites."""
+def _linked(match: re.Match[str], parsed: ParsedDraft) -> str:
+    """Return the text of a link; a link to a DOI or to arXiv is a citation."""
     if doi := doi_in(match[3]):
-        return f"{match[2]} {findings.cite([doi])}"
+        return f"{match[2]} {parsed.cite([doi])}"
     if arxiv := arxiv_in(match[3]):
-        return f"{match[2]} {findings.cite([f'arXiv:{arxiv}'])}"
+        return f"{match[2]} {parsed.cite([f'arXiv:{arxiv}'])}"
     return match[2]
 
 
-def _placed(text: str, findings: Findings) -> str:
+def _placed(text: str, parsed: ParsedDraft) -> str:
     keys = [match[1] or match[2] for match in _KEY.finditer(text)]
     works = [key for key in keys if not _CROSS_REFERENCE.match(key)]
-    return findings.cite(works) if works else ""
+    return parsed.cite(works) if works else ""
 
 
 def entry_text(line: str) -> str:
-    """A line of a list of references without emphasis, its addresses kept."""
+    """Remove emphasis from a line of a reference list, and keep its URLs."""
     return _EMPHASIS.sub("", _LINK.sub(r"\2 \3 ", line))
 
 
 # --- Blocks -----------------------------------------------------------------------------------
 
 
-# A comment ends before another begins: one that is never closed costs no second look.
+# A comment cannot contain another, so an unclosed comment costs no second scan.
 _COMMENT = compiled(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->")
 _ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
 _TASK = re.compile(r"\A\[[ xX]\][ \t]+")
@@ -117,45 +116,45 @@ _IMAGE = compiled(
 )
 _GRID = re.compile(r"[ \t]*(?:\||\+[-=+:]{3,})")
 _CONTAINER = re.compile(r"(?:\[\^[^][\s]{1,80}\]:|:(?=[ \t])|\(\d{1,3}\)(?=[ \t]))[ \t]*")
-_SILENT = compiled(r":{3,}[^\n]*+|\$\$[^$]*+\$\$[ \t]*+(?:\{[^{}\n]*+\}[ \t]*+)?(?=\n|\Z)")
+_WITHOUT_PROSE = compiled(r":{3,}[^\n]*+|\$\$[^$]*+\$\$[ \t]*+(?:\{[^{}\n]*+\}[ \t]*+)?(?=\n|\Z)")
 _DEEPEST = 40
 
 _Rule = Callable[[StateBlock, int, int, bool], bool]
 
 
-def read_markdown(text: str, findings: Findings) -> None:
-    """Read Markdown into ``findings``."""
+def read_markdown(text: str, parsed: ParsedDraft) -> None:
+    """Read Markdown into ``parsed``."""
     lines = text.split("\n")
-    front = read_front(lines, findings)
+    front = read_front(lines, parsed)
     body = "\n".join([""] * front + lines[front:])
     body = textwrap.dedent(_COMMENT.sub(lambda match: "\n" * match[0].count("\n") or " ", body))
     env: dict[str, Any] = {}
-    reader = _Reader(findings, body.split("\n"), lines)
+    reader = _Reader(parsed, body.split("\n"), lines)
     for token in _parser().parse(body, env):
         reader.read(token)
     reader.end()
     for mark, _ in env.get("unclosed", ()):
-        findings.note(f"code that begins with {mark} but never ends was read as text")
+        parsed.note(f"code that begins with {mark} but never ends was read as text")
     for link in env.get("references", {}).values():
-        findings.nowhere += filter(None, [doi_in(unquote(link["href"]))])
+        parsed.unplaced += filter(None, [doi_in(unquote(link["href"]))])
 
 
 class _Reader:
     """Turns tokens into blocks."""
 
-    def __init__(self, findings: Findings, lines: list[str], source: list[str]) -> None:
-        self._findings = findings
+    def __init__(self, parsed: ParsedDraft, lines: list[str], source: list[str]) -> None:
+        self._parsed = parsed
         self._lines, self._source = lines, source
-        self._within = ""  # a heading or a table, while its tokens come
-        self._items = 0  # how many lists deep
+        self._within = ""  # the tag of the current heading or table
+        self._items = 0  # nesting depth of list items
         self._section = ""
         self._heads: list[tuple[int, str]] = []
-        self._level = 0  # of the heading of the references, while they come
+        self._level = 0  # level of the heading "References", inside that section
         self._entries: list[str] = []
         self._since = 0
 
     def read(self, token: Token) -> None:
-        """Take the next token."""
+        """Read the next token."""
         if token.type in ("heading_open", "table_open"):
             self._within = token.tag
         elif token.type in ("list_item_open", "list_item_close"):
@@ -172,16 +171,16 @@ class _Reader:
                 self._prose(token.content, token.map[0] + 1)
 
     def _prose(self, raw: str, line: int) -> None:
-        text, notes = inline_text(_TASK.sub("", raw), self._findings)
+        text, notes = inline_text(_TASK.sub("", raw), self._parsed)
         is_table = self._within or all(map(_GRID.match, raw.split("\n")))
         kind = "caption" if _IMAGE.fullmatch(raw) else "item" if self._items else ""
         texts = [*([] if is_table else [(text, kind)]), *((note, "") for note in notes)]
         place = _raw(raw, line, self._source)
         blocks = [Block(text, place, self._section, kind) for text, kind in texts if text.strip()]
-        self._findings.blocks += blocks
+        self._parsed.blocks += blocks
 
     def _head(self, level: int, raw: str, start: int, end: int) -> None:
-        text = fold(PLACE.sub("", inline_text(_ATTRIBUTES.sub("", raw), Findings())[0]))
+        text = fold(PLACE.sub("", inline_text(_ATTRIBUTES.sub("", raw), ParsedDraft())[0]))
         if self._level:
             self._entries += self._lines[self._since : start]
             self._since = end
@@ -194,71 +193,71 @@ class _Reader:
             self._section = text
 
     def _end_references(self) -> None:
-        self._findings.entries += entries_in([entry_text(line) for line in self._entries])
+        self._parsed.entries += split_references([entry_text(line) for line in self._entries])
         self._level, self._entries = 0, []
 
     def end(self) -> None:
-        """The text has ended. A single top heading, at the very start, was its title."""
+        """End the text. Its title is a top-level heading at the start, if there is only one."""
         if self._level:
             self._entries += self._lines[self._since :]
             self._end_references()
         tops = [text for level, text in self._heads if level == 1]
-        if not self._findings.title and len(tops) == 1 and self._heads[0][0] == 1:
-            self._findings.title = tops[0]
-            blocks = self._findings.blocks  # what stands before the first section stands in none
+        if not self._parsed.title and len(tops) == 1 and self._heads[0][0] == 1:
+            self._parsed.title = tops[0]
+            blocks = self._parsed.blocks
             first = list(takewhile(lambda block: block.section == tops[0], blocks))
             blocks[: len(first)] = [block._replace(section="") for block in first]
 
 
 def _raw(content: str, line: int, source: Sequence[str]) -> Raw:
-    """Content of a block that begins in a line of the file; each line of it is looked for there."""
+    """Return a block's content with positions, given its first line in the file."""
     parts = enumerate(content.split("\n"), start=line)
-    return raw_of_lines(
+    return join_lines(
         (part, number, _column(part, source[number - 1] if number <= len(source) else ""))
         for number, part in parts
     )
 
 
 def _column(part: str, line: str) -> int:
-    """Where a part of a line begins in it, or the line itself where it is not found as it is."""
+    """Return the column of a part of a line, or of the line's text if it is not found."""
     place = line.find(part.strip())
     first = place if place >= 0 else len(line) - len(line.lstrip())
     return max(first - (len(part) - len(part.lstrip())), 0) + 1
 
 
-# --- What pandoc adds to the blocks of CommonMark -------------------------------------------
+# --- Blocks in pandoc that CommonMark does not have -----------------------------------------
 
 
 @functools.cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 2 * _DEEPEST})
-    parser.enable("table").disable("html_block")  # tags are passed over, what they hold is read
+    parser.enable("table").disable("html_block")  # skip tags, but read the text between them
     parser.core.ruler.enableOnly(["normalize", "block"])
     rules = parser.block.ruler
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     rules.at("fence", _fence, ends)
     rules.at("blockquote", _shallow(blockquote), ends)
     rules.at("list", _shallow(list_block), {"alt": ends["alt"][:3]})
-    rules.before("list", "silent", _silent, ends)
+    rules.before("list", "without_prose", _skip_without_prose, ends)
     rules.before("list", "container", _shallow(_container), ends)
     return parser
 
 
 def _shallow(rule: _Rule) -> _Rule:
-    """A rule that takes no more than some depth: beyond it the library would leave out all text."""
+    """Limit the depth of a rule: at its maximum, the library drops all text."""
     return lambda state, start, end, silent: (
         state.level < _DEEPEST and rule(state, start, end, silent)
     )
 
 
 def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Fenced code; a fence that is never closed is passed over, and what follows is text."""
+    """Read fenced code; an unclosed fence is skipped, and the lines after it are text."""
     if silent:
         return fence(state, start, end, silent)
     at = state.bMarks[start] + state.tShift[start]
     mark, length = state.src[at : at + 3], state.skipCharsStr(at, state.src[at]) - at
     unclosed: dict[tuple[str, int], int] = state.env.setdefault("unclosed", {})
-    hopeless = length >= unclosed.get((mark, end), 1 << 30)  # no other look for an end
+    hopeless = length >= unclosed.get((mark, end), 1 << 30)  # do not search for its end again
     if not fence(state, start, end, hopeless):
         return False
     if not hopeless:
@@ -272,19 +271,19 @@ def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _silent(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """The fences of a div, a formula that stands alone: they end a paragraph and say nothing."""
+def _skip_without_prose(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Skip the fences of a div and displayed formulas, which end a paragraph."""
     at = state.bMarks[start] + state.tShift[start]
-    match = None if state.is_code_block(start) else _SILENT.match(state.src, at)
+    match = None if state.is_code_block(start) else _WITHOUT_PROSE.match(state.src, at)
     if match is None or (silent and state.src.count("$$", state.bMarks[state.line], at) % 2):
-        return False  # it may also be the end of a formula that began within the paragraph
+        return False  # perhaps the end of a formula that began in the paragraph
     if not silent:
         state.line = min(end, start + 1 + match[0].count("\n"))
     return True
 
 
 def _container(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """``[^1]: …``, ``: …``, ``(1) …``: what they begin goes on in lines four blanks further in."""
+    """Read ``[^1]: …``, ``: …`` or ``(1) …``, which continue in lines indented by four blanks."""
     at = state.bMarks[start] + state.tShift[start]
     indented = state.is_code_block(start)
     match = None if indented else _CONTAINER.match(state.src, at, state.eMarks[start])
@@ -305,8 +304,8 @@ def _container(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 # --- Front matter ---------------------------------------------------------------------------
 
-# Only what papers use is read (scalars, quoted or not; lists in brackets or with dashes; block
-# text), so that no YAML library is needed. What is not understood is passed over.
+# The subset of YAML that papers use: scalars, lists in brackets or with dashes, block text. The
+# rest is skipped, so no YAML library is needed.
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)$")
 _DASH = re.compile(r"[ \t]*-[ \t]+(.*)$")
 _NAME = re.compile(r"[ \t]*(?:-[ \t]+)?name[ \t]*:[ \t]*(.+)$")
@@ -314,31 +313,31 @@ _QUOTED = re.compile(r"([\"'])(.*?)\1(?:\s+#.*)?")
 _BLOCK_TEXT = re.compile(r"[|>][+-]?\d?$")
 
 
-def read_front(lines: Sequence[str], findings: Findings) -> int:
-    """Read the front matter, if there is any; the number of lines it takes."""
+def read_front(lines: Sequence[str], parsed: ParsedDraft) -> int:
+    """Read the front matter, if any, and return its number of lines."""
     if lines and lines[0].startswith("% "):
-        return _read_title_block(lines, findings)
+        return _read_title_block(lines, parsed)
     if not lines or lines[0].rstrip() != "---" or not any(map(_FIELD.match, lines[1:3])):
         return 0
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
     if not end:
         return 0
     for name, values, line in _fields(lines[1:end]):
-        _take(name, values, _raw("\n".join(values), line + 1, lines), findings)
+        _take(name, values, _raw("\n".join(values), line + 1, lines), parsed)
     return end + 1
 
 
-def _read_title_block(lines: Sequence[str], findings: Findings) -> int:
-    """Pandoc's ``% title``, ``% authors``, ``% date``."""
+def _read_title_block(lines: Sequence[str], parsed: ParsedDraft) -> int:
+    """Read pandoc's title block: ``% title``, ``% authors``, ``% date``."""
     values = [line[1:].strip() for line in takewhile(lambda line: line[:1] == "%", lines[:3])]
-    findings.title = values[0]
+    parsed.title = values[0]
     if len(values) > 1:
-        findings.authors = unique(part.strip() for part in values[1].split(";"))
+        parsed.authors = unique(part.strip() for part in values[1].split(";"))
     return len(values)
 
 
 def _fields(lines: Sequence[str]) -> list[tuple[str, list[str], int]]:
-    """Name, values and line of each field at the left margin."""
+    """Return the name, values and line of each top-level field."""
     items: list[tuple[str, list[str], int]] = []
     for number, line in enumerate(lines, start=1):
         match = _FIELD.match(line)
@@ -374,12 +373,12 @@ def _unquoted(raw: str) -> str:
     return raw.split(" #", 1)[0].strip()
 
 
-def _take(name: str, values: list[str], raw: Raw, findings: Findings) -> None:
+def _take(name: str, values: list[str], raw: Raw, parsed: ParsedDraft) -> None:
     if name == "title":
-        findings.title = fold(" ".join(values))
+        parsed.title = fold(" ".join(values))
     elif name in ("author", "authors"):
-        findings.authors = unique(map(fold, values))
+        parsed.authors = unique(map(fold, values))
     elif name == "bibliography":
-        findings.name_bibliographies(values)
+        parsed.name_bibliographies(values)
     elif name == "abstract" and any(values):
-        findings.blocks.append(Block(raw.text, raw, "Abstract"))
+        parsed.blocks.append(Block(raw.text, raw, "Abstract"))

@@ -1,6 +1,6 @@
-"""Jupyter notebooks to blocks of prose: their Markdown cells, read as one text.
+"""Read the Markdown cells of a Jupyter notebook as one text.
 
-A place is the cell, counted from 1 with all cells, and the line in it: ``draft.ipynb#cell-3``.
+A position is a cell, counted from 1 among all cells, and a line in it: ``draft.ipynb#cell-3``.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from citebed.drafts.findings import Block, Findings, Origin, without_places
 from citebed.drafts.markdown import read_markdown
+from citebed.drafts.parsed_draft import Block, Origin, ParsedDraft, without_places
 from citebed.drafts.records import Place
 from citebed.errors import CitebedError
 
-_MOST_VALUES = 3_000_000
-"""More values in a file than this are not read: each takes memory, however short it is."""
-_DAMAGED = "open it in Jupyter and save it anew"
+_MAX_VALUES = 3_000_000
+"""Limit for the number of JSON values in a file, since each takes memory."""
+_DAMAGED = "open it in Jupyter and save it again"
 _MOST_LEVEL = 6
 
 
@@ -24,27 +24,27 @@ class _Cell(NamedTuple):
     text: str
 
 
-def read_notebook(data: bytes, name: str, file: str, findings: Findings) -> None:
-    """Read a notebook into ``findings``; raises ``CitebedError`` for what is none.
+def read_notebook(data: bytes, name: str, file: str, parsed: ParsedDraft) -> None:
+    """Read a notebook into ``parsed``; raise ``CitebedError`` if it is damaged.
 
-    ``file`` is the name of the file itself, ``""`` where there is none.
+    ``file`` is the name of its file, or ``""``.
     """
     cells = _prose_cells(_cells(data, name))
     places = [(cell.number, line) for cell in cells for line in range(1, _lines(cell.text) + 2)]
-    read_markdown("".join(f"{cell.text}\n\n" for cell in cells), findings)
-    findings.blocks[:] = [_placed(block, places, file) for block in findings.blocks]
+    read_markdown("".join(f"{cell.text}\n\n" for cell in cells), parsed)
+    parsed.blocks[:] = [_placed(block, places, file) for block in parsed.blocks]
 
 
 def _cells(data: bytes, name: str) -> list[Any]:
-    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MAX_VALUES:
         raise CitebedError(
-            f"{name}: a notebook of more than {_MOST_VALUES:,} values; clear its outputs first"
+            f"{name}: a notebook of more than {_MAX_VALUES:,} values; clear its outputs first"
         )
     try:
         notebook = json.loads(data.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError) as error:
-        what = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise CitebedError(f"{name}: a notebook that is broken ({what}); {_DAMAGED}") from error
+        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise CitebedError(f"{name}: a damaged notebook ({what}); {_DAMAGED}") from error
     sheets = notebook.get("worksheets") if isinstance(notebook, dict) else None
     first = sheets[0] if isinstance(sheets, list) and sheets else notebook  # as before 2015
     cells = first.get("cells") if isinstance(first, dict) else None
@@ -54,8 +54,8 @@ def _cells(data: bytes, name: str) -> list[Any]:
 
 
 def _prose_cells(cells: list[Any]) -> list[_Cell]:
-    """Markdown, headings of old notebooks, and a head with fields (``---``) in the first cell."""
-    found = []
+    """Return Markdown cells, headings of old notebooks, and front matter in the first cell."""
+    prose = []
     for number, cell in enumerate(cells, start=1):
         kind = cell.get("cell_type") if isinstance(cell, dict) else None
         text = _text(cell.get("source")) if kind in ("markdown", "heading", "raw") else ""
@@ -66,12 +66,12 @@ def _prose_cells(cells: list[Any]) -> list[_Cell]:
         elif kind == "raw" and (number > 1 or not text.startswith("---\n")):
             text = ""
         if text.strip():
-            found.append(_Cell(number, text))
-    return found
+            prose.append(_Cell(number, text))
+    return prose
 
 
 def _text(source: Any) -> str:
-    """The source of a cell, which is a text or a list of its lines."""
+    """Return the source of a cell, which is stored as a text or as a list of lines."""
     parts = source if isinstance(source, list) else [source]
     text = "".join(part for part in parts if isinstance(part, str))
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
@@ -83,7 +83,7 @@ def _lines(text: str) -> int:
 
 
 def _placed(block: Block, places: list[tuple[int, int]], file: str) -> Block:
-    """A block whose lines are those of its cell."""
+    """Replace the positions of a block by positions in its cell."""
     origins = [
         Origin(origin.at, _place(origin.place, places, file), origin.exact)
         for origin in block.raw.origins

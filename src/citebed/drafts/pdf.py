@@ -1,32 +1,32 @@
-"""A draft as a PDF: its paragraphs as blocks of prose, its reference list as what it cites.
+"""Read a PDF as a draft: its paragraphs and its reference list.
 
-A "line" is the number of the page: nothing else in a PDF can be found again by a person.
+The line of a position is the page number, which is all that a reader can find again.
 """
 
 from __future__ import annotations
 
-from citebed.drafts.findings import Block, Findings, Origin, Raw
+from citebed.drafts.parsed_draft import Block, Origin, ParsedDraft, Raw
 from citebed.drafts.records import PAGE, Place
-from citebed.drafts.references import entry_of
+from citebed.drafts.references import parse_entry
 from citebed.papers.child_process import PaperFile, PaperProblem, read_paper
 from citebed.papers.paper import PlacedText
 
 
-def read_pdf(data: bytes, name: str, findings: Findings) -> None:
-    """Read a PDF into ``findings``; raises ``FormatError`` for one that is no paper."""
+def read_pdf(data: bytes, name: str, parsed: ParsedDraft) -> None:
+    """Read a PDF into ``parsed``; raise ``FormatError`` if it cannot be read."""
     paper = read_paper(PaperFile(name, data))
     if isinstance(paper, PaperProblem):
         raise paper.error
-    findings.title, findings.authors = paper.title, paper.authors
+    parsed.title, parsed.authors = paper.title, paper.authors
     if paper.abstract:
-        findings.blocks.append(_block(PlacedText(paper.abstract), "Abstract"))
+        parsed.blocks.append(_block(PlacedText(paper.abstract), "Abstract"))
     for each in paper.paragraphs:
         kind = "item" if each.is_item else ""
-        findings.blocks.append(_block(each.content, each.section, kind))
+        parsed.blocks.append(_block(each.content, each.section, kind))
     for number, entry in enumerate(paper.references, 1):
-        findings.entries.append(entry_of(entry.label or str(number), entry.content.text))
+        parsed.entries.append(parse_entry(entry.label or str(number), entry.content.text))
     for note in paper.notes:
-        findings.note(note)
+        parsed.note(note)
 
 
 def _block(content: PlacedText, section: str, kind: str = "") -> Block:

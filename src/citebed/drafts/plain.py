@@ -1,4 +1,4 @@
-"""Plain text to blocks of prose: paragraphs, headings, and the references at the end."""
+"""Read plain text: paragraphs, headings, and the references at the end."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import NamedTuple
 
-from citebed.drafts.findings import Block, Findings, raw_of_lines
-from citebed.drafts.references import ends_references, entries_in, is_references_heading
+from citebed.drafts.parsed_draft import Block, ParsedDraft, join_lines
+from citebed.drafts.references import ends_references, is_references_heading, split_references
 from citebed.drafts.tex.commands import place_commands
 from citebed.text.normalise import fold
 
 _LONG_LINE = 120
-"""Lines longer than this, if they end as sentences do, were not wrapped: each is a paragraph."""
+"""Longer lines that end like sentences are not wrapped: each is a paragraph."""
 
 _NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-H]\.)\s+[^\W\d_].{1,90}")
 _NAMED = re.compile(
@@ -31,7 +31,7 @@ _TITLE_WORDS = 25
 
 
 class Line(NamedTuple):
-    """A line of the file, its number, and the column in which it begins (after a form feed)."""
+    """A line of the file, its number, and its first column, which is above 1 after a form feed."""
 
     text: str
     number: int
@@ -41,28 +41,28 @@ class Line(NamedTuple):
 Paragraph = list[Line]
 
 
-def read_plain(text: str, findings: Findings) -> None:
-    """Read plain text into ``findings``."""
-    lines, after = _without_references(lines_of(text), findings)
+def read_plain(text: str, parsed: ParsedDraft) -> None:
+    """Read plain text into ``parsed``."""
+    lines, after = _without_references(split_lines(text), parsed)
     paragraphs = _paragraphs(lines)
     paragraphs += _paragraphs(after) if after else []
     heads = [_heading(paragraph) for paragraph in paragraphs]
-    start = _take_title(paragraphs, heads, findings)
+    start = _take_title(paragraphs, heads, parsed)
     section = ""
     for index in range(start, len(paragraphs)):
         paragraph, head = paragraphs[index], heads[index]
-        # A heading heads something: the last lines of a text are text.
+        # A heading has text below it, so the last lines of a file are not headings.
         if head and any(not other for other in heads[index + 1 : index + 4]):
             section = head
             continue
         raw = "\n".join(line.text for line in paragraph)
-        words = place_commands(raw, findings)
+        words = place_commands(raw, parsed)
         kind = "item" if _ITEM.match(raw) else ""
-        findings.blocks.append(Block(words, raw_of_lines(paragraph), section, kind))
+        parsed.blocks.append(Block(words, join_lines(paragraph), section, kind))
 
 
-def _without_references(lines: list[Line], findings: Findings) -> tuple[list[Line], list[Line]]:
-    """The lines before the list of references and those after it; its entries are findings."""
+def _without_references(lines: list[Line], parsed: ParsedDraft) -> tuple[list[Line], list[Line]]:
+    """Return the lines before and after the reference list, and store its entries."""
     heads = [i for i, line in enumerate(lines) if is_references_heading(line.text)]
     if not heads or heads[-1] == 0:
         return lines, []
@@ -73,13 +73,12 @@ def _without_references(lines: list[Line], findings: Findings) -> tuple[list[Lin
         if not lines[index - 1].text.strip() and ends_references(lines[index].text)
     )
     end = next(ends, len(lines))
-    findings.entries += entries_in([line.text for line in lines[start + 1 : end]])
+    parsed.entries += split_references([line.text for line in lines[start + 1 : end]])
     return lines[:start], lines[end:]
 
 
 def _paragraphs(lines: list[Line]) -> list[Paragraph]:
-    """Paragraphs by blank lines; without any, by the items of a list, by indentation, or a line
-    each if they are long."""
+    """Split at blank lines; without any, at list items or indented lines, or after long lines."""
     groups = groupby(lines, key=lambda line: bool(line.text.strip()))
     return [part for written, group in groups if written for part in _parts(list(group))]
 
@@ -91,7 +90,7 @@ def _parts(group: Paragraph) -> list[Paragraph]:
     if median(len(line.text) for line in group) > _LONG_LINE and ended > 0.7 * len(group):
         return [[line] for line in group]
     first = group[0].text.strip()
-    if _NAMED.fullmatch(first) or _is_numbered_head(group):
+    if _NAMED.fullmatch(first) or _is_numbered_heading(group):
         return [[group[0]], *_by_indentation(group[1:])]
     items = [index for index, line in enumerate(group) if _ITEM.match(line.text)]
     if len(items) > 1:
@@ -99,15 +98,15 @@ def _parts(group: Paragraph) -> list[Paragraph]:
     return _by_indentation(group)
 
 
-def _is_numbered_head(group: Paragraph) -> bool:
-    """``2 Related work`` right above a paragraph of full lines, and no item of a list."""
+def _is_numbered_heading(group: Paragraph) -> bool:
+    """Return True for a heading such as ``2 Related work`` directly above full lines."""
     first, second = group[0].text.strip(), group[1].text.strip()
     short = len(first) < 0.6 * len(second) and not first.endswith(_ENDS_A_SENTENCE)
     return short and _NUMBERED.fullmatch(first) is not None and not _NUMBERED.match(second)
 
 
 def _by_indentation(group: Paragraph) -> list[Paragraph]:
-    """A line that stands further in than most begins a paragraph, if several but not most do."""
+    """Split before indented lines, if they are fewer than half of the lines."""
     margins = [len(line.text) - len(line.text.lstrip()) for line in group]
     usual = min(margins)
     inner = [index for index, margin in enumerate(margins) if margin > usual and index]
@@ -123,36 +122,36 @@ def _cut(group: Paragraph, starts: list[int]) -> list[Paragraph]:
 
 
 def _heading(paragraph: Paragraph) -> str:
-    """The words of a heading, or nothing if the paragraph is not one."""
-    return "" if len(paragraph) > 1 else heading_in(fold(paragraph[0].text))
+    """Return the text of a heading, or "" if the paragraph is not a heading."""
+    return "" if len(paragraph) > 1 else parse_heading(fold(paragraph[0].text))
 
 
-def heading_in(text: str) -> str:
-    """The words of a heading that is told by them alone (``2 Related work``), or nothing."""
+def parse_heading(text: str) -> str:
+    """Return the text if its words alone show that it is a heading (``2 Related work``), or ""."""
     if len(text) > 100 or text.endswith(_ENDS_A_SENTENCE) or not text:
         return ""
     shouted = text.isupper() and len(text) > 3 and len(text.split()) < 10
     return text if shouted or _NAMED.fullmatch(text) or _NUMBERED.fullmatch(text) else ""
 
 
-def _take_title(paragraphs: list[Paragraph], heads: list[str], findings: Findings) -> int:
-    """Where the text of a paper begins, its title noted.
+def _take_title(paragraphs: list[Paragraph], heads: list[str], parsed: ParsedDraft) -> int:
+    """Store the title, and return the index of the first paragraph after title and authors.
 
-    Only a text that has headings or references is a paper; of any other, all is text.
+    A text without headings and references is not a paper and has no title.
     """
-    if len(paragraphs) < 3 or not (any(heads[1:]) or findings.entries):
+    if len(paragraphs) < 3 or not (any(heads[1:]) or parsed.entries):
         return 0
     first = fold(" ".join(line.text for line in paragraphs[0]))
     if len(paragraphs[0]) > 3 or len(first.split()) > _TITLE_WORDS:
         return 0
     if first.endswith(_ENDS_A_SENTENCE[:1]) or _NAMED.fullmatch(first):
         return 0
-    findings.title = first
+    parsed.title = first
     return _after_authors(paragraphs, heads)
 
 
 def _after_authors(paragraphs: list[Paragraph], heads: list[str]) -> int:
-    """Past names and affiliations, which stand between a title and the first heading."""
+    """Skip names and affiliations between the title and the first heading."""
     first = next((index for index, head in enumerate(heads) if index and head), 0)
     between = paragraphs[1:first]
     is_prose = any(part[-1].text.rstrip().endswith(_ENDS_A_SENTENCE[:3]) for part in between)
@@ -161,20 +160,20 @@ def _after_authors(paragraphs: list[Paragraph], heads: list[str]) -> int:
 
 # --- Pages ----------------------------------------------------------------------------------
 
-# ``pdftotext`` ends each page with a form feed. Only at the edge of a page, and only what is
-# clearly no text, is dropped: a lone number, or a line that stands there on several pages.
+# ``pdftotext`` ends each page with a form feed. At the top and bottom of pages, page numbers and
+# lines that several pages share are dropped.
 _PAGE_NUMBER = re.compile(
     r"(?:page\s+)?[-–—\s]*(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:of|/)\s*\d{1,4})?[-–—\s]*", re.I
 )
 _DIGITS = re.compile(r"\d+")
 _EDGE = 2
-"""How many lines at each edge of a page may be running heads."""
+"""Number of lines at the top and bottom of a page that may be running heads."""
 _SEVERAL = 3
 _OPEN_END = re.compile(r"[\w,;)–-]\s*$")
 
 
-def lines_of(text: str) -> list[Line]:
-    """The lines of a text, without the furniture of its pages; a page joins on to the last."""
+def split_lines(text: str) -> list[Line]:
+    """Return the lines of a text without page numbers and running heads, with pages joined."""
     pages = _pages(text)
     if len(pages) == 1:
         return pages[0]
@@ -185,7 +184,9 @@ def lines_of(text: str) -> list[Line]:
         lines = lines[: len(lines) - _edge(lines[::-1], heads)]
         if joined and lines:
             open_end = _OPEN_END.search(joined[-1].text[-3:]) is not None
-            if not (open_end and lines[0].text.lstrip()[:1].islower()):  # else a paragraph goes on
+            if not (
+                open_end and lines[0].text.lstrip()[:1].islower()
+            ):  # else the paragraph continues
                 joined.append(Line("", lines[0].number))
         joined += lines
     return joined
@@ -213,18 +214,18 @@ def _shape(line: Line) -> str:
 
 
 def _edge(lines: list[Line], heads: Counter[str]) -> int:
-    """How many lines at the beginning are blank or furniture."""
+    """Count the first lines that are blank, page numbers or running heads."""
     at = taken = 0
     while at < len(lines):
         if lines[at].text.strip():
-            if taken == _EDGE or not _is_furniture(lines[at], heads):
+            if taken == _EDGE or not _is_running_head(lines[at], heads):
                 break
             taken += 1
         at += 1
     return at
 
 
-def _is_furniture(line: Line, heads: Counter[str]) -> bool:
+def _is_running_head(line: Line, heads: Counter[str]) -> bool:
     if len(line.text) > 200:
         return False
     return bool(_PAGE_NUMBER.fullmatch(line.text.strip())) or heads[_shape(line)] >= _SEVERAL

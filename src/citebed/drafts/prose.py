@@ -1,8 +1,7 @@
-"""From blocks to passages: sentences, what each of them cites, and no markers left.
+"""Turn blocks into passages: split sentences, assign citations to them, and remove markers.
 
-A citation that a reader of LaTeX or Markdown found is put into the text as a numeric marker,
-``[1]``, so that sentences are split and markers removed as in any other text, and where it
-stood is remembered.
+Citations from LaTeX or Markdown become the numeric marker ``[1]``, so that sentences are split and
+markers removed as in any other text. Their offsets tell to which sentence they belong.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from citebed.drafts.findings import PLACE, Block, Findings, places_of
+from citebed.drafts.citation_placeholders import mark_placeholders, skip_reason
+from citebed.drafts.parsed_draft import PLACE, Block, ParsedDraft, find_places
 from citebed.drafts.records import Entry, Passage
 from citebed.drafts.references import is_authored
-from citebed.drafts.wanting import place_wanted, silent_as
 from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import replace_identifiers
 from citebed.text.markers import markers, remove_markers
@@ -30,18 +29,18 @@ _LOOSE = re.compile(r" (?=\)|[,.;:!?](?:\s|$))|(?<=\() |(?<=\bal\.)\.(?!\.)")
 _MAY_CITE = re.compile(r"[\[(\\⁰-⁹¹²³]")
 
 
-class _Spot(NamedTuple):
-    """Where a citation stands in a text, and what it cites."""
+class _Citation(NamedTuple):
+    """The offset of a citation in a text, and the works that it cites."""
 
     at: int
     names: tuple[str, ...]
 
 
-class _Names:
-    """What the markers of a text stand for, by its own list of references.
+class _ReferenceList:
+    """Resolves the markers of a text with its own reference list.
 
-    A number is that of an entry. A name with a year (``Smith et al. 2019``) is the one entry that
-    has both; where several or none do, it stands for itself.
+    A number refers to an entry. A name with a year (``Smith et al. 2019``) refers to the entry with
+    both, if there is exactly one.
     """
 
     def __init__(self, entries: list[Entry]) -> None:
@@ -51,8 +50,8 @@ class _Names:
             for year in set(_YEAR.findall(entry.text)):
                 self._by_year.setdefault(year, []).append(entry)
 
-    def meaning(self, cite: str) -> str:
-        """A DOI, a key, or the marker's own words."""
+    def resolve(self, cite: str) -> str:
+        """Return a DOI or a key, or the marker itself if it is unknown."""
         if cite in self._by_key:
             return self._by_key[cite]
         name, year = _FIRST_NAME.match(cite), _YEAR.search(cite)
@@ -62,26 +61,26 @@ class _Names:
         return (same[0].doi or same[0].key or cite) if len(same) == 1 else cite
 
 
-def passages_of(findings: Findings) -> tuple[Passage, ...]:
-    """The passages of a draft, numbered from 1; blocks without a word in them are left out."""
-    known = _Names(findings.entries)
+def make_passages(parsed: ParsedDraft) -> tuple[Passage, ...]:
+    """Return the passages of a draft, numbered from 1, without blocks that have no words."""
+    references = _ReferenceList(parsed.entries)
     passages: list[Passage] = []
-    for block in findings.blocks:
-        passage = _passage(block, len(passages) + 1, findings, known)
+    for block in parsed.blocks:
+        passage = _passage(block, len(passages) + 1, parsed, references)
         if any(map(str.isalnum, passage.text)):
             passages.append(passage)
     return tuple(passages)
 
 
-def _passage(block: Block, number: int, findings: Findings, known: _Names) -> Passage:
-    named = replace_identifiers(block.text, lambda name: findings.cite([name]))
-    text = fold(join_hyphens(place_wanted(named, lambda: findings.cite(()))))
-    shown, spots = _shown(text, findings)
-    spots = sorted([*spots, *_written(shown, spots, known, findings)])
+def _passage(block: Block, number: int, parsed: ParsedDraft, references: _ReferenceList) -> Passage:
+    named = replace_identifiers(block.text, lambda name: parsed.cite([name]))
+    text = fold(join_hyphens(mark_placeholders(named, lambda: parsed.cite(()))))
+    shown, citations = _insert_markers(text, parsed)
+    citations = sorted([*citations, *_printed_citations(shown, citations, references, parsed)])
     sentences: list[str] = []
     cites: list[tuple[str, ...]] = []
     wanted: dict[int, None] = {}
-    for sentence, names, wants in _sentences(shown, spots):
+    for sentence, names, wants in _sentences(shown, citations):
         clean = _clean(sentence)
         if any(map(str.isalnum, clean)) or not sentences:
             sentences.append(clean)
@@ -90,7 +89,7 @@ def _passage(block: Block, number: int, findings: Findings, known: _Names) -> Pa
             cites[-1] = unique((*cites[-1], *names))
         wanted |= {len(sentences) - 1: None} if wants else {}
     words = " ".join(filter(None, sentences))
-    places = places_of(block.raw, sentences)
+    places = find_places(block.raw, sentences)
     source, line, column = places[0] if places else block.raw.place(0)
     return Passage(
         text=words,
@@ -103,55 +102,61 @@ def _passage(block: Block, number: int, findings: Findings, known: _Names) -> Pa
         source=source,
         column=column,
         places=places,
-        silent=silent_as(words, sentences, block.kind, block.section),
+        silent=skip_reason(words, sentences, block.kind, block.section),
         wanted=tuple(wanted),
     )
 
 
-def _shown(text: str, findings: Findings) -> tuple[str, list[_Spot]]:
-    """The text with each place as a marker, and where the markers are."""
-    pieces, spots, length, at = [], [], 0, 0
+def _insert_markers(text: str, parsed: ParsedDraft) -> tuple[str, list[_Citation]]:
+    """Return the text with a marker for each citation mark, and the citations."""
+    pieces, citations, length, at = [], [], 0, 0
     for match in PLACE.finditer(text):
         before = text[at : match.start()]
-        # ``word\\cite{a}`` is no part of the word.
+        # Separate the citation from the word in ``word\\cite{a}``.
         if before and not before[-1].isspace() and before[-1] not in "([":
             before += " "
-        spots.append(_Spot(length + len(before), findings.citations[int(match[1])]))
+        citations.append(_Citation(length + len(before), parsed.citations[int(match[1])]))
         after = " " if text[match.end() : match.end() + 1].isalnum() else ""
         pieces.append(f"{before}{_MARKER}{after}")
         length += len(pieces[-1])
         at = match.end()
-    return "".join(pieces) + text[at:], spots
+    return "".join(pieces) + text[at:], citations
 
 
-def _written(shown: str, spots: list[_Spot], known: _Names, findings: Findings) -> Iterator[_Spot]:
-    """The markers that stand in the text itself, by what their entries are."""
-    places = [spot.at for spot in spots]
+def _printed_citations(
+    shown: str, citations: list[_Citation], references: _ReferenceList, parsed: ParsedDraft
+) -> Iterator[_Citation]:
+    """Yield the citations whose markers are in the text itself."""
+    places = [citation.at for citation in citations]
     for marker in markers(shown) if _MAY_CITE.search(shown) else ():
         first = bisect_left(places, marker.start)
         if marker.cites and (first == len(places) or places[first] >= marker.end):
-            findings.numbers.update((int(cite), None) for cite in marker.cites if cite.isdecimal())
-            names = tuple(map(known.meaning, marker.cites))
-            findings.authored.update((name, None) for name in names if is_authored(name))
-            yield _Spot(marker.start, names)
+            parsed.numbers.update((int(cite), None) for cite in marker.cites if cite.isdecimal())
+            names = tuple(map(references.resolve, marker.cites))
+            parsed.author_year.update((name, None) for name in names if is_authored(name))
+            yield _Citation(marker.start, names)
 
 
-def _sentences(shown: str, spots: list[_Spot]) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-    """Each sentence with what it cites, and whether a citation is still to come in it; a marker
-    between two belongs to the one before."""
-    places = [spot.at for spot in spots]
+def _sentences(
+    shown: str, citations: list[_Citation]
+) -> Iterator[tuple[str, tuple[str, ...], bool]]:
+    """Yield each sentence, the works it cites, and True if it has a placeholder for a citation.
+
+    A marker between two sentences belongs to the first.
+    """
+    places = [citation.at for citation in citations]
     spans = sentence_spans(shown)
-    taken = 0
+    start_of_own = 0
     for index, (start, end) in enumerate(spans, start=1):
         upto = len(places) if index == len(spans) else bisect_left(places, end)
-        own = spots[taken:upto]
-        names = unique(name for spot in own for name in spot.names)
-        yield shown[start:end], names, any(not spot.names for spot in own)
-        taken = upto
+        own = citations[start_of_own:upto]
+        names = unique(name for citation in own for name in citation.names)
+        yield shown[start:end], names, any(not citation.names for citation in own)
+        start_of_own = upto
 
 
 def _clean(sentence: str) -> str:
-    """A sentence without its markers, nor what they leave behind: ``(see )``, `` ,``, ``al..``."""
+    """Remove the markers from a sentence, with remains such as ``(see )``, `` ,`` and ``al..``."""
     text = sentence
     if _MAY_CITE.search(text):
         text = _EMPTY.sub("", remove_markers(text))

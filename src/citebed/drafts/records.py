@@ -1,8 +1,9 @@
-"""What a draft is once it is read: passages of prose to search with, and what it cites already."""
+"""A draft after reading: passages of prose to search with, and what it cites already."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import json
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -14,9 +15,8 @@ from citebed.text.normalise import unique
 class Entry:
     """An entry of the draft's own bibliography.
 
-    ``key`` is its BibTeX key, or its number where the list is numbered; ``text`` is the
-    reference as it reads; ``title`` and ``year`` are known only where a field says so (a .bib
-    file).
+    ``key`` is its BibTeX key, or its number in a numbered list; ``text`` is the printed reference.
+    ``title`` and ``year`` are set only if a field states them (in a .bib file).
     """
 
     key: str
@@ -29,11 +29,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Cited:
-    """What a draft cites: BibTeX keys, numbers of markers (``[12]``), and the works behind them.
+    """The works that a draft cites: BibTeX keys, numbers of markers (``[12]``), and entries.
 
-    ``dois`` and ``arxiv`` hold identifiers met in the text or in the entries, in lower case and
-    without an address or a version; ``titles`` the titles of those ``entries`` that state one;
-    ``authored`` what is cited by names and year alone (``Smith et al. 2019``).
+    ``dois`` and ``arxiv`` are identifiers in the text or in the entries, in lower case and without
+    URL or version. ``titles`` are the titles of ``entries`` with a title field. ``authored`` are
+    citations by names and year only (``Smith et al. 2019``).
     """
 
     keys: tuple[str, ...] = ()
@@ -46,11 +46,11 @@ class Cited:
 
 
 PAGE = "page"
-"""The source of a place in a PDF, whose lines are pages."""
+"""The source of a position in a PDF, whose lines are pages."""
 
 
 class Place(NamedTuple):
-    """Where something stands: the file (``""`` for the draft itself), line and column from 1."""
+    """A position: the file (``""`` for the draft itself), and line and column from 1."""
 
     source: str = ""
     line: int = 1
@@ -64,15 +64,15 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Passage:
-    """A paragraph (or a sentence, or everything) as a recommender wants to read it.
+    """A paragraph, a sentence or a whole text to search with.
 
-    ``text`` is clean prose: no commands, no citation markers, no line breaks; ``sentences`` are
-    its sentences in order, ``sentence_cites`` what each of them cites, ``places`` where each
-    stands. ``line`` and ``column`` are where it starts in its file, which is ``source`` (``""``
-    for the draft itself, else the file that the draft includes). ``cites`` holds keys, DOIs,
-    ``arXiv:`` ids and numbers, in order. What is ``silent`` asks for no citations, and that is
-    what it is: a ``caption``, a ``heading or stub`` … ``wanted`` are the numbers of the sentences
-    in which a citation is still to come (``\\cite{}``, ``[?]``).
+    ``text`` is clean prose without commands, citation markers and line breaks. For each of its
+    ``sentences``, ``sentence_cites`` has its citations and ``places`` its position. The passage
+    starts at ``line`` and ``column`` of the file ``source``: ``""`` is the draft itself, any other
+    name a file that it includes. ``cites`` are keys, DOIs, ``arXiv:`` ids and numbers, in order.
+    ``silent`` is the reason why the passage needs no citations (``caption``, ``heading or stub`` …)
+    or ``""``. ``wanted`` are the indexes of sentences with a placeholder for a citation
+    (``\\cite{}``, ``[?]``).
     """
 
     text: str
@@ -90,15 +90,15 @@ class Passage:
 
 
 STUB = "heading or stub"
-"""What a passage is called that is too short to ask; within a whole text it does ask."""
+"""A passage that is too short to search with alone; it counts as part of a whole text."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A text in the making, read; ``notes`` say what could not be read, for the user.
+    """A draft; ``notes`` tell the user what could not be read.
 
-    ``file`` is where it was read from, as it was given (``""`` for a text); ``library`` are the
-    texts of its .bib files.
+    ``file`` is the path of the draft (``""`` for a text); ``library`` are the texts of its .bib
+    files.
     """
 
     passages: tuple[Passage, ...]
@@ -111,21 +111,21 @@ class Draft:
     library: tuple[str, ...] = field(default=(), repr=False)
 
     def file_of(self, place: Place) -> str:
-        """The file in which something stands, to be opened from where the draft was."""
+        """Return the path of the file with this position."""
         is_here = place.source in ("", PAGE)
         return self.file if is_here else str(Path(self.file).parent / place.source)
 
 
-# --- What to search with --------------------------------------------------------------------
+# --- Passages to search with ----------------------------------------------------------------
 
 Unit = Literal["text", "paragraph", "sentence"]
 
 
 def pieces(draft: Draft, unit: Unit) -> list[Passage]:
-    """The draft as one passage, as its paragraphs, or as its sentences; numbered from 1.
+    """Return the draft as one passage, as its paragraphs, or as its sentences, numbered from 1.
 
-    A sentence has its paragraph's section, its own place, and only what it cites itself. What is
-    silent stays so; the whole is made of the rest.
+    A sentence has its paragraph's section, its own position and its own citations. Silent passages
+    stay silent, and are not part of the whole text.
     """
     if unit not in get_args(Unit):
         raise UnknownName("unit of text", unit, get_args(Unit))
@@ -148,7 +148,9 @@ def _whole(draft: Draft) -> Passage:
         source=first.source,
         column=first.column,
         places=tuple(place for passage in passages for place in passage.places),
-        silent="" if asking or not draft.file else first.silent,  # what is typed is meant
+        silent=""
+        if asking or not draft.file
+        else first.silent,  # a user who types a short text means it
     )
 
 
@@ -176,9 +178,11 @@ def _sentences(draft: Draft) -> list[Passage]:
     return items
 
 
-def sentence_at(draft: Draft, line: int, column: int) -> Draft:
-    """The draft with no other passage than the sentence that stands at a place of its text: the
-    last one that begins there or before, else the first. It is meant, even if it is a stub."""
+def select_sentence(draft: Draft, line: int, column: int) -> Draft:
+    """Return the draft with only the sentence at a position, even if it is a stub.
+
+    That is the last sentence that begins there or before, or else the first sentence.
+    """
     sentences = _sentences(draft)
     if not sentences:
         return draft
@@ -188,8 +192,32 @@ def sentence_at(draft: Draft, line: int, column: int) -> Draft:
     return replace(draft, passages=(replace(chosen, silent=silent),))
 
 
-def passage_of(draft: Draft, number: int) -> Draft:
-    """The draft with no other passage than the one of a number, from 1."""
+def select_passage(draft: Draft, number: int) -> Draft:
+    """Return the draft with only the passage of this number, from 1."""
     if not 1 <= number <= len(draft.passages):
         raise CitebedError(f"the draft has no passage {number}; it has {len(draft.passages)}.")
     return replace(draft, passages=(draft.passages[number - 1],))
+
+
+# --- Stored drafts ----------------------------------------------------------------------------
+
+
+def draft_to_json(draft: Draft) -> str:
+    """Return a draft as JSON."""
+    return json.dumps(asdict(draft), ensure_ascii=False)
+
+
+def draft_from_json(text: str) -> Draft:
+    """Return the draft in a JSON text; raise ``CitebedError`` if the text is damaged."""
+    from pydantic import TypeAdapter
+
+    try:
+        draft: Draft = TypeAdapter(Draft).validate_json(text, strict=True)
+        for each in draft.passages:
+            sizes = {len(each.sentences), len(each.sentence_cites), len(each.places)} - {0}
+            if len(sizes) > 1 or not set(each.wanted) <= set(range(len(each.sentences))):
+                raise ValueError(f"passage {each.number} does not fit its sentences")
+    except ValueError as error:
+        first = str(error).splitlines()[1:3] or [str(error)]  # pydantic's first line is a count
+        raise CitebedError(f"stored draft is damaged: {' '.join(first)}") from error
+    return draft

@@ -1,6 +1,6 @@
-"""A list of references at the end of a text: its heading, its entries, their numbers.
+"""Parse the reference list at the end of a text, and match citations by authors and year.
 
-What a text cites by authors and year alone: ``(Lee et al., 2019)``, ``Lee and Ray (2020)``.
+Such citations are ``(Lee et al., 2019)`` or ``Lee and Ray (2020)``.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _HANGING = re.compile(r"\s+\S")
 
 
 def is_references_heading(line: str) -> bool:
-    """Whether a line says that the references begin: ``References``, ``7. BIBLIOGRAPHY`` …"""
+    """Return True for the heading of a reference list: ``References``, ``7. BIBLIOGRAPHY`` …"""
     return len(line) < 60 and _HEADING.fullmatch(line.strip()) is not None
 
 
 def ends_references(line: str) -> bool:
-    """Whether a line is the heading of what may follow the references."""
+    """Return True for the heading of a section that may follow the references."""
     return len(line) < 80 and _AFTER.match(line.strip()) is not None
 
 
-def entries_in(lines: Sequence[str]) -> list[Entry]:
-    """The entries of a list of references.
+def split_references(lines: Sequence[str]) -> list[Entry]:
+    """Return the entries of a reference list.
 
-    They are told apart by their labels (``[12]``, ``12.``, a bullet) or, without these, by
-    blank lines, by the indentation of the lines that go on, or as a line each.
+    Entries begin with labels (``[12]``, ``12.``, a bullet). Without labels, blank lines separate
+    them, or hanging indents; otherwise each line is an entry.
     """
     runs = groupby(lines, key=lambda line: bool(line.strip()))
     groups = [list(run) for written, run in runs if written]
@@ -73,10 +73,10 @@ def _cut(lines: Sequence[str], starts: Sequence[int]) -> list[str]:
 
 
 def _joined(lines: Iterable[str]) -> str:
-    """Wrapped lines as one, a hyphen at the end of a line gone where a word goes on."""
+    """Join wrapped lines, without the hyphens of broken words."""
     text = "\n".join(lines)
     text = re.sub(r"(?<=[a-z])-\n\s*(?=[a-z])", "", text)
-    # A DOI that was broken at its slash or dot goes on without a blank.
+    # Join a DOI that a line end broke after its slash or dot.
     return re.sub(r"(10\.\d{4,9}/\S*[/.])\n\s*(?=\d)", r"\1", text)
 
 
@@ -85,27 +85,27 @@ def _made(texts: Iterable[str], label: re.Pattern[str] | None) -> list[Entry]:
     for text in texts:
         match = label.match(text) if label else None
         key = match[1] if match and match.lastindex else ""
-        entries.append(entry_of(key, text[match.end() :] if match else text))
+        entries.append(parse_entry(key, text[match.end() :] if match else text))
     return entries
 
 
-def entry_of(key: str, text: str) -> Entry:
-    """An entry of a reference list from its words."""
+def parse_entry(key: str, text: str) -> Entry:
+    """Return an entry of a reference list from its text."""
     text = fold(text)
     doi = doi_in(text)
     arxiv = arxiv_in(text) or (arxiv_of_doi(doi) if doi else None)
     return Entry(key, text, doi=doi, arxiv=arxiv)
 
 
-def entry_of_document(key: str, document: Document) -> Entry:
-    """An entry of a draft's own bibliography from a record that states its parts."""
+def entry_from_document(key: str, document: Document) -> Entry:
+    """Return an entry of the draft's bibliography from a record with fields."""
     year = document.year
-    said = ("; ".join(document.authors), document.title, document.venue, str(year or ""))
-    text = ". ".join(part for part in said if part)
+    fields = ("; ".join(document.authors), document.title, document.venue, str(year or ""))
+    text = ". ".join(part for part in fields if part)
     return Entry(key, text, document.title, document.doi, document.arxiv, year)
 
 
-# --- Authors and year alone -------------------------------------------------------------------
+# --- Citations by authors and year -------------------------------------------------------------
 
 
 _AUTHORED = re.compile(rf"(?P<names>[^\W\d_].*) (?P<year>{YEAR})[a-z]?")
@@ -114,30 +114,30 @@ _BETWEEN = re.compile(rf"\s*,\s*(?:{AND}\s+)?|\s+{AND}\s+")
 
 
 class _Authored(NamedTuple):
-    """The family names that a citation gives, folded; whether there are others; and the year."""
+    """The folded family names in a citation, True for "et al.", and the year."""
 
     names: tuple[str, ...]
     others: bool
     year: int
 
     def fits(self, authors: Sequence[str]) -> bool:
-        """Whether a work of these authors can be meant."""
+        """Return True if a work by these authors can be the cited one."""
         enough = len(authors) > len(self.names) if self.others else len(authors) == len(self.names)
-        # With initials a name ends as the record's family name does.
+        # A name with initials ends with the family name.
         pairs = zip(self.names, authors, strict=False)
         return enough and all(own and name.endswith(own) for name, own in pairs)
 
 
 def is_authored(cite: str) -> bool:
-    """Whether something cited is names and a year."""
+    """Return True for a citation that consists of names and a year."""
     return _AUTHORED.fullmatch(cite) is not None
 
 
-def by_authors(cites: Iterable[str], documents: pl.DataFrame) -> dict[str, frozenset[str]]:
-    """The ids of the documents that each of such citations can mean, where there are any.
+def match_author_year(cites: Iterable[str], documents: pl.DataFrame) -> dict[str, frozenset[str]]:
+    """Return for each citation by authors and year the ids of the matching documents, if any.
 
-    All authors that it names must be the document's, in their order, and the year the same; with
-    "et al." there must be more, and else no others.
+    The year and all named authors must match, in their order. With "et al." the document must have
+    more authors, otherwise no others.
     """
     wanted = {cite: names for cite in cites if (names := _read(cite)) is not None}
     years = sorted({each.year for each in wanted.values()})

@@ -1,25 +1,60 @@
-"""reStructuredText to blocks of prose.
+"""Read reStructuredText: section titles, directives, lists, tables and literal text.
 
-Blocks are told by their lines: section titles, directives, lists, tables, literal text. No
-directive is carried out: a file that one names is not read, except a bibliography.
+Directives are not executed. Of the files that they name, only bibliographies are read.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from itertools import takewhile
 from typing import NamedTuple
 
-from citebed.drafts.findings import PLACE, Block, Findings, raw_of_lines
-from citebed.drafts.records import Entry
-from citebed.drafts.references import entries_in, entry_of, is_references_heading
-from citebed.drafts.roles import place_rst_roles
+from citebed.drafts.parsed_draft import PLACE, Block, ParsedDraft, join_lines
+from citebed.drafts.references import is_references_heading, parse_entry, split_references
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_in, doi_in
 from citebed.text.latex import maths_as_text
 from citebed.text.normalise import fold, unique
 
-# --- Within a paragraph -----------------------------------------------------------------------
+# --- Citation roles ---------------------------------------------------------------------------
+# ``:cite:p:`a,b``` in reStructuredText, ``{cite}`a``` in MyST's Markdown, and the tag
+# ``<cite data-cite="a">(Lee, 2019)</cite>`` in notebooks.
+
+_ROLE_NAME = r"(?:foot|full|no)?cite(?:[:a-z]{0,20})"
+_RST_ROLE = re.compile(rf":({_ROLE_NAME}):`([^`]{{1,2000}})`")
+_MYST_ROLE = re.compile(rf"\{{({_ROLE_NAME})\}}`([^`]{{1,2000}})`")
+_CITE_TAG = compiled(
+    r"<cite\s+data-cite\s*+=\s*+[\"']([^\"'<>]{1,500})[\"'][^<>]{0,200}>[^<]*+(?:</cite>)?"
+)
+_NOTE_OR_TARGET = re.compile(r"\{[^{}]*\}|<([^<>]+)>")
+
+
+def place_rst_roles(text: str, parsed: ParsedDraft) -> str:
+    """Replace the citation roles in reStructuredText by citation marks."""
+    if "cite" not in text:
+        return text
+    return _RST_ROLE.sub(lambda match: _place_keys(match[1], match[2], parsed), text)
+
+
+def place_markdown_roles(text: str, parsed: ParsedDraft) -> str:
+    """Replace MyST's citation roles and the cite tags of notebooks by citation marks."""
+    if "cite" not in text:
+        return text
+    text = _MYST_ROLE.sub(lambda match: _place_keys(match[1], match[2], parsed), text)
+    return _CITE_TAG.sub(lambda match: _place_keys("cite", match[1], parsed), text)
+
+
+def _place_keys(role: str, listed: str, parsed: ParsedDraft) -> str:
+    """Cite keys between commas, with notes in braces (``{see}a{p. 3}``) or with a title."""
+    plain = _NOTE_OR_TARGET.sub(lambda match: match[1] or "", listed)
+    keys = [key.strip() for key in plain.split(",") if key.strip()]
+    if role.startswith("nocite"):
+        parsed.unplaced += keys
+        return ""
+    return f" {parsed.cite(keys)}" if keys else ""
+
+
+# --- Inline markup ----------------------------------------------------------------------------
 
 _LITERAL = re.compile(r"``[^`]{1,500}``")
 _LINK = re.compile(r"`([^`<]{0,300})<([^<>`]{1,500})>`__?")
@@ -36,28 +71,28 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}(?=\S)|(?<=\S)\*{1,2}(?!\w)")
 _ESCAPE = re.compile(r"\\(.)?", re.DOTALL)
 
 
-def inline_text(text: str, findings: Findings) -> str:
-    """The words of a paragraph, its citations as places."""
-    text = place_rst_roles(text, findings)
+def inline_text(text: str, parsed: ParsedDraft) -> str:
+    """Return the words of a paragraph with citation marks."""
+    text = place_rst_roles(text, parsed)
     if "`" in text:
         text = _LITERAL.sub(" ", text)
         text = _MATHS.sub(lambda match: maths_as_text(match[1]), _CODE_ROLE.sub(" ", text))
-        text = _LINK.sub(lambda match: _linked(match, findings), text)
+        text = _LINK.sub(lambda match: _linked(match, parsed), text)
         text = _PHRASE.sub(r"\1", _ROLE.sub(r"\1", text))
     if "]_" in text:
         text = _NUMBERED.sub(r"[\1]", _FOOTNOTE.sub("", text))
-        text = _CITATION.sub(lambda match: findings.cite([match[1]]), text)
+        text = _CITATION.sub(lambda match: parsed.cite([match[1]]), text)
     text = _SUBSTITUTION.sub(r"\1", _NAMED_LINK.sub("", text))
     text = _EMPHASIS.sub("", text)
     return _ESCAPE.sub(lambda match: (match[1] or "").strip(), text)
 
 
-def _linked(match: re.Match[str], findings: Findings) -> str:
+def _linked(match: re.Match[str], parsed: ParsedDraft) -> str:
     words, address = match[1].strip(), match[2]
     if doi := doi_in(address):
-        return f"{words} {findings.cite([doi])}"
+        return f"{words} {parsed.cite([doi])}"
     if arxiv := arxiv_in(address):
-        return f"{words} {findings.cite([f'arXiv:{arxiv}'])}"
+        return f"{words} {parsed.cite([f'arXiv:{arxiv}'])}"
     return words
 
 
@@ -65,7 +100,7 @@ def _linked(match: re.Match[str], findings: Findings) -> str:
 
 
 class _Line(NamedTuple):
-    """A line of the file without its margin, its number, and the column in which it begins."""
+    """A line of the file without indentation, its number, and its first column."""
 
     text: str
     number: int
@@ -94,9 +129,9 @@ _BIBLIOGRAPHIES = frozenset(("bibliography", "footbibliography"))
 _DEEPEST = 50
 
 
-def read_rst(text: str, findings: Findings) -> None:
-    """Read reStructuredText into ``findings``."""
-    reader = _Reader(findings)
+def read_rst(text: str, parsed: ParsedDraft) -> None:
+    """Read reStructuredText into ``parsed``."""
+    reader = _Reader(parsed)
     lines = [_margin(line.expandtabs(8), n) for n, line in enumerate(text.split("\n"), 1)]
     reader.read(lines)
     reader.end()
@@ -108,14 +143,14 @@ def _margin(text: str, number: int) -> _Line:
 
 
 class _Reader:
-    """Takes the blocks of a text in order."""
+    """Reads the blocks of a text in order."""
 
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
+    def __init__(self, parsed: ParsedDraft) -> None:
+        self._parsed = parsed
         self._section, self._depth = "", 0
-        self._styles: list[str] = []  # of section titles, from the top one down
+        self._styles: list[str] = []  # styles of section titles, from the first level on
         self._heads: list[tuple[int, str]] = []
-        self._level = 0  # of the heading of the references, while they come
+        self._level = 0  # level of the heading "References", inside that section
         self._references: list[str] = []
 
     def read(self, lines: list[_Line]) -> None:
@@ -128,7 +163,7 @@ class _Reader:
             at = self._block(lines, at)
 
     def _block(self, lines: list[_Line], at: int) -> int:
-        """Read the block that begins in a line; the line behind it."""
+        """Read the block that begins at a line, and return the index of the line after it."""
         line = lines[at]
         if head := _title_at(lines, at):
             self._head(*head)
@@ -150,7 +185,7 @@ class _Reader:
     # --- Prose
 
     def _paragraph(self, lines: list[_Line], kind: str = "", section: str = "") -> None:
-        """A paragraph; each item of a list that stands in it is one."""
+        """Add a paragraph, or one for each list item in it."""
         starts = [n for n, line in enumerate(lines) if n == 0 or _ITEM.match(line.text)]
         if not _ITEM.match(lines[0].text):
             starts = [0]
@@ -158,7 +193,7 @@ class _Reader:
             self._prose(lines[start:end], kind, section)
 
     def _prose(self, lines: list[_Line], kind: str, section: str) -> None:
-        raw = raw_of_lines(lines)
+        raw = join_lines(lines)
         item = _ITEM.match(lines[0].text)
         text = raw.text[item.end() :] if item else raw.text
         text = (
@@ -169,10 +204,10 @@ class _Reader:
         if self._level:
             self._references += [*(line.text for line in lines), ""]
             return
-        words = inline_text(text, self._findings)
+        words = inline_text(text, self._parsed)
         if words.strip():
-            told = kind or ("item" if item else "")
-            self._findings.blocks.append(Block(words, raw, section or self._section, told))
+            kind = kind or ("item" if item else "")
+            self._parsed.blocks.append(Block(words, raw, section or self._section, kind))
 
     # --- Sections
 
@@ -180,7 +215,7 @@ class _Reader:
         if style not in self._styles:
             self._styles.append(style)
         level = self._styles.index(style) + 1
-        plain = fold(PLACE.sub("", inline_text(text, Findings())))
+        plain = fold(PLACE.sub("", inline_text(text, ParsedDraft())))
         if is_references_heading(plain):
             self._level = level
         elif not self._level or level <= self._level:
@@ -191,7 +226,7 @@ class _Reader:
     # --- Explicit markup
 
     def _explicit(self, lines: list[_Line], at: int) -> int:
-        """A directive, a note, a citation, a target or a comment, and the body below it."""
+        """Read a directive, note, citation, target or comment with the body below it."""
         line = lines[at]
         end = _end_of_body(lines, at + 1, line.column)
         body = lines[at + 1 : end]
@@ -200,7 +235,7 @@ class _Reader:
         elif match := _NOTE.match(line.text):
             self._note(match, line, body)
         elif match := _TARGET.match(line.text):
-            self._findings.nowhere += filter(None, [doi_in(match[1])])
+            self._parsed.unplaced += filter(None, [doi_in(match[1])])
         return end
 
     def _directive(self, name: str, given: str, line: _Line, body: list[_Line]) -> None:
@@ -208,8 +243,8 @@ class _Reader:
         options = _options(body)
         content = body[options:]
         if name in _BIBLIOGRAPHIES:
-            self._findings.name_bibliographies(given.split())
-            self._findings.every_entry |= any(each.text == ":all:" for each in body[:options])
+            self._parsed.name_bibliographies(given.split())
+            self._parsed.every_entry |= any(each.text == ":all:" for each in body[:options])
         elif name in _CAPTIONED and any(each.text for each in content):
             first = next(n for n, each in enumerate(content) if each.text)
             self._paragraph(content[first : _end_of_paragraph(content, first)], "caption")
@@ -229,67 +264,53 @@ class _Reader:
         self._depth -= 1
 
     def _note(self, match: re.Match[str], line: _Line, body: list[_Line]) -> None:
-        """``.. [Lee2019] …`` is an entry; a numbered note is one if it reads like a reference."""
+        """Read ``.. [Lee2019] …`` as an entry, and a numbered note if it looks like a reference."""
         label = match[1]
         first = _Line(match[2], line.number, line.column + match.start(2))
         lines = [each for each in (first, *body) if each.text]
-        said = " ".join(each.text for each in lines)
-        plain = PLACE.sub("", inline_text(said, Findings()))
+        text = " ".join(each.text for each in lines)
+        doi = doi_in(text)  # perhaps in a link, whose target is not in the plain text
+        entry = f"{PLACE.sub('', inline_text(text, ParsedDraft()))} {doi or ''}"
         is_note = label.startswith("#") or label == "*" or label.isdecimal()
         if not is_note:
-            self._findings.entries.append(entry_of(label, f"{plain} {_addresses(said)}"))
-        elif _YEAR.search(said) or doi_in(said):
-            entry: Entry = entry_of(label.lstrip("#"), f"{plain} {_addresses(said)}")
-            self._findings.entries.append(entry)
+            self._parsed.entries.append(parse_entry(label, entry))
+        elif _YEAR.search(text) or doi:
+            self._parsed.entries.append(parse_entry(label.lstrip("#"), entry))
         elif lines:
             self._paragraph(lines)
 
     def _field(self, match: re.Match[str], lines: list[_Line], at: int) -> int:
-        """``:author: …``: a field of the head of a document, or of a list of fields."""
+        """Read a field such as ``:author: …`` at the start of a document or in a field list."""
         end = _end_of_body(lines, at + 1, lines[at].column)
         while end > at + 1 and not lines[end - 1].text:
             end -= 1
         first = _Line(match[2] or "", lines[at].number, lines[at].column + match.end(1) + 2)
         body = [each for each in (first, *lines[at + 1 : end]) if each.text]
-        name, said = match[1].lower(), " ".join(each.text for each in body)
+        name, value = match[1].lower(), " ".join(each.text for each in body)
         if name in ("author", "authors"):
-            names = fold(said).split(";")
-            self._findings.authors = unique([*self._findings.authors, *map(str.strip, names)])
+            names = fold(value).split(";")
+            self._parsed.authors = unique([*self._parsed.authors, *map(str.strip, names)])
         elif name == "title":
-            self._findings.title = fold(said)
+            self._parsed.title = fold(value)
         elif name == "abstract" and body:
             self._paragraph(body, section="Abstract")
         elif name == "bibliography":
-            self._findings.name_bibliographies(said.split())
+            self._parsed.name_bibliographies(value.split())
         return max(end, at + 1)
 
     def end(self) -> None:
-        """The text has ended. A single top heading, at the very start, was its title."""
-        self._findings.entries += entries_in(self._references) if self._references else []
+        """End the text. Its title is a top-level heading at the start, if there is only one."""
+        self._parsed.entries += split_references(self._references) if self._references else []
         tops = [text for level, text in self._heads if level == 1]
-        if not self._findings.title and len(tops) == 1:
-            self._findings.title = tops[0]
-            blocks = self._findings.blocks
-            for number, (same, _) in enumerate(groupby(blocks, key=lambda b: b.section)):
-                if number == 0 and same == tops[0]:
-                    self._unsection(tops[0])
-
-    def _unsection(self, title: str) -> None:
-        """What stands before the first section stands in none."""
-        blocks = self._findings.blocks
-        for at, block in enumerate(blocks):
-            if block.section != title:
-                break
-            blocks[at] = block._replace(section="")
-
-
-def _addresses(text: str) -> str:
-    """The identifiers in a text, which its words may not show."""
-    return " ".join(filter(None, (doi_in(text),)))
+        if not self._parsed.title and len(tops) == 1:
+            self._parsed.title = tops[0]
+            blocks = self._parsed.blocks
+            first = list(takewhile(lambda block: block.section == tops[0], blocks))
+            blocks[: len(first)] = [block._replace(section="") for block in first]
 
 
 def _title_at(lines: list[_Line], at: int) -> tuple[str, str] | None:
-    """The section title that begins in a line, and how it is adorned (``^`` first: above too)."""
+    """Return the section title at a line, and its style; ``^`` means that it is overlined, too."""
     texts = [line.text for line in lines[at : at + 3]]
     if lines[at].column > 1 and not _ADORNMENT.fullmatch(texts[0]):
         return None
@@ -298,7 +319,7 @@ def _title_at(lines: list[_Line], at: int) -> tuple[str, str] | None:
     if is_framed and 0 < len(texts[1]) <= len(texts[0]) + 2:
         return texts[1], f"^{texts[0][0]}"
     if rules[:2] == [False, True]:
-        # An underline is as long as its title, or nearly; ``::`` is none.
+        # An underline is about as long as its title; ``::`` is not an underline.
         enough = len(texts[1]) >= min(len(texts[0]), 4) and texts[1] != "::"
         if texts[0] and enough and lines[at + 1].column == 1:
             return texts[0], texts[1][0]
@@ -306,7 +327,7 @@ def _title_at(lines: list[_Line], at: int) -> tuple[str, str] | None:
 
 
 def _end_of_paragraph(lines: list[_Line], at: int) -> int:
-    """The line behind a paragraph: a blank one, or one at another margin that is no item's."""
+    """Return the index of the blank line after a paragraph."""
     end = at + 1
     while end < len(lines) and lines[end].text:
         end += 1
@@ -314,7 +335,7 @@ def _end_of_paragraph(lines: list[_Line], at: int) -> int:
 
 
 def _end_of_table(lines: list[_Line], at: int) -> int:
-    """The line behind a table; a simple one may have blank lines before its last rule."""
+    """Return the index of the line after a table, which may contain blank lines."""
     end = _end_of_paragraph(lines, at)
     rule = lines[at].text
     if rule.startswith("=") and lines[end - 1].text != rule:
@@ -325,7 +346,7 @@ def _end_of_table(lines: list[_Line], at: int) -> int:
 
 
 def _end_of_body(lines: list[_Line], at: int, column: int) -> int:
-    """The line behind all that stands further in than a column."""
+    """Return the index of the line after all lines that begin after a column."""
     end = at
     while end < len(lines) and (not lines[end].text or lines[end].column > column):
         end += 1
@@ -333,7 +354,7 @@ def _end_of_body(lines: list[_Line], at: int, column: int) -> int:
 
 
 def _options(body: list[_Line]) -> int:
-    """How many lines at the beginning of a directive's body are options."""
+    """Count the lines at the start of a directive's body that are options."""
     count = 0
     while count < len(body) and (
         _FIELD.match(body[count].text) or re.fullmatch(r":[\w-]+:.*", body[count].text)

@@ -432,7 +432,7 @@ def test_recommend_for_files_that_are_no_text(run: Run, tmp_path: Path) -> None:
     for name, data, what in (
         ("a.pdf", b"%PDF-1.4\n...", "cut short"),
         ("b.tex", bytes(range(256)), "binary data"),
-        ("c.txt", b"", "no text in it"),
+        ("c.txt", b"", "contains no text"),
         ("d.docx", b"PK\x03\x04[Content_Types].xml word/", "Word"),
     ):
         (tmp_path / name).write_bytes(data)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from citebed.drafts import parse_draft
-from citebed.drafts.references import by_authors
+from citebed.drafts.references import match_author_year
 
 DOCUMENTS = pl.DataFrame(
     [
@@ -42,7 +42,7 @@ DOCUMENTS = pl.DataFrame(
 )
 def test_author_and_year(written: str, cited: set[str]) -> None:
     draft = parse_draft(f"Items are ranked by pairs {written}, which is quick.")
-    found = by_authors(draft.cited.authored, DOCUMENTS)
+    found = match_author_year(draft.cited.authored, DOCUMENTS)
     assert set().union(*found.values()) == cited
     assert set(found) <= set(draft.passages[0].cites)
 

@@ -51,7 +51,9 @@ def test_nocite_star_cites_all(tmp_path: Path) -> None:
 
 def test_missing_files_and_keys_are_said(tmp_path: Path) -> None:
     draft = read_draft(_write(tmp_path, r"Words \cite{a}. \bibliography{gone}"))
-    assert draft.notes == ("bibliography gone.bib: not found; its keys stand for themselves only",)
+    assert draft.notes == (
+        "bibliography gone.bib: not found; its citation keys could not be resolved",
+    )
     assert draft.cited.keys == ("a",)
     draft = read_draft(_write(tmp_path, r"W \cite{a,smith2019}. \bibliography{refs}", refs_bib=BIB))
     assert draft.notes == ("cited but not in the bibliography: a",)

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from citebed.drafts import Entry
-from citebed.drafts.bibliography.bibfiles import bib_entries
+from citebed.drafts.bibliography.bib_files import bib_entries
 from citebed.drafts.bibliography.bibliography import (
     append_new,
     bibliography_for,
     entry_to_cite,
-    work_of,
+    work_from_document,
 )
-from citebed.drafts.bibliography.matching import Bibliography, Work
+from citebed.drafts.bibliography.document_matching import Bibliography, Work
 from citebed.errors import CitebedError
 from citebed.records import Document
 
@@ -200,7 +200,7 @@ def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
     assert not path.exists()
     assert append_new(path, NEW[:1]) == ("oak",)
     assert path.read_text().startswith("@article{oak,\n")
-    work = work_of(OAK, "oak")
+    work = work_from_document(OAK, "oak")
     assert bibliography_for([work], [path.read_text()]).find(work) is not None
 
 
@@ -247,7 +247,7 @@ def test_what_cannot_be_added_leaves_the_file_as_it_is(
     for data, what in (
         (
             b"@article{a, title={Never closed,\n year=2001\n",
-            r"refs\.bib:1: the last entry does not close",
+            r"refs\.bib:1: the last entry has no closing brace",
         ),
         ("% Ä".encode("cp1252"), "is not UTF-8"),
     ):
@@ -256,7 +256,7 @@ def test_what_cannot_be_added_leaves_the_file_as_it_is(
         with pytest.raises(CitebedError, match=what):
             append_new(path, [("oak", document)])
         assert path.read_bytes() == data
-    with pytest.raises(CitebedError, match=r"expected a BibTeX file, whose name ends in \.bib"):
+    with pytest.raises(CitebedError, match=r"expected a BibTeX file with the suffix \.bib"):
         append_new(tmp_path / "paper.tex", NEW)
     (tmp_path / "folder.bib").mkdir()
     with pytest.raises(CitebedError, match="this is a folder"):

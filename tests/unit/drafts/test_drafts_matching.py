@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from citebed.collection.tables import DOCUMENTS
-from citebed.drafts import Cited, Entry, already_cited, is_the_paper, parse_draft
+from citebed.drafts import Cited, Entry, find_cited_documents, find_own_documents, parse_draft
 
 ROWS = (
     {"doc_id": "smith2019", "title": "Neural Citation Recommendation", "doi": "10.1145/abc.1",
@@ -57,7 +57,7 @@ COLLECTION = pl.DataFrame(
     ],
 )  # fmt: skip
 def test_already_cited(cited: Cited, found: set[str]) -> None:
-    assert already_cited(cited, COLLECTION) == found
+    assert find_cited_documents(cited, COLLECTION) == found
 
 
 def test_a_draft_against_a_collection() -> None:
@@ -66,7 +66,7 @@ def test_a_draft_against_a_collection() -> None:
         "[2] A. Nobody. A Thing We Do Not Have. doi:10.1/no",
         "text",
     )
-    assert already_cited(draft.cited, COLLECTION) == {"smith2019"}
+    assert find_cited_documents(draft.cited, COLLECTION) == {"smith2019"}
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_draft_against_a_collection() -> None:
     ],
 )
 def test_the_paper_itself(title: str, doi: str | None, found: set[str]) -> None:
-    assert is_the_paper(title, doi, COLLECTION) == found
+    assert find_own_documents(title, doi, COLLECTION) == found
 
 
 def test_an_empty_collection_has_nothing() -> None:
@@ -88,8 +88,8 @@ def test_an_empty_collection_has_nothing() -> None:
         ("a",), ("10.1145/1",), ("1810.04805",), entries=(Entry("a", "", "A Long Title"),)
     )
     empty = COLLECTION.clear()
-    assert already_cited(cited, empty) == set()
-    assert is_the_paper("A Long Title", "10.1145/1", empty) == set()
+    assert find_cited_documents(cited, empty) == set()
+    assert find_own_documents("A Long Title", "10.1145/1", empty) == set()
 
 
 def test_every_title_is_found_whatever_stands_at_its_ends() -> None:
@@ -102,4 +102,4 @@ def test_every_title_is_found_whatever_stands_at_its_ends() -> None:
     documents = pl.DataFrame({"doc_id": [str(n) for n in range(len(titles))], "title": titles})
     for number, title in enumerate(titles):
         if len(title.split()) >= 3:
-            assert str(number) in is_the_paper(title.upper(), None, documents)
+            assert str(number) in find_own_documents(title.upper(), None, documents)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.drafts import Draft, draft_of, pieces, read_draft
+from citebed.drafts import Draft, draft_from_bytes, pieces, read_draft
 from citebed.errors import CitebedError
 
 
@@ -52,7 +52,7 @@ def test_cells_are_read_as_one_text(tmp_path: Path) -> None:
 def test_notebooks_of_old() -> None:
     cells = [_cell("heading", "Growth", level=2), _cell("markdown", "Elms are tall and wide.")]
     data = {"metadata": {}, "nbformat": 3, "worksheets": [{"cells": cells}]}
-    draft = draft_of(json.dumps(data).encode(), "draft.ipynb")
+    draft = draft_from_bytes(json.dumps(data).encode(), "draft.ipynb")
     assert [(p.section, p.text) for p in draft.passages] == [("Growth", "Elms are tall and wide.")]
 
 
@@ -69,7 +69,7 @@ def test_notebooks_of_old() -> None:
 )
 def test_what_is_no_notebook_is_told(data: bytes, says: str) -> None:
     with pytest.raises(CitebedError, match=says):
-        draft_of(data, "draft.ipynb")
+        draft_from_bytes(data, "draft.ipynb")
 
 
 _JSON = st.recursive(
@@ -88,4 +88,4 @@ _ANY_CELL = _JSON | st.builds(
 
 @given(st.lists(_ANY_CELL, max_size=6))
 def test_any_cells_are_read(cells: list[Any]) -> None:
-    assert isinstance(draft_of(_notebook(*cells), "draft.ipynb"), Draft)
+    assert isinstance(draft_from_bytes(_notebook(*cells), "draft.ipynb"), Draft)

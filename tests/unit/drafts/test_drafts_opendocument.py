@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.office import csl_citation, csl_item, marked, opendocument_file, packed
 
-from citebed.drafts import Draft, draft_of
+from citebed.drafts import Draft, draft_from_bytes
 from citebed.errors import CitebedError
 
 ELMS = csl_item(7, "The growth of elms in parks", "10.1145/1.1")
@@ -13,7 +13,7 @@ CITED = "Elms were studied by many people in many parks "
 
 
 def _draft(*body: str) -> Draft:
-    return draft_of(opendocument_file(*body), "draft.odt")
+    return draft_from_bytes(opendocument_file(*body), "draft.odt")
 
 
 def test_headings_captions_items_and_tables_are_told() -> None:
@@ -113,4 +113,4 @@ def test_what_is_no_text_is_told() -> None:
     empty = packed({"mimetype": "application/vnd.oasis.opendocument.text"})
     for data, says in ((sheet, "no text"), (locked, "password"), (empty, r"no content\.xml")):
         with pytest.raises(CitebedError, match=says):
-            draft_of(data, "draft.odt")
+            draft_from_bytes(data, "draft.odt")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.office import ODT_TYPE, W, opendocument_file, packed, paragraph, word_file
 
-from citebed.drafts import Draft, draft_of
+from citebed.drafts import Draft, draft_from_bytes
 from citebed.errors import CitebedError
 
 _DOCUMENT = f'<w:document xmlns:w="{W}"><w:body>'
@@ -76,7 +76,7 @@ def test_a_bomb_gets_a_clear_answer(name: str) -> None:
     data = make()
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     with pytest.raises(CitebedError, match=says) as error:
-        draft_of(data, "draft.docx" if not name.startswith("odt") else "draft.odt")
+        draft_from_bytes(data, "draft.docx" if not name.startswith("odt") else "draft.odt")
     assert str(error.value).startswith("draft.")
     assert time.process_time() - start < 30
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 << 10
@@ -85,7 +85,7 @@ def test_a_bomb_gets_a_clear_answer(name: str) -> None:
 def test_deep_elements_are_read() -> None:
     deep = b"<w:p>" * 50_000 + b"<w:r><w:t>Elms are tall.</w:t></w:r>" + b"</w:p>" * 50_000
     data = _word(_DOCUMENT.encode() + deep + b"</w:body></w:document>")
-    assert [p.text for p in draft_of(data, "draft.docx").passages] == ["Elms are tall."]
+    assert [p.text for p in draft_from_bytes(data, "draft.docx").passages] == ["Elms are tall."]
 
 
 _WORD_PARTS = (
@@ -112,14 +112,14 @@ _SIGNS = (
 def test_any_bytes_in_any_part_of_a_word_file(part: str, inner: bytes) -> None:
     data = word_file(paragraph("Elms are tall."), more={part: inner})
     with contextlib.suppress(CitebedError):
-        assert isinstance(draft_of(data, "draft.docx"), Draft)
+        assert isinstance(draft_from_bytes(data, "draft.docx"), Draft)
 
 
 @given(st.sampled_from(_OPEN_PARTS), st.binary(max_size=80) | st.text(max_size=40).map(str.encode))
 def test_any_bytes_in_any_part_of_an_opendocument(part: str, inner: bytes) -> None:
     data = opendocument_file("<text:p>Elms are tall.</text:p>", more={part: inner})
     with contextlib.suppress(CitebedError):
-        assert isinstance(draft_of(data, "draft.odt"), Draft)
+        assert isinstance(draft_from_bytes(data, "draft.odt"), Draft)
 
 
 @given(st.lists(st.sampled_from(_SIGNS), max_size=25))
@@ -138,11 +138,12 @@ def test_any_order_of_elements(signs: list[str]) -> None:
         if sign.startswith("<") and not sign.endswith("/>"):
             opened.append(name.split(">")[0])
     whole += [f"</{name}>" for name in reversed(opened)]
-    assert isinstance(draft_of(word_file("".join(whole)), "draft.docx"), Draft)
+    assert isinstance(draft_from_bytes(word_file("".join(whole)), "draft.docx"), Draft)
 
 
 @given(st.binary(max_size=60), st.integers(0, 900))
 def test_damaged_archives(noise: bytes, at: int) -> None:
     data = word_file(paragraph("Elms are tall."))
     with contextlib.suppress(CitebedError):
-        assert isinstance(draft_of(data[:at] + noise + data[at + len(noise) :], "a.docx"), Draft)
+        damaged = data[:at] + noise + data[at + len(noise) :]
+        assert isinstance(draft_from_bytes(damaged, "a.docx"), Draft)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.pdfs import SMALL_PAPER, prose, scanned, set_paper
 
-from citebed.drafts import draft_of, pieces, read_draft
+from citebed.drafts import draft_from_bytes, pieces, read_draft
 from citebed.errors import CitebedError
 
 
@@ -25,7 +25,7 @@ def test_a_pdf_is_read_as_a_draft(tmp_path: Path) -> None:
 
 
 def test_a_line_is_a_page() -> None:
-    draft = draft_of(set_paper(), "standard input")
+    draft = draft_from_bytes(set_paper(), "standard input")
     pages = {passage.section: passage.line for passage in draft.passages}
     assert (pages["Introduction"], pages[prose(3, words=3)]) == (1, 3)
     assert {piece.line for piece in pieces(draft, "sentence")} == {1, 2, 3}

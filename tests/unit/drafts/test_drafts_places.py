@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.drafts import Draft, draft_of, parse_draft, pieces, read_draft
+from citebed.drafts import Draft, draft_from_bytes, parse_draft, pieces, read_draft
 
 TEX = r"""\newcommand{\tool}{Finder}
 \begin{document}
@@ -100,7 +100,7 @@ def test_sentences_of_markdown() -> None:
 def test_sentences_of_plain_text() -> None:
     text = "First words. Second\r\nwords [1]. Third (Smith et al., 2019) words.\r\n\r\n"
     text += "  Fourth one. (Fifth words.) “Sixth words.”\r\n"
-    assert found(draft_of(text.encode(), "draft")) == [
+    assert found(draft_from_bytes(text.encode(), "draft")) == [
         ("First words.", "", 1, 1),
         ("Second words.", "", 1, 14),
         ("Third words.", "", 2, 12),
@@ -118,7 +118,7 @@ def test_a_new_page_begins_within_a_line() -> None:
 
 
 def test_a_byte_order_mark_is_no_column() -> None:
-    (sentence,) = found(draft_of("\ufeffSome words.".encode(), "draft"))
+    (sentence,) = found(draft_from_bytes("\ufeffSome words.".encode(), "draft"))
     assert sentence == ("Some words.", "", 1, 1)
 
 

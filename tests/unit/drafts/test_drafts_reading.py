@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citebed.drafts import draft_of, guess_form, parse_draft, pieces, read_draft
+from citebed.drafts import draft_from_bytes, guess_form, parse_draft, pieces, read_draft
 from citebed.errors import CitebedError, UnknownName
 
 TEXT = "Über naïve Wörter."
@@ -25,14 +25,14 @@ TEXT = "Über naïve Wörter."
     ],
 )
 def test_encodings(data: bytes, notes: int) -> None:
-    draft = draft_of(data, "draft")
+    draft = draft_from_bytes(data, "draft")
     assert [passage.text for passage in draft.passages] == [TEXT]
     assert len(draft.notes) == notes
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
 def test_line_ends(end: str) -> None:
-    draft = draft_of(f"One{end}line.{end}{end}Two.".encode(), "draft")
+    draft = draft_from_bytes(f"One{end}line.{end}{end}Two.".encode(), "draft")
     assert [(passage.text, passage.line) for passage in draft.passages] == [
         ("One line.", 1), ("Two.", 4),
     ]  # fmt: skip
@@ -120,7 +120,7 @@ def test_names_that_are_not_known() -> None:
 def test_a_draft_without_prose_says_so() -> None:
     draft = parse_draft(r"\documentclass{article}\begin{document}\maketitle\end{document}")
     assert draft.passages == ()
-    assert draft.notes == ("no prose was found in the text",)
+    assert draft.notes == ("the text contains no prose",)
     assert pieces(draft, "text") == []
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import ANY_TEXT
 
-from citebed.drafts import Draft, Form, draft_of, parse_draft, pieces
+from citebed.drafts import Draft, Form, draft_from_bytes, parse_draft, pieces
 from citebed.errors import CitebedError
 
 FORMS = get_args(Form)
@@ -56,7 +56,7 @@ def test_any_text_is_read(text: str, form: Form | None) -> None:
 @given(st.binary(max_size=200) | TEXT.map(str.encode))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     with contextlib.suppress(CitebedError):
-        assert isinstance(draft_of(data, "draft"), Draft)
+        assert isinstance(draft_from_bytes(data, "draft"), Draft)
 
 
 WORDS = st.lists(

@@ -11,10 +11,15 @@ import pytest
 from tests.office import packed, paragraph, word_file
 
 from citebed.drafts import read_draft
-from citebed.drafts.keeping import draft_from_json, draft_to_json
-from citebed.drafts.reading import parse_draft
-from citebed.drafts.records import Draft, passage_of, sentence_at
-from citebed.drafts.sending import MOST_FILES, read_sent, safe_name
+from citebed.drafts.reader import parse_draft
+from citebed.drafts.records import (
+    Draft,
+    draft_from_json,
+    draft_to_json,
+    select_passage,
+    select_sentence,
+)
+from citebed.drafts.uploads import MOST_FILES, read_uploads, safe_name
 from citebed.errors import CitebedError
 
 PROSE = "Short queries are expanded with terms from the documents that were found first."
@@ -24,7 +29,7 @@ BIB = "@article{own, title = {A title}, author = {Doe, Jane}, year = 2001}\n"
 
 def read(**files: str | bytes) -> Draft:
     named = [(name.replace("_", "."), _bytes(data)) for name, data in files.items()]
-    draft = read_sent(named).draft
+    draft = read_uploads(named).draft
     assert draft is not None
     return draft
 
@@ -53,7 +58,7 @@ def test_no_name_leaves_the_folder(name: str, wanted: str) -> None:
 
 
 def test_a_folder_with_its_parts_and_its_library() -> None:
-    sent = read_sent(
+    sent = read_uploads(
         [
             ("p/chapters/one.tex", f"\\section{{One}} {PROSE} \\cite{{own}}".encode()),
             ("p/main.tex", (MAIN % "\\input{chapters/one}").encode()),
@@ -66,7 +71,7 @@ def test_a_folder_with_its_parts_and_its_library() -> None:
     assert sent.draft.file == "p/main.tex"
     assert sent.draft.cited.keys == ("own",)
     assert sent.libraries == {"p/mine.bib": BIB}
-    assert sent.notes == ("1 file passed over: p/figure.png",)
+    assert sent.notes == ("1 file skipped: p/figure.png",)
 
 
 def test_a_zip_stands_for_its_files() -> None:
@@ -82,7 +87,7 @@ def test_a_word_file_and_a_text() -> None:
 
 
 def test_a_bibliography_alone_is_a_library() -> None:
-    sent = read_sent([("mine.bib", BIB.encode())])
+    sent = read_uploads([("mine.bib", BIB.encode())])
     assert sent.draft is None
     assert sent.libraries == {"mine.bib": BIB}
 
@@ -90,10 +95,10 @@ def test_a_bibliography_alone_is_a_library() -> None:
 def test_what_cannot_be_read_gets_the_readers_words() -> None:
     with pytest.raises(CitebedError, match=r"^a\.png: this is a PNG image"):
         read(a_png=b"\x89PNG....")
-    with pytest.raises(CitebedError, match="there is no draft in what was sent"):
-        read_sent([("a.png", b"\x89PNG"), ("b.png", b"\x89PNG")])
-    with pytest.raises(CitebedError, match="there is no draft in what was sent"):
-        read_sent([])
+    with pytest.raises(CitebedError, match="the upload contains no draft"):
+        read_uploads([("a.png", b"\x89PNG"), ("b.png", b"\x89PNG")])
+    with pytest.raises(CitebedError, match="the upload contains no draft"):
+        read_uploads([])
 
 
 def test_a_draft_reads_nothing_outside_its_folder(tmp_path: Path) -> None:
@@ -154,7 +159,7 @@ def test_bombs_and_countless_files_are_refused() -> None:
 
 
 def test_of_several_drafts_the_one_that_begins_a_document() -> None:
-    sent = read_sent(
+    sent = read_uploads(
         [
             ("a.md", b"Read me first, before anything else in here."),
             ("long/deep/other.tex", (MAIN % "Other words stand here.").encode()),
@@ -182,12 +187,12 @@ def test_the_sentence_at_a_place() -> None:
     draft = parse_draft("One elm stands here. Two oaks\nstand there.\n\nThree firs fall.")
 
     def at(line: int, column: int) -> str:
-        (found,) = sentence_at(draft, line, column).passages
+        (found,) = select_sentence(draft, line, column).passages
         return found.text
 
     assert at(1, 1) == at(1, 20) == "One elm stands here."
     assert at(1, 22) == at(2, 5) == at(3, 1) == "Two oaks stand there."
     assert at(4, 1) == at(9, 9) == "Three firs fall."
-    assert passage_of(draft, 2).passages[0].text == "Three firs fall."
+    assert select_passage(draft, 2).passages[0].text == "Three firs fall."
     with pytest.raises(CitebedError, match="no passage 3"):
-        passage_of(draft, 3)
+        select_passage(draft, 3)

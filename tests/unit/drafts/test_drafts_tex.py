@@ -23,7 +23,7 @@ pers. It is \emph{quick}.
 \end{abstract}
 
 \section{Introduction}\label{sec:intro}
-Recommending citations~\cite{smith2019, jones2020} is old.  Nearest neighbours ($k$-NN) work well
+Recommending citations~\cite{smith2019, jones2020} is old.  Nearest files ($k$-NN) work well
 \citep[see][p.~3]{lee2018}.\footnote{A critique is elsewhere \citep{critic2001}.} We use
 \method{kernel}. % not \cite{this}
 The \pair{right} hand is 50\% off.
@@ -62,7 +62,7 @@ def test_title_and_authors_come_from_the_preamble(paper: Draft) -> None:
 def test_passages_are_the_prose_and_nothing_else(paper: Draft) -> None:
     assert [passage.text for passage in paper.passages] == [
         "We present Finder, which recommends papers. It is quick.",
-        "Recommending citations is old. Nearest neighbours (k-NN) work well. We use the kernel "
+        "Recommending citations is old. Nearest files (k-NN) work well. We use the kernel "
         "method. The left and right hand is 50% off.",
         "A critique is elsewhere.",
         "The parts of Finder.",
@@ -87,7 +87,7 @@ def test_each_sentence_knows_what_it_cites(paper: Draft) -> None:
     assert introduction.cites == ("smith2019", "jones2020", "lee2018")
     assert introduction.sentences[:2] == (
         "Recommending citations is old.",
-        "Nearest neighbours (k-NN) work well.",
+        "Nearest files (k-NN) work well.",
     )
     assert introduction.sentence_cites == (("smith2019", "jones2020"), ("lee2018",), (), ())
 
@@ -184,8 +184,8 @@ def test_paragraphs_end_at_blank_lines_also_after_a_comment() -> None:
     [
         (r"A \emph{word and {more.", "A word and more.", None),
         ("A } word }.", "A word.", None),
-        (r"A \footnote{note and more.", "A note and more.", r"\footnote whose brace"),
-        (r"One \begin{equation} x = 1 and words.", "x = 1 and words.", "without its \\end"),
+        (r"A \footnote{note and more.", "A note and more.", r"\footnote has an unclosed brace"),
+        (r"One \begin{equation} x = 1 and words.", "x = 1 and words.", "without \\end"),
         (r"It costs $5 and \cite{a} more.", "It costs 5 and more.", "line 1: a $"),
         (r"A \cite{\cite{b}} c.", "A c.", r"\cite without keys"),
         (r"Words \end{nothing} go on.", "Words go on.", None),
@@ -202,7 +202,7 @@ def test_what_is_wrong_in_several_places_is_one_note() -> None:
     draft = parse_draft("A \\cite{} $5.\n\nB \\cite{} $5.\n\nC \\cite{} word.\n", "tex")
     assert draft.notes == (
         "\\cite{} has no key yet (lines 1, 3, 5)",
-        "a $ without its partner; read as text (lines 1, 3)",
+        "a $ without a closing $; read as text (lines 1, 3)",
     )
 
 
@@ -252,7 +252,7 @@ def test_included_files_are_read_where_they_stand(tmp_path: Path) -> None:
     ]
     assert draft.cited.keys == ("k",)
     assert draft.notes == (
-        "\\input{paper}: not read again, since it includes itself",
+        "\\input{paper}: not read again, because it includes itself",
         "not found (\\include{gone}, \\input{/etc/passwd})",
     )
 
@@ -268,7 +268,7 @@ def test_files_that_include_each_other_without_end_are_stopped(tmp_path: Path) -
 def test_macros_without_end_are_stopped() -> None:
     draft = parse_draft(r"\newcommand{\x}{\x\x a}\newcommand{\y}{\x\x}\y A word.", "tex")
     assert draft.passages[0].text.endswith("A word.")
-    assert any("expand without end" in note for note in draft.notes)
+    assert any("expand endlessly" in note for note in draft.notes)
 
 
 def test_text_alone_reads_no_files() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citebed.drafts import Passage, parse_draft
-from citebed.drafts.wanting import wanted_first
+from citebed.drafts.citation_placeholders import put_placeholders_first
 
 START = "Oaks grow in the forest."
 
@@ -43,10 +43,10 @@ def test_they_are_asked_first_and_by_themselves() -> None:
     draft = parse_draft(
         f"{START}\n\nElms grow too. Firs do so [?]. Salt is old.\n\nWhales sing [?]."
     )
-    asked = wanted_first(draft.passages)
+    asked = put_placeholders_first(draft.passages)
     assert [(each.text, each.line, each.column) for each in asked] == [
         ("Firs do so.", 3, 16), ("Whales sing.", 5, 1), (START, 1, 1),
         ("Elms grow too. Salt is old.", 3, 1),
     ]  # fmt: skip
     assert [each.wanted for each in asked] == [(0,), (0,), (), ()]
-    assert wanted_first([Passage("Elms.")]) == [Passage("Elms.")]
+    assert put_placeholders_first([Passage("Elms.")]) == [Passage("Elms.")]

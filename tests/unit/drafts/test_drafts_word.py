@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.office import csl_citation, csl_item, field, paragraph, run, word_file
 
-from citebed.drafts import Draft, already_cited, draft_of, read_draft
+from citebed.drafts import Draft, draft_from_bytes, find_cited_documents, read_draft
 
 ELMS = csl_item(7, "The growth of elms in parks", "10.1145/1.1")
 OAKS = csl_item(8, "The growth of oaks near rivers")
@@ -17,7 +17,7 @@ CITED = "Elms were studied by many people in many parks "
 
 
 def _draft(*body: str, **more: str) -> Draft:
-    return draft_of(word_file(*body, **more), "draft.docx")  # type: ignore[arg-type]
+    return draft_from_bytes(word_file(*body, **more), "draft.docx")  # type: ignore[arg-type]
 
 
 def test_headings_captions_items_and_tables_are_told() -> None:
@@ -63,7 +63,7 @@ def test_what_fields_cite_is_found_in_a_collection() -> None:
     documents = pl.DataFrame(
         {"doc_id": ["a", "b", "8"], "title": titles, "doi": ["10.1145/1.1", None, None]}
     )
-    assert already_cited(draft.cited, documents) == {"a", "b"}
+    assert find_cited_documents(draft.cited, documents) == {"a", "b"}
 
 
 RECORD = (
@@ -108,7 +108,7 @@ def test_words_own_sources_cite() -> None:
     control = "<w:sdt><w:sdtPr><w:citation/></w:sdtPr><w:sdtContent>{}</w:sdtContent></w:sdt>"
     control = control.format(field(code, "(Lee)"))
     data = word_file(paragraph(CITED, control, "."), more={"customXml/item1.xml": sources})
-    draft = draft_of(data, "draft.docx")
+    draft = draft_from_bytes(data, "draft.docx")
     assert draft.passages[0].cites == ("Lee19", "Kim21")
     assert [entry.text for entry in draft.cited.entries] == ["Lee, Ann. The growth of elms. 2019"]
 
@@ -134,7 +134,7 @@ def test_bookmarks_of_zotero_cite() -> None:
     mark = '<w:bookmarkStart w:id="3" w:name="ZOTERO_BREF_a1"/>'
     body = paragraph(CITED, mark + run("(Lee 2019)") + '<w:bookmarkEnd w:id="3"/>', ".")
     data = word_file(body, more={"docProps/custom.xml": f"<Properties>{values}</Properties>"})
-    assert draft_of(data, "draft.docx").passages[0].cites == ("10.1145/1.1",)
+    assert draft_from_bytes(data, "draft.docx").passages[0].cites == ("10.1145/1.1",)
 
 
 def test_footnotes_stand_where_their_marks_do() -> None:

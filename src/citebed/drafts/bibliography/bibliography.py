@@ -1,6 +1,6 @@
-"""An author's .bib files: reading what stands in them, and adding what is new.
+"""Read an author's .bib files, and append new entries to them.
 
-The BibTeX entry of a document for an author's own file: under the author's key, and short.
+New entries have the author's key and only the fields of a printed reference.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from citebed.collection.formats.base import WIDE_MARKS, decode, with_newlines
 from citebed.collection.formats.bibtex import lone_entry, with_fields, write_entry
 from citebed.collection.formats.bibtex_entry import harmless_entry
 from citebed.collection.formats.bibtex_scan import scan
-from citebed.drafts.bibliography.bibfiles import bib_entries, parts_of
-from citebed.drafts.bibliography.matching import Bibliography, Work, plain_titles
-from citebed.drafts.files import bytes_of
+from citebed.drafts.bibliography.bib_files import bib_entries, split_entries
+from citebed.drafts.bibliography.document_matching import Bibliography, Work, plain_titles
+from citebed.drafts.files import read_draft_bytes
 from citebed.drafts.records import Entry
 from citebed.errors import CitebedError, FormatError
 from citebed.files.updating import update
@@ -44,12 +44,15 @@ _SHORT = (
     *("school", "organization", "howpublished", "type", "year", "date", "doi", "eprint"),
     *("eprinttype", "archiveprefix", "eprintclass", "primaryclass", "url"),
 )
-"""The fields that a reference is printed from."""
+"""The fields of a printed reference."""
 
 
 def entry_to_cite(document: Document, key: str, *, full: bool = False) -> str:
-    """An entry under this key, with what a reference is printed from or, if ``full``, with all
-    that the record came with; commands that bibliographies do not use are text in it."""
+    """Return a BibTeX entry with this key and the fields of a printed reference.
+
+    With ``full``, it has all fields of the record. Commands that bibliographies do not use are
+    escaped.
+    """
     return harmless_entry(_entry(document, key, full))
 
 
@@ -77,9 +80,9 @@ _BARE = re.compile(rf"(?<!\\)(?:{ENTITY_PATTERN}|[&#%])")
 
 
 def _typeset(name: str, raw: str) -> str:
-    """A field that LaTeX can print: publishers leave ``&amp;`` and bare ``&`` in theirs.
+    """Return a field that LaTeX can print, without ``&amp;`` and bare ``&`` from publishers.
 
-    Addresses are printed as they stand.
+    URLs and identifiers stay as they are.
     """
     value = " ".join(raw.split())
     if name == "pages":
@@ -90,45 +93,45 @@ def _typeset(name: str, raw: str) -> str:
 
 
 def _verbatim(doi: str) -> str:
-    """A DOI as packages for references want it: without LaTeX, but for what ends the field."""
+    """Return a DOI as bibliography packages expect it: escape only what would end the field."""
     return text_to_latex(doi) if re.search(r"[{}\\%]", doi) else doi
 
 
 # --- The bibliography -------------------------------------------------------------------------
 
 
-def work_of(document: Document, key: str) -> Work:
-    """A document as a bibliography would know it, with the key to type for it."""
+def work_from_document(document: Document, key: str) -> Work:
+    """Return a document as a work of a bibliography, with the key to type for it."""
     title, authors, year = document.title, document.authors, document.year
     return Work(title, authors, year, document.doi, document.arxiv, document.keys, key)
 
 
 def bib_text(path: str | Path) -> str:
-    """The text of a .bib file."""
-    return with_newlines(decode(_bytes_of(Path(path)))[0])
+    """Return the text of a .bib file."""
+    return with_newlines(decode(_read_bytes(Path(path)))[0])
 
 
 def bibliography_for(works: Sequence[Work], texts: Iterable[str]) -> Bibliography:
-    """The bibliography in .bib files, given as their texts, as far as it matters for some works."""
+    """Parse the entries in .bib files, given as texts, that may be one of these works."""
     bibliography = Bibliography()
     for text in texts:
-        parts = list(parts_of(text))
+        parts = list(split_entries(text))
         bibliography.add(_entries_like(works, text, [part for _, part in parts]))
         bibliography.reserve(key for key, _ in parts)
     return bibliography
 
 
 _MANY = 2000
-"""Of a file of more entries (all papers of a field) only those are parsed that are likely."""
+"""In a file with more entries (all papers of a field), only likely entries are parsed."""
 _TITLE = r"(?i)[\s,{(]title\s*=\s*[{\"]+\s*(.{1,60})"
 _START = 8
 
 
 def _entries_like(works: Sequence[Work], text: str, parts: list[str]) -> list[Entry]:
-    """The entries of a text, cut into parts, that may be of these works; of a few, all.
+    """Parse the entries that may be one of these works, or all entries of a small file.
 
-    Likely is what has a key or an identifier of a work in it, or begins its title as a work does,
-    in letters and digits.
+    Such an entry contains a key or an identifier of a work, or its title starts with the same
+    letters and digits.
     """
     if len(parts) <= _MANY:
         return list(bib_entries(text))
@@ -142,28 +145,28 @@ def _entries_like(works: Sequence[Work], text: str, parts: list[str]) -> list[En
     return [entry for each in likely["part"] for entry in bib_entries(each)]
 
 
-def _bytes_of(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     if path.suffix.lower() not in (".bib", ".bibtex"):
-        raise CitebedError(f"{printable(path)}: expected a BibTeX file, whose name ends in .bib")
+        raise CitebedError(f"{printable(path)}: expected a BibTeX file with the suffix .bib")
     if not path.exists():
-        raise CitebedError(f"{printable(path)}: no such file; expected a .bib file of yours")
-    return bytes_of(path)
+        raise CitebedError(f"{printable(path)}: no such file; expected one of your .bib files")
+    return read_draft_bytes(path)
 
 
-# --- Adding -----------------------------------------------------------------------------------
+# --- Append entries ---------------------------------------------------------------------------
 
 
 def append_new(
     path: str | Path, wanted: Sequence[tuple[str, Document]], *, full: bool = False
 ) -> tuple[str, ...]:
-    """Add to a .bib file the documents that it does not have, each under the key that is wanted
-    or one like it; the keys. A file that is not there is made, in a folder that is.
+    """Append the documents that a .bib file does not have, and return their keys.
 
-    What others add or save at the same time is kept, and looked at first.
+    A key that is taken gets a suffix. A missing file is created in an existing folder. Changes that
+    others make at the same time are kept.
     """
     path = Path(path)
     if path.exists() or path.suffix.lower() != ".bib":
-        _bytes_of(path)  # or why not
+        _read_bytes(path)  # raises if it is not a BibTeX file
     added: dict[str, str] = {}
 
     def with_new(data: bytes) -> bytes | None:
@@ -171,7 +174,7 @@ def append_new(
         added.update(_new_entries(data, wanted, full=full))
         if not added:
             return None
-        whole = data + _behind(path, data, list(added.values()))
+        whole = data + _encode_entries(path, data, list(added.values()))
         _check_whole(path, data, whole, len(added))
         return whole
 
@@ -182,8 +185,8 @@ def append_new(
 def _new_entries(
     data: bytes, wanted: Sequence[tuple[str, Document]], *, full: bool
 ) -> dict[str, str]:
-    """The entries, by key, of the documents that a bibliography does not have."""
-    works = [work_of(document, key) for key, document in wanted]
+    """Return the entries of documents that a bibliography does not have, by key."""
+    works = [work_from_document(document, key) for key, document in wanted]
     mine = bibliography_for(works, [with_newlines(decode(data)[0])])
     added: dict[str, str] = {}
     for work, (key, document) in zip(works, wanted, strict=True):
@@ -195,18 +198,17 @@ def _new_entries(
 
 
 def _check_whole(path: Path, data: bytes, whole: bytes, added: int) -> None:
-    """What is read from the whole are the entries that were there and the new ones, or an error."""
+    """Raise ``FormatError`` unless the new file contains exactly the old and the new entries."""
     before, after = ([*scan(with_newlines(decode(each)[0]), 1, {})] for each in (data, whole))
     last = before[-1] if before else None
     if isinstance(last, Problem) or (last and last.broken) or len(after) != len(before) + added:
         line = last.line if last else 1
-        what = "the last entry does not close, so nothing can be added behind it. Mend it first."
+        what = "the last entry has no closing brace. Close it, then append again."
         raise FormatError(path, line, what)
 
 
-def _behind(path: Path, data: bytes, entries: Sequence[str]) -> bytes:
-    """Entries as bytes to put behind what a file holds: after a blank line, in its encoding and
-    with its line ends."""
+def _encode_entries(path: Path, data: bytes, entries: Sequence[str]) -> bytes:
+    """Return entries as bytes to append to a file, in its encoding and with its line ends."""
     text = "\n\n".join(entry.strip() for entry in entries) + "\n"
     before = decode(data)[0]
     if before.strip():

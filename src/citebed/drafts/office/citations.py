@@ -1,7 +1,7 @@
-"""Citations that a reference manager keeps in a document, as codes of fields or names of marks.
+"""Read citations that reference managers store in field codes and names of marks.
 
-Zotero and Mendeley keep CSL-JSON there, EndNote its own XML, Word the tags of its sources, JabRef
-the keys. What they hold besides, as paths and addresses, is not followed.
+Zotero and Mendeley store CSL-JSON, EndNote its own XML, Word the tags of its sources, and JabRef
+keys. Paths and URLs in them are not opened.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from citebed.collection.formats.csl import csl_record
 from citebed.collection.formats.json_objects import JsonObject
 from citebed.collection.formats.xml import below, child, parse_xml, text_at
 from citebed.collection.formats.xml_records import endnote_document
-from citebed.drafts.findings import Findings
+from citebed.drafts.parsed_draft import ParsedDraft
 from citebed.drafts.records import Entry
-from citebed.drafts.references import entry_of_document
+from citebed.drafts.references import entry_from_document
 from citebed.records import Document
 from citebed.text.identifiers import doi_of
 from citebed.text.normalise import fold, unique
@@ -41,46 +41,45 @@ _LONGEST_KEY = 120
 
 
 def is_bibliography(code: str) -> bool:
-    """Whether a field of this code holds the list of references."""
+    """Return True if a field with this code contains the reference list."""
     return _BIBLIOGRAPHY.match(code) is not None
 
 
 def is_contents(code: str) -> bool:
-    """Whether a field of this code holds a table of contents or an index."""
+    """Return True if a field with this code contains a table of contents or an index."""
     return _CONTENTS.match(code) is not None
 
 
 class Citations:
-    """What the fields of one document cite, with an entry for each work that a field describes."""
+    """Reads the fields of one document, and stores an entry for each work that they describe."""
 
-    def __init__(self, findings: Findings, sources: dict[str, Entry] | None = None) -> None:
-        self._findings = findings
+    def __init__(self, parsed: ParsedDraft, sources: dict[str, Entry] | None = None) -> None:
+        self._parsed = parsed
         self._sources = sources or {}
         self._known: set[str] = set()
 
     def place(self, code: str, data: str = "") -> str:
-        """A place for the citation that a field's code (or what it keeps beside it) states;
-        nothing for any other field, and for one that cannot be understood."""
+        """Return the mark for the citation in a field's code or data, or "" for other fields."""
         names = unique([*self._names(code), *(self._names(_decoded(data)) if data else ())])
-        return self._findings.cite(names) if names else ""
+        return self._parsed.cite(names) if names else ""
 
     def name(self, name: str) -> str:
-        """A place for a citation of a DOI or an arXiv id."""
-        return self._findings.cite([name])
+        """Return the mark for a citation of a DOI or an arXiv id."""
+        return self._parsed.cite([name])
 
     def _names(self, code: str) -> list[str]:
         if match := _CSL.search(code):
-            return self._of_csl(_json_at(code, match.end()))
+            return self._read_csl(_json_at(code, match.end()))
         if code.startswith(_MENDELEY_TAG):
             value = _TAG_VALUE.match(code)
-            return self._of_csl(_json_at(_decoded(value[1]), 0)) if value else []
+            return self._read_csl(_json_at(_decoded(value[1]), 0)) if value else []
         if (at := code.find(_ENDNOTE)) >= 0:
-            return self._of_endnote(code[at:])
+            return self._read_endnote(code[at:])
         if match := _WORD.match(code):
-            return [self._source(tag) for tag in _tags(match[1])]
+            return [self._add_source(tag) for tag in _tags(match[1])]
         return _JABREF.findall(code)
 
-    def _of_csl(self, value: Any) -> list[str]:
+    def _read_csl(self, value: Any) -> list[str]:
         names = []
         for item in JsonObject(1, value if isinstance(value, dict) else {}).objects(
             "citationItems"
@@ -89,10 +88,10 @@ class Citations:
             described = {"id": "unknown", **data.values}
             document = csl_record(JsonObject(1, described))
             if isinstance(document, Document):
-                names.append(self._named(document, _csl_key(item, data)))
+                names.append(self._add_entry(document, _csl_key(item, data)))
         return [name for name in names if name]
 
-    def _of_endnote(self, xml: str) -> list[str]:
+    def _read_endnote(self, xml: str) -> list[str]:
         root, _ = parse_xml(xml.encode("utf-8", "replace"))
         names = []
         for cite in below(root, "Cite"):
@@ -100,29 +99,31 @@ class Citations:
             document = endnote_document(record, 1) if record is not None else None
             if isinstance(document, Document):
                 number = text_at(cite, "RecNum")
-                names.append(self._named(document, f"EndNote {number}" if number else ""))
+                names.append(self._add_entry(document, f"EndNote {number}" if number else ""))
         return [name for name in names if name]
 
-    def _named(self, document: Document, key: str) -> str:
-        """What a work goes by in this draft, its entry noted: its DOI, arXiv id, or its key."""
+    def _add_entry(self, document: Document, key: str) -> str:
+        """Store the entry of a work, and return its DOI, arXiv id or key."""
         arxiv = f"arXiv:{document.arxiv}" if document.arxiv else ""
         key = key or fold(document.title)[:_LONGEST_KEY]
         if key and key not in self._known and (document.title or document.doi):
             self._known.add(key)
-            self._findings.entries.append(entry_of_document(key, document))
+            self._parsed.entries.append(entry_from_document(key, document))
         return document.doi or arxiv or (key if document.title else "")
 
-    def _source(self, tag: str) -> str:
+    def _add_source(self, tag: str) -> str:
         entry = self._sources.get(tag)
         if entry is not None and tag not in self._known:
             self._known.add(tag)
-            self._findings.entries.append(entry)
+            self._parsed.entries.append(entry)
         return (entry.doi if entry else None) or tag
 
 
 def _csl_key(item: JsonObject, data: JsonObject) -> str:
-    """The cite key of an item, or the end of its address in the library: ids are not its own
-    (``ITEM-1`` is the first of any citation)."""
+    """Return the cite key of an item, or the last part of its URI in the library.
+
+    Its id is not unique: ``ITEM-1`` is the first item of every citation.
+    """
     if key := data.text("citation-key", "citationKey"):
         return key[:_LONGEST_KEY]
     addresses = [*item.texts("uris"), *item.texts("uri")]
@@ -130,7 +131,7 @@ def _csl_key(item: JsonObject, data: JsonObject) -> str:
 
 
 def _json_at(text: str, at: int) -> Any:
-    """The JSON value that begins somewhere in a text, whatever follows it; ``None`` for none."""
+    """Return the JSON value at an offset of a text, or ``None``."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text, at)[0]
     except (ValueError, RecursionError):
@@ -138,7 +139,7 @@ def _json_at(text: str, at: int) -> Any:
 
 
 def _decoded(text: str) -> str:
-    """Text that was written in base 64, as far as it is."""
+    """Decode base64 text; return "" if it is invalid."""
     joined = "".join(text.split()).rstrip("=")
     try:
         data = base64.b64decode(joined + "=" * (-len(joined) % 4), altchars=None)
@@ -149,7 +150,7 @@ def _decoded(text: str) -> str:
 
 
 def _tags(code: str) -> Iterator[str]:
-    """The tags in a ``CITATION`` field of Word's: ``Lee19 \\l 1033 \\m Ray20``."""
+    """Yield the tags in one of Word's ``CITATION`` fields: ``Lee19 \\l 1033 \\m Ray20``."""
     first = code.split("\\", 1)[0].split()
     yield from (tag.strip('"') for tag in first[:1])
     for switch in _SWITCH.finditer(code):
@@ -158,7 +159,7 @@ def _tags(code: str) -> Iterator[str]:
 
 
 def word_sources(parts: Sequence[bytes]) -> dict[str, Entry]:
-    """The sources that Word keeps in a document's custom XML, by their tags."""
+    """Return the sources that Word stores in a document's custom XML, by tag."""
     entries: dict[str, Entry] = {}
     for data in parts:
         root, _ = parse_xml(data)
@@ -172,7 +173,7 @@ def word_sources(parts: Sequence[bytes]) -> dict[str, Entry]:
                     year=int(year) if re.fullmatch(r"[12]\d{3}", year) else None,
                     doi=doi_of(text_at(source, "DOI")),
                 )  # fmt: skip
-                entries[tag] = entry_of_document(tag, document)
+                entries[tag] = entry_from_document(tag, document)
     return entries
 
 

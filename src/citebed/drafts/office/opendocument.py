@@ -1,6 +1,6 @@
-"""OpenDocument texts (``.odt``) to blocks of prose, with what reference managers' marks cite.
+"""Read OpenDocument texts (``.odt``), with citations by reference managers.
 
-What was deleted but is still tracked, comments, indexes and tables of contents are passed over.
+Tracked deletions, comments, indexes and tables of contents are skipped.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from citebed.drafts.findings import Findings, without_places
 from citebed.drafts.office.citations import Citations, is_bibliography
 from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_style
 from citebed.drafts.office.packages import Attributes, Package, walk
+from citebed.drafts.parsed_draft import ParsedDraft, without_places
 from citebed.drafts.records import Entry
 from citebed.files.kinds import OPEN_DOCUMENT
 from citebed.text.identifiers import arxiv_in, doi_in
@@ -37,27 +37,27 @@ _YEAR = re.compile(r"[12]\d{3}")
 _LONGEST_CHAIN = 10
 
 
-def read_opendocument(data: bytes, name: str, findings: Findings) -> None:
-    """Read an OpenDocument text into ``findings``; raises ``CitebedError`` for one that is none."""
+def read_opendocument(data: bytes, name: str, parsed: ParsedDraft) -> None:
+    """Read an OpenDocument text into ``parsed``; raise ``CitebedError`` for any other file."""
     package = Package(data, name, OPEN_DOCUMENT)
     kind = (package.read("mimetype") or b"").decode("ascii", "replace").strip()
     if kind and not kind.startswith(_KIND):
-        raise package.error(f"this is no text ({kind[:80]}); expected an .odt file")
+        raise package.error(f"this is not a text document ({kind[:80]}); expected an .odt file")
     if b"encryption-data" in (package.read("META-INF/manifest.xml") or b""):
         raise package.error("it is protected by a password; save it without one")
     styles, properties = _Styles(), _Properties()
     walk(package, "styles.xml", styles)
     walk(package, "content.xml", styles)
     walk(package, "meta.xml", properties)
-    outline = Outline(findings)
-    body = _Body(findings, styles, properties.codes(), outline)
+    outline = Outline(parsed)
+    body = _Body(parsed, styles, properties.codes(), outline)
     if not walk(package, "content.xml", body):
-        raise package.error("there is no content.xml in it; save it anew as .odt")
+        raise package.error("content.xml is missing; save it again as .odt")
     outline.end()
 
 
 class _Styles:
-    """The styles of paragraphs, those that a text made for itself too."""
+    """The paragraph styles, including automatic styles."""
 
     spaces = _SPACES
 
@@ -66,20 +66,20 @@ class _Styles:
         self._shown: dict[str, str] = {}
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """A style begins."""
+        """Store a style."""
         if name == "style:style" and attributes.get("family", "paragraph") == "paragraph":
             own = attributes.get("name", "")
             self._bases[own] = attributes.get("parent-style-name", "")
             self._shown[own] = attributes.get("display-name", own)
 
     def end(self, name: str) -> None:
-        """Nothing of a style ends."""
+        """Ignore the end of an element."""
 
     def text(self, text: str) -> None:
-        """Styles have no text."""
+        """Ignore text."""
 
     def kind(self, style: str) -> Kind:
-        """What paragraphs of a style are."""
+        """Return the kind of paragraphs with a style."""
         for _ in range(_LONGEST_CHAIN):
             kind = kind_of_style(self._shown.get(style, style))
             if kind is not None or not style:
@@ -89,7 +89,7 @@ class _Styles:
 
 
 class _Properties:
-    """Properties in which Zotero keeps citations whose places are marked by bookmarks."""
+    """Document properties in which Zotero stores the citations at bookmarks."""
 
     spaces = _SPACES
 
@@ -98,21 +98,21 @@ class _Properties:
         self._parts: dict[str, dict[int, list[str]]] = {}
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """A property begins."""
+        """Start a property."""
         self._name = attributes.get("name", "") if name == "meta:user-defined" else ""
 
     def end(self, name: str) -> None:
-        """A property ends."""
+        """End a property."""
         self._name = "" if name == "meta:user-defined" else self._name
 
     def text(self, text: str) -> None:
-        """What the property says."""
+        """Add text to the property."""
         mark, _, number = self._name.rpartition("_")
         if mark.startswith("ZOTERO_BREF") and number.isdecimal() and len(number) < 5:
             self._parts.setdefault(mark, {}).setdefault(int(number), []).append(text)
 
     def codes(self) -> dict[str, str]:
-        """The code of each bookmark, put together of its parts (``…_1``, ``…_2``)."""
+        """Return the code of each bookmark, joined from its parts (``…_1``, ``…_2``)."""
         return {
             mark: "".join(text for number in sorted(parts) for text in parts[number])
             for mark, parts in self._parts.items()
@@ -120,19 +120,19 @@ class _Properties:
 
 
 class _Body:
-    """Makes paragraphs of the elements of a text."""
+    """Makes paragraphs from the elements of a text."""
 
     spaces = _SPACES
 
     def __init__(
-        self, findings: Findings, styles: _Styles, codes: dict[str, str], outline: Outline
+        self, parsed: ParsedDraft, styles: _Styles, codes: dict[str, str], outline: Outline
     ) -> None:
-        self._findings, self._citations = findings, Citations(findings)
+        self._parsed, self._citations = parsed, Citations(parsed)
         self._styles, self._codes, self._outline = styles, codes, outline
         self._open: list[Paragraph] = []
         self._links: list[str] = []
-        self._sections: list[bool] = []  # of each open section, whether it is the bibliography
-        self._cited: list[str] = []  # the marks of citations that are open
+        self._sections: list[bool] = []  # for each open section, True if it is the bibliography
+        self._cited: list[str] = []  # marks of open citations
         self._skipped = self._tables = self._lists = self._in_bibliography = 0
         self._starts: dict[str, Callable[[Attributes], None]] = {
             "text:p": self._start_paragraph, "text:h": self._start_heading,
@@ -144,7 +144,7 @@ class _Body:
         }  # fmt: skip
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """An element begins."""
+        """Start an element."""
         if name in _SKIPPED or self._skipped:
             self._skipped += 1
             return
@@ -156,13 +156,13 @@ class _Body:
             self._count(name, 1)
 
     def _count(self, name: str, step: int) -> None:
-        """How deep it is in tables, lists and the bibliography."""
+        """Update the depth in tables, lists and the bibliography."""
         self._tables += step if name == "table:table" else 0
         self._lists += step if name == "text:list-item" else 0
         self._in_bibliography += step if name == "text:bibliography" else 0
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """End an element."""
         if self._skipped:
             self._skipped -= 1
         elif name in _PARAGRAPHS:
@@ -179,7 +179,7 @@ class _Body:
             self._count(name, -1)
 
     def text(self, text: str) -> None:
-        """Words of the open paragraph."""
+        """Add text to the open paragraph."""
         if not self._skipped:
             self._add(without_places(text))
 
@@ -211,18 +211,18 @@ class _Body:
             note.words += [*paragraph.words, " "]
             note.seen += [*paragraph.seen, " "]
             return
-        self._cited = []  # one that nobody closed ends with its paragraph
+        self._cited = []  # an unclosed citation ends with its paragraph
         self._outline.take(paragraph)
 
     def _start_note(self, _: Attributes) -> None:
         self._open.append(Paragraph(kind="none", in_note=True))
 
     def _end_note(self) -> None:
-        """A note's text stands behind its paragraph; one that only cites cites in its place."""
+        """Put a note after its paragraph, or a note with citations only in its own place."""
         note = self._open.pop() if self._open and self._open[-1].in_note else None
         if note is None or not self._open:
             return
-        if note.says_something:
+        if note.has_text:
             self._open[-1].notes.append(note)
         else:
             self._open[-1].words.append(note.text)
@@ -252,7 +252,7 @@ class _Body:
             self._cited.pop()
 
     def _field_code(self, own: Attributes) -> None:
-        """The code of a Word field that LibreOffice keeps as it is."""
+        """Read the code of a Word field that LibreOffice preserved."""
         if own.get("name", "").endswith("field.code"):
             self._cite(own.get("value", ""), "field")
 
@@ -260,17 +260,17 @@ class _Body:
         self._end_mark({"name": "field"})
 
     def _bibliography_mark(self, own: Attributes) -> None:
-        """A citation of LibreOffice's own, which states the work."""
+        """Read LibreOffice's own citation, which contains the entry."""
         key, title, year = (own.get(each, "") for each in ("identifier", "title", "year"))
         if not key or not self._open:
             return
-        said = ". ".join(filter(None, (own.get("author", ""), title, year)))
+        text = ". ".join(filter(None, (own.get("author", ""), title, year)))
         doi = doi_in(own.get("url", "")) or doi_in(own.get("note", ""))
         stated = _YEAR.fullmatch(year)
-        entry = Entry(key, fold(said), fold(title), doi, None, int(year) if stated else None)
-        if entry not in self._findings.entries[-_MOST_ALIKE:]:
-            self._findings.entries.append(entry)
-        self._open[-1].words.append(self._findings.cite([key]))
+        entry = Entry(key, fold(text), fold(title), doi, None, int(year) if stated else None)
+        if entry not in self._parsed.entries[-_MOST_ALIKE:]:
+            self._parsed.entries.append(entry)
+        self._open[-1].words.append(self._parsed.cite([key]))
         self._cited.append("bibliography-mark")
 
     # --- Links
@@ -283,9 +283,9 @@ class _Body:
         if not self._open or self._cited or not target:
             return
         if doi := doi_in(target):
-            self._open[-1].words.append(f" {self._findings.cite([doi])}")
+            self._open[-1].words.append(f" {self._parsed.cite([doi])}")
         elif arxiv := arxiv_in(target):
-            self._open[-1].words.append(f" {self._findings.cite([f'arXiv:{arxiv}'])}")
+            self._open[-1].words.append(f" {self._parsed.cite([f'arXiv:{arxiv}'])}")
 
 
 _MOST_ALIKE = 200

@@ -1,7 +1,8 @@
-"""The paragraphs of a word processor's document: which are prose, headings, captions, references.
+"""Classify the paragraphs of a word processor's document: prose, headings, captions, references.
 
-A "line" is the number of the paragraph, and a column the character in it: paragraphs with any text
-are counted from 1, headings, captions and cells of tables too. A note stands where its mark does.
+The line of a position is the number of the paragraph, and its column the character in it. All
+paragraphs with text count, also headings, captions and table cells. A note has the position of its
+mark.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal
 
-from citebed.drafts.findings import PLACE, Block, Findings, Origin, Raw
-from citebed.drafts.plain import heading_in
+from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw
+from citebed.drafts.plain import parse_heading
 from citebed.drafts.records import Place
-from citebed.drafts.references import ends_references, entries_in, is_references_heading
+from citebed.drafts.references import ends_references, is_references_heading, split_references
 from citebed.drafts.tex.commands import place_commands
 from citebed.text.normalise import fold, unique
 
 Kind = Literal["", "title", "author", "abstract", "heading", "caption", "item", "reference", "none"]
-"""What a paragraph's style says that it is; ``none`` is a line of a table of contents."""
+"""The kind of a paragraph by its style; ``none`` is for example a table of contents."""
 
 _STARTS: tuple[tuple[str, Kind], ...] = (
     ("heading", "heading"), ("title", "title"), ("author", "author"), ("abstract", "abstract"),
@@ -38,7 +39,7 @@ _LOWEST = 9
 
 
 def kind_of_style(name: str) -> Kind | None:
-    """What paragraphs of a style are, by its English name; ``None`` where that does not tell."""
+    """Return the kind of paragraphs with a style, by its English name; ``None`` if unknown."""
     plain = name.lower().replace("_20_", " ").replace("_", " ").strip()
     if plain in _EXACT:
         return _EXACT[plain]
@@ -47,7 +48,7 @@ def kind_of_style(name: str) -> Kind | None:
 
 @dataclass
 class Paragraph:
-    """A paragraph while it is read: its words with citations as places, and as it is shown."""
+    """A paragraph: its words with citation marks, and its displayed text (``seen``)."""
 
     words: list[str] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
@@ -58,47 +59,47 @@ class Paragraph:
     notes: list[Paragraph] = field(default_factory=list)
 
     def add(self, text: str, *, cited: bool = False) -> None:
-        """Text of it; what is ``cited`` is shown in place of a citation and no word of it."""
+        """Add text; ``cited`` text is displayed for a citation, and is not part of the words."""
         self.seen.append(text)
         if not cited:
             self.words.append(text)
 
     @property
     def text(self) -> str:
-        """Its words; line breaks are blanks."""
+        """Its words, with blanks for line breaks."""
         return "".join(self.words).replace("\n", " ").replace("\f", " ")
 
     @property
-    def says_something(self) -> bool:
-        """Whether there is anything in it but citations."""
+    def has_text(self) -> bool:
+        """True if it contains more than citations."""
         return any(map(str.isalnum, PLACE.sub("", self.text)))
 
 
 class Outline:
-    """Takes paragraphs in order, and makes findings of them."""
+    """Adds paragraphs to a draft, in order."""
 
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
+    def __init__(self, parsed: ParsedDraft) -> None:
+        self._parsed = parsed
         self._number = 0
         self._section = ""
         self._heads: list[tuple[int, str]] = []
-        self._level = 0  # of the heading of the references, while they come
+        self._level = 0  # level of the heading "References", inside that section
         self._references: list[str] = []
         self._items = 0
 
     def take(self, paragraph: Paragraph) -> None:
-        """The next paragraph."""
+        """Add the next paragraph."""
         seen = "".join(paragraph.seen).replace("\n", " ")
         if not seen.strip() and not paragraph.text.strip():
             return
         self._number += 1
-        text = place_commands(paragraph.text, self._findings)
+        text = place_commands(paragraph.text, self._parsed)
         plain = fold(PLACE.sub("", text))
         if paragraph.kind == "none":
             return
         if not paragraph.in_table and self._is_structure(paragraph, plain):
             return
-        if not paragraph.in_table:  # what a table cites is cited, its words are no prose
+        if not paragraph.in_table:  # citations in a table count, but its words are not prose
             kind = paragraph.kind if paragraph.kind in ("caption", "item") else ""
             section = "Abstract" if paragraph.kind == "abstract" else self._section
             self._block(text, seen, section, kind)
@@ -110,10 +111,10 @@ class Outline:
 
     def _block(self, text: str, seen: str, section: str, kind: str = "") -> None:
         raw = Raw(seen, [Origin(0, Place("", self._number))])
-        self._findings.blocks.append(Block(text, raw, section, kind))
+        self._parsed.blocks.append(Block(text, raw, section, kind))
 
     def _is_structure(self, paragraph: Paragraph, plain: str) -> bool:
-        """Take what is no prose: a title, a heading, an entry of the references."""
+        """Add a title, a heading or a reference entry; return False for prose."""
         if paragraph.kind in ("title", "author"):
             self._take_front(paragraph.kind, plain)
             return True
@@ -129,15 +130,15 @@ class Outline:
         return False
 
     def _is_unstyled_heading(self, plain: str) -> bool:
-        """Whether words that no style calls a heading are one all the same."""
-        return bool(heading_in(plain)) and (not self._level or ends_references(plain))
+        """Return True for a heading that does not have a heading style."""
+        return bool(parse_heading(plain)) and (not self._level or ends_references(plain))
 
     def _take_front(self, kind: str, plain: str) -> None:
-        findings = self._findings
+        parsed = self._parsed
         if kind == "title":
-            findings.title = fold(f"{findings.title} {plain}")
+            parsed.title = fold(f"{parsed.title} {plain}")
         else:
-            findings.authors = unique([*findings.authors, plain])
+            parsed.authors = unique([*parsed.authors, plain])
 
     def _head(self, plain: str, level: int) -> None:
         if is_references_heading(plain):
@@ -148,18 +149,18 @@ class Outline:
             self._section = plain
 
     def _reference(self, paragraph: Paragraph, plain: str) -> None:
-        """An entry; the number that a word processor gives to an item is not in its text."""
+        """Add an entry with its item number, which is not part of the text."""
         self._items += paragraph.kind == "item"
         label = f"[{self._items}] " if paragraph.kind == "item" else ""
         self._references += [f"{label}{plain}", ""]
 
     def end(self) -> None:
-        """The document has ended. A single top heading, at the very start, was its title."""
-        self._findings.entries += entries_in(self._references) if self._references else []
+        """End the text. Its title is a top-level heading at the start, if there is only one."""
+        self._parsed.entries += split_references(self._references) if self._references else []
         tops = [text for level, text in self._heads if level == _TOP_LEVEL]
-        if not self._findings.title and len(tops) == 1 and self._heads[0][0] == _TOP_LEVEL:
-            blocks = self._findings.blocks
+        if not self._parsed.title and len(tops) == 1 and self._heads[0][0] == _TOP_LEVEL:
+            blocks = self._parsed.blocks
             first = list(takewhile(lambda block: block.section == tops[0], blocks))
             if len(self._heads) > 1:
-                self._findings.title = tops[0]
+                self._parsed.title = tops[0]
                 blocks[: len(first)] = [block._replace(section="") for block in first]

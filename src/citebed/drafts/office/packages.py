@@ -1,7 +1,7 @@
-"""The zip archive that a Word or OpenDocument file is, and the XML in it, both within bounds.
+"""Read the zip archive of a Word or OpenDocument file, and the XML in it, with limits.
 
-XML is read as a stream, so that memory does not grow with it. A document type is refused: no
-word processor writes one, and entities are defined in it. Nothing outside the bytes is read.
+XML is read as a stream to save memory. A document type is refused, because it may define entities
+and no word processor writes one. No other files are opened.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from citebed.files.packed import Budget, Watched, damage
 
 _MOST_MEMBERS = 20_000
 _MEMBER_BYTES = 64 << 20
-"""Of one part of a document: a book of a thousand pages takes a third of it."""
+"""Limit for one part of a document: a book of a thousand pages needs a third of it."""
 _MOST_ELEMENTS = 1_500_000
 _ENTRY_MARK = b"PK\x01\x02"
 _PROTECTED = 0x1
@@ -30,34 +30,34 @@ Attributes = Mapping[str, str]
 
 
 class Package:
-    """The members of a document's archive; raises ``CitebedError`` for one that cannot be read."""
+    """The members of a document's archive; raises ``CitebedError`` if it cannot be read."""
 
     def __init__(self, data: bytes, name: str, kind: str) -> None:
         self.name = name
-        if data.count(_ENTRY_MARK) > _MOST_MEMBERS:  # each would take memory before it is looked at
-            raise self.error(f"{kind} of more than {_MOST_MEMBERS:,} members; not read")
+        if data.count(_ENTRY_MARK) > _MOST_MEMBERS:  # each takes memory before it is read
+            raise self.error(f"{kind} with more than {_MOST_MEMBERS:,} members; not read")
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(data))
         except _damage() as error:
-            what = f"this is {kind}, but damaged or cut short ({error}); get it anew"
+            what = f"this is {kind}, but damaged or cut short ({error}); get it again"
             raise self.error(what) from error
         self._names = {info.filename: info for info in self._archive.infolist()}
         self._budget = Budget(len(data))
 
     def error(self, what: str) -> CitebedError:
-        """An error about this file."""
+        """Return an error about this file."""
         return CitebedError(f"{self.name}: {what}")
 
     def names(self) -> list[str]:
-        """The names of all members."""
+        """Return the names of all members."""
         return list(self._names)
 
     def is_link(self, member: str) -> bool:
-        """Whether a member stands for another file, as archives made on Unix can have it."""
+        """Return True if a member is a symbolic link, which Unix archives may contain."""
         return stat.S_ISLNK(self._names[member].external_attr >> 16)
 
     def read(self, member: str) -> bytes | None:
-        """What a member holds; ``None`` where it is not there."""
+        """Return the contents of a member, or ``None`` if it does not exist."""
         info = self._names.get(member)
         if info is None:
             return None
@@ -71,9 +71,9 @@ class Package:
         except _damage() as error:
             raise self.error(f"{member} in it cannot be read: {error}") from error
         if len(data) > max(_MEMBER_BYTES, 1) and len(data) > BOMB_RATIO * packed:
-            raise self.error(f"{member} in it unpacks to far too much, as in a decompression bomb")
+            raise self.error(f"{member} in it expands far too much, like a decompression bomb")
         if len(data) > most:
-            raise self.error(f"{member} in it has more than {shown(most)}; give the text in parts")
+            raise self.error(f"{member} in it has more than {shown(most)}; split the document")
         return data
 
 
@@ -85,32 +85,32 @@ def _damage() -> tuple[type[Exception], ...]:
 
 
 class Walker(Protocol):
-    """What is told of each element and text, in the order of the document.
+    """Handles each element and text, in document order.
 
-    Names are ``prefix:local`` with the prefix that the walker's ``spaces`` has for the end of a
-    namespace's address; ``local`` alone for any other.
+    Names are ``prefix:local``, with the prefix that ``spaces`` defines for the end of a namespace,
+    or ``local`` for other namespaces.
     """
 
     @property
     def spaces(self) -> Mapping[str, str]:
-        """Prefixes by the ends of namespaces' addresses."""
+        """Prefixes by the ends of namespaces."""
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """An element begins; its attributes go by their local names."""
+        """Start an element; its attributes have local names."""
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """End an element."""
 
     def text(self, text: str) -> None:
-        """Text within the element that began last."""
+        """Handle text after the last start or end of an element."""
 
 
 class _Refused(Exception):
-    """XML that is not read on, and why."""
+    """XML that exceeds a limit, and the reason."""
 
 
 def walk(package: Package, member: str, walker: Walker) -> bool:
-    """Tell a walker what stands in a member; whether there is such a member."""
+    """Call a walker for all elements and texts of a member; return False if it does not exist."""
     data = package.read(member)
     if data is None:
         return False
@@ -124,7 +124,7 @@ def walk(package: Package, member: str, walker: Walker) -> bool:
     except _Refused as error:
         raise package.error(f"{member} in it {error}") from None
     except (expat.ExpatError, LookupError, ValueError) as error:
-        raise package.error(f"{member} in it is broken XML ({error}); save it anew") from error
+        raise package.error(f"{member} in it is not valid XML ({error}); save it again") from error
     return True
 
 
@@ -135,7 +135,7 @@ def _connect(parser: expat.XMLParserType, walker: Walker) -> None:
         nonlocal left
         left -= 1
         if left < 0:
-            raise _Refused(f"has more than {_MOST_ELEMENTS:,} elements; give the text in parts")
+            raise _Refused(f"has more than {_MOST_ELEMENTS:,} elements; split the document")
         if attributes:
             attributes = {key.rpartition("}")[2]: value for key, value in attributes.items()}
         walker.start(short(name), attributes)
@@ -156,13 +156,13 @@ def _shortener(spaces: Mapping[str, str]) -> Callable[[str], str]:
     known: dict[str, str] = {}
 
     def short(name: str) -> str:
-        if (found := known.get(name)) is not None:
-            return found
+        if (shortened := known.get(name)) is not None:
+            return shortened
         space, _, local = name.rpartition("}")
         prefix = next((own for ending, own in spaces.items() if space.endswith(ending)), "")
-        made = f"{prefix}:{local}" if prefix else local
+        shortened = f"{prefix}:{local}" if prefix else local
         if len(known) < _MOST_NAMES:
-            known[name] = made
-        return made
+            known[name] = shortened
+        return shortened
 
     return short

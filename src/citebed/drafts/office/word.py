@@ -1,7 +1,7 @@
-"""Word documents (``.docx``) to blocks of prose, with what the fields of reference managers cite.
+"""Read Word documents (``.docx``), with citations in the fields of reference managers.
 
-Deleted text, comments, headers, tables of contents and hidden alternatives are passed over. A link
-outside is a text in which a DOI may stand: it is not followed.
+Deleted text, comments, headers, tables of contents and hidden alternatives are skipped. The target
+of a link may contain a DOI, but is not opened.
 """
 
 from __future__ import annotations
@@ -10,23 +10,15 @@ import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from citebed.drafts.findings import Findings, without_places
 from citebed.drafts.office.citations import (
     Citations,
     is_bibliography,
     is_contents,
     word_sources,
 )
-from citebed.drafts.office.outline import Outline, Paragraph
+from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_style
 from citebed.drafts.office.packages import Attributes, Package, walk
-from citebed.drafts.office.word_parts import (
-    LEVELS,
-    SPACES,
-    Properties,
-    Styles,
-    links_of,
-    main_part,
-)
+from citebed.drafts.parsed_draft import ParsedDraft, without_places
 from citebed.files.kinds import WORD
 from citebed.text.identifiers import arxiv_in, doi_in
 
@@ -36,37 +28,168 @@ _TEXTS = frozenset(("w:t", "m:t"))
 _OFF = frozenset(("0", "false", "none", "off"))
 
 
-def read_word(data: bytes, name: str, findings: Findings) -> None:
-    """Read a Word document into ``findings``; raises ``CitebedError`` for one that is damaged."""
+def read_word(data: bytes, name: str, parsed: ParsedDraft) -> None:
+    """Read a Word document into ``parsed``; raise ``CitebedError`` if it is damaged."""
     package = Package(data, name, WORD)
-    main = main_part(package)
-    kinds = Styles()
+    main = _find_main_part(package)
+    kinds = _Styles()
     walk(package, posixpath.join(posixpath.dirname(main), "styles.xml"), kinds)
     sources = [n for n in package.names() if n.startswith("customXml/item") and n.endswith(".xml")]
     entries = word_sources([package.read(each) or b"" for each in sources[:_MOST_SOURCES]])
-    marked = Properties()
+    marked = _Properties()
     walk(package, "docProps/custom.xml", marked)
-    shared = _Shared(kinds, Citations(findings, entries), marked.codes())
+    shared = _Shared(kinds, Citations(parsed, entries), marked.codes())
     for part in ("footnotes.xml", "endnotes.xml"):
         member = posixpath.join(posixpath.dirname(main), part)
-        notes = _Notes(shared, links_of(package, member))
+        notes = _Notes(shared, _read_links(package, member))
         walk(package, member, notes)
-    outline = Outline(findings)
-    if not walk(package, main, _Body(shared, links_of(package, main), outline.take)):
-        raise package.error(f"there is no {main} in it; save it anew as .docx")
+    outline = Outline(parsed)
+    if not walk(package, main, _Body(shared, _read_links(package, main), outline.take)):
+        raise package.error(f"{main} is missing; save it again as .docx")
     outline.end()
 
 
 _MOST_SOURCES = 50
 _DEEPEST = 8
-"""Fields in fields are looked at so deep."""
+"""Maximum depth of nested fields."""
+
+
+# --- Styles, links and properties -------------------------------------------------------------
+
+_SPACES = {
+    "/wordprocessingml/main": "w", "/wordprocessingml/2006/main": "w",
+    "/officeDocument/math": "m", "/officeDocument/2006/math": "m",
+    "/markup-compatibility/2006": "mc",
+}  # fmt: skip
+_MAIN = "word/document.xml"
+
+
+class _Elements:
+    """A walker that handles only the start of elements."""
+
+    spaces = _SPACES
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        raise NotImplementedError
+
+    def end(self, name: str) -> None:
+        pass
+
+    def text(self, text: str) -> None:
+        pass
+
+
+class _Types(_Elements):
+    """Finds the part of the archive with the text."""
+
+    main = ""
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        if (
+            name == "Override"
+            and attributes.get("ContentType", "").endswith(".main+xml")
+            and not self.main
+        ):
+            self.main = attributes.get("PartName", "").lstrip("/")
+
+
+def _find_main_part(package: Package) -> str:
+    types = _Types()
+    walk(package, "[Content_Types].xml", types)
+    return types.main or _MAIN
+
+
+class _Links(_Elements):
+    """The targets of a part's links."""
+
+    def __init__(self) -> None:
+        self.targets: dict[str, str] = {}
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        if name == "Relationship" and attributes.get("Type", "").endswith("/hyperlink"):
+            self.targets[attributes.get("Id", "")] = attributes.get("Target", "")
+
+
+def _read_links(package: Package, member: str) -> dict[str, str]:
+    links = _Links()
+    folder, file = posixpath.split(member)
+    walk(package, posixpath.join(folder, "_rels", f"{file}.rels"), links)
+    return links.targets
+
+
+class _Styles(_Elements):
+    """The kinds of paragraph styles, by the name of a style or of the style it is based on."""
+
+    def __init__(self) -> None:
+        self._style = ""
+        self._names: dict[str, str] = {}
+        self._bases: dict[str, str] = {}
+        self._levels: dict[str, int] = {}
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        value = attributes.get("val", "")
+        if name == "w:style":
+            self._style = attributes.get("styleId", "")
+        elif name == "w:name":
+            self._names[self._style] = value
+        elif name == "w:basedOn":
+            self._bases[self._style] = value
+        elif name == "w:outlineLvl" and value in _LEVELS:
+            self._levels[self._style] = int(value) + 1
+
+    def kind(self, style: str) -> tuple[Kind, int]:
+        """Return the kind of paragraphs with a style, and the level of a heading."""
+        for _ in range(_LONGEST_CHAIN):
+            name = self._names.get(style, style)
+            kind = kind_of_style(name)
+            if kind is None and style in self._levels:
+                kind = "heading"
+            if kind is not None:
+                digits = name[-1:] if name[-1:].isdecimal() else ""
+                return kind, self._levels.get(style, int(digits or "0"))
+            style = self._bases.get(style, "")
+            if not style:
+                break
+        return "", 0
+
+
+_LONGEST_CHAIN = 10
+_LEVELS = frozenset("012345678")
+
+
+class _Properties(_Elements):
+    """Document properties in which Zotero stores the citations at bookmarks."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._values: dict[str, list[str]] = {}
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        if name == "property":
+            self._name = attributes.get("name", "")
+
+    def text(self, text: str) -> None:
+        if self._name.startswith("ZOTERO_BREF"):
+            self._values.setdefault(self._name, []).append(text)
+
+    def codes(self) -> dict[str, str]:
+        """Return the code of each bookmark, joined from its parts (``…_1``, ``…_2``)."""
+        parts: dict[str, dict[int, str]] = {}
+        for name, texts in self._values.items():
+            mark, _, number = name.rpartition("_")
+            if number.isdecimal() and len(number) < 5:
+                parts.setdefault(mark, {})[int(number)] = "".join(texts)
+        return {mark: "".join(found[n] for n in sorted(found)) for mark, found in parts.items()}
+
+
+# --- Text -------------------------------------------------------------------------------------
 
 
 @dataclass
 class _Shared:
-    """What all parts of a document know of: styles, citations, bookmarks' codes, and notes."""
+    """State of all parts of a document: styles, citations, codes of bookmarks, and notes."""
 
-    styles: Styles
+    styles: _Styles
     citations: Citations
     codes: dict[str, str]
     notes: dict[str, Paragraph] = field(default_factory=dict)
@@ -74,21 +197,21 @@ class _Shared:
 
 @dataclass
 class _Field:
-    """A field while it is read: its code, what is kept beside it, and what it turned out to be."""
+    """An open field: its code, its data and its kind."""
 
     code: list[str] = field(default_factory=list)
     data: list[str] = field(default_factory=list)
     shows: bool = False
     kind: str = ""  # citation, bibliography, contents
     inner: int = 0  # the depth of a content control that is a citation
-    mark: str = ""  # the id of a bookmark that is one
+    mark: str = ""  # the id of a bookmark that is a citation
     target: str = ""
 
 
 class _Body:
-    """Makes paragraphs of the elements of a part."""
+    """Makes paragraphs from the elements of a part."""
 
-    spaces = SPACES
+    spaces = _SPACES
 
     def __init__(
         self, shared: _Shared, links: dict[str, str], take: Callable[[Paragraph], None]
@@ -96,7 +219,7 @@ class _Body:
         self._shared, self._links, self._take = shared, links, take
         self._open: list[Paragraph] = []
         self._fields: list[_Field] = []
-        self._within = ""  # the element whose text matters
+        self._within = ""  # the current element
         self._skipped = self._tables = self._depth = self._controls = 0
         self._starts: dict[str, Callable[[Attributes], None]] = {
             "w:p": self._start_paragraph, "w:pStyle": self._style, "w:numPr": self._item,
@@ -115,7 +238,7 @@ class _Body:
     # --- Elements
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """An element begins."""
+        """Start an element."""
         if name in _SKIPPED or self._skipped:
             self._skipped += 1
             return
@@ -126,7 +249,7 @@ class _Body:
             self._add(_BLANKS[name])
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """End an element."""
         if self._skipped:
             self._skipped -= 1
             return
@@ -135,7 +258,7 @@ class _Body:
             finish()
 
     def text(self, text: str) -> None:
-        """Words, or the code of a field."""
+        """Add text to the paragraph, or to the code or data of a field."""
         if self._skipped:
             return
         if self._within in _TEXTS:
@@ -159,15 +282,15 @@ class _Body:
         if not self._open:
             return
         paragraph = self._open.pop()
-        # A citation that nobody closed ends with its paragraph.
+        # An unclosed citation ends with its paragraph.
         if not self._open:
             self._fields = [each for each in self._fields if each.kind != "citation"]
         for each in self._fields[-_DEEPEST:]:
-            self._belongs(paragraph, each)
+            self._set_kind_in_field(paragraph, each)
         self._take(paragraph)
 
-    def _belongs(self, paragraph: Paragraph, each: _Field) -> None:
-        """What a paragraph is that stands in a field."""
+    def _set_kind_in_field(self, paragraph: Paragraph, each: _Field) -> None:
+        """Set the kind of a paragraph inside a field."""
         if each.shows and each.kind == "contents":
             paragraph.kind = "none"
         elif each.shows and each.kind == "bibliography" and paragraph.kind != "heading":
@@ -184,7 +307,7 @@ class _Body:
             self._open[-1].kind = "item"
 
     def _level(self, own: Attributes) -> None:
-        if self._open and own.get("val", "") in LEVELS:
+        if self._open and own.get("val", "") in _LEVELS:
             self._open[-1].kind, self._open[-1].level = "heading", int(own["val"]) + 1
 
     def _start_table(self, _: Attributes) -> None:
@@ -194,11 +317,11 @@ class _Body:
         self._tables -= 1
 
     def _note(self, kind: str, own: Attributes) -> None:
-        """A note's text stands behind its paragraph; one that only cites cites in its place."""
+        """Put a note after its paragraph, or a note with citations only in its own place."""
         note = self._shared.notes.pop(f"{kind} {own.get('id', '')}", None)
         if note is None or not self._open:
             return
-        if note.says_something:
+        if note.has_text:
             self._open[-1].notes.append(note)
         else:
             self._open[-1].words.append(note.text)
@@ -217,7 +340,7 @@ class _Body:
             self._end_field()
 
     def _show(self, each: _Field) -> None:
-        """A field's code is complete: tell what it is."""
+        """Determine the kind of a field from its complete code."""
         code = "".join(each.code)
         each.shows = True
         if code.lstrip().startswith("ADDIN EN.CITE.DATA") and len(self._fields) > 1:
@@ -240,7 +363,7 @@ class _Body:
         if self._fields:
             each = self._fields.pop()
             if self._open:
-                self._belongs(self._open[-1], each)
+                self._set_kind_in_field(self._open[-1], each)
             if doi := doi_in(each.target) if each.target else None:
                 self._put(f" {self._shared.citations.name(doi)}")
             elif arxiv := arxiv_in(each.target) if each.target else None:
@@ -287,14 +410,14 @@ class _Body:
 
 
 class _Notes(_Body):
-    """The notes of a document, by kind and id; the paragraphs of one are put together."""
+    """The notes of a document by kind and id, with the paragraphs of a note joined."""
 
     def __init__(self, shared: _Shared, links: dict[str, str]) -> None:
         super().__init__(shared, links, self._keep)
         self._key = ""
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """An element begins; a note has an id."""
+        """Start an element; a note has an id."""
         if name in ("w:footnote", "w:endnote"):
             self._key = f"{name} {attributes.get('id', '')}"
         super().start(name, attributes)

@@ -1,14 +1,11 @@
-"""The citation commands of LaTeX, natbib, biblatex and apacite, wherever they are met.
-
-What LaTeX commands and environments mean for someone who reads only the prose.
-"""
+"""LaTeX commands and environments: citations (natbib, biblatex, apacite), and what to skip."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from citebed.drafts.findings import Findings
+from citebed.drafts.parsed_draft import ParsedDraft
 from citebed.patterns import compiled
 from citebed.text.latex_commands import ACCENTS, LETTERS, NOTHING, SYMBOLS
 
@@ -24,15 +21,15 @@ _IN_TEXT = compiled(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
 
 
 def is_citation(name: str) -> bool:
-    """Whether a command of this name cites: ``cite``, ``citep``, ``Textcite``, ``footcites`` …"""
+    """Return True for citation commands: ``cite``, ``citep``, ``Textcite``, ``footcites`` …"""
     return _NAME.fullmatch(name) is not None and name not in _NO_CITATION
 
 
-def keys_at(name: str, text: str, at: int) -> tuple[tuple[str, ...], int]:
-    """The keys of the citation whose command ``name`` ends at ``at``, and where it ends.
+def parse_keys(name: str, text: str, at: int) -> tuple[tuple[str, ...], int]:
+    """Return the keys of a citation command that ends at ``at``, and the end of its arguments.
 
-    There are none where it cannot be read.
-    biblatex's plural commands (``\\cites(see)(p. 3)[1]{a}[2]{b}``) take any number of keys.
+    A malformed command has no keys. biblatex's plural commands
+    (``\\cites(see)(p. 3)[1]{a}[2]{b}``) take any number of keys.
     """
     several = name.endswith("cites")
     if several and (notes := _GLOBAL_NOTES.match(text, at)):
@@ -47,28 +44,31 @@ def keys_at(name: str, text: str, at: int) -> tuple[tuple[str, ...], int]:
     return tuple(keys), at
 
 
-def place_commands(text: str, findings: Findings) -> str:
-    """Text that is not LaTeX as a whole, with its citation commands as citations."""
+def place_commands(text: str, parsed: ParsedDraft) -> str:
+    """Replace the citation commands in a text that is not LaTeX by citation marks."""
     if "cite" not in text and "Cite" not in text:
         return text
     pieces, at = [], 0
     for match in _IN_TEXT.finditer(text):
         if match.start() < at:
             continue
-        keys, end = keys_at(match[1], text, match.end())
+        keys, end = parse_keys(match[1], text, match.end())
         is_read = keys or end > match.end()
-        pieces += [text[at : match.start()], take(match[1], keys, findings) if is_read else ""]
+        pieces += [
+            text[at : match.start()],
+            add_citation(match[1], keys, parsed) if is_read else "",
+        ]
         at = end
     return "".join(pieces) + text[at:]
 
 
-def take(name: str, keys: Sequence[str], findings: Findings) -> str:
-    """Note a citation; what it leaves in the text: a place, or nothing for ``\\nocite``."""
+def add_citation(name: str, keys: Sequence[str], parsed: ParsedDraft) -> str:
+    """Store a citation, and return its mark for the text, which is "" for ``\\nocite``."""
     if name == "nocite":
-        findings.every_entry |= "*" in keys
-        findings.nowhere += [key for key in keys if key != "*"]
+        parsed.every_entry |= "*" in keys
+        parsed.unplaced += [key for key in keys if key != "*"]
         return ""
-    return findings.cite(keys)
+    return parsed.cite(keys)
 
 
 # --- Environments and commands ----------------------------------------------------------------
@@ -80,7 +80,7 @@ RAW = frozenset(
     alltt CCSXML pycode tcblisting spverbatim
     """.split()  # noqa: SIM905
 )
-"""Environments whose contents are not LaTeX: passed over to the letter."""
+"""Environments with verbatim contents, which are skipped."""
 
 MUTED = frozenset(
     """
@@ -91,13 +91,13 @@ MUTED = frozenset(
     teaserfigure marginfigure keywords keyword IEEEkeywords code longtblr tblr
     """.split()  # noqa: SIM905
 )
-"""Environments without prose but for their captions; also in their starred forms."""
+"""Environments without prose, except for captions; also in their starred forms."""
 
 ENVIRONMENT_ARGUMENTS = {
     "minipage": 1, "multicols": 1, "adjustwidth": 2, "spacing": 1, "adjustbox": 1,
     "otherlanguage": 1, "list": 2, "thebibliography": 1, "column": 1,
 }  # fmt: skip
-"""How many arguments of an environment are no prose."""
+"""Number of arguments of an environment that are not prose."""
 
 SECTIONS = frozenset(
     "part chapter section subsection subsubsection frametitle framesubtitle".split()  # noqa: SIM905
@@ -132,7 +132,7 @@ DROPPED = {
     "newglossaryentry": 2, "counterwithin": 2, "numberwithin": 2, "newfloat": 3,
     "providecolor": 3, "lstdefinestyle": 2, "lstdefinelanguage": 2, "fancyhead": 1, "fancyfoot": 1,
 }  # fmt: skip
-"""How many arguments to pass over, options too; what else follows in braces is prose."""
+"""Number of arguments to skip, with options; further braces contain prose."""
 
 INCLUDES = frozenset(("input", "include", "subfile", "InputIfFileExists"))
 IMPORTS = frozenset(("import", "subimport"))
@@ -177,7 +177,7 @@ READ_BY_LATEX_TO_TEXT = (
     | frozenset(name for name in ACCENTS if name.isalpha())
     | frozenset("frac dfrac tfrac sqrt mathbb Bbb".split())  # noqa: SIM905
 )
-"""Commands that stand for text, left for ``latex_to_text``."""
+"""Commands for characters, which ``latex_to_text`` replaces."""
 
 KNOWN = READ_BY_LATEX_TO_TEXT | NOTHING | _SILENT | frozenset(DROPPED)
-"""Commands that nobody needs to be told of when they are left out."""
+"""Commands that are skipped without a note."""

@@ -1,10 +1,9 @@
-"""LaTeX to blocks of prose: one pass with a stack, as TeX reads it, and never an error.
+"""Read LaTeX in one pass with a stack, as TeX does.
 
-Text goes into a buffer, one paragraph at a time, with its accents and symbols as they stand;
-``latex_to_text`` turns each paragraph into words. Equations, tables and figures are passed
-over, but their citations count and their captions are passages. A footnote is a passage of
-its own, after its paragraph. What is broken (a brace or environment that never ends) is read
-as text, and said.
+Each paragraph is collected as LaTeX, and ``latex_to_text`` turns it into words. Equations, tables
+and figures are skipped, but their citations count and their captions are passages. A footnote is a
+passage after its paragraph. An unclosed brace or environment is never an error: it is read as text,
+and a note tells the user.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from citebed.collection.formats.base import decode, with_newlines
-from citebed.drafts.files import Neighbours
-from citebed.drafts.findings import Findings, without_places
+from citebed.drafts.files import IncludedFiles
+from citebed.drafts.parsed_draft import ParsedDraft, without_places
 from citebed.drafts.tex import commands
-from citebed.drafts.tex.commands import is_citation, keys_at, take
-from citebed.drafts.tex.output import TexOutput, authors_in
+from citebed.drafts.tex.commands import add_citation, is_citation, parse_keys
+from citebed.drafts.tex.output import TexOutput, parse_authors
 from citebed.drafts.tex.source import Cursor, Macros
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_in, doi_in
@@ -48,7 +47,7 @@ _SHOWN_COMMANDS = 6
 
 @dataclass
 class _Open:
-    """An environment that has begun or, where ``end`` is known, an aside in braces."""
+    """An open environment, or an aside in braces if ``end`` is known."""
 
     name: str
     cursor: Cursor
@@ -58,13 +57,13 @@ class _Open:
 
 
 class TexReader:
-    """Reads LaTeX into ``findings``, following the files that it includes."""
+    """Reads LaTeX into ``parsed``, with the files that it includes."""
 
-    def __init__(self, findings: Findings, neighbours: Neighbours) -> None:
-        self._findings = findings
-        self._neighbours = neighbours
+    def __init__(self, parsed: ParsedDraft, files: IncludedFiles) -> None:
+        self._parsed = parsed
+        self._files = files
         self._macros = Macros()
-        self._out = TexOutput(findings)
+        self._out = TexOutput(parsed)
         self._cursors: list[Cursor] = []
         self._open: list[_Open] = []
         self._open_names: Counter[str] = Counter()
@@ -72,7 +71,7 @@ class TexReader:
         self._ended = False
 
     def read(self, text: str) -> None:
-        """Read a whole document, or a part of one without a preamble."""
+        """Read a document, or a part without a preamble."""
         self._macros.allow(len(text))
         self._out.muted = int("\\begin{document}" in text)
         self._cursors.append(Cursor(text))
@@ -85,14 +84,14 @@ class TexReader:
 
     def _tell(self) -> None:
         for what in self._macros.notes:
-            self._findings.note(what)
+            self._parsed.note(what)
         names = [f"\\{name}" for name, _ in self._unknown.most_common()]
         if names:
             what = "unknown LaTeX commands were ignored and their text was kept"
-            self._findings.note(f"{what}: {first_few(names, _SHOWN_COMMANDS)}")
+            self._parsed.note(f"{what}: {first_few(names, _SHOWN_COMMANDS)}")
 
     def _complain(self, cursor: Cursor, at: int, what: str) -> None:
-        self._findings.note(f"{what}; read as text", cursor.place_at(at))
+        self._parsed.note(f"{what}; read as text", cursor.place_at(at))
 
     # --- One step ---------------------------------------------------------------------------
 
@@ -135,20 +134,20 @@ class TexReader:
         elif match := INLINE_MATHS.match(cursor.text, at):
             self._out.write(maths_as_text(match[1]), cursor, at)
         elif not self._out.muted:
-            self._complain(cursor, at, "a $ without its partner")
+            self._complain(cursor, at, "a $ without a closing $")
         cursor.at = match.end() if match else at + 1
 
     # --- Asides -----------------------------------------------------------------------------
 
     def _aside(self, name: str, cursor: Cursor) -> None:
-        """Begin a text apart from the paragraph it stands in: a footnote, caption or title."""
+        """Begin a footnote, caption or title, which is separate from its paragraph."""
         at = cursor.after_options(cursor.at)
         if name == "captionof" and (kind := cursor.argument(at)):
             at = kind[1] + 1
         group = cursor.group(at) if name in commands.ASIDES else cursor.argument(at)
         if group is None:
             if cursor.is_open(at):
-                self._complain(cursor, at, f"\\{name} whose brace does not close")
+                self._complain(cursor, at, f"\\{name} has an unclosed brace")
             return
         cursor.at = group[0]
         self._open.append(_Open(name, cursor, self._out.muted, group[1]))
@@ -164,7 +163,7 @@ class TexReader:
             self._out.write("}", cursor, at)
 
     def _close(self) -> None:
-        """End what was opened last, and do what its end asks for."""
+        """Close the last open environment or aside."""
         last = self._open.pop()
         self._open_names[last.name] -= 1
         if last.end < 0:
@@ -173,7 +172,7 @@ class TexReader:
             self._out.end_aside()
         elif last.name in commands.TITLES:
             title = self._out.take_aside()
-            self._findings.title = self._findings.title or title
+            self._parsed.title = self._parsed.title or title
         else:
             self._out.section = self._out.take_aside()
         self._out.muted = last.muted
@@ -188,7 +187,7 @@ class TexReader:
         if name == "document":
             self._out.muted = 0
         elif has_no_prose and (end := cursor.end_of(name, cursor.at)) is None:
-            self._complain(cursor, cursor.at, f"\\begin{{{name}}} without its \\end")
+            self._complain(cursor, cursor.at, f"\\begin{{{name}}} without \\end")
         elif name in commands.RAW and end is not None:
             cursor.at = end + len(f"\\end{{{name}}}")
         else:
@@ -243,7 +242,7 @@ class TexReader:
             self._leave_out(name, cursor)
 
     def _leave_out(self, name: str, cursor: Cursor) -> None:
-        """A command that says nothing by itself: gone, with its options; its braces stay."""
+        """Skip a command without text and its options, but keep the text in its braces."""
         if name not in NOTHING:
             cursor.at = cursor.after_options(cursor.at)
         if name not in commands.KNOWN:
@@ -251,17 +250,17 @@ class TexReader:
 
     def _cite(self, name: str, at: int, cursor: Cursor) -> None:
         start = cursor.at
-        keys, cursor.at = keys_at(name, cursor.text, start)
-        if not keys and cursor.at > start:  # a citation is wanted here: ``\cite{}``
-            self._findings.note(f"\\{name}{{}} has no key yet", cursor.place_at(at))
+        keys, cursor.at = parse_keys(name, cursor.text, start)
+        if not keys and cursor.at > start:  # a placeholder: ``\cite{}``
+            self._parsed.note(f"\\{name}{{}} has no key yet", cursor.place_at(at))
             if not self._out.muted:
-                self._out.write(self._findings.cite(()), cursor, at)
+                self._out.write(self._parsed.cite(()), cursor, at)
         elif not keys:
             self._complain(cursor, at, f"\\{name} without keys")
         elif self._out.muted:
-            self._findings.nowhere += keys
+            self._parsed.unplaced += keys
         else:
-            self._out.write(take(name, keys, self._findings), cursor, at)
+            self._out.write(add_citation(name, keys, self._parsed), cursor, at)
 
     def _drop(self, name: str, cursor: Cursor) -> None:
         cursor.at = cursor.after_options(cursor.at)
@@ -270,13 +269,13 @@ class TexReader:
         self._pass(commands.DROPPED[name], cursor)
 
     def _address(self, address: str, cursor: Cursor) -> None:
-        """An address is no prose, but one of a DOI or of arXiv cites, and references are whole."""
+        """Skip a URL, except in references; a URL of a DOI or of arXiv is a citation."""
         if self._out.in_list:
             self._out.write(f" {address} ", cursor, cursor.at)
         elif (doi := doi_in(address)) is not None:
-            self._out.write(self._findings.cite([doi]), cursor, cursor.at)
+            self._out.write(self._parsed.cite([doi]), cursor, cursor.at)
         elif (arxiv := arxiv_in(address)) is not None:
-            self._out.write(self._findings.cite([f"arXiv:{arxiv}"]), cursor, cursor.at)
+            self._out.write(self._parsed.cite([f"arXiv:{arxiv}"]), cursor, cursor.at)
 
     def _pass(self, count: int, cursor: Cursor) -> None:
         for _ in range(count):
@@ -286,7 +285,7 @@ class TexReader:
             cursor.at = cursor.after_options(group[1] + 1)
 
     def _break(self, name: str, cursor: Cursor) -> None:
-        """The paragraph ends; ``\\paragraph{Data.} We …`` begins the next with its heading."""
+        """End the paragraph; ``\\paragraph{Data.} We …`` begins a new one."""
         self._out.flush("item" if name.endswith("paragraph") else "")
         cursor.at = cursor.after_options(cursor.at)
 
@@ -302,7 +301,7 @@ class TexReader:
     def _author(self, _name: str, cursor: Cursor) -> None:
         cursor.at = cursor.after_options(cursor.at)
         if (names := cursor.take_group()) is not None:
-            self._findings.authors += authors_in(names)
+            self._parsed.authors += parse_authors(names)
 
     def _pass_false(self, _name: str, cursor: Cursor) -> None:
         end = _FI.search(cursor.text, cursor.at)
@@ -317,7 +316,7 @@ class TexReader:
     def _bibliography(self, _name: str, cursor: Cursor) -> None:
         cursor.at = cursor.after_options(cursor.at)
         if (group := cursor.argument(cursor.at)) is not None:
-            self._findings.name_bibliographies(cursor.text[slice(*group)].split(","))
+            self._parsed.name_bibliographies(cursor.text[slice(*group)].split(","))
             cursor.at = group[1] + 1
 
     def _include(self, command: str, cursor: Cursor) -> None:
@@ -325,12 +324,12 @@ class TexReader:
         if match is None:
             return
         name = "/".join(part.strip() for part in match.groups() if part is not None)
-        file = self._neighbours.read(name, (".tex", ".ltx", ".bbl"), cursor.source)
+        file = self._files.read(name, (".tex", ".ltx", ".bbl"), cursor.source)
         if isinstance(file, str):
-            self._findings.note(file, f"\\{command}{{{name}}}")
-        elif file.path in (self._neighbours.draft, *(c.path for c in self._cursors)):
-            what = "not read again, since it includes itself"
-            self._findings.note(what, f"\\{command}{{{name}}}")
+            self._parsed.note(file, f"\\{command}{{{name}}}")
+        elif file.path in (self._files.draft, *(c.path for c in self._cursors)):
+            what = "not read again, because it includes itself"
+            self._parsed.note(what, f"\\{command}{{{name}}}")
         else:
             text = without_places(with_newlines(decode(file.data)[0]))
             self._macros.allow(len(text))

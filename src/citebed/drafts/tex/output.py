@@ -1,12 +1,12 @@
-"""Where the words of a LaTeX draft go: paragraphs, asides beside them, entries, authors."""
+"""Collect the text of a LaTeX draft: paragraphs, asides, reference entries, authors."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
-from citebed.drafts.findings import PLACE, Block, Findings, Origin, Raw
-from citebed.drafts.references import entry_of
+from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw
+from citebed.drafts.references import parse_entry
 from citebed.drafts.tex.source import Cursor
 from citebed.text.hyphens import join_hyphens
 from citebed.text.latex import latex_to_text
@@ -21,47 +21,46 @@ class _Paragraph:
     length: int = 0
 
     def add(self, text: str, cursor: Cursor, at: int) -> None:
-        """More text, which stands at a position of the source."""
+        """Add text with its position in the source."""
         self.origins.append(Origin(self.length, cursor.place_at(at), cursor.has(text, at)))
         self.pieces.append(text)
         self.length += len(text)
 
     def text(self) -> str:
-        """The words, clean; a backslash that is left means nothing to a reader."""
+        """Return the words, without remaining backslashes."""
         raw = join_hyphens("".join(self.pieces))
         return latex_to_text(raw).replace("\\", " ").strip()
 
     def raw(self) -> Raw:
-        """The text as it came; a citation is a blank in it."""
+        """Return the LaTeX, with blanks for citations."""
         return Raw(PLACE.sub(lambda place: " " * len(place[0]), "".join(self.pieces)), self.origins)
 
 
 class TexOutput:
-    """Takes text piece by piece and makes blocks of it.
+    """Makes blocks from pieces of text.
 
-    While ``muted`` is above 0, nothing is written. An aside (a footnote, a caption, a heading)
-    is written apart from the paragraph it stands in, and follows that as a block of its own
-    unless its text is taken.
+    While ``muted`` is above 0, nothing is written. An aside (a footnote, caption or heading)
+    becomes a block after its paragraph, unless `take_aside` returns its text.
     """
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, parsed: ParsedDraft) -> None:
         self.section = ""
         self.muted = 0
-        self._findings = findings
+        self._parsed = parsed
         self._paragraphs = [_Paragraph()]
         self._asides: list[Block] = []
         self._entry: str | None = None
-        self.in_list = False  # whether references are being written, not prose
+        self.in_list = False  # True inside a reference list
 
     def write(self, text: str, cursor: Cursor, at: int) -> None:
-        """Add text that stands at a position of the source."""
+        """Add text with its position in the source."""
         if not self.muted:
             self._paragraphs[-1].add(text, cursor, at)
 
     def flush(self, following: str = "") -> None:
-        """End the paragraph; those of a bibliography are parts of one entry.
+        """End the paragraph; in a reference list, the entry continues.
 
-        The ``following`` one may be of a kind: an ``item``.
+        ``following`` is the kind of the next paragraph, e.g. ``item``.
         """
         if self.muted:
             return
@@ -76,43 +75,43 @@ class TexOutput:
         if in_aside:
             self._asides += block
         else:
-            self._findings.blocks += [*block, *self._asides]
+            self._parsed.blocks += [*block, *self._asides]
             self._asides.clear()
 
     def begin_aside(self, kind: str) -> None:
-        """What follows is written apart."""
+        """Begin an aside."""
         self._paragraphs.append(_Paragraph(kind))
 
     def end_aside(self) -> None:
-        """The aside becomes a block."""
+        """End the aside and make it a block."""
         self.flush()
         self._paragraphs.pop()
 
     def take_aside(self) -> str:
-        """The aside becomes no block: its text is given back."""
+        """End the aside and return its text instead of making a block."""
         return PLACE.sub("", self._paragraphs.pop().text())
 
     # --- A list of references ---------------------------------------------------------------
 
     def begin_list(self) -> None:
-        """What follows are references."""
+        """Begin a reference list."""
         self.flush()
         self.in_list = True
 
     def begin_entry(self, key: str) -> None:
-        """A reference begins."""
+        """Begin a reference."""
         self._end_entry()
         self._entry = key
 
     def end_list(self) -> None:
-        """Prose goes on."""
+        """End the reference list."""
         self._end_entry()
         self.in_list = False
 
     def _end_entry(self) -> None:
         if self._entry is not None:
             text = PLACE.sub("", self._paragraphs[-1].text())
-            self._findings.entries.append(entry_of(self._entry, text))
+            self._parsed.entries.append(parse_entry(self._entry, text))
         self._paragraphs[-1] = _Paragraph()
         self._entry = None
 
@@ -132,13 +131,13 @@ _COMMA_OR_AND = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+|\s+&\s+")
 _NAME = re.compile(r"[^\W\d_][^\d@/|]*")
 
 
-def authors_in(tex: str) -> tuple[str, ...]:
-    """The names in the argument of ``\\author``: first lines, without notes and affiliations."""
+def parse_authors(tex: str) -> tuple[str, ...]:
+    """Return the names in the argument of ``\\author``, without notes and affiliations."""
     if len(tex) > _LONGEST:
         return ()
     plain = _ASIDE.sub("", tex)
     lines = [part.split("\\\\")[0] for part in _BETWEEN.split(plain)]
-    # ``A. One, B. Two and C. Three`` are three names; what is no name is left out.
+    # ``A. One, B. Two and C. Three`` are three names; parts that are not names are dropped.
     parts = (part for line in lines for part in _COMMA_OR_AND.split(latex_to_text(line)))
     names = (part.strip(" .*†‡") for part in parts)
     return unique(name for name in names if 1 < len(name.split()) < 7 and _NAME.fullmatch(name))

@@ -1,4 +1,4 @@
-"""LaTeX source as it is read: where its groups end, what line it is on, the macros it defines."""
+"""LaTeX source code: ends of groups, line numbers, and macros."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ _GAP = compiled(r"[ \t]*+(?:%[^\n]*+\n[ \t]*+)*+(?:\n[ \t]*+(?!\n))?+")
 _OPTIONS = compiled(rf"\*?(?:[ \t]*+{NOTE})*+")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _ONE_PARAGRAPH = 4000
-"""No title, label or length takes more characters than this: its brace was never closed."""
+"""Most characters of a title, label or length; a longer one has an unclosed brace."""
 
 
 class Cursor:
-    """Source text and how far it is read.
+    """A source text and the current offset in it.
 
-    The ends of groups and environments are found in one pass over the text, so that braces
-    that never close cost no second look. A cursor into the text of a macro stands in one
-    ``place``, that of the macro's use.
+    The ends of all groups and environments are found in one pass, so unclosed braces cost no second
+    scan. The text of a macro has one ``place``: that of the macro's use.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class Cursor:
         self._line, self._line_start, self._counted = 1, 0, 0
 
     def place_at(self, at: int) -> Place:
-        """The place of a position that is not before one asked for earlier."""
+        """Return the position of an offset; offsets must not decrease between calls."""
         if self._place is not None:
             return self._place
         if at > self._counted:
@@ -56,7 +55,7 @@ class Cursor:
         return Place(self.source, self._line, max(at - self._line_start, 0) + 1)
 
     def has(self, text: str, at: int) -> bool:
-        """Whether a text stands in the file at this position, to the letter."""
+        """Return True if the file has exactly this text at this offset."""
         return self._place is None and self.text.startswith(text, at)
 
     @cached_property
@@ -78,13 +77,13 @@ class Cursor:
         return ends
 
     def end_of(self, environment: str, at: int) -> int | None:
-        """Where the next ``\\end`` of an environment stands."""
+        """Return the offset of the next ``\\end`` of an environment."""
         ends = self._ends.get(environment, [])
         index = bisect_left(ends, at)
         return ends[index] if index < len(ends) else None
 
     def after_options(self, at: int) -> int:
-        """The position behind a star and ``[options]``."""
+        """Return the offset after a star and ``[options]``."""
         match = _OPTIONS.match(self.text, at)
         return match.end() if match else at
 
@@ -93,26 +92,26 @@ class Cursor:
         return gap.end() if gap else at
 
     def group(self, at: int) -> tuple[int, int] | None:
-        """Start and end of what is inside the ``{…}`` that comes next, if it is closed."""
+        """Return start and end of the contents of the next ``{…}``, if it is closed."""
         opening = self._after_gap(at)
         closing = self._closes.get(opening)
         return None if closing is None else (opening + 1, closing)
 
     def argument(self, at: int) -> tuple[int, int] | None:
-        """A group that is no more than one paragraph, as most arguments must be."""
+        """Return the next group if it is at most one paragraph, as most arguments must be."""
         group = self.group(at)
         if group is None or group[1] - group[0] > _ONE_PARAGRAPH:
             return None
         return None if _BLANK_LINE.search(self.text, *group) else group
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What a pattern finds here; the cursor is behind it then."""
+        """Match a pattern here, and move after it."""
         match = pattern.match(self.text, self.at)
         self.at = match.end() if match else self.at
         return match
 
     def take_group(self) -> str | None:
-        """What is inside the group that comes next; the cursor is behind it then."""
+        """Return the contents of the next group, and move after it."""
         group = self.group(self.at)
         if group is None:
             return None
@@ -120,15 +119,15 @@ class Cursor:
         return self.text[slice(*group)]
 
     def is_open(self, at: int) -> bool:
-        """Whether a brace comes next (that may never close)."""
+        """Return True if a brace comes next, closed or not."""
         return self.text.startswith("{", self._after_gap(at))
 
 
-# --- Macros of the simple kind: a name, arguments, a text -----------------------------------
+# --- Simple macros: a name, arguments, a text -----------------------------------------------
 
 _DEEPEST = 40
 _FREE = 1 << 18
-"""What macros may expand to, in characters, beyond four times the text itself."""
+"""Characters that macros may expand to, in addition to four times the text itself."""
 
 _NAME = re.compile(r"\*?\s*(?:\{\s*\\([A-Za-z@]+)\s*\}|\\([A-Za-z@]+))")
 _COUNT = re.compile(r"\s*\[(\d)\](?:\s*\[([^][]*)\])?")
@@ -145,7 +144,7 @@ class _Macro(NamedTuple):
 
 
 class Macros:
-    """The macros of a draft; ``notes`` says when they expand without end."""
+    """The macros of a draft; ``notes`` reports endless expansion."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Macro] = {}
@@ -153,11 +152,11 @@ class Macros:
         self.notes: list[str] = []
 
     def allow(self, characters: int) -> None:
-        """Text of so many characters was read: macros may expand to more."""
+        """Allow more expansion after reading this many characters."""
         self._left += 4 * characters
 
     def define(self, kind: str, cursor: Cursor) -> None:
-        """Read the definition that ``\\kind`` begins, and move behind it."""
+        """Read the definition after ``\\kind``, and move after it."""
         if (match := cursor.take(_NAME)) is None:
             return
         if kind == "let":
@@ -176,25 +175,25 @@ class Macros:
         elif match := cursor.take(_COUNT):
             arguments, default = int(match[1]), match[2]
         body = cursor.take_group()
-        # Some commands the reader knows better than their definitions do.
+        # The reader handles known commands better than their definitions would.
         known = name in commands.KNOWN or name in commands.ASIDES or name in commands.SECTIONS
         if body is not None and not known and not is_citation(name):
             self._known[name] = _Macro(arguments, default, body)
 
     def expansion(self, name: str, cursor: Cursor, depth: int) -> str | None:
-        """What the macro stands for here, its arguments put in; ``None`` if it is not one."""
+        """Return the text of a macro with its arguments; ``None`` for an unknown macro."""
         macro = self._known.get(name)
         if macro is None:
             return None
         if depth > _DEEPEST or self._left < 0:
-            self.notes = [f"macros that expand without end, such as \\{name}, were left out"]
+            self.notes = [f"macros that expand endlessly, such as \\{name}, were skipped"]
             return None
         values = _arguments(macro, cursor)
         if values is None:
             return None
         body = macro.body
         if values:
-            # Sizes first: a hundred uses of a long argument must not be built to be refused.
+            # Check the size before building a text with a hundred copies of a long argument.
             by_slot = {str(slot): value for slot, value in enumerate(values, 1)}
             self._left -= sum(len(by_slot.get(slot, "")) for slot in _SLOT.findall(body))
             if self._left < 0:

@@ -12,7 +12,7 @@ import numpy as np
 from citebed.collection.filters import Filter
 from citebed.collection.names import typable
 from citebed.collection.tables import document_of_row
-from citebed.drafts.reading import DraftLike, draft_in
+from citebed.drafts.reader import DraftLike, resolve_draft
 from citebed.drafts.records import Draft
 from citebed.errors import CollectionError
 from citebed.retrieval.library.about import About
@@ -137,7 +137,7 @@ class Library:
         if names is not None:
             wanted = self._around_documents(names)._replace(never=never.difference(names))
             return mapper.map(wanted, k, of_draft=False)
-        draft, _ = draft_in(around)  # type: ignore[arg-type]
+        draft, _ = resolve_draft(around)  # type: ignore[arg-type]
         wanted, notes = self._around_draft(draft, cited)
         return mapper.map(wanted._replace(never=never), k, of_draft=True, notes=notes)
 

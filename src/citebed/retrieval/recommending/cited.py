@@ -53,10 +53,11 @@ class Known:
         return found, {cite: names for cite, names in named.items() if len(names) > 1}
 
     def _named_in(self, cited: Cited, title: str) -> frozenset[str]:
-        from citebed.drafts import already_cited, is_the_paper
+        from citebed.drafts import find_cited_documents, find_own_documents
 
         documents = self._likely(cited, title)
-        return frozenset(already_cited(cited, documents) | is_the_paper(title, None, documents))
+        own = find_own_documents(title, None, documents)
+        return frozenset(find_cited_documents(cited, documents) | own)
 
     def in_libraries(self, libraries: Sequence[str]) -> frozenset[str]:
         """The documents that stand in .bib files, given as their texts."""
@@ -68,9 +69,9 @@ class Known:
         return self._libraries.get(key, lambda: self._in(key))
 
     def _in(self, libraries: Sequence[str]) -> frozenset[str]:
-        from citebed.drafts import already_cited
-        from citebed.drafts.bibliography.bibfiles import bib_entries
-        from citebed.drafts.bibliography.matching import Bibliography
+        from citebed.drafts import find_cited_documents
+        from citebed.drafts.bibliography.bib_files import bib_entries
+        from citebed.drafts.bibliography.document_matching import Bibliography
 
         entries = [entry for text in libraries for entry in bib_entries(text)]
         listed = Cited(
@@ -80,37 +81,37 @@ class Known:
             entries=tuple(entries),
         )
         documents, mine = self._likely(listed), Bibliography(entries)
-        names = sorted(already_cited(listed, documents))
+        names = sorted(find_cited_documents(listed, documents))
         rows = documents.filter(pl.col("doc_id").is_in(names)).iter_rows(named=True)
         cards = map(card_of, rows)
         return frozenset(card["doc_id"] for card in cards if mine.find(work_of(card)) is not None)
 
     def find(self, name: str) -> str | None:
         """The id of the document that a name means: an id, a DOI, an arXiv id or a key."""
-        from citebed.drafts import already_cited
+        from citebed.drafts import find_cited_documents
         from citebed.text.identifiers import arxiv_of, normalise_doi
 
         doi, arxiv = normalise_doi(name), arxiv_of(name)
         meant = Cited((name,), (doi,) if doi else (), (arxiv,) if arxiv else ())
-        return min(already_cited(meant, self._likely(meant)), default=None)
+        return min(find_cited_documents(meant, self._likely(meant)), default=None)
 
     def _by_authors(self, cite: str) -> frozenset[str]:
-        from citebed.drafts.references import by_authors
+        from citebed.drafts.references import match_author_year
 
         return self._authored.get(
-            cite, lambda: by_authors([cite], self._cards.table).get(cite, frozenset())
+            cite, lambda: match_author_year([cite], self._cards.table).get(cite, frozenset())
         )
 
     # --- Looking up ---
 
     def _likely(self, cited: Cited, title: str = "") -> pl.DataFrame:
         """The documents that can be cited, and some others."""
-        from citebed.drafts.bibliography.matching import plain_titles, titles_of
+        from citebed.drafts.bibliography.document_matching import candidate_titles, plain_titles
         from citebed.text.identifiers import doi_of_arxiv, normalise_doi
 
         dois = [*map(normalise_doi, cited.dois), *map(doi_of_arxiv, cited.arxiv)]
         on_arxiv = [start + number for number in cited.arxiv for start in _ON_ARXIV]
-        titles = [*titles_of(list(cited.entries)), *plain_titles([title] if title else [])]
+        titles = [*candidate_titles(list(cited.entries)), *plain_titles([title] if title else [])]
         parts = [
             self._names.rows([*cited.keys, *cited.dois, *on_arxiv]),
             self._dois.rows(filter(None, dois)),

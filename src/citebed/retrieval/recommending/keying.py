@@ -10,7 +10,7 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.collection.names import typable
-from citebed.drafts.bibliography.matching import Bibliography, Work
+from citebed.drafts.bibliography.document_matching import Bibliography, Work
 from citebed.drafts.records import Draft
 
 Card = Mapping[str, Any]
@@ -58,10 +58,10 @@ def _keys_of_others(works: Iterable[Work], drafts: Iterable[Draft]) -> list[str]
     theirs = {entry.key.lower(): entry for draft in drafts for entry in draft.cited.entries}
     if not theirs:
         return []
-    from citebed.drafts.bibliography.matching import may_be
+    from citebed.drafts.bibliography.document_matching import may_match
 
     pairs = ((work, theirs.get(work.key.lower())) for work in works)
-    return [work.key for work, entry in pairs if not may_be(entry, work.title, work.doi)]
+    return [work.key for work, entry in pairs if not may_match(entry, work.title, work.doi)]
 
 
 def _keys_like(collection: Collection, keys: Iterable[str]) -> list[str]:

@@ -198,10 +198,10 @@ class Recommendations(Shown, Sequence[Recommendation]):
         keys of the author's own entries."""
         from citebed.collection.names import typable
         from citebed.collection.tables import document_of_row
-        from citebed.drafts.bibliography.bibliography import bibliography_for, work_of
+        from citebed.drafts.bibliography.bibliography import bibliography_for, work_from_document
 
         rows = self._rows(self.left_out)
-        works = [work_of(document_of_row(row), typable(row["cite_key"])) for row in rows]
+        works = [work_from_document(document_of_row(row), typable(row["cite_key"])) for row in rows]
         mine = bibliography_for(works, self.libraries)
         return tuple(sorted((mine.find(work) or work).key for work in works))
 

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from citebed.collection import Collection, open_collection
 from citebed.collection.filters import Filter
 from citebed.collection.progress import SILENT, Progress
-from citebed.drafts.reading import DraftLike, draft_in
+from citebed.drafts.citation_placeholders import put_placeholders_first
+from citebed.drafts.reader import DraftLike, resolve_draft
 from citebed.drafts.records import Draft, Passage, Place, pieces
-from citebed.drafts.wanting import wanted_first
 from citebed.errors import CitebedError
 from citebed.retrieval.index.choosing import languages_of
 from citebed.retrieval.index.index import Index, open_index
@@ -221,9 +221,9 @@ class Recommender:
     def _asking(self, given: DraftLike, each: str | None, *, keep_cited: bool) -> _Asking:
         """What asks in a text or a draft: by default each paragraph of a draft, the whole of a
         text."""
-        draft, by_default = draft_in(given)
+        draft, by_default = resolve_draft(given)
         unit: Any = each or by_default  # checked by those who cut the draft
-        passages = wanted_first(pieces(draft, unit))
+        passages = put_placeholders_first(pieces(draft, unit))
         if not passages:
             raise CitebedError("there is no prose in the text; expected a sentence or a paragraph")
         if keep_cited:

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from citebed.collection import Collection
+from citebed.drafts.citation_placeholders import is_caption
 from citebed.drafts.records import Passage, Place
-from citebed.drafts.wanting import is_caption
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.index.index import Index
@@ -256,10 +256,10 @@ def silence_notes(silent: Iterable[tuple[str, Passage]]) -> list[str]:
 
 
 def _silence_note(kind: str, passages: Sequence[Passage]) -> str:
-    from citebed.drafts.findings import lines_of
+    from citebed.drafts.parsed_draft import list_places
 
     many = re.sub(r"^\w+|(?<=^heading or )\w+", r"\g<0>s", kind).replace("that asks", "that ask")
-    where = lines_of([Place(each.source, each.line, each.column) for each in passages])
+    where = list_places([Place(each.source, each.line, each.column) for each in passages])
     hint = next((hint for end, hint in _HINTS.items() if kind.endswith(end)), "")
     return f"no answer for {count(len(passages), kind, many)} ({where}){hint}"
 

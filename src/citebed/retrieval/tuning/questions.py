@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.drafts import already_cited, draft_in, is_the_paper
-from citebed.drafts.reading import DraftLike
+from citebed.drafts import find_cited_documents, find_own_documents, resolve_draft
+from citebed.drafts.reader import DraftLike
 from citebed.drafts.records import Cited, Draft, pieces
-from citebed.drafts.references import by_authors
+from citebed.drafts.references import match_author_year
 from citebed.errors import CitebedError
 from citebed.retrieval.search.queries import read_queries
 from citebed.runs.reader import read_qrels
@@ -44,7 +44,7 @@ class Question:
 
 def of_drafts(collection: Collection, drafts: Iterable[DraftLike]) -> list[Question]:
     """The sentences of drafts that cite documents of the collection."""
-    given = [draft_in(each)[0] for each in drafts]
+    given = [resolve_draft(each)[0] for each in drafts]
     if not given:
         return []
     documents = collection.scan_documents().select(_COLUMNS).collect()
@@ -57,7 +57,7 @@ def of_drafts(collection: Collection, drafts: Iterable[DraftLike]) -> list[Quest
 
 def _of_draft(draft: Draft, asker: str, documents: pl.DataFrame) -> Iterator[Question]:
     sentences = [each for each in pieces(draft, "sentence") if each.cites and not each.silent]
-    own = tuple(sorted(is_the_paper(draft.title, None, documents)))
+    own = tuple(sorted(find_own_documents(draft.title, None, documents)))
     names = dict.fromkeys(name for each in sentences for name in each.cites)
     meant = {name: _meant(name, draft.cited, documents) for name in names}
     for each in sentences:
@@ -78,8 +78,8 @@ def _meant(name: str, cited: Cited, documents: pl.DataFrame) -> set[str]:
         arxiv=(name.removeprefix(_ARXIV),) if is_arxiv else (),
         entries=entries,
     )
-    found = already_cited(one, documents)
-    authored = by_authors([name], documents).get(name, frozenset())
+    found = find_cited_documents(one, documents)
+    authored = match_author_year([name], documents).get(name, frozenset())
     return found or (set(authored) if len(authored) == 1 else set())
 
 

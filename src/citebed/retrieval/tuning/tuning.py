@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import locked
-from citebed.drafts.reading import DraftLike
+from citebed.drafts.reader import DraftLike
 from citebed.errors import CitebedError
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.index import Index, open_index

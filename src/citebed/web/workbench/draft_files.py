@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from citebed.drafts.records import Draft
-from citebed.drafts.sending import read_sent
+from citebed.drafts.uploads import read_uploads
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.desk_api import OnDesk, shown
 from citebed.web.workbench.jobs_api import FILES, sent_files
@@ -73,7 +73,7 @@ async def remove_file(
 
 def _kept(shelved: Shelved, draft_id: str, sent: list[tuple[str, bytes]]) -> dict[str, Any]:
     shelved.desk.draft(draft_id)  # or there is none, before anything is read
-    found = read_sent(sent)
+    found = read_uploads(sent)
     shelved.desk.put_files(draft_id, found.draft, found.libraries)
     return _files(shelved, draft_id, found.notes)
 

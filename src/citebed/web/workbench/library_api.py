@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from citebed.collection.filters import Filter
-from citebed.drafts.bibliography.bibfiles import with_libraries
-from citebed.drafts.reading import parse_draft
+from citebed.drafts.bibliography.bib_files import with_libraries
+from citebed.drafts.reader import parse_draft
 from citebed.errors import CitebedError, CollectionError
 from citebed.retrieval.library.about import About
 from citebed.retrieval.library.found import Found

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from citebed.collection.choices import choices, example_passage
 from citebed.collection.filters import Filter
 from citebed.desk import DeskDraft
-from citebed.drafts.bibliography.bibfiles import with_libraries
-from citebed.drafts.reading import parse_draft
-from citebed.drafts.records import Draft, Passage, Place, passage_of, sentence_at
+from citebed.drafts.bibliography.bib_files import with_libraries
+from citebed.drafts.reader import parse_draft
+from citebed.drafts.records import Draft, Passage, Place, select_passage, select_sentence
 from citebed.errors import CitebedError
 from citebed.retrieval.index.query_words import query_words
 from citebed.retrieval.recommending.recommendations import Recommendations
@@ -162,8 +162,8 @@ def _draft_of(shelved: Shelved, asked: Asked, on_desk: DeskDraft | None) -> Draf
     if on_desk is not None:
         draft = with_libraries(draft, shelved.desk.libraries(on_desk.draft_id))
     if asked.line is not None:
-        return sentence_at(draft, asked.line, asked.column)
-    return draft if asked.passage is None else passage_of(draft, asked.passage)
+        return select_sentence(draft, asked.line, asked.column)
+    return draft if asked.passage is None else select_passage(draft, asked.passage)
 
 
 def _typed(on_desk: DeskDraft | None, *, is_one: bool) -> str:

@@ -14,9 +14,9 @@ from tests.shared import Once
 import citebed
 from citebed.collection import Collection, open_collection
 from citebed.collection.demo import import_demo
-from citebed.drafts import already_cited, is_the_paper
+from citebed.drafts import find_cited_documents, find_own_documents
 from citebed.drafts.records import Cited, Draft, Entry
-from citebed.drafts.references import by_authors
+from citebed.drafts.references import match_author_year
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.recommending.cards import Cards, Packed
@@ -81,8 +81,9 @@ def test_packed_texts(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
 def slowly(collection: Collection, draft: Draft) -> tuple[set[str], dict[str, frozenset[str]]]:
     """By comparing with all documents."""
     documents = collection.documents
-    found = already_cited(draft.cited, documents) | is_the_paper(draft.title, None, documents)
-    named = by_authors(draft.cited.authored, documents)
+    found = find_cited_documents(draft.cited, documents)
+    found |= find_own_documents(draft.title, None, documents)
+    named = match_author_year(draft.cited.authored, documents)
     found |= {name for names in named.values() if len(names) == 1 for name in names}
     return found, {cite: names for cite, names in named.items() if len(names) > 1}
 

@@ -1,6 +1,7 @@
-"""Which documents of a collection a draft cites already, and which are the draft itself.
+"""Match a draft's citations and an author's .bib entries with documents of a collection.
 
-The keys that an author types in a ``\\cite``: those of entries that are there, and new ones.
+This finds the documents that a draft cites already, documents that are the draft itself, and the
+keys that an author types in a ``\\cite``.
 """
 
 from __future__ import annotations
@@ -19,22 +20,21 @@ from citebed.text.titles import plain_title
 
 _FEWEST_LETTERS = 12
 _FEWEST_WORDS = 3
-"""A shorter title ("Editorial", "Introduction") counts only where an author's name is there."""
+"""A shorter title ("Editorial", "Introduction") needs a matching author name."""
 _LETTERS_ENOUGH = 24
-"""So many letters that a title begins with tell it from others under the same key."""
+"""First letters of a title that distinguish it from others with the same key."""
 _END = 6
 _MOST_PARTS = 5
 _LONGEST_ENTRY = 2000
 _BREAK = re.compile(r"[.?!,:;]+\s+|[“”\"«»()\[\]]+|\s[-–—]\s|''|``|\.$")
 
 
-def already_cited(cited: Cited, documents: pl.DataFrame) -> set[str]:
-    """The ids of the documents that a draft cites already.
+def find_cited_documents(cited: Cited, documents: pl.DataFrame) -> set[str]:
+    """Return the ids of the documents that a draft cites already.
 
-    A document is cited by its id, an alias or a cite key of it that the draft uses (the one that
-    the collection gave it, or one that it came with), by its DOI,
-    by its arXiv id, or by its title: as the draft's bibliography states it, or found among the
-    words of a reference. A key that the bibliography gives to another title does not count.
+    A document matches by its id, an alias, a cite key, its DOI, its arXiv id, or its title, which
+    may be a field of an entry or part of a printed reference. A key does not count if the
+    bibliography uses it for another title.
     """
     ids = _by_key(cited, documents)
     ids |= _by_doi([*cited.dois, *map(doi_of_arxiv, cited.arxiv)], documents)
@@ -42,10 +42,10 @@ def already_cited(cited: Cited, documents: pl.DataFrame) -> set[str]:
     return ids | _by_title(cited.entries, documents)
 
 
-def is_the_paper(title: str, doi: str | None, documents: pl.DataFrame) -> set[str]:
-    """The ids of the documents that are the draft itself: same DOI, or same title.
+def find_own_documents(title: str, doi: str | None, documents: pl.DataFrame) -> set[str]:
+    """Return the ids of documents that are the draft itself, by DOI or title.
 
-    Titles are compared by letters and digits only; one of fewer than three words says too little.
+    Titles are compared by letters and digits; titles of fewer than three words do not match.
     """
     ids = _by_doi([doi] if doi else [], documents)
     plain = plain_titles([title])[0]
@@ -63,11 +63,11 @@ def _by_key(cited: Cited, documents: pl.DataFrame) -> set[str]:
         return set()
     rows = _named(keys, documents).iter_rows()
     entries = {entry.key: entry for entry in cited.entries}
-    return {doc_id for doc_id, title, doi, name in rows if may_be(entries.get(name), title, doi)}
+    return {doc_id for doc_id, title, doi, name in rows if may_match(entries.get(name), title, doi)}
 
 
 def _named(names: Iterable[str], documents: pl.DataFrame) -> pl.DataFrame:
-    """The documents that go by one of these names: as their id, an alias, or a key of theirs."""
+    """Return the documents with one of these names as id, alias or key."""
     own = [name for name in ("doc_id", "cite_key") if name in documents.columns]
     parts = [documents.lazy().select("doc_id", "title", "doi", name=name) for name in own]
     for column in ("aliases", "keys"):
@@ -77,13 +77,13 @@ def _named(names: Iterable[str], documents: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts).filter(pl.col("name").is_in(_listed(names))).collect()
 
 
-def may_be(entry: Entry | None, title: str | None, doi: str | None) -> bool:
-    """Whether a document of the same key can be what the author's own entry describes."""
+def may_match(entry: Entry | None, title: str | None, doi: str | None) -> bool:
+    """Return True unless the author's entry with a document's key is about another work."""
     if entry is None or (entry.doi and entry.doi == doi):
         return True
-    theirs, ours, said = plain_titles([entry.title, title or "", entry.text])
-    if not theirs and ours and said:  # a reference as it is printed has its title somewhere
-        return ours[:_LETTERS_ENOUGH] in said
+    theirs, ours, text = plain_titles([entry.title, title or "", entry.text])
+    if not theirs and ours and text:  # a printed reference contains the title somewhere
+        return ours[:_LETTERS_ENOUGH] in text
     if not theirs or not ours:
         return not (entry.doi and doi)
     return theirs.startswith(ours) or ours.startswith(theirs)
@@ -101,7 +101,7 @@ def _by_doi(dois: Iterable[str], documents: pl.DataFrame) -> set[str]:
 
 
 def _by_arxiv(ids: Iterable[str], documents: pl.DataFrame) -> set[str]:
-    """By the arXiv id that a document states; older collections know it from ids and addresses."""
+    """Match arXiv ids; older collections have them only in ids and URLs."""
     wanted = set(ids)
     if not wanted:
         return set()
@@ -121,7 +121,7 @@ def _by_arxiv(ids: Iterable[str], documents: pl.DataFrame) -> set[str]:
 
 
 def _by_title(entries: Iterable[Entry], documents: pl.DataFrame) -> set[str]:
-    owners = titles_of(list(entries))
+    owners = candidate_titles(list(entries))
     if not owners:
         return set()
     columns = ["doc_id", "title", *(["authors"] if "authors" in documents.columns else [])]
@@ -136,8 +136,8 @@ def _by_title(entries: Iterable[Entry], documents: pl.DataFrame) -> set[str]:
     }
 
 
-def titles_of(entries: list[Entry]) -> dict[str, list[Entry]]:
-    """What the titles of the entries may be, in letters and digits only, and whose."""
+def candidate_titles(entries: list[Entry]) -> dict[str, list[Entry]]:
+    """Map possible titles of entries, in letters and digits only, to the entries."""
     texts, whose = [], []
     for entry in entries:
         titles = [entry.title] if entry.title else _runs(entry.text)
@@ -151,7 +151,7 @@ def titles_of(entries: list[Entry]) -> dict[str, list[Entry]]:
 
 
 def _runs(text: str) -> list[str]:
-    """Parts of a reference that may be its title: one to five pieces between punctuation."""
+    """Return the possible titles in a reference: one to five parts between punctuation."""
     parts = [part for part in _BREAK.split(text[:_LONGEST_ENTRY]) if part and part.strip()]
     return [
         " ".join(parts[start:end])
@@ -161,10 +161,10 @@ def _runs(text: str) -> list[str]:
 
 
 def _is_enough(entry: Entry, title: str, author_is_known: bool) -> bool:
-    """Whether the title alone tells that an entry is a document.
+    """Return True if the title alone identifies the document of an entry.
 
-    A stated title of some words does; words found in a reference may be the name of a journal
-    or a volume, so the first author's name must be there too, where it is known.
+    A title field of three words does. Words in a printed reference may be the name of a journal or
+    a volume, so the first author's name must match, too, if it is known.
     """
     if entry.title:
         return _words(entry.title) >= _FEWEST_WORDS
@@ -176,16 +176,16 @@ def _words(text: str) -> int:
 
 
 def plain_titles(texts: list[str]) -> list[str]:
-    """Titles as letters and digits only, as they are compared."""
+    """Return titles in letters and digits only, to compare them."""
     column = pl.Series("text", texts, dtype=pl.String)
     return pl.select(plain_title(pl.lit(column))).to_series().to_list() if texts else []
 
 
 def _with_titles(plains: Collection[str], documents: pl.DataFrame) -> pl.DataFrame:
-    """The documents that have one of these titles, with it as the column ``plain``.
+    """Return the documents with one of these titles, and their plain title in ``plain``.
 
-    Bringing all titles to letters and digits takes most of a second for 100,000 documents, so
-    the beginnings are compared first, then the ends, where those are plain letters.
+    Converting all titles takes most of a second for 100,000 documents, so the first and the last
+    letters are compared before.
     """
     title = pl.col("title")
     head = _squeezed(title.str.head(2 * _END)).str.head(_END)
@@ -201,7 +201,7 @@ def _squeezed(text: pl.Expr) -> pl.Expr:
 
 
 def _with_end(documents: pl.DataFrame, end: pl.Expr, ends: Iterable[str]) -> pl.DataFrame:
-    """The documents with one of these ends, and those whose end is not all plain letters."""
+    """Return documents with one of these ends, or with an end that has other characters."""
     own = documents.select(end.alias("end")).to_series()
     odd = ~own.str.contains(f"^[a-z0-9]{{{_END}}}$")
     return documents.filter((odd | own.is_in(_listed(ends))).fill_null(value=False))
@@ -215,8 +215,7 @@ def _listed(names: Iterable[str]) -> pl.Series:
 
 
 class Work(NamedTuple):
-    """A document as a bibliography would know it: ``key`` is the collection's own for it, ``keys``
-    those that it came with."""
+    """A document as a bibliography lists it, with the collection's ``key`` and other ``keys``."""
 
     title: str
     authors: tuple[str, ...] = ()
@@ -228,11 +227,11 @@ class Work(NamedTuple):
 
 
 _KEY_FEWEST_WORDS = 3
-"""A shorter title ("Editorial") says too little by itself."""
+"""A shorter title ("Editorial") is not sufficient alone."""
 
 
 class Bibliography:
-    """The entries of .bib files: whether they hold a work, and which keys are free."""
+    """The entries of .bib files; finds works and free keys."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._known: dict[str, Entry] = {}
@@ -242,7 +241,7 @@ class Bibliography:
         self.add(entries)
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Entries that are in it from now on."""
+        """Add entries."""
         added = list(entries)
         if not added:
             return
@@ -256,38 +255,37 @@ class Bibliography:
         self._by_title.pop("", None)
 
     def reserve(self, keys: Iterable[str]) -> None:
-        """Keys that are taken, whatever they stand for."""
+        """Mark keys as taken."""
         self._keys.add(keys)
 
     def find(self, work: Work) -> Entry | None:
-        """The entry of a work: by its DOI or arXiv id, a key of it, or its title and year."""
+        """Return the entry of a work, by its DOI, arXiv id, keys, or title and year."""
         if not self._by_key:
             return None
         for name in (work.doi, work.arxiv):
             if name and name in self._known:
                 return self._known[name]
         for key in unique((work.key, *work.keys)):
-            if (entry := self._by_key.get(key)) and may_be(entry, work.title, work.doi):
+            if (entry := self._by_key.get(key)) and may_match(entry, work.title, work.doi):
                 return entry
         alike = self._by_title.get(plain_titles([work.title])[0], ())
         untitled = self._by_key.get(work.key) if not work.title else None
         return next((entry for entry in alike if _is_same(entry, work)), untitled)
 
     def take_key(self, wanted: str) -> str:
-        """The wanted key if it is free, else one like it; nobody else gets it afterwards.
+        """Return the wanted key or a similar free one, and mark it as taken.
 
-        To BibTeX keys that differ in case only are the same.
+        As in BibTeX, keys that differ only in case are equal.
         """
         return self._keys.take(wanted)
 
     def is_free(self, key: str) -> bool:
-        """Whether no entry has a key."""
+        """Return True if no entry has this key."""
         return self._keys.is_free(key)
 
 
 def _is_same(entry: Entry, work: Work) -> bool:
-    """Whether an entry of the same title is of this work: by the year and, where the title says
-    little, by the first author too."""
+    """Compare the year, and for a short title the first author, of an entry with equal title."""
     if len(work.title.split()) >= _KEY_FEWEST_WORDS:
         return None in (entry.year, work.year) or entry.year == work.year
     named = not work.authors or family_name(work.authors[0]) in entry.text

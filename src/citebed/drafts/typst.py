@@ -1,8 +1,8 @@
-"""Typst to blocks of prose: markup is read, code and formulas are passed over.
+"""Read Typst: markup is prose, code and formulas are skipped.
 
-One walk over the text with a stack of what is open: content in ``[…]``, code in ``(…)`` and
-``{…}``. What a function is given as its content is prose, save in tables and pictures; captions,
-notes, a title and an abstract are told by the names of their functions and arguments.
+The reader walks over the text once, with a stack of open brackets: content in ``[…]``, code in
+``(…)`` and ``{…}``. The content of a function is prose, except in tables and pictures. Names of
+functions and arguments identify captions, notes, title and abstract.
 """
 
 from __future__ import annotations
@@ -10,52 +10,38 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_right
+from dataclasses import dataclass, field
 
 from citebed.collection.formats.base import decode, with_newlines
-from citebed.drafts.files import Neighbours
-from citebed.drafts.findings import PLACE, Block, Findings, Origin, Raw, without_places
+from citebed.drafts.files import IncludedFiles
+from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw, without_places
 from citebed.drafts.records import Place
-from citebed.drafts.references import entries_in, is_references_heading
-from citebed.drafts.typst.frames import Buffer, Frame
-from citebed.drafts.typst.syntax import (
-    CLOSING,
-    CODE_GROUPS,
-    COMMENT_MARK,
-    GROUPS,
-    IN_CODE,
-    INCLUDED,
-    MUTED,
-    SHOWN,
-    STATEMENTS,
-    STRING,
-    TOKEN,
-    TOLD,
-    own_labels,
-)
+from citebed.drafts.references import is_references_heading, split_references
+from citebed.patterns import compiled
 from citebed.text.identifiers import doi_in
 from citebed.text.normalise import fold, unique
 
 _DEEPEST = 50
-"""Files that include each other are read so deep."""
+"""Maximum depth of included files."""
 
 
-def read_typst(text: str, findings: Findings, neighbours: Neighbours) -> None:
-    """Read Typst into ``findings``, with the files that it includes."""
-    files = _included(text, findings, neighbours)
-    labels = frozenset[str]().union(*map(own_labels, [text, *files.values()]))
-    _Reader(text, findings, labels, files).read()
+def read_typst(text: str, parsed: ParsedDraft, neighbours: IncludedFiles) -> None:
+    """Read Typst into ``parsed``, with the files that it includes."""
+    files = _included(text, parsed, neighbours)
+    labels = frozenset[str]().union(*map(_own_labels, [text, *files.values()]))
+    _Reader(text, parsed, labels, files).read()
 
 
-def _included(text: str, findings: Findings, neighbours: Neighbours) -> dict[str, str]:
-    """The texts of the files that a draft and they include, by their names as shown."""
+def _included(text: str, parsed: ParsedDraft, neighbours: IncludedFiles) -> dict[str, str]:
+    """Return the texts of all included files, by their names."""
     files: dict[str, str] = {}
     waiting = [(text, "")]
     while waiting:
         inner, beside = waiting.pop()
-        for name in map(str.strip, INCLUDED.findall(inner)):
+        for name in map(str.strip, _INCLUDED.findall(inner)):
             file = neighbours.read(name.lstrip("/"), (".typ",), beside)
             if isinstance(file, str):
-                findings.note(file, name)
+                parsed.note(file, name)
                 continue
             shown = posixpath.normpath(file.shown)
             if shown not in files and neighbours.draft and shown != neighbours.draft.name:
@@ -64,33 +50,123 @@ def _included(text: str, findings: Findings, neighbours: Neighbours) -> dict[str
     return files
 
 
+# --- Tokens -----------------------------------------------------------------------------------
+
+_MARKUP_TOKEN = compiled(
+    r"(?P<comment>//[^\n]*+|/\*)"
+    r"|(?P<raw>`+)"
+    r"|(?P<maths>\$)"
+    r"|(?P<escape>\\(?:u\{[0-9a-fA-F]{1,6}\}|[^\s\w]|\n)?)"
+    r"|(?P<address>https?://[^\s\]\[<>(){}\"]++)"
+    r"|(?P<reference>(?<![\w.])@(?P<key>\w(?:[\w:./-]*\w)?))"
+    r"|(?P<label><[A-Za-z_][\w:.-]*+>)"
+    r"|(?P<blank>\n[ \t]*+(?:\n[ \t]*+)++)"
+    r"|(?P<line>\n[ \t]*+(?:(?P<head>=+)[ \t]+|(?P<item>[-+]|\d{1,3}\.|/(?!/))[ \t]+))"
+    r"|(?P<code>\#(?:(?P<name>[A-Za-z_][\w-]*+(?:\.[A-Za-z_][\w-]*+)*+)|(?=[({\[\"])))"
+    r"|(?P<open>\[)|(?P<close>\])"
+    r"|(?P<style>(?<!\w)[*_]|[*_](?!\w))"
+)
+_CODE_TOKEN = compiled(
+    r"(?P<comment>//[^\n]*+|/\*)|(?P<raw>`+)|(?P<string>\"(?:[^\"\\]++|\\.)*+\"?)"
+    r"|(?P<maths>\$)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>\n|;)|(?P<label><[\w:./-]++>)"
+    r"|(?P<word>[A-Za-z_][\w.-]*+)|(?P<colon>:)|(?P<comma>,)",
+    re.DOTALL,
+)
+_STATEMENTS = frozenset(
+    ("set", "show", "let", "import", "include", "if", "for", "while", "context")
+)
+_MUTED = frozenset(
+    """
+    table grid image cetz raw diagram canvas equation math outline figure-table tablex lq plot
+    rect circle line polygon path place-table pagebreak colbreak v h counter numbering metadata
+    """.split()  # noqa: SIM905
+)
+_CONTENT_KINDS = {
+    "footnote": "note",
+    "caption": "caption",
+    "title": "title",
+    "abstract": "abstract",
+}
+_PLAIN_BRACKET = "["
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+_STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_LABEL = re.compile(r"<([A-Za-z_][\w:.-]*)>")
+_MARKUP_GROUPS = (
+    *("comment", "raw", "maths", "escape", "address", "reference", "label", "blank", "line"),
+    *("code", "open", "close", "style"),
+)
+_CODE_GROUPS = (
+    *("comment", "raw", "string", "maths", "open", "close", "end", "label", "word", "colon"),
+    "comma",
+)
+_INCLUDED = re.compile(r"^[ \t]*#include[ \t]*\"([^\"\n]{1,500})\"", re.MULTILINE)
+_POINTING = re.compile(r"(?:cite|ref|label|link|locate|query)\(\s*$")
+
+
+def _own_labels(text: str) -> frozenset[str]:
+    """Return the labels in a text: ``@`` with such a name is not a citation."""
+    return frozenset(
+        match[1]
+        for match in _LABEL.finditer(text)
+        if not _POINTING.search(text, max(0, match.start() - 12), match.start())
+    )
+
+
+# --- Reader -----------------------------------------------------------------------------------
+
+
+@dataclass
+class _Buffer:
+    """The words of a future block, and their start and end in the file."""
+
+    kind: str = ""  # caption, note, title, abstract, author, item, muted
+    words: list[str] = field(default_factory=list)
+    start: int = -1
+    end: int = 0
+
+
+@dataclass
+class _Frame:
+    """An open bracket or statement: the sign that closes it, its function, and its buffer."""
+
+    close: str
+    name: str
+    buffer: _Buffer
+    is_code: bool = False
+    argument: str = ""
+    word: str = ""
+    own: bool = False  # True if the buffer ends with this frame
+    statement: bool = False
+
+
 class _Reader:
-    """Walks over the text once."""
+    """Reads the text in one pass."""
 
     def __init__(
         self,
         text: str,
-        findings: Findings,
+        parsed: ParsedDraft,
         labels: frozenset[str],
         files: dict[str, str],
         source: str = "",
     ) -> None:
-        self._text, self._findings = text, findings
+        self._text, self._parsed = text, parsed
         self._labels, self._files, self._source = labels, files, source
         self._depth = 0
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._frames = [Frame("", "", Buffer(), own=True)]
+        self._frames = [_Frame("", "", _Buffer(), own=True)]
         self._section, self._heads, self._head_level = "", list[tuple[int, str]](), 0
         self._references: list[str] | None = None
         self._unclosed_maths = self._unclosed_raw = len(text) + 1
 
     def read(self) -> None:
-        """Read all of it."""
+        """Read the whole text."""
         text, at = f"\n{self._text}", 0
         self._text, self._starts = text, [0, *(start + 1 for start in self._starts)]
         while at < len(text):
             frame = self._frames[-1]
-            pattern = IN_CODE if frame.is_code else TOKEN
+            pattern = _CODE_TOKEN if frame.is_code else _MARKUP_TOKEN
             match = pattern.search(text, at)
             if not frame.is_code:
                 self._add(text[at : match.start() if match else len(text)], at)
@@ -105,7 +181,7 @@ class _Reader:
 
     def _markup(self, match: re.Match[str]) -> int:
         at = match.end()
-        kind = next(name for name in GROUPS if match[name] is not None)
+        kind = next(name for name in _MARKUP_GROUPS if match[name] is not None)
         if kind in ("comment", "raw", "maths"):
             return self._passed(kind, match)
         if kind == "escape":
@@ -119,9 +195,9 @@ class _Reader:
             return self._line(kind, match)
         elif kind == "code":
             return self._call(match)
-        elif kind == "open":  # of no function: a bracket that is shown
+        elif kind == "open":  # a printed bracket
             self._add("[", match.start())
-            self._frames.append(Frame("]", SHOWN, self._frames[-1].buffer))
+            self._frames.append(_Frame("]", _PLAIN_BRACKET, self._frames[-1].buffer))
         elif kind == "close":
             return self._close_bracket(match)
         return at
@@ -148,14 +224,14 @@ class _Reader:
 
     def _comment_end(self, at: int) -> int:
         depth = 1
-        for mark in COMMENT_MARK.finditer(self._text, at):
+        for mark in _COMMENT_MARK.finditer(self._text, at):
             depth += 1 if mark[0] == "/*" else -1
             if not depth:
                 return mark.end()
         return len(self._text)
 
     def _reference(self, match: re.Match[str]) -> int:
-        """``@key`` cites, or points to a label of the text; ``[p. 3]`` behind it is a note."""
+        """Read ``@key``, a citation or a cross-reference, with an optional note ``[p. 3]``."""
         key, at = match["key"], match.end()
         if key not in self._labels:
             self._cite([key], match.start())
@@ -167,12 +243,12 @@ class _Reader:
     def _cite(self, keys: list[str], at: int) -> None:
         buffer = self._frames[-1].buffer
         if buffer.kind == "muted":
-            self._findings.nowhere += keys
+            self._parsed.unplaced += keys
         else:
-            self._add(self._findings.cite(keys), at)
+            self._add(self._parsed.cite(keys), at)
 
     def _line(self, kind: str, match: re.Match[str]) -> int:
-        """A blank line, a heading or an item ends what stands before it."""
+        """End the paragraph at a blank line, a heading or an item."""
         buffer = self._frames[-1].buffer
         if len(self._frames) > 1:
             self._add("\n", match.start())
@@ -181,7 +257,7 @@ class _Reader:
             return match.end()
         self._flush(buffer)
         if kind == "blank":
-            # the next line may be a heading: its line break is looked at again
+            # the last line break may begin a heading
             return (
                 match.start() + match[0].rindex("\n") if match[0].count("\n") > 1 else match.end()
             )
@@ -206,46 +282,46 @@ class _Reader:
 
     def _end_references(self) -> None:
         if self._references:
-            self._findings.entries += entries_in(self._references)
+            self._parsed.entries += split_references(self._references)
         self._references = None
 
     # --- Code
 
     def _call(self, match: re.Match[str]) -> int:
-        """``#name(…)[…]``, a statement, or ``#(…)``."""
+        """Read ``#name(…)[…]``, a statement, or ``#(…)``."""
         name, at = match["name"] or "", match.end()
-        muted = Buffer("muted")
+        muted = _Buffer("muted")
         first = name.split(".")[0]
-        if first in STATEMENTS:
-            self._frames.append(Frame("\n", name, muted, is_code=True, statement=True))
+        if first in _STATEMENTS:
+            self._frames.append(_Frame("\n", name, muted, is_code=True, statement=True))
             return at
         following = self._text[at : at + 1]
         if following in ("(", "{"):
-            self._frames.append(Frame(CLOSING[following], name, muted, is_code=True))
+            self._frames.append(_Frame(_CLOSING[following], name, muted, is_code=True))
             return at + 1
         if following == "[":
             self._open_content(name, "")
             return at + 1
         if following == '"' and not name:
-            string = STRING.match(self._text, at)
+            string = _STRING.match(self._text, at)
             return string.end() if string else at + 1
         return at
 
     def _open_content(self, name: str, argument: str) -> None:
-        """Content that a function or an argument is given."""
+        """Open the content of a function or an argument."""
         parts = name.split(".")
-        kind = TOLD.get(argument) or TOLD.get(parts[-1])
+        kind = _CONTENT_KINDS.get(argument) or _CONTENT_KINDS.get(parts[-1])
         outer = [parts[0], *(frame.name.partition(".")[0] for frame in self._frames[-6:])]
-        if kind is None and (argument or not MUTED.isdisjoint(outer)):
+        if kind is None and (argument or not _MUTED.isdisjoint(outer)):
             kind = "muted"
         elif kind is None and self._frames[-1].is_code:
             kind = ""
-        buffer = self._frames[-1].buffer if kind is None else Buffer(kind)
-        self._frames.append(Frame("]", name, buffer, own=kind is not None))
+        buffer = self._frames[-1].buffer if kind is None else _Buffer(kind)
+        self._frames.append(_Frame("]", name, buffer, own=kind is not None))
 
     def _code(self, match: re.Match[str]) -> int:
         frame, at = self._frames[-1], match.end()
-        kind = next(name for name in CODE_GROUPS if match[name] is not None)
+        kind = next(name for name in _CODE_GROUPS if match[name] is not None)
         if kind in ("comment", "raw", "maths"):
             return self._passed(kind, match)
         if kind == "string":
@@ -267,23 +343,23 @@ class _Reader:
             frame.argument = frame.word = ""
         return at
 
-    def _cites(self, frame: Frame) -> bool:
+    def _cites(self, frame: _Frame) -> bool:
         return frame.name in ("cite", "label") or frame.word == "cite"
 
-    def _cite_in(self, frame: Frame, key: str) -> None:
+    def _cite_in(self, frame: _Frame, key: str) -> None:
         outer = next((each for each in reversed(self._frames) if not each.is_code), frame)
         if outer.buffer.kind == "muted" or frame.name not in ("cite", "label", "link"):
-            self._findings.nowhere.append(key)
+            self._parsed.unplaced.append(key)
         else:
-            self._add(self._findings.cite([key]), -1, outer.buffer)
+            self._add(self._parsed.cite([key]), -1, outer.buffer)
 
-    def _string(self, frame: Frame, value: str) -> None:
-        """A string says something where a function or an argument wants one."""
+    def _string(self, frame: _Frame, value: str) -> None:
+        """Read the string arguments of known functions."""
         names = (frame.name, frame.argument)
         if any(name.startswith("bibliography") for name in names) and re.search(
             r"\.(?:bib|ya?ml)$", value
         ):
-            self._findings.name_bibliographies([value])
+            self._parsed.name_bibliographies([value])
         elif frame.name in ("cite", "label"):
             if any(each.name == "cite" for each in self._frames[-4:]) and not frame.argument:
                 self._cite_in(frame, value)
@@ -291,40 +367,40 @@ class _Reader:
             self._cite_in(frame, doi)
         elif frame.name == "include" and frame.statement:
             self._include(value)
-        elif frame.argument == "title" and not self._findings.title:
-            self._findings.title = fold(value)
+        elif frame.argument == "title" and not self._parsed.title:
+            self._parsed.title = fold(value)
         elif frame.argument in ("author", "authors", "name"):
-            self._findings.authors = unique([*self._findings.authors, fold(value)])
+            self._parsed.authors = unique([*self._parsed.authors, fold(value)])
 
     def _include(self, value: str) -> None:
-        """Read a file in its place, once; it goes on in the section in which it is included."""
+        """Read an included file once, in the current section."""
         beside = posixpath.dirname(self._source)
         names = (posixpath.normpath(value.lstrip("/")), posixpath.join(beside, value))
         name = next((each for each in map(posixpath.normpath, names) if each in self._files), "")
         if name and self._depth == _DEEPEST:
-            self._findings.note("not read: files include each other too deep", name)
+            self._parsed.note("not read: too many levels of included files", name)
         elif name:
             self._flush(self._frames[0].buffer)
             text = self._files.pop(name)
-            inner = _Reader(text, self._findings, self._labels, self._files, name)
+            inner = _Reader(text, self._parsed, self._labels, self._files, name)
             inner._depth = self._depth + 1
             inner._section = self._section
             inner.read()
             self._section = inner._section
 
-    def _open_in_code(self, frame: Frame, mark: str) -> None:
+    def _open_in_code(self, frame: _Frame, mark: str) -> None:
         name = frame.word or frame.name
         argument, frame.word = frame.argument, ""
         if mark == "[":
             self._open_content(frame.name if not frame.statement else name, argument)
             frame.argument = ""
         else:
-            inner = Frame(CLOSING[mark], name, frame.buffer, is_code=True)
+            inner = _Frame(_CLOSING[mark], name, frame.buffer, is_code=True)
             inner.argument = argument if mark == "(" and name in ("authors", "author") else ""
             self._frames.append(inner)
 
     def _close_code(self, match: re.Match[str]) -> int:
-        """A bracket closes what it opened, and whatever was left open in there."""
+        """Close a bracket with all brackets that are still open inside."""
         depth = next(
             (n for n, each in enumerate(reversed(self._frames[-64:]), 1) if each.close == match[0]),
             0,
@@ -340,12 +416,12 @@ class _Reader:
         return match.end()
 
     def _close_bracket(self, match: re.Match[str]) -> int:
-        """Content ends; a function may be given more of it right behind."""
+        """Close content; more content of the same function may follow directly."""
         if len(self._frames) == 1:
             self._add(match[0], match.start())
             return match.end()
         name = self._frames[-1].name
-        if name == SHOWN:
+        if name == _PLAIN_BRACKET:
             self._add("]", match.start())
             name = ""
         self._close()
@@ -361,7 +437,7 @@ class _Reader:
 
     # --- Prose
 
-    def _add(self, text: str, at: int, buffer: Buffer | None = None) -> None:
+    def _add(self, text: str, at: int, buffer: _Buffer | None = None) -> None:
         buffer = buffer or self._frames[-1].buffer
         if not text or buffer.kind == "muted":
             return
@@ -371,8 +447,8 @@ class _Reader:
             buffer.start = at + lead if buffer.start < 0 else buffer.start
             buffer.end = max(buffer.end, at + len(text))
 
-    def _flush(self, buffer: Buffer) -> None:
-        """A paragraph has ended."""
+    def _flush(self, buffer: _Buffer) -> None:
+        """End a paragraph."""
         text = "".join(buffer.words).replace("~", " ")
         start, end, kind = max(buffer.start, 0), buffer.end, buffer.kind
         buffer.words, buffer.start, buffer.end = [], -1, 0
@@ -381,25 +457,25 @@ class _Reader:
         if not text.strip():
             return
         if kind == "title":
-            self._findings.title = self._findings.title or plain
+            self._parsed.title = self._parsed.title or plain
         elif self._references is not None and kind in ("", "item"):
             self._references += [plain, ""]
         else:
             raw = Raw(self._text[start:end], [Origin(0, self._place(start))])
             section = "Abstract" if kind == "abstract" else self._section
-            told = kind if kind in ("caption", "item") else ""
-            self._findings.blocks.append(Block(text, raw, section, told))
+            kind = kind if kind in ("caption", "item") else ""
+            self._parsed.blocks.append(Block(text, raw, section, kind))
 
     def _place(self, at: int) -> Place:
         line = bisect_right(self._starts, at) - 1
         return Place(self._source, max(line, 1), at - self._starts[max(line, 1)] + 1)
 
     def _finish(self) -> None:
-        """The text has ended. A single top heading, at the very start, was its title."""
+        """End the text. Its title is a top-level heading at the start, if there is only one."""
         self._end_references()
         if self._source:
             return
         tops = [text for level, text in self._heads if level == 1]
         is_first = len(self._heads) > 1 and self._heads[0][0] == 1
-        if not self._findings.title and len(tops) == 1 and is_first:
-            self._findings.title = tops[0]
+        if not self._parsed.title and len(tops) == 1 and is_first:
+            self._parsed.title = tops[0]

@@ -1,9 +1,9 @@
-"""What a reader gathers on its way through a draft before it becomes passages, and where it stands.
+"""The content of a draft as the format readers collect it, with its positions in the file.
 
-Beside the words of a block a reader keeps the raw text that they were made of, and where each
-piece of that stands: line and column, both counted from 1, in characters. Sentences are found in it
-again by their letters and digits, whatever markup is between them: no conversion on the way has to
-know of places.
+Each block of prose keeps the raw text that it was made from, with the line and column of each piece
+(counted from 1, in characters). The position of a sentence is found afterwards: its letters and
+digits are searched for in the raw text, whatever markup is between them. So no conversion has to
+track positions.
 """
 
 from __future__ import annotations
@@ -16,24 +16,23 @@ from itertools import accumulate, chain
 from operator import attrgetter
 from typing import NamedTuple
 
+from citebed.drafts.citation_placeholders import is_placeholder
 from citebed.drafts.records import Entry, Place
-from citebed.drafts.wanting import is_no_key
 from citebed.text.identifiers import normalise_doi
 from citebed.text.normalise import unique
 from citebed.wording import first_few
 
 _RUN = re.compile(r"[^\W_]+")
 _SIZES, _SKIPS = (24, 12, 7), (8, 16, 32)
-"""What is looked for of a sentence: so many letters, after so many that a command may have made."""
+"""Numbers of letters that are searched for, and of letters to skip that a command may have made."""
 _FAR, _FAR_WORDS = 5000, 50
-"""No markup between two sentences has more letters or words than this."""
+"""Most letters and words of markup between two sentences."""
 
 
 class Origin(NamedTuple):
-    """Where raw text stands from its character ``at`` on.
+    """The position of raw text from its character ``at`` on.
 
-    What is not ``exact`` does not stand there to the letter (a macro made it): all of it is in
-    one place.
+    Text that is not ``exact`` (from a macro) is not in the file: all of it has one position.
     """
 
     at: int
@@ -42,13 +41,13 @@ class Origin(NamedTuple):
 
 
 class Raw(NamedTuple):
-    """The text that a block was made of; ``origins`` are in order, the first one of its start."""
+    """The text that a block was made from, with its ``origins`` in order, from its start on."""
 
     text: str
     origins: Sequence[Origin]
 
     def place(self, at: int) -> Place:
-        """The place of a character."""
+        """Return the position of a character."""
         index = bisect_right(self.origins, at, key=attrgetter("at")) - 1
         origin = self.origins[max(index, 0)]
         source, line, column = origin.place
@@ -60,8 +59,8 @@ class Raw(NamedTuple):
         return Place(source, line + self.text.count("\n", origin.at, at), at - last)
 
 
-def raw_of_lines(lines: Iterable[tuple[str, int, int]]) -> Raw:
-    """Raw text of lines, each with its number and the column in which it begins."""
+def join_lines(lines: Iterable[tuple[str, int, int]]) -> Raw:
+    """Return the raw text of lines with their numbers and first columns."""
     texts, origins, at = [], [], 0
     for text, number, column in lines:
         texts.append(text)
@@ -71,7 +70,7 @@ def raw_of_lines(lines: Iterable[tuple[str, int, int]]) -> Raw:
 
 
 class _Letters:
-    """The letters and digits of a text, and where each of them stands in it."""
+    """The letters and digits of a text, with their offsets."""
 
     def __init__(self, text: str) -> None:
         runs = list(_RUN.finditer(text))
@@ -81,7 +80,7 @@ class _Letters:
         self._before = [0, *accumulate(map(len, self._words))]
 
     def position(self, at: int) -> int:
-        """Where the letter of this number stands; of one that there is not, where the last does."""
+        """Return the offset of a letter, or that of the last letter for a higher number."""
         if not self._starts:
             return 0
         at = min(at, len(self.text) - 1)
@@ -89,9 +88,9 @@ class _Letters:
         return self._starts[run] + at - self._before[run]
 
     def find(self, words: Sequence[str], at: int) -> int:
-        """Where words begin, at letter ``at`` or later; there itself where they are not found.
+        """Return the letter at which words begin, from ``at`` on; ``at`` if they are not found.
 
-        Markers may stand between any two of them, and a command may have made some letters.
+        There may be markers between the words, and a command may have made some letters.
         """
         own = "".join(words)
         for size in _SIZES:
@@ -109,8 +108,8 @@ class _Letters:
         return at
 
 
-def places_of(raw: Raw, sentences: Sequence[str]) -> tuple[Place, ...]:
-    """Where each of the sentences begins, which stand in the raw text in this order."""
+def find_places(raw: Raw, sentences: Sequence[str]) -> tuple[Place, ...]:
+    """Return the position of each sentence; the raw text has them in this order."""
     letters = _Letters(raw.text)
     places, at = [], 0
     for sentence in sentences:
@@ -122,31 +121,31 @@ def places_of(raw: Raw, sentences: Sequence[str]) -> tuple[Place, ...]:
 
 
 def _with_lead(text: str, at: int, sentence: str) -> int:
-    """Where a sentence begins whose first letter is at ``at``: at its bracket or quotation mark."""
+    """Return the start of a sentence, given its first letter: perhaps a bracket before it."""
     first = _RUN.search(sentence)
     lead = sentence[: first.start()] if first else ""
     return at - len(lead) if lead and text.endswith(lead, 0, at) else at
 
 
-# --- What is gathered -------------------------------------------------------------------------
+# --- Content ----------------------------------------------------------------------------------
 
 
-# Two characters of the private use area stand around the number of a citation in raw text:
-# they pass through every conversion, and no draft means anything by them.
+# In raw text, a citation is its number between two characters of the private use area. They pass
+# through every conversion, and drafts do not use them.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 PLACE = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _RESERVED = str.maketrans({_OPEN: " ", _CLOSE: " "})
 
 
 def without_places(text: str) -> str:
-    """Text from outside, in which the two reserved characters are blanks."""
+    """Replace the two reserved characters in a text by blanks."""
     return text.translate(_RESERVED) if _OPEN in text or _CLOSE in text else text
 
 
 class Block(NamedTuple):
-    """A paragraph with its citations as places, and the ``raw`` text that it was made of.
+    """A paragraph with citation marks, and the ``raw`` text that it was made from.
 
-    ``kind`` is ``caption`` or ``item`` where the reader can tell.
+    ``kind`` is ``caption``, ``item`` or ``""``.
     """
 
     text: str
@@ -156,65 +155,65 @@ class Block(NamedTuple):
 
 
 @dataclass
-class Findings:
+class ParsedDraft:
     """The blocks of a draft, its citations by number, its own bibliography, and notes.
 
-    What is cited ``nowhere`` is cited where no prose is: in a table, or by ``\\nocite``; what is
-    ``authored`` by authors and year alone, which no entry of its bibliography tells of.
-    ``every_entry`` is set where the draft cites all that its files hold (``\\nocite{*}``), whose
-    texts are the ``library``.
+    ``unplaced`` are citations outside of prose: in tables, or by ``\\nocite``. ``author_year`` are
+    citations by authors and year without an entry in the bibliography. ``library`` are the texts of
+    its .bib files; ``every_entry`` is set if the draft cites all entries (``\\nocite{*}``).
     """
 
     blocks: list[Block] = field(default_factory=list)
     citations: list[tuple[str, ...]] = field(default_factory=list)
-    nowhere: list[str] = field(default_factory=list)
+    unplaced: list[str] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     title: str = ""
     authors: tuple[str, ...] = ()
     bibliographies: dict[str, None] = field(default_factory=dict)
     library: list[str] = field(default_factory=list)
     numbers: dict[int, None] = field(default_factory=dict)
-    authored: dict[str, None] = field(default_factory=dict)
+    author_year: dict[str, None] = field(default_factory=dict)
     every_entry: bool = False
     _notes: dict[str, list[Place | str]] = field(default_factory=dict)
 
     def cite(self, names: Iterable[str]) -> str:
-        """A place to put into the text for a citation of these keys or identifiers; of none where
-        one is still to come."""
+        """Return a mark to put into the text for a citation of these keys or identifiers.
+
+        A citation without any key is a placeholder.
+        """
         every = tuple(names)
-        known = tuple(name for name in every if not is_no_key(name))
+        known = tuple(name for name in every if not is_placeholder(name))
         self.citations.append(known)
         place = f"{_OPEN}{len(self.citations) - 1}{_CLOSE}"
         return place + self.cite(()) if known and known != every else place
 
     def name_bibliographies(self, names: Iterable[str]) -> None:
-        """Bibliography files that the draft names, with or without their ending; each once."""
+        """Add bibliography files, named with or without their suffix."""
         for name in map(str.strip, names):
             full = name if not name or re.search(r"\.\w{2,6}$", name) else f"{name}.bib"
             if full:
                 self.bibliographies.setdefault(full)
 
     def note(self, what: str, about: Place | str | None = None) -> None:
-        """Something to tell the user; said once, with all the places or files it is true of."""
+        """Add a note for the user; equal notes become one with all their positions or files."""
         self._notes.setdefault(what, []).extend([about] if about else [])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What there is to tell: ``line 3: what``, or ``what (lines 3, 9 and 12 more)``."""
+        """The notes for the user: ``line 3: what``, or ``what (lines 3, 9 and 12 more)``."""
         return tuple(
-            f"{lines_of(places)}: {what}" if len(places) == 1
-            else f"{what} ({lines_of(places)})" if places else what
+            f"{list_places(places)}: {what}" if len(places) == 1
+            else f"{what} ({list_places(places)})" if places else what
             for what, places in self._notes.items()
         )  # fmt: skip
 
     def cited_names(self) -> list[str]:
-        """All keys and identifiers that were cited, in order, each once."""
-        return list(dict.fromkeys(chain(*self.citations, self.nowhere)))
+        """Return all cited keys and identifiers, in order and without duplicates."""
+        return list(dict.fromkeys(chain(*self.citations, self.unplaced)))
 
 
-def lines_of(places: Sequence[Place | str]) -> str:
-    """``line 3``, ``lines 3, 9 and 12 more``; those of included files as ``a.tex:4``, and names
-    as they are."""
+def list_places(places: Sequence[Place | str]) -> str:
+    """Format positions as ``line 3``, ``lines 3, 9 and 12 more``, or ``a.tex:4``, and names."""
     named = unique(map(_named, places))
     word = "lines " if len(named) > 1 else "line "
     return f"{word if named[0].isdecimal() else ''}{first_few(named)}"
@@ -227,5 +226,5 @@ def _named(place: Place | str) -> str:
 
 
 def is_key(name: str) -> bool:
-    """Whether something cited is a key, not a DOI or an arXiv id."""
+    """Return True for a citation key; False for a DOI or an arXiv id."""
     return normalise_doi(name) is None and not name.startswith("arXiv:")

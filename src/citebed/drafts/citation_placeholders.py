@@ -1,6 +1,6 @@
-"""Places that want a citation: ``\\cite{}``, ``[?]`` and what else authors put there for now.
+"""Find placeholders for citations (``\\cite{}``, ``[?]``), and passages that need no citations.
 
-What asks for no citations: captions, headings, stubs of lists, keywords, thanks.
+Captions, headings, list fragments, keywords and acknowledgements need no citations.
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ _BRACKETED = re.compile(
 )
 
 
-def is_no_key(name: str) -> bool:
-    """Whether something stands where a key is to come: ``?``, ``TODO``, ``XXX``."""
+def is_placeholder(name: str) -> bool:
+    """Return True for a placeholder instead of a key: ``?``, ``TODO``, ``XXX``."""
     return _NO_KEY.fullmatch(name) is not None
 
 
-def place_wanted(text: str, place: Callable[[], str]) -> str:
-    """A text in which what stands where a citation is to come has become a place."""
+def mark_placeholders(text: str, place: Callable[[], str]) -> str:
+    """Replace the placeholders in a text by the marks that ``place`` returns."""
     return _BRACKETED.sub(lambda _: place(), text)
 
 
-def wanted_first(passages: Sequence[Passage]) -> list[Passage]:
-    """The passages to ask with: first the sentences that want a citation, each by itself; then the
-    others, with what else is in their paragraphs."""
+def put_placeholders_first(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the sentences with a placeholder first, each alone, then the rest of all passages."""
     first = [_part(each, [number]) for each in passages for number in each.wanted]
     rests = [[n for n in range(len(each.sentences)) if n not in each.wanted] for each in passages]
     pairs = zip(passages, rests, strict=True)
@@ -46,7 +45,7 @@ def wanted_first(passages: Sequence[Passage]) -> list[Passage]:
 
 
 def _part(passage: Passage, numbers: Sequence[int]) -> Passage:
-    """Some sentences of a passage, which begins where the first of them stands."""
+    """Return a passage with only these sentences."""
     sentences = tuple(passage.sentences[number] for number in numbers)
     cites = tuple(passage.sentence_cites[number] for number in numbers)
     places = tuple(passage.places[number] for number in numbers)
@@ -59,7 +58,7 @@ def _part(passage: Passage, numbers: Sequence[int]) -> Passage:
     )  # fmt: skip
 
 
-# --- Texts that ask for nothing ---------------------------------------------------------------
+# --- Passages without citations ---------------------------------------------------------------
 
 
 _CAPTION = re.compile(
@@ -76,16 +75,16 @@ _THANKS = re.compile(
     re.IGNORECASE,
 )
 _ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
-# In a script without blanks every letter is a word, or half of one.
+# In scripts without blanks, each character counts as a word.
 _WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u9fff]|[^\s\u0e00-\u0eff\u3040-\u9fff]+")
 _FEWEST_WORDS = 10
-"""What has fewer words, and does not end as a sentence does, is a heading or the stub of a list."""
+"""A passage with fewer words that does not end like a sentence is a heading or a list fragment."""
 _FEWEST, _FEWEST_OF_ITEM = 3, 4
-"""Fewer words are no question, even if they end as a sentence does."""
+"""A passage or list item with fewer words is a stub, even if it ends like a sentence."""
 
 
-def silent_as(text: str, sentences: Sequence[str], kind: str, section: str) -> str:
-    """What a passage is that asks for no citations, in a word or two; nothing for prose."""
+def skip_reason(text: str, sentences: Sequence[str], kind: str, section: str) -> str:
+    """Return the reason why a passage needs no citations, or "" for prose."""
     if kind == "caption" or is_caption(text):
         return "caption"
     if _KEYWORDS.match(text):
@@ -97,7 +96,7 @@ def silent_as(text: str, sentences: Sequence[str], kind: str, section: str) -> s
 
 
 def is_caption(text: str) -> bool:
-    """Whether a text begins as captions do: ``Figure 3: …``."""
+    """Return True if a text begins like a caption: ``Figure 3: …``."""
     return _CAPTION.match(text) is not None
 
 

@@ -1,8 +1,7 @@
-"""Files that somebody sent: put into a folder of their own, and read as a draft and .bib files.
+"""Read uploaded files as a draft and .bib files, in a temporary folder.
 
-Names and archives are strangers' data. Nothing is written outside the folder, no link is made or
-followed, an archive unpacks to no more than its size allows, and what the draft names elsewhere is
-not read.
+Names and archives may be malicious. citebed writes only into that folder, makes and follows no
+links, limits the unpacked size of archives, and does not read other files that the draft includes.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from typing import NamedTuple
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.drafts.files import MAX_BYTES
 from citebed.drafts.office.packages import Package
-from citebed.drafts.reading import FORMS_BY_ENDING, read_draft
+from citebed.drafts.reader import FORMS_BY_ENDING, read_draft
 from citebed.drafts.records import Draft
 from citebed.errors import CitebedError
 from citebed.files.kinds import ZIP, office_kind
 from citebed.files.limits import shown
 from citebed.wording import count, first_few, printable
 
-MOST_FILES = 2000
+MAX_FILES = 2000
 _LIBRARY = (".bib", ".bibtex")
 _BESIDE = (*_LIBRARY, ".bbl", ".cls", ".sty", ".bst", ".typ", ".tex", ".ltx")
 _DRAFTS = (*FORMS_BY_ENDING, ".txt", ".text", ".docx", ".docm", ".odt", ".ipynb", ".pdf")
@@ -36,41 +35,45 @@ _DOCUMENT = re.compile(rb"\\documentclass|\\documentstyle")
 _INCLUDED = re.compile(rb"\\(?:input|include|subfile)\s*\{?\s*([^}\s%]+)")
 
 
-class Sent(NamedTuple):
-    """What was in files that were sent: a draft, if one was among them; the texts of .bib files by
-    their names; and what there is to say of the rest."""
+class UploadedDraft(NamedTuple):
+    """A draft, if there was one; the texts of .bib files by name; and notes about other files."""
 
     draft: Draft | None
     libraries: dict[str, str]
     notes: tuple[str, ...]
 
 
-def read_sent(files: Iterable[tuple[str, bytes]]) -> Sent:
-    """Read files by name and content: one draft, with what belongs to it, and .bib files.
+def read_uploads(files: Iterable[tuple[str, bytes]]) -> UploadedDraft:
+    """Read uploaded files, given by name and content: one draft with its files, and .bib files.
 
-    A .zip stands for the files in it. Raises ``CitebedError``, with the reader's own words, where
-    the draft cannot be read, or where there is nothing to read.
+    A .zip is unpacked. Raise ``CitebedError`` if the draft cannot be read, or if there is neither a
+    draft nor a .bib file.
     """
-    with tempfile.TemporaryDirectory(prefix="citebed-draft-") as made:
-        folder = Path(made).resolve()
+    with tempfile.TemporaryDirectory(prefix="citebed-draft-") as temporary:
+        folder = Path(temporary).resolve()
         given = list(files)
         is_alone = len(given) == 1 and not _is_archive(*given[0])
-        placed, passed_over = _placed(given, folder, is_any=is_alone)
-        main, others = _main(folder, placed)
-        if is_alone and not placed[0].lower().endswith(_LIBRARY):
-            main = placed[0]  # which its reader may refuse, in words of its own
+        stored, skipped = _store(given, folder, any_name=is_alone)
+        main, others = _choose_draft(folder, stored)
+        if is_alone and not stored[0].lower().endswith(_LIBRARY):
+            main = stored[0]  # read_draft says why if it is not a draft
         libraries = {
-            name: _text(folder / name) for name in placed if name.lower().endswith(_LIBRARY)
+            name: _text(folder / name) for name in stored if name.lower().endswith(_LIBRARY)
         }
         if main is None and not libraries:
-            raise CitebedError(_nothing(placed, passed_over))
+            raise CitebedError(_no_draft([*stored, *skipped]))
         draft = _read(folder, main) if main is not None else None
-    notes = [*_passed_over_note(passed_over), *_others_note(main or "", others)]
-    return Sent(draft, libraries, tuple(notes))
+    notes = []
+    if skipped:
+        notes.append(f"{count(len(skipped), 'file')} skipped: {_list_names(skipped)}")
+    if others:
+        read = printable(main or "")
+        notes.append(f"{read} was read as the draft; not read: {_list_names(others)}")
+    return UploadedDraft(draft, libraries, tuple(notes))
 
 
 def _read(folder: Path, main: str) -> Draft:
-    """The draft, in which nothing tells of the folder."""
+    """Read the draft, and remove the temporary folder from its messages."""
     try:
         draft = read_draft(folder / main, within=folder)
     except CitebedError as error:
@@ -79,43 +82,44 @@ def _read(folder: Path, main: str) -> Draft:
     return replace(draft, file=printable(main), notes=notes)
 
 
-# --- Into the folder --------------------------------------------------------------------------
+# --- Store the files --------------------------------------------------------------------------
 
 
 def safe_name(name: str) -> str:
-    """A name that was sent as a path inside a folder: without drives, ``..`` and what no system
-    takes; empty where nothing is left of it."""
+    """Return an uploaded name as a safe relative path, perhaps empty.
+
+    Drives, ``..`` and characters that some systems do not allow are removed.
+    """
     parts = [part.strip() for part in _PARTS.split(_BAD.sub("_", name))]
     kept = [part for part in parts if part not in ("", ".", "..")]
     return "/".join(part[-_LONGEST_PART:] for part in kept[-_MOST_PARTS:])
 
 
-def _placed(
-    files: Iterable[tuple[str, bytes]], folder: Path, *, is_any: bool
+def _store(
+    files: Iterable[tuple[str, bytes]], folder: Path, *, any_name: bool
 ) -> tuple[list[str], list[str]]:
-    """Write the files that may matter (or any) into a folder; their names, and those passed
-    over."""
-    placed: dict[str, None] = {}
-    passed_over, left = [], MAX_BYTES
+    """Write files with a known suffix (or any) into a folder; return stored and skipped names."""
+    stored: dict[str, None] = {}
+    skipped, left = [], MAX_BYTES
     for name, data in _unpacked(files):
-        safe = safe_name(name) or ("draft" if is_any else "")
-        if not is_any and not safe.lower().endswith((*_DRAFTS, *_BESIDE)):
-            passed_over.append(safe or "a file without a name")
+        safe = safe_name(name) or ("draft" if any_name else "")
+        if not any_name and not safe.lower().endswith((*_DRAFTS, *_BESIDE)):
+            skipped.append(safe or "a file without a name")
             continue
         left -= len(data)
         if left < 0:
-            raise CitebedError(f"the files are larger than {shown(MAX_BYTES)} together.")
-        if len(placed) >= MOST_FILES:
-            raise CitebedError(f"these are more than {MOST_FILES:,} files. Send the draft alone.")
+            raise CitebedError(f"together, the files are larger than {shown(MAX_BYTES)}.")
+        if len(stored) >= MAX_FILES:
+            raise CitebedError(f"more than {MAX_FILES:,} files. Upload only the draft.")
         if _write(folder, safe, data):
-            placed[safe] = None
+            stored[safe] = None
         else:
-            passed_over.append(safe)
-    return list(placed), passed_over
+            skipped.append(safe)
+    return list(stored), skipped
 
 
 def _write(folder: Path, name: str, data: bytes) -> bool:
-    """Whether a file could be written: one name may be a folder in another."""
+    """Write a file; return False if that fails, e.g. because the name is also a folder."""
     path = folder / PurePosixPath(name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +138,7 @@ def _unpacked(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]
 
 
 def _is_archive(name: str, data: bytes) -> bool:
-    """Whether a file is a zip archive that is no document itself."""
+    """Return True for a zip archive that is not a Word or OpenDocument file."""
     lower = name.lower()
     if not data.startswith(ZIP) or lower.endswith((".docx", ".docm", ".odt")):
         return False
@@ -142,7 +146,7 @@ def _is_archive(name: str, data: bytes) -> bool:
 
 
 def _members(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The plain files in an archive that a draft may need; the others are named only."""
+    """Yield the plain files in an archive; files that no draft needs are left empty."""
     package = Package(data, printable(name), "a zip archive")
     for member in package.names():
         if member.endswith("/") or package.is_link(member) or _is_hidden(member):
@@ -152,18 +156,18 @@ def _members(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_hidden(member: str) -> bool:
-    """What systems add to archives."""
+    """Return True for files that macOS adds to archives."""
     return any(part == "__MACOSX" or part.startswith("._") for part in member.split("/"))
 
 
-# --- Which one is the draft -------------------------------------------------------------------
+# --- Choose the draft -------------------------------------------------------------------------
 
 
-def _main(folder: Path, names: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The draft among files, and the others that could be drafts.
+def _choose_draft(folder: Path, names: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the draft among files, and the other possible drafts.
 
-    Of LaTeX files it is one that begins a document and that no other includes; it goes before all
-    else, as its notes and figures may lie beside it. Higher folders and shorter names go first.
+    LaTeX files with a document that no other file includes come first. Then higher folders and
+    shorter names win.
     """
     able = [name for name in names if name.lower().endswith(_DRAFTS)]
     tex = [name for name in able if FORMS_BY_ENDING.get(_ending(name)) == "tex"]
@@ -195,22 +199,13 @@ def _text(path: Path) -> str:
     return with_newlines(decode(path.read_bytes())[0])
 
 
-# --- What is said -----------------------------------------------------------------------------
-
-
-def _nothing(placed: Sequence[str], passed_over: Sequence[str]) -> str:
-    found = first_few([printable(name) for name in (*placed, *passed_over)]) or "nothing"
+def _no_draft(names: Sequence[str]) -> str:
     return (
-        f"there is no draft in what was sent ({found}); expected LaTeX, Markdown, plain text, "
-        "Word, OpenDocument, a notebook, Typst, reStructuredText, a PDF, a .zip of these, or a .bib"
+        f"the upload contains no draft ({_list_names(names) or 'nothing'}); expected LaTeX, "
+        "Markdown, plain text, Word, OpenDocument, a notebook, Typst, reStructuredText, a PDF, "
+        "a .zip of these, or a .bib"
     )
 
 
-def _passed_over_note(names: Sequence[str]) -> list[str]:
-    which = first_few([printable(name) for name in names])
-    return [f"{count(len(names), 'file')} passed over: {which}"] if names else []
-
-
-def _others_note(main: str, others: Sequence[str]) -> list[str]:
-    which = first_few([printable(name) for name in others])
-    return [f"{printable(main)} was read as the draft; not read: {which}"] if others else []
+def _list_names(names: Sequence[str]) -> str:
+    return first_few([printable(name) for name in names])
