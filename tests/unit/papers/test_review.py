@@ -196,9 +196,9 @@ def test_a_reference_is_a_candidate_a_doi_an_address_or_nothing(annotation: Anno
     assert fifth(doi="https://doi.org/10.5555/ABC.1") == ("10.5555/abc.1", None, None)
     assert fifth(url="https://example.org/x") == (None, "https://example.org/x", None)
     assert fifth() == (None, None, None)
-    with pytest.raises(ValueError, match="is no DOI"):
+    with pytest.raises(ValueError, match="is not a DOI"):
         ChangeReference(item="r5", doi="page 12")
-    with pytest.raises(ValueError, match="is no address"):
+    with pytest.raises(ValueError, match="is not a URL"):
         ChangeReference(item="r5", url="javascript:alert(1)")
     with pytest.raises(StepRefused, match="not offered"):
         fifth(doc_id="elsewhere")

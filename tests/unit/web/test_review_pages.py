@@ -140,8 +140,8 @@ def test_a_step_from_another_window_is_told_with_how_it_stands(client: TestClien
     [
         ({"kind": "merge", "item": "c99"}, 400, "no paragraph"),
         ({"kind": "marker", "item": "c2.2", "marker": 0, "cites": ["77"]}, 400, "no '77'"),
-        ({"kind": "reference", "item": "r5", "doi": "page 5"}, 422, "is no DOI"),
-        ({"kind": "reference", "item": "r5", "url": "javascript:x"}, 422, "is no address"),
+        ({"kind": "reference", "item": "r5", "doi": "page 5"}, 422, "is not a DOI"),
+        ({"kind": "reference", "item": "r5", "url": "javascript:x"}, 422, "is not a URL"),
         ({"kind": "explode"}, 422, "kind"),
         ({"kind": "accept", "item": "c1", "more": 1}, 422, "not permitted"),
         ({"kind": "front", "title": "x" * 30_000}, 422, "at most"),
