@@ -26,7 +26,7 @@ from citebed.drafts.references import is_references_heading, split_references
 from citebed.drafts.rst import place_markdown_roles
 from citebed.drafts.tex.commands import place_commands
 from citebed.patterns import compiled
-from citebed.text.identifiers import arxiv_in, doi_in
+from citebed.text.identifiers import doi_in
 from citebed.text.latex import DISPLAY_MATHS, maths_as_text
 from citebed.text.normalise import fold, unique
 
@@ -86,11 +86,8 @@ def _words(text: str, parsed: ParsedDraft) -> str:
 
 def _linked(match: re.Match[str], parsed: ParsedDraft) -> str:
     """Return the text of a link; a link to a DOI or to arXiv is a citation."""
-    if doi := doi_in(match[3]):
-        return f"{match[2]} {parsed.cite([doi])}"
-    if arxiv := arxiv_in(match[3]):
-        return f"{match[2]} {parsed.cite([f'arXiv:{arxiv}'])}"
-    return match[2]
+    mark = parsed.cite_url(match[3])
+    return f"{match[2]} {mark}" if mark else match[2]
 
 
 def _placed(text: str, parsed: ParsedDraft) -> str:
@@ -197,16 +194,11 @@ class _Reader:
         self._level, self._entries = 0, []
 
     def end(self) -> None:
-        """End the text. Its title is a top-level heading at the start, if there is only one."""
+        """Store the references and the title at the end of the text."""
         if self._level:
             self._entries += self._lines[self._since :]
             self._end_references()
-        tops = [text for level, text in self._heads if level == 1]
-        if not self._parsed.title and len(tops) == 1 and self._heads[0][0] == 1:
-            self._parsed.title = tops[0]
-            blocks = self._parsed.blocks
-            first = list(takewhile(lambda block: block.section == tops[0], blocks))
-            blocks[: len(first)] = [block._replace(section="") for block in first]
+        self._parsed.take_title(self._heads)
 
 
 def _raw(content: str, line: int, source: Sequence[str]) -> Raw:

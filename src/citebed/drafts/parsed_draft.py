@@ -12,13 +12,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from itertools import accumulate, chain, takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
 from citebed.drafts.citation_placeholders import is_placeholder
 from citebed.drafts.records import Entry, Place
-from citebed.text.identifiers import normalise_doi
+from citebed.text.identifiers import arxiv_in, doi_in, normalise_doi
 from citebed.text.normalise import unique
 from citebed.wording import first_few
 
@@ -186,6 +186,25 @@ class ParsedDraft:
         self.citations.append(known)
         place = f"{_OPEN}{len(self.citations) - 1}{_CLOSE}"
         return place + self.cite(()) if known and known != every else place
+
+    def cite_url(self, url: str) -> str:
+        """Return a mark for the citation in a URL of a DOI or of arXiv, or "" for other URLs."""
+        if doi := doi_in(url):
+            return self.cite([doi])
+        arxiv = arxiv_in(url)
+        return self.cite([f"arXiv:{arxiv}"]) if arxiv else ""
+
+    def take_title(self, headings: Sequence[tuple[int, str]], least: int = 1) -> None:
+        """Use the first of at least ``least`` headings as title if no other has level 1.
+
+        Headings are pairs of level and text. Blocks below the title then have no section.
+        """
+        tops = [text for level, text in headings if level == 1]
+        if self.title or len(tops) != 1 or headings[0][0] != 1 or len(headings) < least:
+            return
+        self.title = tops[0]
+        first = list(takewhile(lambda block: block.section == tops[0], self.blocks))
+        self.blocks[: len(first)] = [block._replace(section="") for block in first]
 
     def name_bibliographies(self, names: Iterable[str]) -> None:
         """Add bibliography files, named with or without their suffix."""

@@ -89,9 +89,9 @@ def draft_from_bytes(
     if is_pdf(data[:HEAD_BYTES], name):
         from citebed.drafts.pdf import read_pdf  # starts a process
 
-        parsed = ParsedDraft()
-        read_pdf(data, name, parsed)
-        return _draft(parsed, path)
+        paper = ParsedDraft()
+        read_pdf(data, name, paper)
+        return _draft(paper, path)
     if name.lower().endswith(".pdf"):
         raise CitebedError(f"{name}: {why_no_pdf(data[:HEAD_BYTES])}")
     if (parsed := _parse_package(data, name, files)) is not None:

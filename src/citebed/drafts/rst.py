@@ -6,13 +6,12 @@ Directives are not executed. Of the files that they name, only bibliographies ar
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 from typing import NamedTuple
 
 from citebed.drafts.parsed_draft import PLACE, Block, ParsedDraft, join_lines
 from citebed.drafts.references import is_references_heading, parse_entry, split_references
 from citebed.patterns import compiled
-from citebed.text.identifiers import arxiv_in, doi_in
+from citebed.text.identifiers import doi_in
 from citebed.text.latex import maths_as_text
 from citebed.text.normalise import fold, unique
 
@@ -88,12 +87,8 @@ def inline_text(text: str, parsed: ParsedDraft) -> str:
 
 
 def _linked(match: re.Match[str], parsed: ParsedDraft) -> str:
-    words, address = match[1].strip(), match[2]
-    if doi := doi_in(address):
-        return f"{words} {parsed.cite([doi])}"
-    if arxiv := arxiv_in(address):
-        return f"{words} {parsed.cite([f'arXiv:{arxiv}'])}"
-    return words
+    words, mark = match[1].strip(), parsed.cite_url(match[2])
+    return f"{words} {mark}" if mark else words
 
 
 # --- Blocks -----------------------------------------------------------------------------------
@@ -299,14 +294,9 @@ class _Reader:
         return max(end, at + 1)
 
     def end(self) -> None:
-        """End the text. Its title is a top-level heading at the start, if there is only one."""
+        """Store the references and the title at the end of the text."""
         self._parsed.entries += split_references(self._references) if self._references else []
-        tops = [text for level, text in self._heads if level == 1]
-        if not self._parsed.title and len(tops) == 1:
-            self._parsed.title = tops[0]
-            blocks = self._parsed.blocks
-            first = list(takewhile(lambda block: block.section == tops[0], blocks))
-            blocks[: len(first)] = [block._replace(section="") for block in first]
+        self._parsed.take_title(self._heads)
 
 
 def _title_at(lines: list[_Line], at: int) -> tuple[str, str] | None:

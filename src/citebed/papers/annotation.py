@@ -6,7 +6,6 @@ Review files store it as JSON. ``citebed import`` reads it as ACM-CR's XML and `
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -96,40 +95,8 @@ class Annotation:
     confidence: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
-        """Return the annotation as JSON values."""
+        """Return the annotation as plain values."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Annotation:
-        """Return the annotation in the values of `to_json`."""
-        contexts = tuple(_context(each) for each in values["contexts"])
-        references = tuple(_reference(each) for each in values["references"])
-        pages = tuple((float(width), float(height)) for width, height in values["pages"])
-        rest = {**values, "contexts": contexts, "references": references, "pages": pages}
-        return cls(**{**rest, "authors": tuple(values["authors"])})
-
-
-def _boxes(values: Sequence[Sequence[float]]) -> tuple[Box, ...]:
-    return tuple(Box(int(value[0]), *map(float, value[1:])) for value in values)
-
-
-def _context(values: dict[str, Any]) -> AnnotatedContext:
-    return AnnotatedContext(**{**values, "sentences": tuple(map(_sentence, values["sentences"]))})
-
-
-def _sentence(values: dict[str, Any]) -> AnnotatedSentence:
-    marks = tuple(
-        AnnotatedMarker(**{**each, "cites": tuple(each["cites"]), "boxes": _boxes(each["boxes"])})
-        for each in values["markers"]
-    )
-    rest = {"cites": tuple(values["cites"]), "boxes": _boxes(values["boxes"]), "markers": marks}
-    return AnnotatedSentence(**{**values, **rest})
-
-
-def _reference(values: dict[str, Any]) -> AnnotatedReference:
-    candidates = tuple(Candidate(**each) for each in values["candidates"])
-    rest = {"authors": tuple(values["authors"]), "boxes": _boxes(values["boxes"])}
-    return AnnotatedReference(**{**values, **rest, "candidates": candidates})
 
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -19,7 +19,7 @@ from citebed.drafts.records import (
     select_passage,
     select_sentence,
 )
-from citebed.drafts.uploads import MOST_FILES, read_uploads, safe_name
+from citebed.drafts.uploads import MAX_FILES, read_uploads, safe_name
 from citebed.errors import CitebedError
 
 PROSE = "Short queries are expanded with terms from the documents that were found first."
@@ -153,7 +153,7 @@ def test_bombs_and_countless_files_are_refused() -> None:
     bomb = packed({"main.tex": MAIN % PROSE, "big.tex": b" " * (110 << 20)})
     with pytest.raises(CitebedError, match=r"big\.tex in it"):
         read(a_zip=bomb)
-    many = packed({f"{number}.tex": "x" for number in range(MOST_FILES + 1)})
+    many = packed({f"{number}.tex": "x" for number in range(MAX_FILES + 1)})
     with pytest.raises(CitebedError, match="more than 2,000 files"):
         read(a_zip=many)
 

@@ -63,9 +63,9 @@ class Citations:
         names = unique([*self._names(code), *(self._names(_decoded(data)) if data else ())])
         return self._parsed.cite(names) if names else ""
 
-    def name(self, name: str) -> str:
-        """Return the mark for a citation of a DOI or an arXiv id."""
-        return self._parsed.cite([name])
+    def cite_url(self, url: str) -> str:
+        """Return the mark for the citation in a URL of a DOI or of arXiv, or ""."""
+        return self._parsed.cite_url(url)
 
     def _names(self, code: str) -> list[str]:
         if match := _CSL.search(code):

@@ -14,7 +14,7 @@ from citebed.drafts.office.packages import Attributes, Package, walk
 from citebed.drafts.parsed_draft import ParsedDraft, without_places
 from citebed.drafts.records import Entry
 from citebed.files.kinds import OPEN_DOCUMENT
-from citebed.text.identifiers import arxiv_in, doi_in
+from citebed.text.identifiers import doi_in
 from citebed.text.normalise import fold
 
 _SPACES = {
@@ -282,10 +282,8 @@ class _Body:
         target = self._links.pop() if self._links else ""
         if not self._open or self._cited or not target:
             return
-        if doi := doi_in(target):
-            self._open[-1].words.append(f" {self._parsed.cite([doi])}")
-        elif arxiv := arxiv_in(target):
-            self._open[-1].words.append(f" {self._parsed.cite([f'arXiv:{arxiv}'])}")
+        if mark := self._parsed.cite_url(target):
+            self._open[-1].words.append(f" {mark}")
 
 
 _MOST_ALIKE = 200

@@ -8,7 +8,6 @@ mark.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Literal
 
 from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw
@@ -34,7 +33,6 @@ _EXACT: dict[str, Kind] = {
     "toc heading": "none", "list paragraph": "", "bibliography heading": "heading",
     "abstract title": "heading", "contents heading": "none", "index heading": "none",
 }  # fmt: skip
-_TOP_LEVEL = 1
 _LOWEST = 9
 
 
@@ -155,12 +153,6 @@ class Outline:
         self._references += [f"{label}{plain}", ""]
 
     def end(self) -> None:
-        """End the text. Its title is a top-level heading at the start, if there is only one."""
+        """Store the references and the title at the end of the text."""
         self._parsed.entries += split_references(self._references) if self._references else []
-        tops = [text for level, text in self._heads if level == _TOP_LEVEL]
-        if not self._parsed.title and len(tops) == 1 and self._heads[0][0] == _TOP_LEVEL:
-            blocks = self._parsed.blocks
-            first = list(takewhile(lambda block: block.section == tops[0], blocks))
-            if len(self._heads) > 1:
-                self._parsed.title = tops[0]
-                blocks[: len(first)] = [block._replace(section="") for block in first]
+        self._parsed.take_title(self._heads, least=2)

@@ -20,7 +20,6 @@ from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_styl
 from citebed.drafts.office.packages import Attributes, Package, walk
 from citebed.drafts.parsed_draft import ParsedDraft, without_places
 from citebed.files.kinds import WORD
-from citebed.text.identifiers import arxiv_in, doi_in
 
 _SKIPPED = frozenset(("w:del", "w:moveFrom", "mc:Fallback", "m:oMathPara", "w:pPrChange"))
 _BLANKS = {"w:tab": "\t", "w:br": " ", "w:cr": " ", "w:noBreakHyphen": "-", "w:ptab": " "}
@@ -364,10 +363,8 @@ class _Body:
             each = self._fields.pop()
             if self._open:
                 self._set_kind_in_field(self._open[-1], each)
-            if doi := doi_in(each.target) if each.target else None:
-                self._put(f" {self._shared.citations.name(doi)}")
-            elif arxiv := arxiv_in(each.target) if each.target else None:
-                self._put(f" {self._shared.citations.name(f'arXiv:{arxiv}')}")
+            if each.target and (mark := self._shared.citations.cite_url(each.target)):
+                self._put(f" {mark}")
 
     def _simple_field(self, own: Attributes) -> None:
         self._fields.append(_Field([own.get("instr", "")]))

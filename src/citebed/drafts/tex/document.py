@@ -21,7 +21,6 @@ from citebed.drafts.tex.commands import add_citation, is_citation, parse_keys
 from citebed.drafts.tex.output import TexOutput, parse_authors
 from citebed.drafts.tex.source import Cursor, Macros
 from citebed.patterns import compiled
-from citebed.text.identifiers import arxiv_in, doi_in
 from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, maths_as_text
 from citebed.text.latex_commands import NOTHING
 from citebed.wording import first_few
@@ -272,10 +271,8 @@ class TexReader:
         """Skip a URL, except in references; a URL of a DOI or of arXiv is a citation."""
         if self._out.in_list:
             self._out.write(f" {address} ", cursor, cursor.at)
-        elif (doi := doi_in(address)) is not None:
-            self._out.write(self._parsed.cite([doi]), cursor, cursor.at)
-        elif (arxiv := arxiv_in(address)) is not None:
-            self._out.write(self._parsed.cite([f"arXiv:{arxiv}"]), cursor, cursor.at)
+        elif mark := self._parsed.cite_url(address):
+            self._out.write(mark, cursor, cursor.at)
 
     def _pass(self, count: int, cursor: Cursor) -> None:
         for _ in range(count):
