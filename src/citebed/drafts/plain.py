@@ -215,12 +215,12 @@ def _shape(line: Line) -> str:
 
 def _edge(lines: list[Line], heads: Counter[str]) -> int:
     """Count the first lines that are blank, page numbers or running heads."""
-    at = taken = 0
+    at = skipped = 0
     while at < len(lines):
         if lines[at].text.strip():
-            if taken == _EDGE or not _is_running_head(lines[at], heads):
+            if skipped == _EDGE or not _is_running_head(lines[at], heads):
                 break
-            taken += 1
+            skipped += 1
         at += 1
     return at
 

@@ -154,31 +154,31 @@ def parse_draft(text: str, form: Form | None = None) -> Draft:
     return _read(text, form or guess_form(text), IncludedFiles(None), [])
 
 
-def resolve_draft(given: DraftLike) -> tuple[Draft, Unit]:
+def resolve_draft(source: DraftLike) -> tuple[Draft, Unit]:
     """Return the draft in a text or file, and the default unit to search with.
 
     A single word with the suffix of a draft (``paper.tex``), or a similar one (``paper.txet``), is
     a file name. So is a line with blanks that has such a suffix (``my paper.tex``), or that is
     similar to the name of a file in its folder.
     """
-    if isinstance(given, Draft):
-        return given, "paragraph"
-    if isinstance(given, Path):
-        return read_draft(given), "paragraph"
-    if not isinstance(given, str):
+    if isinstance(source, Draft):
+        return source, "paragraph"
+    if isinstance(source, Path):
+        return read_draft(source), "paragraph"
+    if not isinstance(source, str):
         raise CitebedError(
-            f"expected a text, the path of a draft, or a list of these; found {given!r:.60}, "
-            f"which is of type {type(given).__name__}"
+            f"expected a text, the path of a draft, or a list of these; found {source!r:.60}, "
+            f"which is of type {type(source).__name__}"
         )
-    if may_be_path(given) and _is_file_name(given):
-        if not Path(given).exists():
-            near = _similar_file(given)
+    if may_be_path(source) and _is_file_name(source):
+        if not Path(source).exists():
+            near = _similar_file(source)
             hint = f". Did you mean '{printable(near)}'?" if near else ""
-            raise CitebedError(f"there is no file '{printable(given)}'{hint}")
-        return read_draft(Path(given)), "paragraph"
-    if (data := _original_bytes(given)) is not None:
+            raise CitebedError(f"there is no file '{printable(source)}'{hint}")
+        return read_draft(Path(source)), "paragraph"
+    if (data := _original_bytes(source)) is not None:
         return draft_from_bytes(data, "the text"), "text"
-    return parse_draft(given), "text"
+    return parse_draft(source), "text"
 
 
 def _is_file_name(text: str) -> bool:

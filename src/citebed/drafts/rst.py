@@ -233,27 +233,38 @@ class _Reader:
             self._parsed.unplaced += filter(None, [doi_in(match[1])])
         return end
 
-    def _directive(self, name: str, given: str, line: _Line, body: list[_Line]) -> None:
+    def _directive(self, name: str, argument: str, line: _Line, body: list[_Line]) -> None:
         name = name.lower()
         options = _options(body)
         content = body[options:]
         if name in _BIBLIOGRAPHIES:
-            self._parsed.name_bibliographies(given.split())
+            self._parsed.name_bibliographies(argument.split())
             self._parsed.every_entry |= any(each.text == ":all:" for each in body[:options])
         elif name in _CAPTIONED and any(each.text for each in content):
             first = next(n for n, each in enumerate(content) if each.text)
             self._paragraph(content[first : _end_of_paragraph(content, first)], "caption")
         elif name in _PROSE:
-            self._admonition(name, given, line, content)
+            self._admonition(name, argument, line, content)
 
-    def _admonition(self, name: str, given: str, line: _Line, content: list[_Line]) -> None:
+    def _admonition(self, name: str, argument: str, line: _Line, content: list[_Line]) -> None:
         if self._depth == _DEEPEST:
             return
         self._depth += 1
         before = self._section
-        self._section = "Abstract" if name == "abstract" or given.lower() == "abstract" else before
-        if given and name not in ("topic", "sidebar", "admonition", "container", "only", "theorem"):
-            self._paragraph([_Line(given, line.number, line.column + line.text.rindex(given))])
+        self._section = (
+            "Abstract" if name == "abstract" or argument.lower() == "abstract" else before
+        )
+        if argument and name not in (
+            "topic",
+            "sidebar",
+            "admonition",
+            "container",
+            "only",
+            "theorem",
+        ):
+            self._paragraph(
+                [_Line(argument, line.number, line.column + line.text.rindex(argument))]
+            )
         self.read(content)
         self._section = before
         self._depth -= 1

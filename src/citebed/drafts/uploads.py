@@ -51,9 +51,9 @@ def read_uploads(files: Iterable[tuple[str, bytes]]) -> UploadedDraft:
     """
     with tempfile.TemporaryDirectory(prefix="citebed-draft-") as temporary:
         folder = Path(temporary).resolve()
-        given = list(files)
-        is_alone = len(given) == 1 and not _is_archive(*given[0])
-        stored, skipped = _store(given, folder, any_name=is_alone)
+        uploads = list(files)
+        is_alone = len(uploads) == 1 and not _is_archive(*uploads[0])
+        stored, skipped = _store(uploads, folder, any_name=is_alone)
         main, others = _choose_draft(folder, stored)
         if is_alone and not stored[0].lower().endswith(_LIBRARY):
             main = stored[0]  # read_draft says why if it is not a draft

@@ -68,9 +68,9 @@ class _Styles:
     def start(self, name: str, attributes: Attributes) -> None:
         """Store a style."""
         if name == "style:style" and attributes.get("family", "paragraph") == "paragraph":
-            own = attributes.get("name", "")
-            self._bases[own] = attributes.get("parent-style-name", "")
-            self._shown[own] = attributes.get("display-name", own)
+            style = attributes.get("name", "")
+            self._bases[style] = attributes.get("parent-style-name", "")
+            self._shown[style] = attributes.get("display-name", style)
 
     def end(self, name: str) -> None:
         """Ignore the end of an element."""
@@ -189,16 +189,16 @@ class _Body:
 
     # --- Paragraphs and notes
 
-    def _start_paragraph(self, own: Attributes) -> None:
-        kind = self._styles.kind(own.get("style-name", ""))
+    def _start_paragraph(self, attributes: Attributes) -> None:
+        kind = self._styles.kind(attributes.get("style-name", ""))
         if self._in_bibliography:
             kind = "none" if kind == "heading" else "reference"
         elif not kind and self._lists:
             kind = "item"
         self._open.append(Paragraph(kind=kind, in_table=self._tables > 0))
 
-    def _start_heading(self, own: Attributes) -> None:
-        level = own.get("outline-level", "")
+    def _start_heading(self, attributes: Attributes) -> None:
+        level = attributes.get("outline-level", "")
         number = int(level) if re.fullmatch(r"\d", level) else 0
         self._open.append(Paragraph(kind="heading", level=number, in_table=self._tables > 0))
 
@@ -209,7 +209,7 @@ class _Body:
         if self._open and self._open[-1].kind == "none" and self._open[-1].in_note:
             note = self._open[-1]
             note.words += [*paragraph.words, " "]
-            note.seen += [*paragraph.seen, " "]
+            note.displayed += [*paragraph.displayed, " "]
             return
         self._cited = []  # an unclosed citation ends with its paragraph
         self._outline.take(paragraph)
@@ -227,18 +227,18 @@ class _Body:
         else:
             self._open[-1].words.append(note.text)
 
-    def _start_section(self, own: Attributes) -> None:
-        is_one = is_bibliography(own.get("name", ""))
+    def _start_section(self, attributes: Attributes) -> None:
+        is_one = is_bibliography(attributes.get("name", ""))
         self._sections.append(is_one)
         self._in_bibliography += is_one
 
     # --- Citations
 
-    def _start_mark(self, own: Attributes) -> None:
-        self._cite(own.get("name", ""), own.get("name", ""))
+    def _start_mark(self, attributes: Attributes) -> None:
+        self._cite(attributes.get("name", ""), attributes.get("name", ""))
 
-    def _start_bookmark(self, own: Attributes) -> None:
-        name = own.get("name", "")
+    def _start_bookmark(self, attributes: Attributes) -> None:
+        name = attributes.get("name", "")
         self._cite(self._codes.get(name, name), name)
 
     def _cite(self, code: str, mark: str) -> None:
@@ -247,25 +247,25 @@ class _Body:
             self._open[-1].words.append(place)
             self._cited.append(mark)
 
-    def _end_mark(self, own: Attributes) -> None:
-        if self._cited and self._cited[-1] == own.get("name", ""):
+    def _end_mark(self, attributes: Attributes) -> None:
+        if self._cited and self._cited[-1] == attributes.get("name", ""):
             self._cited.pop()
 
-    def _field_code(self, own: Attributes) -> None:
+    def _field_code(self, attributes: Attributes) -> None:
         """Read the code of a Word field that LibreOffice preserved."""
-        if own.get("name", "").endswith("field.code"):
-            self._cite(own.get("value", ""), "field")
+        if attributes.get("name", "").endswith("field.code"):
+            self._cite(attributes.get("value", ""), "field")
 
     def _end_field(self, _: Attributes) -> None:
         self._end_mark({"name": "field"})
 
-    def _bibliography_mark(self, own: Attributes) -> None:
+    def _bibliography_mark(self, attributes: Attributes) -> None:
         """Read LibreOffice's own citation, which contains the entry."""
-        key, title, year = (own.get(each, "") for each in ("identifier", "title", "year"))
+        key, title, year = (attributes.get(each, "") for each in ("identifier", "title", "year"))
         if not key or not self._open:
             return
-        text = ". ".join(filter(None, (own.get("author", ""), title, year)))
-        doi = doi_in(own.get("url", "")) or doi_in(own.get("note", ""))
+        text = ". ".join(filter(None, (attributes.get("author", ""), title, year)))
+        doi = doi_in(attributes.get("url", "")) or doi_in(attributes.get("note", ""))
         stated = _YEAR.fullmatch(year)
         entry = Entry(key, fold(text), fold(title), doi, None, int(year) if stated else None)
         if entry not in self._parsed.entries[-_MOST_ALIKE:]:
@@ -275,8 +275,8 @@ class _Body:
 
     # --- Links
 
-    def _start_link(self, own: Attributes) -> None:
-        self._links.append(own.get("href", ""))
+    def _start_link(self, attributes: Attributes) -> None:
+        self._links.append(attributes.get("href", ""))
 
     def _end_link(self) -> None:
         target = self._links.pop() if self._links else ""

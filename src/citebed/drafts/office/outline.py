@@ -46,10 +46,10 @@ def kind_of_style(name: str) -> Kind | None:
 
 @dataclass
 class Paragraph:
-    """A paragraph: its words with citation marks, and its displayed text (``seen``)."""
+    """A paragraph: its words with citation marks, and its displayed text."""
 
     words: list[str] = field(default_factory=list)
-    seen: list[str] = field(default_factory=list)
+    displayed: list[str] = field(default_factory=list)
     kind: Kind = ""
     level: int = 0
     in_table: bool = False
@@ -58,7 +58,7 @@ class Paragraph:
 
     def add(self, text: str, *, cited: bool = False) -> None:
         """Add text; ``cited`` text is displayed for a citation, and is not part of the words."""
-        self.seen.append(text)
+        self.displayed.append(text)
         if not cited:
             self.words.append(text)
 
@@ -87,8 +87,8 @@ class Outline:
 
     def take(self, paragraph: Paragraph) -> None:
         """Add the next paragraph."""
-        seen = "".join(paragraph.seen).replace("\n", " ")
-        if not seen.strip() and not paragraph.text.strip():
+        displayed = "".join(paragraph.displayed).replace("\n", " ")
+        if not displayed.strip() and not paragraph.text.strip():
             return
         self._number += 1
         text = place_commands(paragraph.text, self._parsed)
@@ -100,15 +100,15 @@ class Outline:
         if not paragraph.in_table:  # citations in a table count, but its words are not prose
             kind = paragraph.kind if paragraph.kind in ("caption", "item") else ""
             section = "Abstract" if paragraph.kind == "abstract" else self._section
-            self._block(text, seen, section, kind)
+            self._block(text, displayed, section, kind)
         self._take_notes(paragraph)
 
     def _take_notes(self, paragraph: Paragraph) -> None:
         for note in paragraph.notes:
-            self._block(note.text, "".join(note.seen).replace("\n", " "), self._section)
+            self._block(note.text, "".join(note.displayed).replace("\n", " "), self._section)
 
-    def _block(self, text: str, seen: str, section: str, kind: str = "") -> None:
-        raw = Raw(seen, [Origin(0, Place("", self._number))])
+    def _block(self, text: str, displayed: str, section: str, kind: str = "") -> None:
+        raw = Raw(displayed, [Origin(0, Place("", self._number))])
         self._parsed.blocks.append(Block(text, raw, section, kind))
 
     def _is_structure(self, paragraph: Paragraph, plain: str) -> bool:

@@ -34,7 +34,7 @@ def read_word(data: bytes, name: str, parsed: ParsedDraft) -> None:
     kinds = _Styles()
     walk(package, posixpath.join(posixpath.dirname(main), "styles.xml"), kinds)
     sources = [n for n in package.names() if n.startswith("customXml/item") and n.endswith(".xml")]
-    entries = word_sources([package.read(each) or b"" for each in sources[:_MOST_SOURCES]])
+    entries = word_sources([package.read(name) or b"" for name in sources[:_MOST_SOURCES]])
     marked = _Properties()
     walk(package, "docProps/custom.xml", marked)
     shared = _Shared(kinds, Citations(parsed, entries), marked.codes())
@@ -224,8 +224,8 @@ class _Body:
             "w:p": self._start_paragraph, "w:pStyle": self._style, "w:numPr": self._item,
             "w:outlineLvl": self._level, "w:fldChar": self._field_mark, "w:sdt": self._control,
             "w:fldSimple": self._simple_field, "w:hyperlink": self._link, "w:tag": self._tag,
-            "w:footnoteReference": lambda own: self._note("w:footnote", own),
-            "w:endnoteReference": lambda own: self._note("w:endnote", own),
+            "w:footnoteReference": lambda attributes: self._note("w:footnote", attributes),
+            "w:endnoteReference": lambda attributes: self._note("w:endnote", attributes),
             "w:tbl": self._start_table, "w:bookmarkStart": self._bookmark,
             "w:bookmarkEnd": self._end_bookmark,
         }  # fmt: skip
@@ -269,7 +269,9 @@ class _Body:
 
     def _add(self, text: str) -> None:
         if self._open:
-            cited = any(each.shows and each.kind == "citation" for each in self._fields[-_DEEPEST:])
+            cited = any(
+                current.shows and current.kind == "citation" for current in self._fields[-_DEEPEST:]
+            )
             self._open[-1].add(text, cited=cited)
 
     # --- Paragraphs
@@ -283,21 +285,21 @@ class _Body:
         paragraph = self._open.pop()
         # An unclosed citation ends with its paragraph.
         if not self._open:
-            self._fields = [each for each in self._fields if each.kind != "citation"]
-        for each in self._fields[-_DEEPEST:]:
-            self._set_kind_in_field(paragraph, each)
+            self._fields = [current for current in self._fields if current.kind != "citation"]
+        for current in self._fields[-_DEEPEST:]:
+            self._set_kind_in_field(paragraph, current)
         self._take(paragraph)
 
-    def _set_kind_in_field(self, paragraph: Paragraph, each: _Field) -> None:
+    def _set_kind_in_field(self, paragraph: Paragraph, current: _Field) -> None:
         """Set the kind of a paragraph inside a field."""
-        if each.shows and each.kind == "contents":
+        if current.shows and current.kind == "contents":
             paragraph.kind = "none"
-        elif each.shows and each.kind == "bibliography" and paragraph.kind != "heading":
+        elif current.shows and current.kind == "bibliography" and paragraph.kind != "heading":
             paragraph.kind = "reference"
 
-    def _style(self, own: Attributes) -> None:
+    def _style(self, attributes: Attributes) -> None:
         if self._open:
-            kind, level = self._shared.styles.kind(own.get("val", ""))
+            kind, level = self._shared.styles.kind(attributes.get("val", ""))
             self._open[-1].kind = kind or self._open[-1].kind
             self._open[-1].level = level
 
@@ -305,9 +307,9 @@ class _Body:
         if self._open and not self._open[-1].kind:
             self._open[-1].kind = "item"
 
-    def _level(self, own: Attributes) -> None:
-        if self._open and own.get("val", "") in _LEVELS:
-            self._open[-1].kind, self._open[-1].level = "heading", int(own["val"]) + 1
+    def _level(self, attributes: Attributes) -> None:
+        if self._open and attributes.get("val", "") in _LEVELS:
+            self._open[-1].kind, self._open[-1].level = "heading", int(attributes["val"]) + 1
 
     def _start_table(self, _: Attributes) -> None:
         self._tables += 1
@@ -315,9 +317,9 @@ class _Body:
     def _end_table(self) -> None:
         self._tables -= 1
 
-    def _note(self, kind: str, own: Attributes) -> None:
+    def _note(self, kind: str, attributes: Attributes) -> None:
         """Put a note after its paragraph, or a note with citations only in its own place."""
-        note = self._shared.notes.pop(f"{kind} {own.get('id', '')}", None)
+        note = self._shared.notes.pop(f"{kind} {attributes.get('id', '')}", None)
         if note is None or not self._open:
             return
         if note.has_text:
@@ -327,8 +329,8 @@ class _Body:
 
     # --- Fields
 
-    def _field_mark(self, own: Attributes) -> None:
-        kind = own.get("fldCharType", "")
+    def _field_mark(self, attributes: Attributes) -> None:
+        kind = attributes.get("fldCharType", "")
         if kind == "begin":
             self._fields.append(_Field())
         elif kind == "separate" and self._fields:
@@ -338,21 +340,21 @@ class _Body:
                 self._show(self._fields[-1])
             self._end_field()
 
-    def _show(self, each: _Field) -> None:
+    def _show(self, current: _Field) -> None:
         """Determine the kind of a field from its complete code."""
-        code = "".join(each.code)
-        each.shows = True
+        code = "".join(current.code)
+        current.shows = True
         if code.lstrip().startswith("ADDIN EN.CITE.DATA") and len(self._fields) > 1:
-            self._fields[-2].data += each.data  # the rest of the field around it
+            self._fields[-2].data += current.data  # the rest of the field around it
         elif is_bibliography(code):
-            each.kind = "bibliography"
+            current.kind = "bibliography"
         elif is_contents(code):
-            each.kind = "contents"
-        elif place := self._shared.citations.place(code, "".join(each.data)):
-            each.kind = "citation"
+            current.kind = "contents"
+        elif place := self._shared.citations.place(code, "".join(current.data)):
+            current.kind = "citation"
             self._put(place)
         elif code.lstrip().startswith("HYPERLINK"):
-            each.target = code
+            current.target = code
 
     def _put(self, place: str) -> None:
         if self._open:
@@ -360,33 +362,35 @@ class _Body:
 
     def _end_field(self) -> None:
         if self._fields:
-            each = self._fields.pop()
+            current = self._fields.pop()
             if self._open:
-                self._set_kind_in_field(self._open[-1], each)
-            if each.target and (mark := self._shared.citations.cite_url(each.target)):
+                self._set_kind_in_field(self._open[-1], current)
+            if current.target and (mark := self._shared.citations.cite_url(current.target)):
                 self._put(f" {mark}")
 
-    def _simple_field(self, own: Attributes) -> None:
-        self._fields.append(_Field([own.get("instr", "")]))
+    def _simple_field(self, attributes: Attributes) -> None:
+        self._fields.append(_Field([attributes.get("instr", "")]))
         self._show(self._fields[-1])
 
-    def _link(self, own: Attributes) -> None:
-        self._fields.append(_Field(shows=True, target=self._links.get(own.get("id", ""), "")))
+    def _link(self, attributes: Attributes) -> None:
+        self._fields.append(
+            _Field(shows=True, target=self._links.get(attributes.get("id", ""), ""))
+        )
 
     # --- Content controls and bookmarks
 
     def _control(self, _: Attributes) -> None:
         self._controls += 1
 
-    def _tag(self, own: Attributes) -> None:
-        code = own.get("val", "")
-        each = _Field([code], inner=self._controls)
+    def _tag(self, attributes: Attributes) -> None:
+        code = attributes.get("val", "")
+        current = _Field([code], inner=self._controls)
         if is_bibliography(code):
-            self._fields.append(each)
-            each.shows, each.kind = True, "bibliography"
+            self._fields.append(current)
+            current.shows, current.kind = True, "bibliography"
         elif place := self._shared.citations.place(code):
-            self._fields.append(each)
-            each.shows, each.kind = True, "citation"
+            self._fields.append(current)
+            current.shows, current.kind = True, "citation"
             self._put(place)
 
     def _end_control(self) -> None:
@@ -394,15 +398,19 @@ class _Body:
             self._fields.pop()
         self._controls -= 1
 
-    def _bookmark(self, own: Attributes) -> None:
-        code = self._shared.codes.get(own.get("name", ""), "")
+    def _bookmark(self, attributes: Attributes) -> None:
+        code = self._shared.codes.get(attributes.get("name", ""), "")
         if code:
-            each = _Field([code], mark=own.get("id", "") or "?")
-            self._fields.append(each)
-            self._show(each)
+            current = _Field([code], mark=attributes.get("id", "") or "?")
+            self._fields.append(current)
+            self._show(current)
 
-    def _end_bookmark(self, own: Attributes) -> None:
-        if self._fields and self._fields[-1].mark and self._fields[-1].mark == own.get("id", ""):
+    def _end_bookmark(self, attributes: Attributes) -> None:
+        if (
+            self._fields
+            and self._fields[-1].mark
+            and self._fields[-1].mark == attributes.get("id", "")
+        ):
             self._fields.pop()
 
 
@@ -423,4 +431,4 @@ class _Notes(_Body):
         note = self._shared.notes.setdefault(self._key, paragraph)
         if note is not paragraph:
             note.words += [" ", *paragraph.words]
-            note.seen += [" ", *paragraph.seen]
+            note.displayed += [" ", *paragraph.displayed]
