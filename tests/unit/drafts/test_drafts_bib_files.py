@@ -49,7 +49,7 @@ def test_nocite_star_cites_all(tmp_path: Path) -> None:
     assert len(read_draft(path).cited.entries) == 4
 
 
-def test_missing_files_and_keys_are_said(tmp_path: Path) -> None:
+def test_missing_files_and_keys_are_noted(tmp_path: Path) -> None:
     draft = read_draft(_write(tmp_path, r"Words \cite{a}. \bibliography{gone}"))
     assert draft.notes == (
         "bibliography gone.bib: not found; its citation keys could not be resolved",
@@ -59,7 +59,7 @@ def test_missing_files_and_keys_are_said(tmp_path: Path) -> None:
     assert draft.notes == ("cited but not in the bibliography: a",)
 
 
-def test_the_list_that_latex_made_stands_in_for_a_missing_file(tmp_path: Path) -> None:
+def test_the_bbl_file_replaces_a_missing_bib_file(tmp_path: Path) -> None:
     items = r"\bibitem{a} J. Smith. A title. doi:10.1145/7."
     bbl = rf"\begin{{thebibliography}}{{1}} {items} \end{{thebibliography}}"
     draft = read_draft(_write(tmp_path, r"Words \cite{a}. \bibliography{gone}", paper_bbl=bbl))

@@ -56,7 +56,7 @@ COLLECTION = pl.DataFrame(
          {"smith2019"}),
     ],
 )  # fmt: skip
-def test_already_cited(cited: Cited, found: set[str]) -> None:
+def test_find_cited_documents(cited: Cited, found: set[str]) -> None:
     assert find_cited_documents(cited, COLLECTION) == found
 
 
@@ -92,7 +92,7 @@ def test_an_empty_collection_has_nothing() -> None:
     assert find_own_documents("A Long Title", "10.1145/1", empty) == set()
 
 
-def test_every_title_is_found_whatever_stands_at_its_ends() -> None:
+def test_titles_match_with_any_characters_at_their_ends() -> None:
     """The comparison of ends, which saves time, loses no title that is the same in letters."""
     titles = [
         "A b c d e f", "“Quoted” things are many", "Is it so (again)?", "Ünder the sea",

@@ -67,7 +67,7 @@ def test_notebooks_of_old() -> None:
         (b"", "an empty file"),
     ],
 )
-def test_what_is_no_notebook_is_told(data: bytes, says: str) -> None:
+def test_files_that_are_not_notebooks_are_reported(data: bytes, says: str) -> None:
     with pytest.raises(CitebedError, match=says):
         draft_from_bytes(data, "draft.ipynb")
 

@@ -16,7 +16,7 @@ def _draft(*body: str) -> Draft:
     return draft_from_bytes(opendocument_file(*body), "draft.odt")
 
 
-def test_headings_captions_items_and_tables_are_told() -> None:
+def test_headings_captions_items_and_tables_are_recognised() -> None:
     draft = _draft(
         "<text:tracked-changes><text:changed-region><text:deletion><text:p>Deleted words of old."
         "</text:p></text:deletion></text:changed-region></text:tracked-changes>",
@@ -73,7 +73,7 @@ def test_a_word_field_that_libreoffice_kept_cites() -> None:
     assert draft.cited.dois == ("10.1145/1.1",)
 
 
-def test_notes_stand_where_their_marks_do() -> None:
+def test_notes_have_the_position_of_their_marks() -> None:
     note = (
         "<text:note><text:note-citation>1</text:note-citation><text:note-body>{}</text:note-body>"
         "</text:note>"
@@ -107,7 +107,7 @@ def test_a_link_to_a_doi_cites() -> None:
     assert draft.passages[0].cites == ("10.1145/9.9",)
 
 
-def test_what_is_no_text_is_told() -> None:
+def test_files_that_are_not_texts_are_reported() -> None:
     sheet = opendocument_file(kind="application/vnd.oasis.opendocument.spreadsheet")
     locked = opendocument_file(more={"META-INF/manifest.xml": "<m><encryption-data/></m>"})
     empty = packed({"mimetype": "application/vnd.oasis.opendocument.text"})

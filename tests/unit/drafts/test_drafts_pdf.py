@@ -40,7 +40,7 @@ def test_a_line_is_a_page() -> None:
         (set_paper(password=("secret", "owner")), "password"),
     ],
 )
-def test_what_is_no_paper_is_told(tmp_path: Path, data: bytes, says: str) -> None:
+def test_files_that_are_not_papers_are_reported(tmp_path: Path, data: bytes, says: str) -> None:
     (tmp_path / "draft.pdf").write_bytes(data)
     with pytest.raises(CitebedError, match=rf"draft\.pdf: .*{says}"):
         read_draft(tmp_path / "draft.pdf")

@@ -60,7 +60,7 @@ def test_a_paper_from_a_pdf() -> None:
     ]  # fmt: skip
 
 
-def test_numbers_and_names_stand_for_the_entries() -> None:
+def test_numbers_and_names_refer_to_entries() -> None:
     draft = parse_draft(PAGES, "text")
     assert [passage.cites for passage in draft.passages] == [
         ("10.1145/abc.1", "3", "4"), ("10.1145/abc.1", "10.1145/9.8"), ("2",), (),

@@ -59,7 +59,7 @@ def test_line_ends(end: str) -> None:
         (b"\xef\xbb\xbf", "no text"),
     ],
 )
-def test_what_is_no_text_is_said(data: bytes, says: str, tmp_path: Path) -> None:
+def test_files_without_text_are_reported(data: bytes, says: str, tmp_path: Path) -> None:
     path = tmp_path / "draft.txt"
     path.write_bytes(data)
     with pytest.raises(CitebedError) as error:

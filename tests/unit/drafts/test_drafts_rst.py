@@ -57,7 +57,7 @@ Firs, as `this paper <https://doi.org/10.1145/9.9>`_ says [#a]_, grow :footcite:
     assert [entry.key for entry in draft.cited.entries] == ["Lee2019", "1"]
 
 
-def test_directives_tables_and_literal_text_are_told() -> None:
+def test_directives_tables_and_literal_text_are_recognised() -> None:
     draft = _draft("""Elms are *tall* and ``hidden`` wide, see :ref:`parks <a>`::
 
    hidden literal

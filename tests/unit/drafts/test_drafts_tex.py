@@ -206,7 +206,7 @@ def test_what_is_wrong_in_several_places_is_one_note() -> None:
     )
 
 
-def test_unknown_commands_are_said() -> None:
+def test_unknown_commands_are_noted() -> None:
     draft = parse_draft(r"\foo{A} \baz{word} \foo{here}.", "tex")
     assert draft.notes == (
         r"unknown LaTeX commands were ignored and their text was kept: \foo, \baz",
@@ -234,7 +234,7 @@ def test_the_list_of_references_is_no_prose() -> None:
     assert draft.cited.arxiv == ("2001.01234",)
 
 
-def test_included_files_are_read_where_they_stand(tmp_path: Path) -> None:
+def test_included_files_are_read_in_place(tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     main = tmp_path / "paper.tex"
     main.write_text("One.\n\\input{parts/two}\nFour.\n\n\\include{gone}\\input{/etc/passwd}Five.")

@@ -70,7 +70,7 @@ hidden = 1
     assert draft.cited.keys == ("tab1",)
 
 
-def test_captions_notes_and_items_are_told() -> None:
+def test_captions_notes_and_items_are_recognised() -> None:
     draft = _draft("""
 #figure(image("a.png", width: 80%), caption: [Elms near the sea @cap1.]) <fig>
 Elms are tall#footnote[A note that says more @note1.] in @fig.
@@ -92,7 +92,7 @@ def test_references_are_entries() -> None:
     assert len(draft.passages) == 1
 
 
-def test_included_files_are_read_where_they_stand(tmp_path: Path) -> None:
+def test_included_files_are_read_in_place(tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     whole = (
         '= Elms <elms>\n#include "parts/a.typ"\n#include "gone.typ"\nElms are old and @oaks too.\n'

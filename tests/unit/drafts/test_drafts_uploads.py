@@ -74,7 +74,7 @@ def test_a_folder_with_its_parts_and_its_library() -> None:
     assert sent.notes == ("1 file skipped: p/figure.png",)
 
 
-def test_a_zip_stands_for_its_files() -> None:
+def test_a_zip_is_unpacked() -> None:
     members = {"p/": "", "p/main.tex": MAIN % PROSE, "p/mine.bib": BIB, "__MACOSX/p/._main.tex": ""}
     draft = read(paper_zip=packed(members))
     assert [each.text for each in draft.passages] == [PROSE]

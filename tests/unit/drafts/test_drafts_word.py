@@ -20,7 +20,7 @@ def _draft(*body: str, **more: str) -> Draft:
     return draft_from_bytes(word_file(*body, **more), "draft.docx")  # type: ignore[arg-type]
 
 
-def test_headings_captions_items_and_tables_are_told() -> None:
+def test_headings_captions_items_and_tables_are_recognised() -> None:
     cell = paragraph("A cell that is no prose at all here.")
     cell = f"<w:tbl><w:tr><w:tc>{cell}</w:tc></w:tr></w:tbl>"
     draft = _draft(
@@ -137,7 +137,7 @@ def test_bookmarks_of_zotero_cite() -> None:
     assert draft_from_bytes(data, "draft.docx").passages[0].cites == ("10.1145/1.1",)
 
 
-def test_footnotes_stand_where_their_marks_do() -> None:
+def test_footnotes_have_the_position_of_their_marks() -> None:
     code = f"ADDIN ZOTERO_ITEM CSL_CITATION {csl_citation(ELMS)}"
     notes = (
         f'<w:footnote w:id="2">{paragraph("A note that says more of elms.")}</w:footnote>'

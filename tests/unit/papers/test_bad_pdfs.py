@@ -44,7 +44,7 @@ def read(data: bytes) -> ReadPaper | PaperProblem:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_why_it_is_not_read(name: str) -> None:
+def test_refusals(name: str) -> None:
     data, says = REFUSED[name]
     found = read(data)
     assert isinstance(found, PaperProblem)
@@ -70,7 +70,7 @@ NOTED = {
 
 
 @pytest.mark.parametrize("name", NOTED)
-def test_what_is_noted_of_it(name: str) -> None:
+def test_notes_about_odd_files(name: str) -> None:
     data, says = NOTED[name]
     found = read(data)
     assert isinstance(found, ReadPaper), found

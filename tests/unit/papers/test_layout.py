@@ -53,7 +53,7 @@ def test_columns_are_read_one_after_the_other() -> None:
     assert [each.column for each in ordered] == [0] * 20 + [1] * 20
 
 
-def test_a_line_across_columns_stands_below_what_is_above_it() -> None:
+def test_a_line_across_columns_comes_after_the_lines_above_it() -> None:
     wide = line(f"{LONG} {LONG}", 150, 40)
     rows = [wide, line("above", 100, 40), line("beside", 100, 400), line("below", 200, 40)]
     ordered = order_lines(build_lines(page(*rows)), [320.0])

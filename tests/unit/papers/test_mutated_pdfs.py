@@ -62,7 +62,7 @@ def damaged(count: int, seed: int) -> Iterator[PaperFile]:
         yield PaperFile(f"{at}-{kind}.pdf", data)
 
 
-def test_damaged_papers_are_read_or_told() -> None:
+def test_damaged_papers_are_read_or_reported() -> None:
     said: Counter[str] = Counter()
     start, number = time.monotonic(), 0
     for read in read_papers(damaged(COUNT, seed=26), workers=2):

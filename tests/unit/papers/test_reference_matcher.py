@@ -86,7 +86,7 @@ def test_another_identifier_speaks_against_a_document(matcher: ReferenceMatcher)
     assert (with_other.probability if with_other else 0) < match(matcher, text).probability
 
 
-def test_the_runner_up_is_told(matcher: ReferenceMatcher) -> None:
+def test_a_match_has_its_runner_up(matcher: ReferenceMatcher) -> None:
     found = match(matcher, "M. Moe. 2014. An instrument for measuring whispers. J. of Air.")
     assert found.runner_up == "talk"
     assert 0 < found.runner_up_probability < found.probability
@@ -152,7 +152,7 @@ def slow_nearest(pattern: str, text: str) -> tuple[int, int]:
 
 
 @given(st.text("abc", min_size=1, max_size=12), st.text("abcd", max_size=30))
-def test_nearest_is_what_the_whole_table_says(pattern: str, text: str) -> None:
+def test_edit_distance_equals_the_full_table(pattern: str, text: str) -> None:
     assert edit_distance(pattern, text) == slow_nearest(pattern, text)
 
 

@@ -72,7 +72,7 @@ def test_only_what_is_doubtful_is_asked_in_the_order_of_the_page(annotation: Ann
     assert doubtful(initial_state(replace(annotation, abstract="")))[0] == "front"
 
 
-def test_nothing_decided_is_what_the_machine_proposed(annotation: Annotation) -> None:
+def test_without_decisions_the_proposal_is_the_result(annotation: Annotation) -> None:
     assert after(annotation) == annotation
     assert after(annotation, Accept(item="c1.1"), Finish()) == annotation
 
@@ -216,7 +216,7 @@ def test_title_abstract_and_doi_are_changed_and_hold_nothing_that_xml_cannot(
     assert after(annotation, ChangeFront(doi="10.5555/own"), ChangeFront(doi="")).doi is None
 
 
-def test_what_no_xml_file_can_hold_is_left_out_of_it(annotation: Annotation) -> None:
+def test_characters_that_xml_forbids_are_removed(annotation: Annotation) -> None:
     text = annotation_xml(replace(annotation, title="A\x00 title\x0b <of>\ufffe ours"))
     assert etree.fromstring(text.encode()).findtext("title") == "A title <of> ours"
 
@@ -328,7 +328,7 @@ def test_a_step_that_is_refused_is_not_saved(review: Review) -> None:
     "content",
     [b"{", b"\xff\xfe", b"[]", b'{"format": "citebed decisions 1"}', b'{"proposal": 1}'],
 )
-def test_damaged_decisions_are_told_and_left_alone(review: Review, content: bytes) -> None:
+def test_damaged_decisions_are_reported_and_not_changed(review: Review, content: bytes) -> None:
     path = review.folder / "sample.decisions.json"
     path.write_bytes(content)
     for act in (
@@ -344,7 +344,7 @@ def test_damaged_decisions_are_told_and_left_alone(review: Review, content: byte
     assert "sample.decisions.json" in review.progress("sample").problem
 
 
-def test_decisions_of_another_proposal_are_told_and_left_alone(review: Review) -> None:
+def test_decisions_of_another_proposal_are_reported_and_not_changed(review: Review) -> None:
     review.decide("sample", Merge(item="c2"), 0)
     path = review.folder / "sample.decisions.json"
     before = path.read_bytes()
@@ -370,7 +370,7 @@ def test_links_are_neither_followed_nor_written_through(review: Review, tmp_path
         review.decide("sample", Finish(), 0)
 
 
-def test_a_proposal_that_is_none_is_told(review: Review) -> None:
+def test_an_invalid_proposal_is_reported(review: Review) -> None:
     for content in ("", "[]", "{}", '{"format": "citebed review 1", "annotation": {}}', "[" * 9999):
         (review.folder / "sample.review.json").write_text(content, "utf-8")
         with pytest.raises(FormatError, match=r"sample\.review\.json"):
