@@ -59,9 +59,9 @@ def test_notebooks_of_old() -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b'{"cells": [', "broken"),
+        (b'{"cells": [', "damaged"),
         (b'{"cells": 3, "nbformat": 4}', "without a list of cells"),
-        (b'{"cells": [' + b"[" * 100_000, "broken"),
+        (b'{"cells": [' + b"[" * 100_000, "damaged"),
         (b'{"cells": [' + b"1," * 3_000_001, "clear its outputs"),
         (b"[1]", "not a Jupyter notebook"),
         (b"", "an empty file"),

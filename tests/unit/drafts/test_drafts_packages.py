@@ -58,10 +58,10 @@ BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     "outside": (lambda: _word(f"{_OUTSIDE}<a>&a;</a>".encode()), "document type"),
     "password": (_protected, "password"),
     "cut": (lambda: word_file(paragraph("Elms."))[:-30], "damaged or cut short"),
-    "broken": (lambda: _word(b"<w:document>"), "broken XML"),
+    "broken": (lambda: _word(b"<w:document>"), "not valid XML"),
     "nothing": (
         lambda: packed({"[Content_Types].xml": "<a/>", "word/x.xml": ""}),
-        "no word/document",
+        "word/document.xml is missing",
     ),
     "odt laughs": (
         lambda: packed({"mimetype": ODT_TYPE, "content.xml": f"{_LAUGHS}<a>&b;</a>"}),

@@ -122,4 +122,4 @@ def test_files_that_include_each_other_without_end(tmp_path: Path) -> None:
         (tmp_path / f"f{number}.typ").write_text(words)
     draft = read_draft(tmp_path / "f0.typ")
     assert len(draft.passages) == 51
-    assert any("too deep" in note for note in draft.notes)
+    assert any("too many levels of included files" in note for note in draft.notes)

@@ -179,7 +179,7 @@ def test_a_draft_that_was_kept_is_the_same(tmp_path: Path) -> None:
     assert draft.passages[0].wanted
     assert draft_from_json(draft_to_json(draft)) == draft
     for broken in ("", "[]", "{}", '{"passages": 3}'):
-        with pytest.raises(CitebedError, match="no draft that was kept"):
+        with pytest.raises(CitebedError, match="stored draft is damaged"):
             draft_from_json(broken)
 
 
