@@ -34,7 +34,7 @@ from citebed.report.contrast.table import (
     changes_table,
     fates_table,
 )
-from citebed.report.tables import Table, table_of, text_table
+from citebed.report.tables import Table, build_table, text_table
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running.runner import RunOptions, run_queries
@@ -355,10 +355,10 @@ def tables(
     """The page's tables by the names of their marks."""
     systems = [x for x in found.agreements if x.of == "systems" or x.run == "kl"]
     return {
-        "sets": table_of(SETS, found.sets.facts).markdown(),
+        "sets": build_table(SETS, found.sets.facts).markdown(),
         "table 5": changes_table(found.changes).markdown(),
-        "summary": table_of(DIGESTS, found.summary).markdown(),
-        "correlations": table_of(AGREEMENTS, systems).markdown(),
+        "summary": build_table(DIGESTS, found.summary).markdown(),
+        "correlations": build_table(AGREEMENTS, systems).markdown(),
         "fates": fates_table(found.conclusions).markdown(),
         "moves": moves(found, "kl").markdown(),
         "ranks": ranks(data, *sides).markdown(),

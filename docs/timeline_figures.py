@@ -17,7 +17,7 @@ from citebed.runs.times import DAY
 from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
-from citebed.timeline.slices import slices_of
+from citebed.timeline.slices import parse_slicing
 from citebed.timeline.streams.timed_qrels import timed_qrels
 
 START, DAYS, NOISE, SEED = 1_704_067_200, 112, 3, 11  # from 2024-01-01T00:00:00Z on
@@ -44,7 +44,7 @@ def scored() -> list[StreamScores]:
     names = ["query_id", "doc_id", "time", "relevance"]
     table = pl.DataFrame(rows, schema=names, orient="row")
     qrels = timed_qrels(table, "made-up")
-    pairs = topic_slices(qrels, slices_of("7d", qrels.range()))
+    pairs = topic_slices(qrels, parse_slicing("7d", qrels.range()))
     day = (table["time"].to_numpy() - START) // DAY
     sights = {
         "steady": np.full(len(day), 1.6),

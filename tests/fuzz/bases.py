@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.fuzz.wellformed import MADE, collection_sources
 
 from citebed.cli.app import main
-from citebed.timeline.filters import filter_of
-from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters import parse_filter
+from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.online_learning import labels_of
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
 from citebed.timeline.filters.topics import read_topics
@@ -62,9 +62,9 @@ def _stop(folder: Path) -> None:
 def go_on(folder: Path, stop_after: int | None = None) -> None:
     """Filter the stream of a folder to its end, or start to; go on from a checkpoint."""
     topics, judged = read_topics(folder / MADE["filter-topics"][0]), MADE["kba-short"][0]
-    tools = Tools(str.split, labels_of(folder / judged)[0], 5)
+    tools = FilterContext(str.split, labels_of(folder / judged)[0], 5)
     source = file_source(folder / MADE["stream"][0], 200)
-    declared = filter_of(MODELS[int(folder.name[-1])])
+    declared = parse_filter(MODELS[int(folder.name[-1])])
     # Its name is part of what must be the same when it goes on.
     source = Source("stream", source.pieces if stop_after is None else _cut(source, stop_after))
     run_filter(FilterTask(source, topics, declared, tools), folder / "out.run", _OPTIONS)

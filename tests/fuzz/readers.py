@@ -48,11 +48,11 @@ from citebed.retrieval.search.feeding import read_judged as read_feedback
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.queries import read_queries
 from citebed.runs.kba_files import read_filter_run, read_judgements
-from citebed.runs.query_files import clusters_of, query_texts
-from citebed.runs.reader import read_judged, read_qrels, read_run
-from citebed.runs.times import parse_time, seconds_of
+from citebed.runs.query_files import load_clusters, query_texts
+from citebed.runs.reader import read_judgement_table, read_qrels, read_run
+from citebed.runs.times import parse_seconds, parse_time
 from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, run_tag, trec_lines
-from citebed.timeline.filters import filter_of
+from citebed.timeline.filters import parse_filter
 from citebed.timeline.filters.online_learning import labels_of
 from citebed.timeline.filters.topics import read_topics
 from citebed.timeline.robustness import levels_of, settings_of
@@ -166,7 +166,7 @@ def _stream_run(path: Path) -> None:
 
 
 def _judged(path: Path) -> None:
-    read_judged(path)
+    read_judgement_table(path)
     read_timed_qrels(path)
 
 
@@ -225,9 +225,9 @@ SPELLED: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
                                 "nDCG(judged_only=True)@R", "SetF(beta=0.5)", "map_cut_10")),
     "fields": (fields_of, ("title=2,abstract,keywords,citing=0.5",)),
     "analyser": (analyser_of, ("english", "snowball(german)", "none")),
-    "filter": (filter_of, ("names(common=0.01)", "relevance_model(mu=10,least=0,buckets=4096)")),
+    "filter": (parse_filter, ("names(common=0.01)", "relevance_model(mu=10,least=0,buckets=4096)")),
     "time": (lambda text: parse_time(text, utc=True), ("2011-10-07T12:00:00+02:00", "1317945600")),
-    "length": (seconds_of, ("12h", "7d", "2w")),
+    "length": (parse_seconds, ("12h", "7d", "2w")),
     "settings": (settings_of, ("10,100,200",)),
     "relevant": (lambda text: settings_of("10", text), ("D/2,D/10,5",)),
     "levels": (levels_of, ("0,0.1,0.5,1",)),
@@ -262,8 +262,8 @@ READERS: dict[str, Reader] = {
         lambda path: [decode(block, True) for block in blocks(file_source(path), 500)], ("stream",)
     ),
     "topics": Reader(read_topics, ("filter-topics",)),
-    "clusters": Reader(lambda path: clusters_of(str(path), None, None), ("clusters",)),
-    "cluster field": Reader(lambda path: clusters_of("paper", path, None), ("queries-jsonl",)),
+    "clusters": Reader(lambda path: load_clusters(str(path), None, None), ("clusters",)),
+    "cluster field": Reader(lambda path: load_clusters("paper", path, None), ("queries-jsonl",)),
     "query texts": Reader(query_texts, ("queries-jsonl",)),
     "teams": Reader(read_teams, ("teams",)),
     "exclusions": Reader(read_exclusions, ("exclude",)),

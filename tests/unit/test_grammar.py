@@ -8,7 +8,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.names import measure
 from citebed.grammar import Call, SpecError, parse_call
 from citebed.retrieval.models import model_of
-from citebed.timeline.filters import filter_of
+from citebed.timeline.filters import parse_filter
 
 
 def test_a_call_and_what_stands_behind_it() -> None:
@@ -27,14 +27,14 @@ def test_a_measure_that_cannot_be_read_says_how_it_is_written(written: str) -> N
 @pytest.mark.parametrize("written", ["names(common=1,common=2)", "names(common)", "names(", "+"])
 def test_a_filter_that_cannot_be_read_says_how_it_is_written(written: str) -> None:
     with pytest.raises(CitebedError, match="is no model; write a name"):
-        filter_of(written)
+        parse_filter(written)
 
 
 def test_an_unknown_parameter_is_told_alike_everywhere() -> None:
     said = {
         lambda: measure("RBP(q=0.5)"): "unknown parameter of RBP 'q'",
         lambda: model_of("bm25(k=1)"): "unknown parameter of bm25 'k'",
-        lambda: filter_of(
+        lambda: parse_filter(
             "names(halv=1)"
         ): "unknown parameter of names 'halv'. Did you mean 'half'",
     }

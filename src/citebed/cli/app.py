@@ -23,7 +23,7 @@ from citebed.cli.pairs import in_two_words
 from citebed.cli.verbs import VERBS
 from citebed.errors import CitebedError, is_interrupt
 from citebed.files.network import VARIABLE as OFFLINE
-from citebed.report.terminal import for_people
+from citebed.report.terminal import escape_terminal_output
 from citebed.wording import printable
 
 INTERRUPTED = 130
@@ -111,7 +111,7 @@ def asked_for_help(words: list[str]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code. Printed messages contain no control characters."""
-    with for_people():
+    with escape_terminal_output():
         return _run(arguments)
 
 

@@ -111,9 +111,9 @@ def contrast(
     """
     from citebed.evaluation.contrasts import contrast as contrasts
     from citebed.evaluation.scoring.comparison import Design
-    from citebed.evaluation.scoring.run_scores import resampling_of
+    from citebed.evaluation.scoring.run_scores import make_resampling
     from citebed.report.contrast.table import contrast_lines, contrast_tables
-    from citebed.runs.reader import run_named
+    from citebed.runs.reader import find_run_name
 
     style = style_of(format, as_json, as_csv)
     if report:
@@ -123,14 +123,14 @@ def contrast(
     if drawn_runs and plots is None:
         raise typer.BadParameter("--draw needs --plots FOLDER.")
     two, drawn_runs = (
-        names and [run_named(run, runs, "run to plot") for run in names]
+        names and [find_run_name(run, runs, "run to plot") for run in names]
         for names in (pair, drawn_runs)
     )
     check_pair(two)
     how = contrasts.ContrastOptions(
         settings=options.settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),
-        resampling=resampling_of(cluster, after, queries, samples, seed),
+        resampling=make_resampling(cluster, after, queries, samples, seed),
         keep_empty=keep_empty,
         largest=largest,
     )
@@ -232,7 +232,7 @@ def pool_bias(
     from citebed.evaluation.contrasts import pool_bias as bias
     from citebed.evaluation.contrasts.pool import CUTOFFS, PoolBiasOptions, read_teams
     from citebed.evaluation.scoring.comparison import Design
-    from citebed.evaluation.scoring.run_scores import resampling_of
+    from citebed.evaluation.scoring.run_scores import make_resampling
     from citebed.report.contrast.table import bias_lines, bias_tables
 
     style = style_of(format, as_json, as_csv)
@@ -242,7 +242,7 @@ def pool_bias(
         cutoffs=tuple(cutoffs or CUTOFFS),
         settings=options.settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),
-        resampling=resampling_of(cluster, qrels, queries, samples, seed),
+        resampling=make_resampling(cluster, qrels, queries, samples, seed),
     )
     parts = bias.pool_bias(qrels, runs, measures or bias.MEASURES, how)
     _print(parts, part, style, bias_tables(parts, part, full=full))

@@ -79,13 +79,13 @@ def evaluate(
         begun = read_runs(list(map(Path, runs)))  # while the rest of the program loads
 
     from citebed.evaluation.scoring.evaluation import evaluate as evaluate_runs
-    from citebed.evaluation.scoring.run_scores import resampling_of
+    from citebed.evaluation.scoring.run_scores import make_resampling
 
     if ledger and style not in ("table", "json", "csv"):
         raise CitebedError(f"--ledger prints JSON or CSV only, not {style}.")
     switches = _switches(relevance_level, judged_only)
     chosen = _measures(measures, style, switches)
-    drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
+    drawn = make_resampling(cluster, qrels, queries, samples, seed, level)
     settings = options.settings_of(complete, scores)
     if on is None:
         evaluation = evaluate_runs(qrels, begun, chosen, settings)
@@ -119,7 +119,7 @@ def _measures(
 ) -> list[Measure]:
     """Return the measures with these switches; in trec_eval's format its own names come first."""
     from citebed.evaluation.measures.names import measures
-    from citebed.evaluation.measures.trec_names import in_their_order, trec_lines
+    from citebed.evaluation.measures.trec_names import sort_like_trec_eval, trec_lines
     from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES
 
     if style != "trec_eval":
@@ -127,7 +127,7 @@ def _measures(
     chosen: list[Measure] = []
     for text in names or ["official"]:
         chosen += trec_lines(text, switches) or measures(text, switches)
-    return in_their_order(dict.fromkeys(chosen), switches)
+    return sort_like_trec_eval(dict.fromkeys(chosen), switches)
 
 
 def _print_rows(
@@ -194,14 +194,14 @@ def compare(
     from citebed.evaluation.scoring.comparison import Design
     from citebed.evaluation.scoring.comparison import compare as compare_runs
     from citebed.evaluation.scoring.evaluation import evaluate as evaluate_runs
-    from citebed.evaluation.scoring.run_scores import resampling_of
+    from citebed.evaluation.scoring.run_scores import make_resampling
     from citebed.report.evaluation.table import comparison_notes, comparison_table
-    from citebed.runs.reader import run_named
+    from citebed.runs.reader import find_run_name
 
     style = style_of(format, as_json, as_csv)
-    named = None if baseline is None else run_named(baseline, runs)
+    named = None if baseline is None else find_run_name(baseline, runs)
     design = Design(baseline=named, test=test, correction=correct, alpha=alpha)
-    drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
+    drawn = make_resampling(cluster, qrels, queries, samples, seed, level)
     chosen = _measures(measures, style)
     evaluation = evaluate_runs(qrels, runs, chosen, options.settings_of(complete, scores))
     compared = compare_runs(evaluation, design, drawn)
@@ -225,17 +225,19 @@ def measures_(
     from textwrap import fill
 
     from citebed.evaluation.measures import MEASURES
-    from citebed.evaluation.measures.names import kind_of
+    from citebed.evaluation.measures.names import measure_class
     from citebed.evaluation.measures.trec_names import from_trec_name
-    from citebed.report.measure_help import as_written, in_full, trec_eval_name
+    from citebed.report.measure_help import as_written, measure_paragraphs, trec_eval_name
     from citebed.report.tables import text_table
 
     if name is not None:
         known = from_trec_name(name)
-        kind = type(known) if known else kind_of(name.partition("@")[0].partition("(")[0])
+        kind = type(known) if known else measure_class(name.partition("@")[0].partition("(")[0])
         typer.echo(as_written(kind))
-        for part in in_full(kind):
+        for part in measure_paragraphs(kind):
             typer.echo("\n" + fill(part, 88))
         return
-    rows = [[kind.NAME, trec_eval_name(kind), in_full(kind)[0]] for kind in MEASURES.values()]
+    rows = [
+        [kind.NAME, trec_eval_name(kind), measure_paragraphs(kind)[0]] for kind in MEASURES.values()
+    ]
     typer.echo(text_table(["measure", "trec_eval", "what it is"], rows, range(3)).text(), nl=False)

@@ -18,7 +18,7 @@ from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.timeline.filters.base import Filter, Tools
+    from citebed.timeline.filters.base import Filter, FilterContext
     from citebed.timeline.filters.runner import FilterReport
     from citebed.timeline.streams.stream_files import Source
 
@@ -116,12 +116,12 @@ def filter_(
 
     Example: citebed filter stream.jsonl --topics topics.jsonl --model names -o names.run.gz
     """
-    from citebed.timeline.filters import filter_of
-    from citebed.timeline.filters.output_files import Unfinished
+    from citebed.timeline.filters import parse_filter
+    from citebed.timeline.filters.output_files import OutputFiles
     from citebed.timeline.filters.runner import FilterOptions, FilterTask
     from citebed.timeline.filters.topics import read_topics
 
-    declared = filter_of(model)
+    declared = parse_filter(model)
     task = FilterTask(
         _source(stream, quiet),
         read_topics(topics),
@@ -140,7 +140,7 @@ def filter_(
         every=checkpoint_every,
     )
     path = output or Path(f"{_plain_name(stream).removesuffix('.gz')}.{declared.name}.run")
-    Unfinished(path, skipped).check_place([each for each in (stream, topics, judgements) if each])
+    OutputFiles(path, skipped).check_place([each for each in (stream, topics, judgements) if each])
     with _telling_how_to_go_on(), progress_bar(quiet or as_json) as progress:
         known = stream.is_file() and stream.suffix != ".gz"
         progress.step("filtering", stream.stat().st_size if known else 0)
@@ -244,9 +244,9 @@ def _seconds(text: str) -> int:
     return int(match[1]) * _UNITS[match[2] or ""]
 
 
-def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int) -> Tools:
+def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int) -> FilterContext:
     from citebed.files.reading import at_hand
-    from citebed.timeline.filters.base import Tools
+    from citebed.timeline.filters.base import FilterContext
     from citebed.timeline.filters.online_learning import labels_of
 
     if judgements is not None and not declared.takes_judgements:
@@ -267,11 +267,11 @@ def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int)
         with at_hand(judgements) as file:
             labels = labels_of(file)[0]
     if not declared.needs_terms:
-        return Tools(labels=labels, delay=delay)
+        return FilterContext(labels=labels, delay=delay)
     from citebed.retrieval.analysis import analyser_of
 
     chosen = analyser_of(analyser)
-    return Tools(chosen.words, labels, delay, chosen.term)
+    return FilterContext(chosen.words, labels, delay, chosen.term)
 
 
 def _source(stream: Path, quiet: bool) -> Source:

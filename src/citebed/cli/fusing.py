@@ -43,13 +43,13 @@ def fuse(
     """
     from citebed.runs.fusion import Fusion
     from citebed.runs.fusion import fuse as fused_of
-    from citebed.runs.reader import name_of, read_run
-    from citebed.runs.writer import refuse_input, write_run
+    from citebed.runs.reader import read_run, run_name
+    from citebed.runs.writer import check_not_input, write_run
 
     how = Fusion(method=method, normalise=normalise, weights=_weights(weights), depth=depth, k0=k0)
-    refuse_input(out, *runs)
+    check_not_input(out, *runs)
     read = [read_run(path) for path in runs]
-    fused = fused_of(read, how, name_of(out))
+    fused = fused_of(read, how, run_name(out))
     facts = {**made_of(runs), "tool": "fuse", "method": str(how), "depth": depth}
     write_run(out, fused, tag, facts)
     everyone = fused.table["query_id"].n_unique()

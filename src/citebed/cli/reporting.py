@@ -77,7 +77,7 @@ def report(
     """
     from citebed.evaluation.scoring.comparison import Design
     from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES
-    from citebed.evaluation.scoring.run_scores import resampling_of
+    from citebed.evaluation.scoring.run_scores import make_resampling
     from citebed.evaluation.scoring.study import Plan
     from citebed.evaluation.scoring.study import study as make_study
     from citebed.files.writing import write_whole
@@ -91,7 +91,7 @@ def report(
         measures=measures or DEFAULT_MEASURES,
         settings=options.settings_of(complete, scores),
         design=Design(baseline=base, test=test, correction=correct, alpha=alpha),
-        resampling=resampling_of(cluster, qrels, queries, samples, seed, level),
+        resampling=make_resampling(cluster, qrels, queries, samples, seed, level),
     )
     texts, titles = texts_beside(qrels, queries), titles_around(qrels, collection)
     study = make_study(qrels, runs, plan)
@@ -109,11 +109,11 @@ def report(
 
 def _baseline(baseline: str | None, runs: Sequence[Path], correct: str) -> str | None:
     """Return the baseline's name (default: the first run), or ``None`` for tests of all pairs."""
-    from citebed.runs.reader import run_named
+    from citebed.runs.reader import find_run_name
 
     if baseline is None and correct == "tukey":
         return None
-    return run_named(baseline or str(runs[0]), runs)
+    return find_run_name(baseline or str(runs[0]), runs)
 
 
 def _draw(study: Study, folder: Path) -> int:

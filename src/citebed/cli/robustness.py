@@ -106,9 +106,9 @@ def _print_table(
     simulated: Simulation, summed: Sequence[Robustness], part: Part | None, style: str
 ) -> None:
     from citebed.report.robustness.table import MEASURES, means_table
-    from citebed.report.tables import table_of
+    from citebed.report.tables import build_table
 
-    table = means_table(simulated) if part == "means" else table_of(MEASURES, summed)
+    table = means_table(simulated) if part == "means" else build_table(MEASURES, summed)
     typer.echo(table.written(style), nl=style == "table")
 
 

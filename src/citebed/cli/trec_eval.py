@@ -34,9 +34,9 @@ def trec_eval(
     from citebed.evaluation.trec_eval.options import read_options
 
     options = read_options(arguments or [])
-    if options.asks == "help":
+    if options.info_request == "help":
         typer.echo(context.get_help())
-    elif options.asks == "version":
+    elif options.info_request == "version":
         typer.echo(f"trec_eval version {options.version}", err=True)  # as trec_eval does
     else:
         from citebed.evaluation.trec_eval.program import printed

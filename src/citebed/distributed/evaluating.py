@@ -16,20 +16,20 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.measures.rankings import match
 from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation
-from citebed.evaluation.scoring.run_scores import TREC_EVAL, Matched, Settings, score_matched
+from citebed.evaluation.scoring.run_scores import TREC_EVAL, AlignedRun, Settings, score_aligned
 from citebed.runs.ranking import (
     Ranked,
     ScoreType,
     SortedQrels,
-    check_twice,
-    codes_of,
+    check_repeated_documents,
+    encode_values,
     prepare,
     rank,
     rank_in_32_bits,
 )
 from citebed.runs.reader import as_qrels, distinct_names
 from citebed.runs.tables import Run
-from citebed.runs.texts import queries_of
+from citebed.runs.texts import group_by_query
 
 _NARROW = "in_32_bits"
 _PLACES: Schema = {"query_id": pl.String, **COLUMNS, _NARROW: pl.Int64}
@@ -56,20 +56,20 @@ def evaluate_on(
         _matched(engine, ready, path, name, settings.score_type)
         for path, name in zip(paths, names, strict=True)
     )
-    scores = tuple(score_matched(judged.name, each, chosen, settings) for each in matched)
+    scores = tuple(score_aligned(judged.name, each, chosen, settings) for each in matched)
     return Evaluation(judged.name, chosen, scores, judged.source, judged.notes)
 
 
 def _matched(
     engine: Engine, judged: SortedQrels, path: str, name: str, score_type: ScoreType
-) -> Matched:
+) -> AlignedRun:
     """A run that the engine reads, laid beside the judgements."""
     rows = run_rows(engine, path)
-    table = rows.by_query(_placing(judged, score_type), _PLACES, queries_of)
+    table = rows.by_query(_placing(judged, score_type), _PLACES, group_by_query)
     table, narrow = (table.filter(pl.col(_NARROW) == flag) for flag in (0, 1))
     queries = table["query_id"].drop_nulls().sort()
     in_32_bits = rankings_of(judged, narrow) if narrow.height else None
-    return Matched(name, rows.text.tag, queries, rankings_of(judged, table), in_32_bits)
+    return AlignedRun(name, rows.text.tag, queries, rankings_of(judged, table), in_32_bits)
 
 
 def _placing(judged: SortedQrels, score_type: ScoreType) -> Part:
@@ -78,13 +78,13 @@ def _placing(judged: SortedQrels, score_type: ScoreType) -> Part:
     def place(run: Run) -> pl.DataFrame:
         (known,) = arrived(data)
         ranked = rank(run, score_type)
-        check_twice(ranked)
+        check_repeated_documents(ranked)
         narrow = None if score_type == "float" else rank_in_32_bits(run, ranked)
         both = [ranked] if narrow is None else [ranked, narrow]
         return pl.concat(placed(known, each, flag) for flag, each in enumerate(both))
 
     def placed(known: SortedQrels, ranked: Ranked, flag: int) -> pl.DataFrame:
-        numbers = codes_of(ranked.query_ids, known.query_ids)
+        numbers = encode_values(ranked.query_ids, known.query_ids)
         names = {"query_id": ranked.query_ids}
         found = places(numbers, ranked.lengths, match(known, ranked), names)
         return found.with_columns(pl.lit(flag, pl.Int64).alias(_NARROW))

@@ -14,7 +14,7 @@ import polars as pl
 
 from citebed.distributed.parcels import packed, unpacked
 from citebed.evaluation.measures.rankings import Rankings
-from citebed.runs.ranking import SortedQrels, hashed_here
+from citebed.runs.ranking import SortedQrels, rehash
 from citebed.runs.tables import Ints
 
 NUMBER = "number"
@@ -58,7 +58,7 @@ def arrived(what: Carried) -> Any:
     table = unpacked(what.rows)
     qrels, *more = pickle.loads(pa.decompress(what.rest, what.size, _COMPRESSION))
     doc_ids, relevance = table["doc_id"], table["relevance"].to_numpy()
-    return hashed_here(replace(qrels, doc_ids=doc_ids, relevance=relevance)), *more
+    return rehash(replace(qrels, doc_ids=doc_ids, relevance=relevance)), *more
 
 
 def places(

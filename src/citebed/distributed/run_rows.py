@@ -33,10 +33,10 @@ from citebed.distributed.parcels import (
 )
 from citebed.distributed.sessions import Engine
 from citebed.errors import CitebedError
-from citebed.runs.file_ranges import MOST, Piece, pieces_of
+from citebed.runs.file_ranges import MAX_SIZE, FileRange, split_files
 from citebed.runs.reader import read_run
-from citebed.runs.tables import Run, checked_columns, columns_of, is_parquet
-from citebed.runs.texts import COLUMNS, Grouping, RunText, head_of, run_text
+from citebed.runs.tables import Run, checked_columns, is_parquet, match_columns
+from citebed.runs.texts import COLUMNS, Grouping, RunText, detect_run_text, first_lines
 from citebed.runs.trec_files import RUN
 from citebed.wording import printable
 
@@ -74,14 +74,14 @@ class RunRows:
         """
         if self.files and not is_parquet(Path(self.text.path)):
             for grouping in groupings:
-                pieces = self.text.whole_pieces(self.files, grouping)
+                pieces = self.text.split_between_groups(self.files, grouping)
                 made = self._of_pieces(pieces, work, grouping) if pieces else None
                 if made is not None:
                     return _together(made, schema)
         return _together(self._of_queries(work), schema)
 
     def _of_pieces(
-        self, pieces: list[Piece], work: Part, grouping: Grouping
+        self, pieces: list[FileRange], work: Part, grouping: Grouping
     ) -> list[pl.DataFrame] | None:
         """What is made of pieces; ``None`` where a group stood in several of them."""
         text = self.text
@@ -110,7 +110,7 @@ class RunRows:
             yield Parcel("made", _MADE, packed(work(text.run(rows))))
 
         size = sum(file.stat().st_size for file in self.files)
-        addresses = min(MOST_PARTS, max(_LEAST_PARTS, math.ceil(size / MOST)))
+        addresses = min(MOST_PARTS, max(_LEAST_PARTS, math.ceil(size / MAX_SIZE)))
         addresses = addresses if self.files else _BLIND_PARTS
         frame, read = self._read()
 
@@ -128,7 +128,7 @@ class RunRows:
             return _columns(self.engine.table(path)), _of_rows(path)
         if not self.files:
             return self.engine.lines(path), _of_lines(self.text)
-        pieces = pieces_of(self.files)
+        pieces = split_files(self.files)
         numbers = self.engine.session.range(0, len(pieces), 1, len(pieces))
         return numbers, _of_texts(pieces, self.text)
 
@@ -139,7 +139,7 @@ def run_rows(engine: Engine, path: str) -> RunRows:
     if is_parquet(Path(path)):
         has_times = "time" in engine.table(path).columns
         return RunRows(engine, RunText(path, has_times), files)
-    text = run_text(path, head_of(files) if files else _head_there(engine, path))
+    text = detect_run_text(path, first_lines(files) if files else _head_there(engine, path))
     if text is None and files:  # which is wrong, but for one of KBA's that returned nothing
         run = read_run(files[0])
         return RunRows(engine, RunText(path, True, run.tag, run.team), [])
@@ -165,7 +165,9 @@ def _columns(table: DataFrame) -> DataFrame:
     """The columns of a table under our names."""
     from pyspark.sql import functions as of
 
-    found = columns_of(table.columns, RUN) | ({"time": "time"} if "time" in table.columns else {})
+    found = match_columns(table.columns, RUN) | (
+        {"time": "time"} if "time" in table.columns else {}
+    )
     return table.select(
         *(of.col(found[name]).cast(SPARK[COLUMNS[name]]).alias(name) for name in found)
     )
@@ -203,7 +205,7 @@ def _of_lines(text: RunText) -> Reading:
     return read
 
 
-def _of_texts(pieces: list[Piece], text: RunText) -> Reading:
+def _of_texts(pieces: list[FileRange], text: RunText) -> Reading:
     def read(batches: Batches) -> Iterator[pl.DataFrame]:
         for piece in _pieces_here(pieces, batches):
             yield from map(text.parse, piece.texts())
@@ -211,7 +213,7 @@ def _of_texts(pieces: list[Piece], text: RunText) -> Reading:
     return read
 
 
-def _pieces_here(pieces: list[Piece], batches: Batches) -> Iterator[Piece]:
+def _pieces_here(pieces: list[FileRange], batches: Batches) -> Iterator[FileRange]:
     """The pieces whose numbers an engine hands over."""
     for number in (number for batch in batches for number in batch.column(0).to_pylist()):
         if not Path(pieces[number].path).exists():

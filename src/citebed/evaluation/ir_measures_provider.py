@@ -20,7 +20,7 @@ from citebed.errors import CitebedError, MissingExtra
 from citebed.evaluation.measures import MEASURES, Measure
 from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import match
-from citebed.runs.ranking import SortedQrels, check_twice, prepare, rank
+from citebed.runs.ranking import SortedQrels, check_repeated_documents, prepare, rank
 from citebed.runs.reader import as_qrels, as_run
 
 try:
@@ -216,7 +216,7 @@ class _Evaluator(ir_measures.providers.Evaluator):
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         ranked = rank(as_run(run))
-        check_twice(ranked)
+        check_repeated_documents(ranked)
         rankings = match(self.qrels, ranked)
         names = self.qrels.query_ids.to_list()
         for theirs, ours in self.pairs:

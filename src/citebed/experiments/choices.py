@@ -9,7 +9,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures import MEASURES
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.statistics import CORRECTIONS, TESTS
-from citebed.report.measure_help import as_written, in_full
+from citebed.report.measure_help import as_written, measure_paragraphs
 from citebed.retrieval.feedback import FEEDBACK
 from citebed.retrieval.models import MODELS
 from citebed.retrieval.pipeline import RANKINGS, pipeline_of
@@ -35,7 +35,11 @@ def list_measures() -> list[dict[str, str]]:
     rows = {}
     for kind in MEASURES.values():
         for name in _written(kind):
-            rows[name] = {"name": name, "about": in_full(kind)[0], "form": as_written(kind)}
+            rows[name] = {
+                "name": name,
+                "about": measure_paragraphs(kind)[0],
+                "form": as_written(kind),
+            }
     first = [rows.pop(name) for name in _FIRST if name in rows]
     return [*first, *rows.values()]
 

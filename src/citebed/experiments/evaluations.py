@@ -25,10 +25,10 @@ from citebed.evaluation.contrasts.contrast import (
 from citebed.evaluation.measures.names import measure
 from citebed.evaluation.scoring.comparison import Comparison, Comparisons, Design, compare
 from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
-from citebed.evaluation.scoring.run_scores import Resampling, Settings, resampling_of
+from citebed.evaluation.scoring.run_scores import Resampling, Settings, make_resampling
 from citebed.evaluation.scoring.study import Plan, study
 from citebed.experiments.run_files import count_renamed_documents, format_renamed_note
-from citebed.runs.reader import run_named
+from citebed.runs.reader import find_run_name
 from citebed.timeline.timelines import Timeline, timeline
 from citebed.wording import count
 
@@ -82,13 +82,13 @@ class EvaluationRequest:
     @cached_property
     def design(self) -> Design:
         """The design of the comparison."""
-        named = None if not self.baseline else run_named(self.baseline, self.runs)
+        named = None if not self.baseline else find_run_name(self.baseline, self.runs)
         return Design(baseline=named, test=self.test, correction=self.correction)
 
     @cached_property
     def resampling(self) -> Resampling:
         """What intervals and tests resample."""
-        return resampling_of("paper" if self.cluster else None, self.qrels)
+        return make_resampling("paper" if self.cluster else None, self.qrels)
 
     @property
     def settings(self) -> Settings:
@@ -117,7 +117,7 @@ def run_contrast(choice: EvaluationRequest) -> Contrast:
     options = ContrastOptions(
         settings=choice.settings,
         design=Design(test=choice.test, correction=choice.correction),
-        resampling=resampling_of("paper" if choice.cluster else None, choice.other),
+        resampling=make_resampling("paper" if choice.cluster else None, choice.other),
     )
     measures = choice.measures or CONTRASTED
     return contrast(choice.qrels, choice.other, list(choice.runs), measures, options)
@@ -214,7 +214,7 @@ def report_page(choice: EvaluationRequest, back: Back) -> str:
     baseline = choice.baseline or None
     if baseline is None and choice.correction != "tukey":
         baseline = str(choice.runs[0])
-    named = None if baseline is None else run_named(baseline, choice.runs)
+    named = None if baseline is None else find_run_name(baseline, choice.runs)
     plan = Plan(
         measures=choice.measures or DEFAULT_MEASURES,
         settings=choice.settings,

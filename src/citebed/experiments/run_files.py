@@ -26,7 +26,7 @@ from citebed.files.places import free_place
 from citebed.files.reading import read_small
 from citebed.files.writing import own_folder, workshop
 from citebed.retrieval.running.run_files import RUNS
-from citebed.runs.reader import name_of, read_qrels, read_run
+from citebed.runs.reader import run_name, read_qrels, read_run
 from citebed.wording import count, printable
 
 QRELS = "qrels"
@@ -81,14 +81,14 @@ def list_runs(folder: Path) -> list[RunFile]:
 
 def list_judgements(collection: Collection) -> list[JudgementFile]:
     """Return the judgements of a collection: of query sets, other files, and of campaigns."""
-    own = {name_of(path): path for path in _files(collection.folder / QRELS, _QRELS_ENDINGS)}
+    own = {run_name(path): path for path in _files(collection.folder / QRELS, _QRELS_ENDINGS)}
     sets = [name for name in collection.query_sets if name in own]
     found = [JudgementFile(name, "query set", own.pop(name)) for name in sets]
     found += [JudgementFile(name, "judgements", path) for name, path in sorted(own.items())]
     for folder in _folders(collection.folder):
         for path in _files(folder / QRELS, _QRELS_ENDINGS):
             name = printable(folder.name)
-            found.append(JudgementFile(f"{name}/{name_of(path)}", f"campaign {name}", path))
+            found.append(JudgementFile(f"{name}/{run_name(path)}", f"campaign {name}", path))
     return found
 
 
@@ -212,7 +212,7 @@ def _load_run(path: Path) -> RunFile:
     depth, command = facts.get("depth"), facts.get("command")
     return RunFile(
         printable(path.name),
-        name_of(path),
+        run_name(path),
         path,
         path.stat().st_size,
         _text(facts.get("model")),

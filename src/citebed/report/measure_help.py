@@ -18,7 +18,7 @@ def as_written(kind: type[Measure]) -> str:
     return f"{kind.NAME}({inside})" + (cutoff if kind.NEEDS_CUTOFF or not cutoff else f"[{cutoff}]")
 
 
-def in_full(kind: type[Measure]) -> list[str]:
+def measure_paragraphs(kind: type[Measure]) -> list[str]:
     """Every paragraph: what it is, formula, edge cases, and the paper."""
     text = inspect.getdoc(kind) or ""
     parts = [part.replace("\n", " ").replace("``", "`") for part in text.split("\n\n")]
@@ -36,7 +36,7 @@ def measure_page() -> str:
     ]
     for kind in MEASURES.values():
         parts.append(f"## {kind.NAME}\n\n`{as_written(kind)}`\n")
-        parts += [f"{part}\n" for part in in_full(kind)]
+        parts += [f"{part}\n" for part in measure_paragraphs(kind)]
     return "\n".join(parts)
 
 

@@ -215,7 +215,7 @@ class Table:
         )
 
 
-def table_of(columns: Sequence[Column], things: Iterable[Any], caption: str = "") -> Table:
+def build_table(columns: Sequence[Column], things: Iterable[Any], caption: str = "") -> Table:
     """A row for each thing, by what the columns say of it."""
     return Table(columns, [[column.cell(of) for column in columns] for of in things], caption)
 

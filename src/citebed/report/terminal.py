@@ -1,10 +1,10 @@
 """The one door to the terminal: nothing that is printed for people can make a terminal obey.
 
-A title, an id or a file's name may come from anybody, and a terminal does what it reads: escape
-sequences move its cursor and set its title, and controls of the direction of writing show a text
-as another than it is. All that a command prints goes through ``for_people``, wherever it comes
-from: results, notes, errors, warnings of libraries. What is meant for programs (JSON, CSV) goes
-through ``exact`` and is as it was given.
+A title, an id or a file name may come from anyone, and a terminal obeys what it reads: escape
+sequences move the cursor and set the window title, and bidirectional control characters change
+the order in which text is shown. Everything that a command prints (results, notes, errors,
+library warnings) goes through ``escape_terminal_output``. Output for programs (JSON, CSV) goes
+through ``exact`` and is not changed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from citebed.collection.progress import Progress
 
 
-class ForPeople:
+class EscapingStream:
     """A text stream that writes out, as ``\\x1b``, what a terminal would obey."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -48,10 +48,10 @@ class ForPeople:
 
 
 @contextlib.contextmanager
-def for_people() -> Iterator[None]:
+def escape_terminal_output() -> Iterator[None]:
     """Make what is printed to the standard streams harmless from here on."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast(TextIO, ForPeople(exact(stream))) for stream in before)
+    sys.stdout, sys.stderr = (cast(TextIO, EscapingStream(exact(stream))) for stream in before)
     try:
         yield
     finally:
@@ -61,7 +61,7 @@ def for_people() -> Iterator[None]:
 def exact(stream: TextIO | None = None) -> TextIO:
     """The stream behind one for people, standard output if none is given: for programs."""
     stream = sys.stdout if stream is None else stream
-    return stream.exact if isinstance(stream, ForPeople) else stream
+    return stream.exact if isinstance(stream, EscapingStream) else stream
 
 
 def console(*, err: bool = False) -> Console:

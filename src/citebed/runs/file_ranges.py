@@ -19,18 +19,18 @@ from citebed.files.line_blocks import file_texts, line_cuts, line_start, part_te
 from citebed.files.reading import is_packed
 from citebed.files.system_errors import open_translated
 
-MOST, LEAST, PIECES = 64 << 20, 4 << 20, 16
+MAX_SIZE, MIN_SIZE, PIECES = 64 << 20, 4 << 20, 16
 """Bytes of a piece, about, and how many there should be of a run that is not large."""
 _BLOCK = 8 << 20
 _LOOK, _MANY = 1 << 15, 32
 """Bytes that are looked at in a row, and how many lines here and there at once."""
 _LARGE = 4
 """A piece that is so many times as large is too much for a worker."""
-GroupsOf = Callable[[bytes], pl.Series]
+GroupLines = Callable[[bytes], pl.Series]
 """The query, or the slice, of each line of a text."""
 
 
-class Piece(NamedTuple):
+class FileRange(NamedTuple):
     """Some lines of a file: from a byte to another, or all of a packed one."""
 
     path: str
@@ -45,19 +45,19 @@ class Piece(NamedTuple):
         return part_texts(path, self.begin, self.end, _BLOCK)
 
 
-def pieces_of(files: Sequence[Path]) -> list[Piece]:
+def split_files(files: Sequence[Path]) -> list[FileRange]:
     """Pieces of about the same size, cut at any line."""
     size = _size(files)
     return [
         piece
         for file in files
         for piece in (
-            [Piece(str(file))] if is_packed(file) else _between(file, line_cuts(file, size))
+            [FileRange(str(file))] if is_packed(file) else _between(file, line_cuts(file, size))
         )
     ]
 
 
-def whole_pieces(files: Sequence[Path], groups: GroupsOf) -> list[Piece] | None:
+def split_between_groups(files: Sequence[Path], groups: GroupLines) -> list[FileRange] | None:
     """Pieces that are cut between groups; ``None`` where groups seem to be scattered, or one is too
     large."""
     if any(map(is_packed, files)):
@@ -71,23 +71,23 @@ def whole_pieces(files: Sequence[Path], groups: GroupsOf) -> list[Piece] | None:
         piece for file, at in zip(files, cut, strict=True) if at for piece in _between(file, at)
     ]
     largest = max((piece.end or 0) - piece.begin for piece in pieces) if pieces else 0
-    return pieces if None not in cut and largest <= _LARGE * MOST else None
+    return pieces if None not in cut and largest <= _LARGE * MAX_SIZE else None
 
 
 def _size(files: Sequence[Path]) -> int:
-    return min(MOST, max(LEAST, sum(file.stat().st_size for file in files) // PIECES))
+    return min(MAX_SIZE, max(MIN_SIZE, sum(file.stat().st_size for file in files) // PIECES))
 
 
-def _between(file: Path, cuts: list[int]) -> Iterator[Piece]:
-    return (Piece(str(file), *each) for each in pairwise(cuts))
+def _between(file: Path, cuts: list[int]) -> Iterator[FileRange]:
+    return (FileRange(str(file), *each) for each in pairwise(cuts))
 
 
-def _cuts(file: Path, size: int, groups: GroupsOf) -> list[int] | None:
+def _cuts(file: Path, size: int, groups: GroupLines) -> list[int] | None:
     """Where pieces begin, and the end; ``None`` where a group stands at several places."""
     end = file.stat().st_size
     found = [0]
     with open_translated(file) as handle:
-        look = _Look(handle, end, groups)
+        look = _Sampler(handle, end, groups)
         for near in range(size, end, size):
             if near > found[-1]:
                 start = line_start(handle, near)
@@ -104,12 +104,12 @@ class _Line(NamedTuple):
     text: bytes
 
 
-class _Look(NamedTuple):
+class _Sampler(NamedTuple):
     """Looks at lines here and there; blank ones and remarks are passed over."""
 
     handle: BinaryIO
     end: int
-    groups: GroupsOf
+    groups: GroupLines
 
     def is_scattered(self, start: int) -> bool:
         """Whether groups come back in the lines that follow."""

@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.runs.ranking import Pairs, distinct, in_rank_order, pairs_of
+from citebed.runs.ranking import Pairs, distinct, in_rank_order, number_pairs
 from citebed.runs.reader import as_run
 from citebed.runs.tables import Floats, Ints, Run
 from citebed.wording import count
@@ -270,7 +270,7 @@ def fuse(runs: Sequence[Any], how: Fusion | str = "rrf", name: str = "fused") ->
     how = Fusion(method=how) if isinstance(how, str) else how
     how.weights_of(len(runs))  # refused before the runs are read
     tables = [in_rank_order(as_run(run, f"run{at}")) for at, run in enumerate(runs, 1)]
-    pairs = pairs_of(*tables)
+    pairs = number_pairs(*tables)
     every = distinct(np.concatenate(pairs.keys))
     with np.errstate(over="ignore", invalid="ignore"):  # told below
         columns = _side_by_side(tables, pairs, every, how)

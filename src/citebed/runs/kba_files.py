@@ -118,7 +118,7 @@ def read_filter_run(path: str | Path, *, strict: bool = True) -> FilterRun:
     return FilterRun(path, table, head.header, *head.names, (*head.problems, *problems))
 
 
-def kba_form(path: str | Path) -> Fields | None:
+def detect_kba_form(path: str | Path) -> Fields | None:
     """The form of a file by its first line; ``None`` for one that is not KBA's.
 
     A header with nothing after it is a run that returned nothing.
@@ -167,7 +167,7 @@ def kba_qrels(path: Path, name: str) -> Qrels | None:
 
     Garbage, -1, is a judgement: 0.
     """
-    if kba_form(path) is None:
+    if detect_kba_form(path) is None:
         return None
     lines = read_judgements(path).table.with_columns(pl.col("relevance").clip(lower_bound=0))
     merged = merge_assessors(lines, OFFICIAL)
@@ -182,7 +182,7 @@ def kba_qrels(path: Path, name: str) -> Qrels | None:
 
 def kba_run(path: Path, name: str) -> Run | None:
     """A filter run, whose confidence is the score; ``None`` for a file that is none."""
-    form = kba_form(path)
+    form = detect_kba_form(path)
     if form is None:
         return None
     if form is SHORT_FORM:
@@ -222,7 +222,9 @@ def _read_head(path: Path, form: Fields) -> _Head:
                 break
             comments.append(text)
         if not (first or any(comments)):
-            raise FormatError(path, None, f"the file is empty; expected lines of {shape(form)}")
+            raise FormatError(
+                path, None, f"the file is empty; expected lines of {describe_form(form)}"
+            )
     except FormatError as error:
         if error.line is None:
             raise
@@ -277,7 +279,7 @@ def parsed_filter_lines(data: bytes, path: Path) -> pl.DataFrame:
     return table
 
 
-def shape(form: Fields) -> str:
+def describe_form(form: Fields) -> str:
     """A form in words."""
     if form is SHORT_FORM:
         return "'entity stream_id confidence rating contains_mention', or those of a filter run"
@@ -407,13 +409,13 @@ def _row(line: bytes, form: Fields, rated: bool) -> tuple[Any, ...] | str | None
     if not line or line.startswith(b"#"):
         return None
     if b"\0" in line:
-        return f"this is not text; expected lines of {shape(form)}"
+        return f"this is not text; expected lines of {describe_form(form)}"
     try:
         fields = [field.decode("utf-8") for field in line.split()]
     except UnicodeDecodeError:
         return "bytes that are not UTF-8; convert the file, or take the line out"
     if len(fields) < len(form):
-        return f"{len(fields)} fields, but a line has at least {len(form)}: {shape(form)}"
+        return f"{len(fields)} fields, but a line has at least {len(form)}: {describe_form(form)}"
     named = dict(zip(form, fields, strict=False))
     time = re.match(_EPOCH, named["doc_id"])
     if time is None or not FIRST_SECOND <= int(time[1]) < LAST_SECOND:

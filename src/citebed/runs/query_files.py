@@ -55,7 +55,7 @@ def query_texts(path: Path) -> dict[str, str]:
 # --- which queries belong together: those of one paper, one author, one day; and runs of a team --
 
 
-def clusters_of(
+def load_clusters(
     wanted: Mapping[str, str] | str | Path | None,
     queries: Path | None = None,
     qrels: Path | None = None,

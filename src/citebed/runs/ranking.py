@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.runs.tables import Flags, Floats, Hashes, Ints, Qrels, Run, duplicate
+from citebed.runs.tables import Flags, Floats, Hashes, Ints, Qrels, Run, raise_duplicate
 
 ScoreType = Literal["double", "float"]
 
@@ -27,13 +27,13 @@ _FEW = 1 << 14
 _Value = TypeVar("_Value", np.uint32, np.uint64, np.float64)
 
 
-class Moved(NamedTuple):
+class Permutation(NamedTuple):
     """Rows (ascending) of a ranking that stood elsewhere in the run, and where."""
 
     rows: Ints
     sources: Ints
 
-    def came_from(self, rows: Ints) -> Ints:
+    def original_rows(self, rows: Ints) -> Ints:
         """Where these rows stood."""
         if not len(self.rows):
             return rows
@@ -57,7 +57,7 @@ class Ranked:
     query_ids: pl.Series
     starts: Ints
     given_ids: pl.Series
-    moved: Moved
+    moved: Permutation
     scores: Floats
     hashes: Hashes
     tied: Ints
@@ -71,7 +71,7 @@ class Ranked:
 
     def ids_at(self, rows: Ints) -> pl.Series:
         """The documents of some rows: quicker than to put all in order for them."""
-        return self.given_ids.gather(self.moved.came_from(rows))
+        return self.given_ids.gather(self.moved.original_rows(rows))
 
     @property
     def name(self) -> str:
@@ -100,9 +100,9 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
         scores = scores[best]
         order = best if order is None else order[best]
     hashes, ids = run.doc_hashes, run.rows["doc_id"]
-    moved = Moved(np.empty(0, np.int64), np.empty(0, np.int64))
+    moved = Permutation(np.empty(0, np.int64), np.empty(0, np.int64))
     if order is not None:
-        hashes, moved = hashes[order], Moved(np.arange(len(order)), order)
+        hashes, moved = hashes[order], Permutation(np.arange(len(order)), order)
     tied = np.flatnonzero(before & (scores[1:] == scores[:-1])) + 1
     if len(tied):
         hashes = hashes if hashes.flags.writeable else hashes.copy()
@@ -178,7 +178,7 @@ def _placed(codes: Ints, rows: Ints) -> Ints:
 
 
 def _best_first(scores: Floats, starts: Ints) -> Ints:
-    """The rows of each query by score, the best first, in blocks as `repeated` sorts them."""
+    """The rows of each query by score, the best first, in blocks as `find_repeated` sorts them."""
     order = np.empty(len(scores), np.int64)
     for first, last in query_blocks(np.diff(starts)):
         begin, end = starts[first], starts[last]
@@ -202,7 +202,9 @@ def _same_query(starts: Ints, rows: int) -> Flags:
     return same
 
 
-def _break_ties(given_ids: pl.Series, tied: Ints, moved: Moved, hashes: Hashes) -> Moved:
+def _break_ties(
+    given_ids: pl.Series, tied: Ints, moved: Permutation, hashes: Hashes
+) -> Permutation:
     """Put documents of equal score by id, last first; ``hashes`` are changed in place.
 
     Only the rows in ties are touched.
@@ -210,12 +212,12 @@ def _break_ties(given_ids: pl.Series, tied: Ints, moved: Moved, hashes: Hashes) 
     first, size = tie_groups(tied)
     rows = np.sort(np.concatenate((first, tied)))
     group = np.repeat(np.arange(len(first)), size)
-    sources = moved.came_from(rows)
+    sources = moved.original_rows(rows)
     ties = pl.DataFrame({"group": group, "doc_id": given_ids.gather(sources), "row": rows})
     now = ties.sort("group", "doc_id", descending=[False, True])["row"].to_numpy()
     hashes[rows] = hashes[now]
     if not len(moved.rows):
-        return Moved(rows, now)
+        return Permutation(rows, now)
     moved.sources[rows] = moved.sources[now]
     return moved
 
@@ -226,15 +228,17 @@ def tie_groups(tied: Ints) -> tuple[Ints, Ints]:
     return tied[at] - 1, np.diff(at, append=len(tied)) + 1
 
 
-def check_twice(ranked: Ranked) -> None:
+def check_repeated_documents(ranked: Ranked) -> None:
     """A document that stands twice for a query is an error."""
-    for query, row in repeated(ranked.hashes, ranked.starts):
+    for query, row in find_repeated(ranked.hashes, ranked.starts):
         ids = ranked.ids_at(np.arange(ranked.starts[query], ranked.starts[query + 1]))
         if ids.is_duplicated().any():
-            duplicate(ranked.run, ranked.query_ids[query], ids[row - int(ranked.starts[query])])
+            raise_duplicate(
+                ranked.run, ranked.query_ids[query], ids[row - int(ranked.starts[query])]
+            )
 
 
-def repeated(hashes: Hashes, starts: Ints, cells: int = _CELLS) -> list[tuple[int, int]]:
+def find_repeated(hashes: Hashes, starts: Ints, cells: int = _CELLS) -> list[tuple[int, int]]:
     """Queries in which two rows have the same hash, each with one such row.
 
     Queries are sorted a block at a time as the rows of a matrix, filled up with the largest
@@ -314,17 +318,17 @@ class SortedQrels:
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
 
 
-def hashed_here(qrels: SortedQrels) -> SortedQrels:
+def rehash(qrels: SortedQrels) -> SortedQrels:
     """Judgements that were made ready on another machine, whose hashes may be others."""
     return replace(qrels, keys=qrels.doc_ids.hash().to_numpy() ^ spread(qrels.query))
 
 
 def prepare(qrels: Qrels) -> SortedQrels:
     """Judgements in order; a document judged twice for a query is an error."""
-    return put_in_order(qrels)[0]
+    return sort_qrels(qrels)[0]
 
 
-def put_in_order(qrels: Qrels) -> tuple[SortedQrels, Ints]:
+def sort_qrels(qrels: Qrels) -> tuple[SortedQrels, Ints]:
     """The same, and the row that each of them stood in."""
     table = qrels.rows
     codes = qrels.query_codes
@@ -337,10 +341,10 @@ def put_in_order(qrels: Qrels) -> tuple[SortedQrels, Ints]:
     doc_ids = table["doc_id"].gather(order)
     hashes = qrels.doc_hashes[order]
     starts = np.searchsorted(codes, np.arange(len(query_ids) + 1))
-    for query, row in repeated(hashes, starts):
+    for query, row in find_repeated(hashes, starts):
         ids = doc_ids[int(starts[query]) : int(starts[query + 1])]
         if ids.is_duplicated().any():
-            duplicate(qrels, query_ids[query], doc_ids[row])
+            raise_duplicate(qrels, query_ids[query], doc_ids[row])
     relevance = table["relevance"].to_numpy()[order]
     keys = hashes ^ spread(codes)
     highest = int(relevance.max(initial=1))
@@ -358,7 +362,7 @@ def _by_query_and_grade(codes: Ints, relevance: Ints) -> Ints:
     return np.lexsort((-relevance, codes))
 
 
-def codes_of(column: pl.Series, names: pl.Series) -> Ints:
+def encode_values(column: pl.Series, names: pl.Series) -> Ints:
     """The place of each value among the names; -1 where it is none of them."""
     wanted = pl.DataFrame({"name": column})
     known = pl.DataFrame({"name": names, "code": np.arange(len(names), dtype=np.int64)})
@@ -366,12 +370,12 @@ def codes_of(column: pl.Series, names: pl.Series) -> Ints:
     return joined["code"].fill_null(-1).to_numpy()
 
 
-def query_numbers(of: Qrels | Run, names: pl.Series) -> Ints:
+def encode_queries(of: Qrels | Run, names: pl.Series) -> Ints:
     """The place of each row's query among the names; -1 where it is none of them."""
     codes = of.query_codes
     firsts = _first_rows(codes)
     place = np.empty(int(codes.max(initial=0)) + 1, np.int64)
-    place[codes[firsts]] = codes_of(of.rows["query_id"].gather(firsts).cast(pl.String), names)
+    place[codes[firsts]] = encode_values(of.rows["query_id"].gather(firsts).cast(pl.String), names)
     return place[codes]
 
 
@@ -401,14 +405,15 @@ class Pairs(NamedTuple):
         )
 
 
-def pairs_of(*tables: pl.DataFrame) -> Pairs:
+def number_pairs(*tables: pl.DataFrame) -> Pairs:
     """Number the pairs of tables with the columns ``query_id`` and ``doc_id``."""
     query_ids, doc_ids = (
         pl.concat([table[name].unique() for table in tables]).unique().sort()
         for name in ("query_id", "doc_id")
     )
     keys = tuple(
-        codes_of(table["query_id"], query_ids) * len(doc_ids) + codes_of(table["doc_id"], doc_ids)
+        encode_values(table["query_id"], query_ids) * len(doc_ids)
+        + encode_values(table["doc_id"], doc_ids)
         for table in tables
     )
     return Pairs(query_ids, doc_ids, keys)
@@ -420,13 +425,13 @@ def distinct(keys: Ints) -> Ints:
     return np.asarray(ordered[np.diff(ordered, prepend=-1) != 0])
 
 
-def refuse_doubles(of: Qrels | Run, keys: Ints) -> None:
+def check_repeated_pairs(of: Qrels | Run, keys: Ints) -> None:
     """Say so where a pair stands twice in a table."""
     ordered = np.sort(keys)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(again):
         row = int(np.flatnonzero(keys == again[0])[0])
-        duplicate(of, of.table["query_id"][row], of.table["doc_id"][row])
+        raise_duplicate(of, of.table["query_id"][row], of.table["doc_id"][row])
 
 
 def in_rank_order(run: Run) -> pl.DataFrame:
@@ -435,7 +440,7 @@ def in_rank_order(run: Run) -> pl.DataFrame:
     A document that stands twice for a query is an error.
     """
     ranked = rank(run)
-    check_twice(ranked)
+    check_repeated_documents(ranked)
     by_id = ranked.query_ids.arg_sort().to_numpy()
     lengths = ranked.lengths[by_id]
     place = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)

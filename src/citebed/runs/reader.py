@@ -1,12 +1,11 @@
-"""The one door for runs and judgements: files, tables, dicts and what other libraries hold.
+"""Read runs and judgements from files, tables, dicts and the objects of other libraries.
 
-``form_of`` recognises a file: TREC's text form, KBA's, or Parquet. ``read_qrels`` and ``read_run``
-read one, ``as_qrels`` and ``as_runs`` take whatever a user has: files, polars and pandas tables,
-dicts of dicts, iterables (lists or generators) of records with ``query_id``, ``doc_id`` and
-``score`` or ``relevance`` (ir_measures and ir_datasets give such), of dicts with these fields and
-of plain triples, ir_datasets' data sets and ranx's objects themselves.
+``detect_format`` recognises TREC text, KBA text and Parquet. ``read_qrels`` and ``read_run`` read
+one file. ``as_qrels`` and ``as_runs`` also accept polars and pandas tables, dicts of dicts,
+ir_datasets datasets, ranx objects, and iterables of records, dicts or plain triples
+(``query_id``, ``doc_id``, and ``score`` or ``relevance``), as ir_measures and ir_datasets yield.
 
-Nothing here waits for numpy, so that judgements can be read before the rest of a program loads.
+This module does not import numpy, so that reading can start before the rest of citebed is loaded.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _ENDINGS = {".gz", ".run", ".txt", ".trec", ".parquet", ".qrels", ".res", ".resu
 # --- what a file is -------------------------------------------------------------------------
 
 
-class Form(Enum):
+class FileFormat(Enum):
     """Parquet by its name; TREC's forms by their fields, 4 and 6; KBA's with 5, or 7 and more."""
 
     PARQUET = "a table"
@@ -55,16 +54,16 @@ class Form(Enum):
     KBA = "a KBA filter run"
 
 
-_BY_FIELDS = {4: Form.TREC_QRELS, 5: Form.KBA_SHORT, 6: Form.TREC_RUN}
+_BY_FIELDS = {4: FileFormat.TREC_QRELS, 5: FileFormat.KBA_SHORT, 6: FileFormat.TREC_RUN}
 
 
-def form_of(path: Path) -> Form:
+def detect_format(path: Path) -> FileFormat:
     """The form of a file, plain or packed; one of comments only is an empty filter run."""
     if is_parquet(path):
-        return Form.PARQUET
+        return FileFormat.PARQUET
     fields = _first_fields(path)
     if fields is None or len(fields) > 6:
-        return Form.KBA
+        return FileFormat.KBA
     if len(fields) not in _BY_FIELDS:
         raise FormatError(
             path,
@@ -98,7 +97,7 @@ def read_qrels(path: str | Path) -> Qrels:
 
     path = Path(path)
     with at_hand(path) as file:
-        if not is_parquet(file) and (qrels := kba_qrels(file, name_of(path))):
+        if not is_parquet(file) and (qrels := kba_qrels(file, run_name(path))):
             return qrels
         return Qrels(*_read(file, QRELS, path))
 
@@ -109,7 +108,7 @@ def read_run(path: str | Path) -> Run:
 
     path = Path(path)
     with at_hand(path) as file:
-        if not is_parquet(file) and (run := kba_run(file, name_of(path))):
+        if not is_parquet(file) and (run := kba_run(file, run_name(path))):
             return run
         return Run(*_read(file, RUN, path), None if is_parquet(file) else run_tag(file))
 
@@ -132,7 +131,7 @@ def _read(
     """The columns of a file, its name as a run's, the path that was given, hashes and times."""
     if not is_parquet(path):
         table = read_coded(path, layout)
-        return table.select(layout.columns), name_of(source), source, table[DOC_HASH], None
+        return table.select(layout.columns), run_name(source), source, table[DOC_HASH], None
     table = read_parquet(path)
     try:
         checked = checked_columns(table, layout)
@@ -140,7 +139,7 @@ def _read(
         raise FormatError(path, None, str(error)) from None
     if not checked.height:
         raise FormatError(path, None, "the table has no rows.")
-    return checked, name_of(source), source, None, _times(table)
+    return checked, run_name(source), source, None, _times(table)
 
 
 def _times(table: pl.DataFrame) -> pl.Series | None:
@@ -171,20 +170,20 @@ def read_sets(paths: Sequence[Path]) -> list[Qrels]:
     return [replace(read_qrels(path), name=name) for path, name in zip(paths, names, strict=True)]
 
 
-def read_judged(path: Path) -> pl.DataFrame:
+def read_judgement_table(path: Path) -> pl.DataFrame:
     """``query_id, doc_id, relevance`` and, if the file has them, ``time``.
 
     In KBA's scale -1 is garbage, a judgement, and becomes 0; in TREC's it says that nobody
     judged, and stays.
     """
-    form = form_of(path)
-    if form is Form.PARQUET:
+    form = detect_format(path)
+    if form is FileFormat.PARQUET:
         return read_parquet(path)
-    if form in (Form.KBA_SHORT, Form.KBA):
+    if form in (FileFormat.KBA_SHORT, FileFormat.KBA):
         from citebed.runs.kba_files import read_judgements
 
         return read_judgements(path).table.with_columns(pl.col("relevance").clip(lower_bound=0))
-    if form is Form.TREC_QRELS:
+    if form is FileFormat.TREC_QRELS:
         return read_trec(path, QRELS).select(QRELS.columns)
     raise FormatError(
         path,
@@ -207,18 +206,18 @@ def distinct_names(paths: Sequence[Path]) -> list[str]:
     alike: dict[str, dict[Path, Path]] = {}
     places = [Path(abspath(path)) for path in paths]
     for path, place in zip(paths, places, strict=True):
-        known = alike.setdefault(name_of(place), {})
+        known = alike.setdefault(run_name(place), {})
         if place in known:
             same = "" if path == known[place] else f": as '{printable(known[place])}' too"
             raise CitebedError(f"the file '{printable(path)}' is given twice{same}.")
         known[place] = path
-    return [_name_among(place, list(alike[name_of(place)])) for place in places]
+    return [_name_among(place, list(alike[run_name(place)])) for place in places]
 
 
 def _name_among(place: Path, alike: Sequence[Path]) -> str:
     """The name of a file among those that have the same one without endings."""
     beside = [x for x in alike if x.parent == place.parent]
-    name = place.name if len(beside) > 1 else name_of(place)
+    name = place.name if len(beside) > 1 else run_name(place)
     ours, others = place.parts[:-1], {x.parts[:-1] for x in alike} - {place.parts[:-1]}
     depth = 0
     while any(_last(depth, parts) == _last(depth, ours) for parts in others):
@@ -230,7 +229,7 @@ def _last(number: int, parts: tuple[str, ...]) -> tuple[str, ...]:
     return parts[max(len(parts) - number, 0) :]
 
 
-def run_named(wanted: str, runs: Sequence[Path], kind: str = "baseline") -> str:
+def find_run_name(wanted: str, runs: Sequence[Path], kind: str = "baseline") -> str:
     """A run's name among all; it may be given as its path or its file name too."""
     names = distinct_names(runs)
     if wanted in names:
@@ -254,7 +253,7 @@ def check_names(names: Sequence[str]) -> None:
         )
 
 
-def name_of(path: Path) -> str:
+def run_name(path: Path) -> str:
     """A run's name: its file name without endings."""
     name = printable(path.name)
     while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:

@@ -136,13 +136,13 @@ def checked_columns(table: pl.DataFrame, layout: Layout) -> pl.DataFrame:
 
     PyTerrier's names (``qid``, ``docno``, ``label``) are understood too.
     """
-    names = columns_of(table.columns, layout)
+    names = match_columns(table.columns, layout)
     columns = {name: table[names[name]].rename(name) for name in layout.columns}
     value = number_column(columns[layout.columns[2]], layout.number)
     return pl.DataFrame([id_column(columns["query_id"]), id_column(columns["doc_id"]), value])
 
 
-def columns_of(names: Sequence[str], layout: Layout) -> dict[str, str]:
+def match_columns(names: Sequence[str], layout: Layout) -> dict[str, str]:
     """What a table that has columns of these names calls ours; one that is missing is told."""
     found = {}
     for name in layout.columns:
@@ -196,7 +196,7 @@ def number_column(column: pl.Series, kind: type[pl.Float64] | type[pl.Int64]) ->
     return cast
 
 
-def duplicate(of: Qrels | Run, query: str, document: str) -> NoReturn:
+def raise_duplicate(of: Qrels | Run, query: str, document: str) -> NoReturn:
     """Say that a document stands twice for a query, with the line where it came from a file."""
     layout = QRELS if isinstance(of, Qrels) else RUN
     what = "judged" if layout is QRELS else "retrieved"

@@ -10,7 +10,7 @@ import polars as pl
 
 from citebed.files.line_blocks import file_texts
 from citebed.files.reading import is_packed
-from citebed.runs.file_ranges import Piece, whole_pieces
+from citebed.runs.file_ranges import FileRange, split_between_groups
 from citebed.runs.kba_files import RUN_FORM, parsed_filter_lines
 from citebed.runs.tables import Run, is_parquet
 from citebed.runs.trec_files import RUN, parsed_lines
@@ -19,11 +19,11 @@ Grouping = Callable[[Run], pl.Series]
 """By what a run may be cut: a value for each row, such that what is made of a run is that of the
 rows of some values and that of the others together."""
 COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64, "time": pl.Int64}
-LONG = 1 << 28
+LARGE = 1 << 28
 """From so many bytes on a run is better read in parts."""
 
 
-def queries_of(run: Run) -> pl.Series:
+def group_by_query(run: Run) -> pl.Series:
     """Runs may always be cut between queries."""
     return run.rows["query_id"].cast(pl.String)
 
@@ -50,16 +50,18 @@ class RunText:
         times = rows["time"] if self.has_times else None
         return Run(rows.select(RUN.columns), self.path, times=times)
 
-    def read(self, piece: Piece) -> Run:
+    def read(self, piece: FileRange) -> Run:
         """The lines of a piece."""
         return self.run(pl.concat(map(self.parse, piece.texts())))
 
-    def whole_pieces(self, files: Sequence[Path], grouping: Grouping) -> list[Piece] | None:
+    def split_between_groups(
+        self, files: Sequence[Path], grouping: Grouping
+    ) -> list[FileRange] | None:
         """Pieces in which groups are whole, as it seems; ``None`` where there are none."""
-        return whole_pieces(files, lambda lines: grouping(self.run(self.parse(lines))))
+        return split_between_groups(files, lambda lines: grouping(self.run(self.parse(lines))))
 
 
-def run_text(path: str, head: Iterable[bytes]) -> RunText | None:
+def detect_run_text(path: str, head: Iterable[bytes]) -> RunText | None:
     """A run by its first lines; ``None`` where all of them are remarks."""
     split = (line.split() for line in head)  # by what C takes for white space, as readers do
     first = next((fields for fields in split if fields and not fields[0].startswith(b"#")), None)
@@ -71,15 +73,15 @@ def run_text(path: str, head: Iterable[bytes]) -> RunText | None:
     return RunText(path, False, fields[-1])
 
 
-def head_of(files: Iterable[Path]) -> Iterator[bytes]:
+def first_lines(files: Iterable[Path]) -> Iterator[bytes]:
     """The first lines of files."""
     for file in files:
         yield from next(file_texts(file), b"").split(b"\n")
 
 
-def long_text(path: Path, name: str) -> RunText | None:
+def large_run_text(path: Path, name: str) -> RunText | None:
     """A file that is better read in parts, if it is one."""
-    if is_parquet(path) or path.stat().st_size < LONG or is_packed(path):
+    if is_parquet(path) or path.stat().st_size < LARGE or is_packed(path):
         return None
-    text = run_text(str(path), head_of([path]))
+    text = detect_run_text(str(path), first_lines([path]))
     return text and replace(text, name=name)

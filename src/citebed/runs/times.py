@@ -148,7 +148,7 @@ def parse_length(text: str) -> tuple[int, str]:
     return int(match[1]), match[2]
 
 
-def seconds_of(text: str) -> int:
+def parse_seconds(text: str) -> int:
     """A length in seconds; a month or year, which has no length of its own, is an error."""
     number, unit = parse_length(text)
     if unit in CALENDAR:

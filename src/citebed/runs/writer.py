@@ -80,7 +80,7 @@ def write_run(
     return _write(path, ranked.select(fields), facts)
 
 
-def refuse_input(out: Path, *inputs: Path) -> None:
+def check_not_input(out: Path, *inputs: Path) -> None:
     """Judgements and runs are never overwritten by what is made of them."""
     for made in (out, out.with_name(f"{out.name}.json")):
         for path in inputs:

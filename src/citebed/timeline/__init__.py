@@ -1,8 +1,8 @@
 """Timeline: streams cut into slices, scored slice by slice, and filters that run on them.
 
-``citebed.timeline(judgements, runs, slices="7d")`` does all of it: this package can be called, and
-is then the function `citebed.timeline.timelines.timeline`. ``read_timed_qrels`` and ``slices_of``
-make ``topic_slices``, pairs of a topic and a slice, ``score_stream`` scores a run in them,
+``citebed.timeline(judgements, runs, slices="7d")`` does all of it: calling this package calls
+`citebed.timeline.timelines.timeline`. ``read_timed_qrels`` and ``parse_slicing`` prepare
+``topic_slices``, pairs of a topic and a slice, ``score_stream`` scores a run in them,
 ``trend`` says whether it degrades, ``score_official`` is TREC KBA's own scoring.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         trend as trend,
     )
     from citebed.timeline.scoring.topic_slices import weights_of as weights_of
-    from citebed.timeline.slices import Slices as Slices, slices_of as slices_of
+    from citebed.timeline.slices import Slices as Slices, parse_slicing as parse_slicing
     from citebed.timeline.streams.timed_qrels import (
         TimedQrels as TimedQrels,
         read_timed_qrels as read_timed_qrels,

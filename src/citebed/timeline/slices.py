@@ -29,8 +29,8 @@ from citebed.runs.times import (
     format_time,
     months_after,
     parse_length,
+    parse_seconds,
     parse_time,
-    seconds_of,
 )
 from citebed.timeline.bursts import bursting
 from citebed.wording import count, printable
@@ -107,7 +107,7 @@ class Slices:
         had = f"{days / 365.25:.2g} years" if days > 730 else format_span(self.stops - start)
         return [f"the last slice is partial: {had} of {self.kind}, from {format_time(start)} on"]
 
-    def of(self, times: Ints) -> Ints:
+    def slice_index(self, times: Ints) -> Ints:
         """The number of the slice that each time is in; -1 for times in none."""
         if self._length:
             numbers = (times - self.bounds[0]) // self._length
@@ -307,7 +307,7 @@ def burst(text: str, over: Range, _: int) -> Slices:
     coarse, fine = coarse or COARSE, fine or FINE
     if not CALENDAR.keys().isdisjoint((parse_length(coarse)[1], parse_length(fine)[1])):
         raise CitebedError(f"burst:{coarse}/{fine}: write both lengths in days or hours.")
-    long, short = seconds_of(coarse), seconds_of(fine)
+    long, short = parse_seconds(coarse), parse_seconds(fine)
     if short >= long or long % short:
         raise CitebedError(
             f"burst:{coarse}/{fine}: {format_span(long)} are not a multiple of the finer length."
@@ -368,7 +368,7 @@ def usual_slicing(over: Range) -> str:
     return min(away, key=away.__getitem__, default="all")
 
 
-def slices_of(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Slices:
+def parse_slicing(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Slices:
     """The slices that a text names, over a range of time."""
     name, _, rest = text.partition(":")
     if name in SLICINGS:

@@ -29,9 +29,9 @@ from citebed.timeline.scoring.stream_scores import (
     score_stream,
 )
 from citebed.timeline.scoring.topic_slices import TopicSlices, topic_slices, weights_of
-from citebed.timeline.slices import slices_of, usual_slicing
+from citebed.timeline.slices import parse_slicing, usual_slicing
 from citebed.timeline.streams.run_sources import RunSource, opened_runs
-from citebed.timeline.streams.timed_qrels import Reading, judged_table, timed_qrels
+from citebed.timeline.streams.timed_qrels import QrelsOptions, judged_table, timed_qrels
 from citebed.timeline.streams.times import times_of
 from citebed.wording import count
 
@@ -59,7 +59,7 @@ class Timeline(Shown):
     alpha: float = 0.05
     focus: str | None = None
     graded: bool | None = None
-    teams: Chosen | None = None
+    teams: TeamSelection | None = None
     units: str | None = "queries"
 
     @property
@@ -225,25 +225,25 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
     """Score runs over a stream slice by slice: how good are they, and do they stay good?
 
     Judgements and runs are files (TREC's, KBA's, Parquet), tables, or what ``evaluate`` takes;
-    ``runs`` one, several, or several by name. ``slices`` is a length such as ``7d`` or another
-    slicing (`slices_of`), by default the length that fits the stream, from ``start`` to ``end``.
-    ``weight`` is uniform, burst or recency:30d, or several. Ids start with an epoch second, or
-    ``times`` has them: a file, a table of ``doc_id`` and ``time``, or an open collection.
-    Documents of grade ``rel`` and above are relevant and alike, but for measures that ask for
-    gains; with ``graded=True`` grades count for all, with ``False`` for none. ``teams`` keeps
-    each team's best run by the first measure as one batch, and no team at zero: teams as KBA's
-    runs name them, or by run, as a mapping or a file; slices then are ``all`` unless given.
-    ``units`` is what intervals and tests draw: ``queries``, ``both`` with slices, or None.
-    ``focus`` is a query to be looked at, in pictures. The rest is as the options of ``citebed
-    timeline`` say.
+    ``runs`` is one run, a list, or a dict by name. ``slices`` is a length such as ``7d`` or another
+    slicing (`parse_slicing`) from ``start`` to ``end``; by default citebed chooses a length that
+    fits. ``weight`` is uniform, burst or recency:30d, or several of them. Document ids start with
+    an epoch second; otherwise pass ``times``: a file, a table of ``doc_id`` and ``time``, or an
+    open collection. Documents with grade ``rel`` or higher are relevant. Only measures with gains
+    distinguish higher grades; with ``graded=True`` all measures do, with ``False`` none.
+    ``teams`` keeps the best run of each team, by the first measure over the whole stream, and
+    drops teams whose best run scores 0. Teams are named in KBA runs, or pass a mapping or file
+    from run to team; ``slices`` is then ``all`` by default. Intervals and tests resample
+    ``units``: ``queries``, ``both`` queries and slices, or None. ``focus`` is a query to show in
+    figures. The other parameters are those of ``citebed timeline``.
     """
     known = times_of(times, utc=utc)
     with opened_runs(runs) as opened:
-        qrels = timed_qrels(*judged_table(judgements), known, Reading(assessors, rel))
+        qrels = timed_qrels(*judged_table(judgements), known, QrelsOptions(assessors, rel))
         ends = (None if text is None else parse_time(text, utc=True) for text in (start, end))
         over = qrels.range(*ends)
         usual = "all" if teams else usual_slicing(over)
-        pairs = topic_slices(qrels, slices_of(slices or usual, over, seed=seed, utc=utc))
+        pairs = topic_slices(qrels, parse_slicing(slices or usual, over, seed=seed, utc=utc))
         # What is wrong is better known before a long run is read.
         weights = tuple(dict.fromkeys([weight] if isinstance(weight, str) else weight))
         for each in weights:
@@ -261,7 +261,7 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
             scored = tuple(score(run, pairs, chosen) for run in opened)
             best = None
         else:
-            batch = topic_slices(qrels, slices_of("all", over))
+            batch = topic_slices(qrels, parse_slicing("all", over))
             of_run, best = _best_of_teams(opened, teams, lambda run: score(run, batch, chosen[:1]))
             sources = {run.name: run for run in opened}
             scored = tuple(
@@ -274,16 +274,16 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
 # --- the best run of each team, as in the tables of Dietz, Dalton & Balog (2013) ---------------
 
 
-class Chosen(NamedTuple):
+class TeamSelection(NamedTuple):
     """How runs were chosen: the best of each team ``by`` a measure, of so many ``runs``.
 
-    Teams whose best run is at ``zero`` are left out.
+    Teams whose best run is at are in ``teams_at_zero`` left out.
     """
 
     by: str
     runs: int
     teams: int
-    zero: tuple[str, ...]
+    teams_at_zero: tuple[str, ...]
 
     def notes(self) -> list[str]:
         """What a reader has to know, in sentences."""
@@ -291,16 +291,20 @@ class Chosen(NamedTuple):
             f"the best run of each team by {self.by} as one batch, best first: "
             f"{count(self.teams, 'team')} of {count(self.runs, 'run')}"
         )
-        if not self.zero:
+        if not self.teams_at_zero:
             return [best]
-        return [best, f"{count(len(self.zero), 'team')} at zero left out: {', '.join(self.zero)}"]
+        return [
+            best,
+            f"{count(len(self.teams_at_zero), 'team')} at zero left out: "
+            f"{', '.join(self.teams_at_zero)}",
+        ]
 
 
 def _best_of_teams(
     runs: Sequence[RunSource],
     teams: bool | str | Path | Mapping[str, str],
     score: Callable[[RunSource], StreamScores],
-) -> tuple[dict[str, str], Chosen]:
+) -> tuple[dict[str, str], TeamSelection]:
     """Each team's best run with its team, best first, and how it was chosen; of equal ones the
     first given.
 
@@ -309,10 +313,10 @@ def _best_of_teams(
     """
     of_run: dict[str, str] = {}
     if not isinstance(teams, bool):
-        from citebed.evaluation.contrasts.pool import read_teams, teams_of
+        from citebed.evaluation.contrasts.pool import assign_teams, read_teams
 
         known = teams if isinstance(teams, Mapping) else read_teams(teams)
-        of_run = teams_of([run.name for run in runs], known)
+        of_run = assign_teams([run.name for run in runs], known)
     batch = [score(run) for run in runs]
     for scores in batch:
         of_run.setdefault(scores.run, scores.team)
@@ -330,4 +334,4 @@ def _best_of_teams(
     chosen = {run: team for team, run in best.items() if team not in zero}
     if not chosen:
         raise CitebedError(f"the best run of every team scores 0 {measure}: nothing is left.")
-    return chosen, Chosen(str(measure), len(runs), len(best), zero)
+    return chosen, TeamSelection(str(measure), len(runs), len(best), zero)

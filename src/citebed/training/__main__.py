@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError
-from citebed.report.terminal import for_people
+from citebed.report.terminal import escape_terminal_output
 from citebed.training.averaging import average_encoders
 from citebed.training.doors import AdapterFile, train_encoder, train_static, train_student
 from citebed.training.settings import EncoderSettings, Machine, StaticSettings, StudentSettings
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if train not in (train_static, train_student):
         parts = {each.name: given.pop(each.name) for each in fields(AdapterFile)[1:]}
         given["adapter"] = AdapterFile(given["adapter"], **parts) if given["adapter"] else None
-    with for_people():
+    with escape_terminal_output():
         try:
             trained = train(given.pop("texts"), report=_teller(), **given)
         except CitebedError as error:

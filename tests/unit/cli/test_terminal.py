@@ -18,7 +18,7 @@ import citebed
 from citebed.cli.app import main
 from citebed.collection import open_collection
 from citebed.errors import CitebedError, FormatError
-from citebed.report.terminal import console, for_people, progress_bar
+from citebed.report.terminal import console, escape_terminal_output, progress_bar
 
 SOURCE = Path(citebed.__file__).parent
 EVIL = "\x1b[31m\x9b2J\x08\x7f\u202eevil\u2066\u200f\u061c"
@@ -170,7 +170,7 @@ def test_an_import_takes_no_directions_into_its_texts(tmp_path: Path) -> None:
 def test_letters_that_only_look_odd_are_left_alone() -> None:
     text = "می‌خواهم 👩‍🔬 שלום “é” naïve …\tend\n"
     out = io.StringIO()
-    with contextlib.redirect_stdout(out), for_people():
+    with contextlib.redirect_stdout(out), escape_terminal_output():
         print(text, end="")
     assert out.getvalue() == text
 
@@ -179,7 +179,7 @@ def test_a_console_has_colours_of_its_own_only(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     out = io.StringIO()
-    with contextlib.redirect_stdout(out), for_people():
+    with contextlib.redirect_stdout(out), escape_terminal_output():
         console().print(f"[bold]title[/bold] {EVIL}")
     assert out.getvalue().startswith("\x1b[1mtitle\x1b[0m")
     assert not obeyed(out.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", ""))
@@ -199,6 +199,6 @@ def test_a_bar_is_shown_where_somebody_sees_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "ipykernel", object())
     for stream, is_shown in ((io.StringIO(), False), (in_notebook(), True)):
         monkeypatch.setattr(sys, "stderr", stream)
-        with for_people(), progress_bar() as progress:
+        with escape_terminal_output(), progress_bar() as progress:
             progress.step("filtering", 10)
         assert bool(stream.getvalue()) == is_shown

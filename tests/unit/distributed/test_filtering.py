@@ -24,8 +24,8 @@ from citebed.distributed.filtering import running, working
 from citebed.distributed.filtering.running import filter_on
 from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.analysis import ANALYSERS, analyser_of
-from citebed.timeline.filters import filter_of
-from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters import parse_filter
+from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.runner import FilterOptions, FilterReport, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import file_source
 
@@ -137,8 +137,8 @@ def test_a_run_is_that_of_one_machine(  # noqa: PLR0913, PLR0917
     path.write_text(lines_of(drawn, kind == "unordered"), "utf-8")
     known = {f"{START + time}-{name}": pairs for (time, name), pairs in judged.items()}
     known |= {"a": {"oak": True}} if delay else {}
-    tools = Tools(str.split, known, delay)
-    task = FilterTask(file_source(path), TOPICS, filter_of(_small(model)), tools)
+    tools = FilterContext(str.split, known, delay)
+    task = FilterTask(file_source(path), TOPICS, parse_filter(_small(model)), tools)
     how = {"block": block, "strict": kind == "strict"}
     same(engine_here(backwards), task, tmp_path, part, **how)
 
@@ -151,7 +151,9 @@ def _small(model: str) -> str:
 @pytest.mark.parametrize("model", MODELS)
 def test_on_an_engine(engine: Engine, tmp_path: Path, model: str) -> None:
     path = write(tmp_path / "s.jsonl", [*stream(150), {"doc_id": "no time"}, stream(150)[-1]])
-    task = FilterTask(file_source(path), TOPICS, filter_of(model), Tools(str.split, LABELS, 5))
+    task = FilterTask(
+        file_source(path), TOPICS, parse_filter(model), FilterContext(str.split, LABELS, 5)
+    )
     report, run, *_ = same(engine, task, tmp_path, 2000)
     assert (report.documents, report.skipped, report.repeated) == (155, 2, 1)
     assert run.count(b"\n") > 10
@@ -243,7 +245,7 @@ def test_progress_is_told_in_bytes_of_the_stream(tmp_path: Path, task: FilterTas
 def task(tmp_path: Path) -> FilterTask:
     path = write(tmp_path / "s.jsonl", stream(120))
     return FilterTask(
-        file_source(path), TOPICS, filter_of("incremental"), Tools(str.split, LABELS, 3)
+        file_source(path), TOPICS, parse_filter("incremental"), FilterContext(str.split, LABELS, 3)
     )
 
 
@@ -296,7 +298,7 @@ def test_another_run_is_not_gone_on_with(
     with pytest.raises(Killed):
         filter_on(engine_here(), task, tmp_path / "out", OPTIONS)
     monkeypatch.undo()
-    other = task._replace(declared=filter_of("names"))
+    other = task._replace(declared=parse_filter("names"))
     with pytest.raises(CitebedError, match=r"made with the model 'incremental.*--restart"):
         filter_on(engine_here(), other, tmp_path / "out", OPTIONS)
     with (tmp_path / "s.jsonl").open("a") as file:
@@ -347,7 +349,7 @@ def test_a_worker_that_does_not_see_the_stream_says_so(
 
 
 def test_terms_that_cannot_travel_are_told(tmp_path: Path, task: FilterTask) -> None:
-    there = task._replace(tools=Tools(lambda text: text.split()))
+    there = task._replace(tools=FilterContext(lambda text: text.split()))
     with pytest.raises(CitebedError, match="cannot travel to workers"):
         filter_on(engine_here(), there, tmp_path / "out", OPTIONS)
 

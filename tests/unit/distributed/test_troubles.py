@@ -25,8 +25,8 @@ from citebed.distributed.door import Engine
 from citebed.distributed.filtering import running
 from citebed.distributed.troubles import in_our_words, told
 from citebed.errors import CitebedError
-from citebed.timeline.filters import filter_of
-from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters import parse_filter
+from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.runner import FilterTask
 from citebed.timeline.filters.topics import read_topics
 from citebed.timeline.streams.stream_files import file_source
@@ -169,7 +169,9 @@ def _begin(module: ModuleType, engine: Engine, folder: Path) -> None:
     else:
         (folder / "topics.jsonl").write_text('{"query_id": "t", "name": "Ada"}\n')
         topics = read_topics(folder / "topics.jsonl")
-        task = FilterTask(file_source(folder / "a.jsonl"), topics, filter_of("names"), Tools())
+        task = FilterTask(
+            file_source(folder / "a.jsonl"), topics, parse_filter("names"), FilterContext()
+        )
         engine.filter(task, folder / "out.run")
 
 

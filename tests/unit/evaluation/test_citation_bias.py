@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import pytest
 from scipy import stats
 
-from citebed.evaluation.contrasts.changes import Conclusion
+from citebed.evaluation.contrasts.changes import SignificanceChange
 from citebed.evaluation.contrasts.contrast import contrast
 from citebed.evaluation.judgements.sets import difference, merge
 from citebed.runs.reader import as_qrels
@@ -47,7 +47,9 @@ def judged_only(judged: dict[str, int], ranking: list[str]) -> float:
     return total / sum(judged.values())
 
 
-def asked(text: Rankings, citing: Rankings, measure: str = "AP(judged_only=True)") -> Conclusion:
+def asked(
+    text: Rankings, citing: Rankings, measure: str = "AP(judged_only=True)"
+) -> SignificanceChange:
     """The recipe: J1+2 less J1, then the shift of the two runs' difference."""
     runs = {
         name: {

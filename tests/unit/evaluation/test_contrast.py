@@ -15,7 +15,7 @@ from tests.reference import contrast as slow
 
 from citebed.collection import ImportOptions, import_sources, load_profile, open_collection
 from citebed.errors import CitebedError
-from citebed.evaluation.contrasts.changes import fates
+from citebed.evaluation.contrasts.changes import count_outcomes
 from citebed.evaluation.contrasts.contrast import Contrast, ContrastOptions, contrast
 from citebed.evaluation.contrasts.sets import align
 from citebed.evaluation.scoring.comparison import Design
@@ -272,7 +272,7 @@ def test_the_fate_of_a_difference(before: str, after: str, fate: str) -> None:
     (conclusion,) = found.conclusions
     assert (conclusion.base, conclusion.run, conclusion.fate) == ("first", "second", fate)
     assert conclusion.before_difference == (before.count("b") - before.count("a")) / 8
-    assert fates(found.conclusions) == {"P@1": {fate: 1}}
+    assert count_outcomes(found.conclusions) == {"P@1": {fate: 1}}
 
 
 def test_p_values_are_those_of_the_test_and_the_correction() -> None:

@@ -13,11 +13,11 @@ from tests.reference import contrast as slow
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.contrasts.pool import (
     PoolBiasOptions,
+    count_unpooled,
     read_teams,
-    top,
-    unclaimed,
+    top_documents,
     unique_judgements,
-    worst_case,
+    worst_case_qrels,
 )
 from citebed.evaluation.contrasts.pool_bias import pool_bias
 from citebed.evaluation.scoring.comparison import Design
@@ -79,7 +79,7 @@ def test_runs_of_one_team_are_left_out_together() -> None:
 
 def test_the_top_is_by_score_whatever_the_order_of_the_file() -> None:
     run = as_run([("q", "low", 1.0), ("r", "only", 5.0), ("q", "high", 2.0)])
-    assert sorted(top(rank(run), 1).iter_rows()) == [("q", "high"), ("r", "only")]
+    assert sorted(top_documents(rank(run), 1).iter_rows()) == [("q", "high"), ("r", "only")]
 
 
 DOCUMENTS = "abcde"
@@ -110,7 +110,7 @@ def test_unique_judgements_are_those_of_plain_loops(
         rest = pairs(unique.rest)
         assert slow.judged(rest) == slow.judged(known) - own
         assert rest.keys() == known.keys()
-    assert unclaimed(qrels, ranked.values(), depth) == len(slow.nobodys(known, runs, depth))
+    assert count_unpooled(qrels, ranked.values(), depth) == len(slow.nobodys(known, runs, depth))
 
 
 # --- what is lost ---------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_the_worst_case_is_that_of_plain_loops(
     from citebed.evaluation.contrasts.pool import _unjudged
 
     qrels, ranked = as_qrels(known), ranked_of(runs)
-    found = worst_case(qrels, *(_unjudged(qrels, ranked[name], depth) for name in ("x", "y")))
+    found = worst_case_qrels(qrels, *(_unjudged(qrels, ranked[name], depth) for name in ("x", "y")))
     assert pairs(found) == slow.worst_case(known, runs, "x", "y", depth)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from citebed.errors import CitebedError
 from citebed.evaluation.trec_eval.options import Options, read_options
-from citebed.evaluation.trec_eval.program import lines_of
+from citebed.evaluation.trec_eval.program import select_lines
 
 
 @pytest.mark.parametrize(
@@ -16,13 +16,13 @@ from citebed.evaluation.trec_eval.program import lines_of
         ("--as-version 10.0 q r", Options(version="10.0", qrels="q", run="r")),
         ("--as-version=9.0.8 q r", Options(qrels="q", run="r")),
         ("q r -qcJ", Options(qrels="q", run="r", per_query=True, complete=True, judged_only=True)),
-        ("-l2 -M 5 -N9 q r", Options(qrels="q", run="r", level=2, most=5, documents=9)),
+        ("-l2 -M 5 -N9 q r", Options(qrels="q", run="r", level=2, max_documents=5, documents=9)),
         ("--level=2 --nosum q r", Options(qrels="q", run="r", level=2, without_summary=True)),
         ("-m map -mP.5 q r", Options(qrels="q", run="r", measures=("map", "P.5"))),
         ("--measure map q r", Options(qrels="q", run="r", measures=("map",))),
         ("-o -D 0 -R qrels -T trec_results -- q r", Options(qrels="q", run="r")),
-        ("-q -h", Options(asks="help")),
-        ("--as-version 10.0 -v", Options(version="10.0", asks="version")),
+        ("-q -h", Options(info_request="help")),
+        ("--as-version 10.0 -v", Options(version="10.0", info_request="version")),
     ],
 )
 def test_a_command_line(typed: str, expected: Options) -> None:
@@ -51,13 +51,15 @@ def test_a_command_line_that_is_refused(typed: str, said: str) -> None:
 
 
 def test_lines_stand_in_the_programs_order_with_the_parameters_given_first() -> None:
-    labels = [line.label for line in lines_of(["ndcg", "P", "P.7", "P.3", "runid", "map"], "9.0.8")]
+    labels = [
+        line.label for line in select_lines(["ndcg", "P", "P.7", "P.3", "runid", "map"], "9.0.8")
+    ]
     assert labels == ["runid", "map", "P_7", "ndcg"]
 
 
 def test_only_version_10_has_rbp() -> None:
-    assert [line.label for line in lines_of(["unj.2", "rbp", "rbp_resid"], "10.0")] == [
+    assert [line.label for line in select_lines(["unj.2", "rbp", "rbp_resid"], "10.0")] == [
         "rbp", "rbp_resid", "unj_2",
     ]  # fmt: skip
     with pytest.raises(CitebedError):
-        lines_of(["rbp"], "9.0.8")
+        select_lines(["rbp"], "9.0.8")

@@ -12,8 +12,8 @@ from citebed.collection.rules import load_profile
 from citebed.errors import CitebedError
 from citebed.files.places import names_file, names_folder
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.runs.query_files import clusters_of
-from citebed.timeline.slices import Range, slices_of
+from citebed.runs.query_files import load_clusters
+from citebed.timeline.slices import Range, parse_slicing
 
 LONG = "a" * 5000
 
@@ -36,8 +36,8 @@ def test_files_pipes_and_folders(tmp_path: Path) -> None:
     [
         lambda: pipeline_of(f"bm25+{LONG}"),
         lambda: load_profile(LONG),
-        lambda: slices_of(LONG, Range(0, 1, np.zeros(0, np.int64))),
-        lambda: clusters_of(LONG),
+        lambda: parse_slicing(LONG, Range(0, 1, np.zeros(0, np.int64))),
+        lambda: load_clusters(LONG),
     ],
 )
 def test_names_that_are_too_long_are_told(call: object) -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from citebed.evaluation.contrasts.changes import Agreement, Change, Conclusion, Digest, Mover
-from citebed.evaluation.contrasts.pool import Bound
-from citebed.evaluation.contrasts.pool_bias import Fall, Order, UnjudgedShare
+from citebed.evaluation.contrasts.changes import (
+    Agreement,
+    Change,
+    ContrastSummary,
+    QueryChange,
+    SignificanceChange,
+)
+from citebed.evaluation.contrasts.pool import WorstCase
+from citebed.evaluation.contrasts.pool_bias import RankingAgreement, ScoreDrop, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet
 from citebed.report.contrast import table as tables
-from citebed.report.tables import table_of
+from citebed.report.tables import build_table
 
 CHANGES = [
     Change("bm25", "AP", 3, 0.25, 0.5, 0.25, 2, 1, 0),
@@ -35,21 +41,21 @@ def test_means_alone_for_a_summary() -> None:
 
 
 def test_a_measure_in_a_row() -> None:
-    digest = Digest("AP", 8, 0.04, 7, 1, 0.6, 0.25, 3, 14, 0.5, math.nan, 20, 1, 2, 3)
-    assert table_of(tables.DIGESTS, [digest]).lines == [
+    digest = ContrastSummary("AP", 8, 0.04, 7, 1, 0.6, 0.25, 3, 14, 0.5, math.nan, 20, 1, 2, 3)
+    assert build_table(tables.DIGESTS, [digest]).lines == [
         ["AP", "+0.0400", "7/1", "60%/25%", "3/14", "0.500", "–", "20", "1", "2", "3"]
     ]
     without = replace(digest, queries_rose=math.nan, queries_fell=math.nan)
-    assert table_of(tables.DIGESTS, [without]).lines[0][3:5] == ["–", "–"]
+    assert build_table(tables.DIGESTS, [without]).lines[0][3:5] == ["–", "–"]
 
 
 def test_judgements_by_query() -> None:
-    table = table_of(tables.SETS, [JudgementSet("J1", 4, 10, 6, 0, 2)])
+    table = build_table(tables.SETS, [JudgementSet("J1", 4, 10, 6, 0, 2)])
     assert table.lines == [["J1", "4", "2.50", "1.50", "1.00", "2"]]
 
 
 def test_a_correlation_that_cannot_be_had_is_a_dash() -> None:
-    table = table_of(
+    table = build_table(
         tables.AGREEMENTS,
         [
             Agreement("AP", "systems", "all", 1, *[math.nan] * 4),
@@ -62,16 +68,16 @@ def test_a_correlation_that_cannot_be_had_is_a_dash() -> None:
 
 def test_fates_are_counted_and_only_changed_ones_listed() -> None:
     found = [
-        Conclusion("AP", "a", "b", 0.1, 0.01, 0.1, 0.02, "survives"),
-        Conclusion("AP", "a", "c", 0.1, 0.01, 0.1, 0.2, "vanishes"),
-        Conclusion("AP", "b", "c", 0.1, 0.5, 0.1, math.nan, "none"),
-        Conclusion("P@5", "a", "b", 0.1, 0.01, -0.1, 0.00001, "turns round", -0.2, 0.003),
+        SignificanceChange("AP", "a", "b", 0.1, 0.01, 0.1, 0.02, "survives"),
+        SignificanceChange("AP", "a", "c", 0.1, 0.01, 0.1, 0.2, "vanishes"),
+        SignificanceChange("AP", "b", "c", 0.1, 0.5, 0.1, math.nan, "none"),
+        SignificanceChange("P@5", "a", "b", 0.1, 0.01, -0.1, 0.00001, "turns round", -0.2, 0.003),
     ]
     assert tables.fates_table(found).lines == [
         ["AP", "1", "1", "0", "0", "1"],
         ["P@5", "0", "0", "0", "1", "0"],
     ]
-    assert table_of(tables.CONCLUSIONS, tables.changed_conclusions(found)).lines == [
+    assert build_table(tables.CONCLUSIONS, tables.changed_conclusions(found)).lines == [
         ["AP", "a", "c", "+0.1000", "0.0100", "+0.1000", "0.2000", "vanishes", "–", "–"],
         [
             "P@5",
@@ -91,11 +97,11 @@ def test_fates_are_counted_and_only_changed_ones_listed() -> None:
 
 def test_the_largest_moves_of_each_measure() -> None:
     found = [
-        Mover("AP", "a", "q1", 1.0, 0.5, -0.5, "from best", 1, 2),
-        Mover("AP", "b", "q2", 0.0, 0.75, 0.75, "from 0", 1, 4),
-        Mover("P@5", "a", "q3", 0.2, 0.4, 0.2, "rose", 2, 4),
+        QueryChange("AP", "a", "q1", 1.0, 0.5, -0.5, "from best", 1, 2),
+        QueryChange("AP", "b", "q2", 0.0, 0.75, 0.75, "from 0", 1, 4),
+        QueryChange("P@5", "a", "q3", 0.2, 0.4, 0.2, "rose", 2, 4),
     ]
-    rows = table_of(tables.MOVERS, tables.largest_moves(found, 1)).lines
+    rows = build_table(tables.MOVERS, tables.largest_moves(found, 1)).lines
     assert rows == [
         ["AP", "b", "q2", "0.0000", "0.7500", "+0.7500", "1 → 4", "rose from 0"],
         ["P@5", "a", "q3", "0.2000", "0.4000", "+0.2000", "2 → 4", ""],
@@ -103,18 +109,21 @@ def test_the_largest_moves_of_each_measure() -> None:
 
 
 def test_pool_bias_in_cells() -> None:
-    fall = Fall("us", "bm25", "AP", 7, 3, 0.5, 0.4, -0.1, -0.2, 1, 2)
-    assert table_of(tables.FALLS, [fall]).lines == [
+    fall = ScoreDrop("us", "bm25", "AP", 7, 3, 0.5, 0.4, -0.1, -0.2, 1, 2)
+    assert build_table(tables.FALLS, [fall]).lines == [
         ["us", "bm25", "7", "3", "AP", "0.5000", "0.4000", "-0.1000 (-20.0%)", "1 → 2"]
     ]
-    orders = [Order("us", "AP", 1.0, 0.5), Order("us", "P@5", math.nan, math.nan)]
+    orders = [
+        RankingAgreement("us", "AP", 1.0, 0.5),
+        RankingAgreement("us", "P@5", math.nan, math.nan),
+    ]
     assert tables.orders_table(orders).lines == [["us", "1.000 / 0.500", "– / –"]]
     shares = [
         UnjudgedShare("us", "bm25", 5, 10, 0.1, 0.3),
         UnjudgedShare("us", "bm25", 10, 20, 0, 1),
     ]
     assert tables.shares_table(shares).lines == [["bm25", "10.0% → 30.0%", "0.0% → 100.0%"]]
-    bound = Bound("P@5", "a", "b", 5, 2, 3, 0.1, 0.01, -0.2, 0.5, "cannot be told")
-    assert table_of(tables.BOUNDS, [bound]).lines == [
+    bound = WorstCase("P@5", "a", "b", 5, 2, 3, 0.1, 0.01, -0.2, 0.5, "cannot be told")
+    assert build_table(tables.BOUNDS, [bound]).lines == [
         ["P@5", "a", "b", "2/3", "+0.1000", "0.0100", "-0.2000", "0.5000", "cannot be told"]
     ]

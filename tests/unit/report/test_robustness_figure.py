@@ -21,7 +21,7 @@ from citebed.report.robustness.table import (
     study_sentence,
     verdict_lines,
 )
-from citebed.report.tables import table_of
+from citebed.report.tables import build_table
 from citebed.timeline.robustness import (
     Robustness,
     Simulation,
@@ -168,7 +168,7 @@ def test_one_level_says_nothing_of_size() -> None:
 
 
 def test_a_row_a_measure() -> None:
-    (row,) = table_of(MEASURES, [NDCG]).lines
+    (row,) = build_table(MEASURES, [NDCG]).lines
     assert row == [
         "nDCG", "-0.766", "0.324", "0.215", "0.9", "0.100", "0.050", "–", "0.200", "50%",
     ]  # fmt: skip

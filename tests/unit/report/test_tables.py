@@ -14,11 +14,11 @@ from citebed.report.tables import (
     Column,
     Table,
     across,
+    build_table,
     frame_table,
     interval,
     legend,
     p_text,
-    table_of,
     text_table,
 )
 
@@ -40,7 +40,7 @@ SCORES = [Score("a_b", -0.125, 0.5), Score("漢", math.nan, 0.00001)]
 
 @pytest.fixture
 def table() -> Table:
-    return table_of(COLUMNS, SCORES, "Scores")
+    return build_table(COLUMNS, SCORES, "Scores")
 
 
 def test_text_is_aligned_by_what_letters_take(table: Table) -> None:

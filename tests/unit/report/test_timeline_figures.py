@@ -22,9 +22,9 @@ from citebed.report.timeline.figures import best_pairs, timeline_pictures
 from citebed.report.timeline.series import (
     areas,
     burstiest,
-    cut_of,
     day_name,
     moving_average,
+    slice_bounds,
     steps,
     volume,
 )
@@ -33,7 +33,7 @@ from citebed.runs.times import DAY
 from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
-from citebed.timeline.slices import slices_of
+from citebed.timeline.slices import parse_slicing
 from citebed.timeline.streams.timed_qrels import timed_qrels
 
 START = 1_704_067_200  # 2024-01-01T00:00:00Z
@@ -58,7 +58,7 @@ def made(
     judged = [(query, doc, time, 1) for query, doc, time, _ in rows(relevant)]
     names = ["query_id", "doc_id", "time"]
     truth = timed_qrels(pl.DataFrame(judged, schema=[*names, "relevance"], orient="row"), "made")
-    cells = topic_slices(truth, slices_of(slicing, truth.range()))
+    cells = topic_slices(truth, parse_slicing(slicing, truth.range()))
     return [
         score_stream(
             as_run(pl.DataFrame(rows(found), schema=[*names, "score"], orient="row"), name),
@@ -204,9 +204,9 @@ def test_very_many_slices_are_joined() -> None:
 
 def test_the_slices_and_their_relevant_documents() -> None:
     cells = made(RELEVANT, RUNS)[0].pairs
-    assert cut_of(cells).relevant.tolist() == [1, 4, 0, 1]
-    assert cut_of(cells, "r").relevant.tolist() == [0, 1, 0, 0]
-    assert cut_of(cells).bounds.tolist() == [START + day * DAY for day in range(5)]
+    assert slice_bounds(cells).relevant.tolist() == [1, 4, 0, 1]
+    assert slice_bounds(cells, "r").relevant.tolist() == [0, 1, 0, 0]
+    assert slice_bounds(cells).bounds.tolist() == [START + day * DAY for day in range(5)]
 
 
 def test_a_query_without_relevant_documents_is_an_error() -> None:
@@ -268,7 +268,7 @@ def test_slices_stand_above_the_documents() -> None:
     (whole, of_q, *_) = timeline_pictures(made(RELEVANT, RUNS))
     assert {"slice with relevant documents", "slice without"} <= set(texts(of_q.svg))
     assert [text for text in texts(whole.svg) if text in "140"][-4:] == ["1", "4", "0", "1"]
-    assert whole.says.endswith("Cut into 4 slices, 1 of them without relevant documents.")
+    assert whole.alt_text.endswith("Cut into 4 slices, 1 of them without relevant documents.")
 
 
 def test_any_pair_and_the_axis_of_documents() -> None:

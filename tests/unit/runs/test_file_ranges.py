@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from citebed.runs import file_ranges
-from citebed.runs.file_ranges import pieces_of, whole_pieces
+from citebed.runs.file_ranges import split_between_groups, split_files
 from citebed.runs.trec_files import RUN, parsed_lines
 
 QUERIES = [f"q{n}" for n in range(12)]
@@ -37,8 +37,8 @@ def test_pieces_are_the_file(tmp_path: Path, text: str, size: int, in_order: boo
     path = tmp_path / "a.run"
     path.write_text(text)
     with patch.multiple(file_ranges, LEAST=size, PIECES=1 << 20):
-        assert b"".join(t for piece in pieces_of([path]) for t in piece.texts()) == text.encode()
-        whole = whole_pieces([path], groups)
+        assert b"".join(t for piece in split_files([path]) for t in piece.texts()) == text.encode()
+        whole = split_between_groups([path], groups)
     if whole is not None:
         assert b"".join(t for piece in whole for t in piece.texts()) == text.encode()
     if in_order and whole is not None:
@@ -50,7 +50,7 @@ def test_a_run_in_order_is_cut_between_its_queries(tmp_path: Path) -> None:
     text = "".join(f"q{n // 50} Q0 d{n} 1 {n} me\n" for n in range(2000))
     (tmp_path / "a.run").write_text(text)
     with patch.multiple(file_ranges, LEAST=1000, PIECES=1 << 20):
-        whole = whole_pieces([tmp_path / "a.run"], groups)
+        whole = split_between_groups([tmp_path / "a.run"], groups)
     assert whole is not None
     assert len(whole) > 10
     kinds = [list(groups(b"".join(piece.texts()))) for piece in whole]
@@ -61,4 +61,4 @@ def test_a_scattered_run_is_not_cut_so(tmp_path: Path) -> None:
     text = "".join(f"q{n % 7} Q0 d{n} 1 {n} me\n" for n in range(2000))
     (tmp_path / "a.run").write_text(text)
     with patch.multiple(file_ranges, LEAST=1000, PIECES=1 << 20):
-        assert whole_pieces([tmp_path / "a.run"], groups) is None
+        assert split_between_groups([tmp_path / "a.run"], groups) is None

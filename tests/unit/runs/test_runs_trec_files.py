@@ -16,7 +16,7 @@ from tests.sampling import examples
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation import as_qrels, evaluate, prepare, rank
 from citebed.runs import trec_files
-from citebed.runs.reader import distinct_names, name_of, read_qrels, read_run
+from citebed.runs.reader import distinct_names, read_qrels, read_run, run_name
 from citebed.runs.trec_files import QRELS, RUN, read_trec, run_tag, trec_lines
 
 GOOD = b"q1 Q0 a 1 2.5 t\nq1 Q0 b 2 1.5 t\nq2 Q0 c 1 -1e3 t\n"
@@ -204,8 +204,8 @@ def test_runs_given_as_a_list_of_files_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_names(tmp_path: Path) -> None:
-    assert name_of(Path("runs/bm25.run.gz")) == "bm25"
-    assert name_of(Path("bm25.v2.run")) == "bm25.v2"
+    assert run_name(Path("runs/bm25.run.gz")) == "bm25"
+    assert run_name(Path("bm25.v2.run")) == "bm25.v2"
     (tmp_path / "x.run").write_bytes(b"#\n" + GOOD)
     assert run_tag(tmp_path / "x.run") == "t"
     with pytest.raises(CitebedError, match="is a folder"):

@@ -18,7 +18,7 @@ from citebed.files.writing import whole_files
 from citebed.runs.ranking import rank
 from citebed.runs.reader import as_qrels, as_run, read_qrels, read_run
 from citebed.runs.tables import Qrels, Run
-from citebed.runs.writer import refuse_input, write_qrels, write_run
+from citebed.runs.writer import check_not_input, write_qrels, write_run
 
 QRELS = as_qrels({"q2": {"b": 0, "a": 2}, "q1": {"c": -1}})
 RUN = as_run({"q2": {"a": 0.1, "b": 0.30000000000000004}, "q1": {"x": 1.0, "y": 1.0}}, "my run")
@@ -101,12 +101,12 @@ def test_what_goes_wrong_leaves_everything_as_it_was(tmp_path: Path) -> None:
 
 def test_an_input_is_never_the_output(tmp_path: Path) -> None:
     path = tmp_path / "j.qrels"
-    refuse_input(path, path)
+    check_not_input(path, path)
     path.write_text("q 0 d 1\n")
     (tmp_path / "link").symlink_to(path)
     with pytest.raises(CitebedError, match="would be lost"):
-        refuse_input(tmp_path / "link", path)
-    refuse_input(tmp_path / "other", path)
+        check_not_input(tmp_path / "link", path)
+    check_not_input(tmp_path / "other", path)
 
 
 IDS = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=4)

@@ -17,7 +17,7 @@ from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.scoring.trends import stability, trend
-from citebed.timeline.slices import slices_of
+from citebed.timeline.slices import parse_slicing
 from citebed.timeline.streams.timed_qrels import TimedQrels, read_timed_qrels, timed_qrels
 
 WEEK = 7 * DAY
@@ -106,7 +106,7 @@ def made_systems(truth: TimedQrels) -> dict[str, pl.DataFrame]:
 def scored(
     truth: TimedQrels, systems: dict[str, pl.DataFrame], slicing: str, graded: bool | None = None
 ) -> dict[str, StreamScores]:
-    cells = topic_slices(truth, slices_of(slicing, truth.range()))
+    cells = topic_slices(truth, parse_slicing(slicing, truth.range()))
     measures = slice_measures(MEASURES)
     return {
         name: score_stream(as_run(table, name), cells, measures, graded=graded)
@@ -171,7 +171,7 @@ def test_silence_is_no_order_at_random(kba_2012: Path) -> None:
     whole = made_systems(truth)["bursts only"]
     query = np.tile(truth.query, NOISE + 1)
     silent = whole.filter(pl.Series(in_bursts(truth, query, whole["time"].to_numpy())))
-    cells = topic_slices(truth, slices_of("7d", truth.range()))
+    cells = topic_slices(truth, parse_slicing("7d", truth.range()))
     measures = slice_measures(["RescaledAUC", "RescaledAUC(empty=0)"])
     found = [
         round(score_stream(as_run(table, "system"), cells, measures).mean(str(each), "uniform"), 3)

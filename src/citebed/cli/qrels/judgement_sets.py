@@ -298,7 +298,7 @@ def expand(
     from citebed.evaluation.judgements import cocitation
     from citebed.runs.reader import read_qrels
 
-    how = cocitation.Expansion(at_least=at_least, grade=grade, rel=rel)
+    how = cocitation.ExpansionOptions(min_cocitations=at_least, grade=grade, rel=rel)
     judged = read_qrels(qrels)
     if cocited.is_dir():
         source = _in_collection(judged, rel, cocited, queries, not_own_paper)
@@ -315,8 +315,8 @@ def expand(
     say(f"read {_amount(judged)} from {_name(judged)}; {proposed.seeds:,} of them relevant")
     say(f"read {source.what} from {printable(cocited)}")
     say(
-        f"skipped {proposed.too_few:,} with fewer than {count(at_least, 'co-citation')}, "
-        f"{proposed.already_judged:,} already judged, {proposed.barred:,} excluded for the query"
+        f"skipped {proposed.below_minimum:,} with fewer than {count(at_least, 'co-citation')}, "
+        f"{proposed.already_judged:,} already judged, {proposed.excluded:,} excluded for the query"
     )
     to = printable(out)
     say(f"wrote {_amount(proposed.qrels)}, grade {grade}, labelled '{label}', to {to}")
@@ -359,9 +359,9 @@ def _store(
 def _write(
     out: Path, qrels: Qrels, facts: dict[str, Any], inputs: list[Path], label: str = "0"
 ) -> None:
-    from citebed.runs.writer import refuse_input, write_qrels
+    from citebed.runs.writer import check_not_input, write_qrels
 
-    refuse_input(out, *inputs)
+    check_not_input(out, *inputs)
     if not qrels.table.height:
         raise CitebedError(f"no judgement is left, so citebed did not write {printable(out)}.")
     write_qrels(out, qrels, label, {**made_of(inputs), **facts})

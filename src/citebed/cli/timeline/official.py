@@ -90,11 +90,11 @@ def timeline_official(
 def read_once(path: Path) -> Qrels:
     """Read the judgements early, while the processors are idle."""
     from citebed.files.reading import at_hand
-    from citebed.runs.reader import name_of, read_judged
+    from citebed.runs.reader import read_judgement_table, run_name
     from citebed.runs.tables import Qrels
 
     with at_hand(path) as file:
-        return Qrels(read_judged(file), name_of(path))
+        return Qrels(read_judgement_table(file), run_name(path))
 
 
 def times_from(path: Path | None, utc: bool) -> Any:

@@ -18,7 +18,7 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     from citebed.cli.timeline.printing import Compared
     from citebed.report.tables import Table
-    from citebed.report.timeline.figures import Picture
+    from citebed.report.timeline.figures import TimelineFigure
     from citebed.timeline.timelines import Timeline
 
 Over = Literal["time", "weight"]
@@ -103,9 +103,9 @@ def look_of(
 
 
 def _pair(pair: tuple[str, str], runs: Sequence[Path]) -> tuple[str, str]:
-    from citebed.runs.reader import run_named
+    from citebed.runs.reader import find_run_name
 
-    first, second = (run_named(name, runs, "run to plot") for name in pair)
+    first, second = (find_run_name(name, runs, "run to plot") for name in pair)
     check_pair((first, second))
     return first, second
 
@@ -137,7 +137,7 @@ def write_look(
         typer.echo(f"{printable(look.page)}: {len(whole) / 1e6:.1f} MB", err=True)
 
 
-def _write_plots(folder: Path, pictures: Sequence[Picture], read: frozenset[str]) -> None:
+def _write_plots(folder: Path, pictures: Sequence[TimelineFigure], read: frozenset[str]) -> None:
     from citebed.report.figure_style import write_files
 
     files = {name: whole for picture in pictures for name, whole in picture.files().items()}

@@ -311,9 +311,9 @@ def _design_of(
         others = "--per-query, --per-slice, --trend and --by-kind"
         raise CitebedError(f"paired tests are separate rows. Remove {others}.")
     from citebed.evaluation.scoring.comparison import Design
-    from citebed.runs.reader import run_named
+    from citebed.runs.reader import find_run_name
 
-    named = None if baseline is None else run_named(baseline, runs)
+    named = None if baseline is None else find_run_name(baseline, runs)
     return Design(baseline=named, test=how[0], correction=how[1], alpha=alpha)
 
 

@@ -18,7 +18,7 @@ from citebed.errors import FormatError
 from citebed.files.line_blocks import numbered_lines
 from citebed.records import Problem
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.base import Filtering, Skipped, State, Told
+from citebed.timeline.filters.base import LearningDocuments, RunningFilter, Skipped, State
 from citebed.timeline.filters.checkpoint import LISTED, Progress
 from citebed.timeline.filters.stream_checks import check_order
 from citebed.timeline.streams.stream_files import Decoded
@@ -89,7 +89,7 @@ def problems_of(task: PartTask, account: Account) -> Iterator[list[Problem]]:
         yield [Problem(line_of(task, account, number, line), what) for line, what in found]
 
 
-def save_states(task: PartTask, account: Account) -> Filtering:
+def save_states(task: PartTask, account: Account) -> RunningFilter:
     """What the filter knows at the beginning of each part that is not scored yet; gives it as it
     is at the end."""
     filtering = task.started()
@@ -109,11 +109,11 @@ def save_states(task: PartTask, account: Account) -> Filtering:
 class _More:
     """All documents of a part, asked for range after range: it is read once, if at all."""
 
-    def __init__(self, told: Iterator[Told]) -> None:
+    def __init__(self, told: Iterator[LearningDocuments]) -> None:
         self._told = told
-        self._left: Told | None = None
+        self._left: LearningDocuments | None = None
 
-    def __call__(self, start: int, end: int) -> Iterator[Told]:
+    def __call__(self, start: int, end: int) -> Iterator[LearningDocuments]:
         while True:
             told = self._left if self._left is not None else next(self._told)
             rows = told.reads.rows

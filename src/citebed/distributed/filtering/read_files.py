@@ -11,15 +11,15 @@ import numpy as np
 import polars as pl
 
 from citebed.runs.tables import Ints
-from citebed.timeline.filters.base import Reads, Told, Vectors, no_terms
+from citebed.timeline.filters.base import DocumentFeatures, LearningDocuments, Vectors, no_terms
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _COMPRESSION = "lz4"
 _NONE: Ints = np.empty(0, np.int64)
-_NOBODY = Reads(_NONE, pl.Series(dtype=pl.String), _NONE, {}, no_terms(0))
-_NOTHING = Told(_NOBODY, np.empty(0), {})
+_NOBODY = DocumentFeatures(_NONE, pl.Series(dtype=pl.String), _NONE, {}, no_terms(0))
+_NOTHING = LearningDocuments(_NOBODY, np.empty(0), {})
 
 
 class ReadWriter:
@@ -28,7 +28,7 @@ class ReadWriter:
     def __init__(self, writer: pa.ipc.RecordBatchFileWriter) -> None:
         self._writer = writer
 
-    def write(self, reads: Reads) -> None:
+    def write(self, reads: DocumentFeatures) -> None:
         """Append documents."""
         self._writer.write_batch(_read_batch(reads))
 
@@ -49,7 +49,7 @@ def _writing(path: Path, like: pa.RecordBatch) -> Iterator[pa.ipc.RecordBatchFil
         yield writer
 
 
-def read_batches(path: Path) -> Iterator[Reads]:
+def read_batches(path: Path) -> Iterator[DocumentFeatures]:
     """What documents say, as it was written."""
     return map(_reads_of, _batches(path))
 
@@ -64,14 +64,14 @@ def times_of(path: Path) -> tuple[Ints, Ints]:
     return table["row"].to_numpy(), table["time"].to_numpy()
 
 
-def write_told(path: Path, told: Iterable[Told]) -> None:
+def write_told(path: Path, told: Iterable[LearningDocuments]) -> None:
     """Documents that are learned from, with what was counted at them."""
     with _writing(path, _told_batch(_NOTHING)) as writer:
         for some in told:
             writer.write_batch(_told_batch(some))
 
 
-def read_told(path: Path) -> Told:
+def read_told(path: Path) -> LearningDocuments:
     """The same, all together; nothing where nothing was written."""
     import pyarrow as pa
 
@@ -80,7 +80,7 @@ def read_told(path: Path) -> Told:
     with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
         (batch,) = file.read_all().combine_chunks().to_batches() or [_told_batch(_NOTHING)]
     _, terms = _flat(batch.column("terms_so_far"), np.float64)
-    return Told(_reads_of(batch), terms, _by_place(batch.column("names_so_far")))
+    return LearningDocuments(_reads_of(batch), terms, _by_place(batch.column("names_so_far")))
 
 
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:
@@ -91,7 +91,7 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
             yield file.get_batch(number)
 
 
-def _read_batch(reads: Reads) -> pa.RecordBatch:
+def _read_batch(reads: DocumentFeatures) -> pa.RecordBatch:
     import pyarrow as pa
 
     ends, numbers, tf = reads.terms
@@ -108,7 +108,7 @@ def _read_batch(reads: Reads) -> pa.RecordBatch:
     )
 
 
-def _told_batch(told: Told) -> pa.RecordBatch:
+def _told_batch(told: LearningDocuments) -> pa.RecordBatch:
     batch = _read_batch(told.reads)
     batch = batch.append_column("terms_so_far", _lists(told.reads.terms.ends, told.terms))
     names = [told.names.get(place, ()) for place in range(len(told.reads))]
@@ -127,9 +127,9 @@ def _lists(ends: Ints, flat: np.ndarray[Any, Any]) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(flat.astype(np.uint32)))
 
 
-def _reads_of(batch: pa.RecordBatch) -> Reads:
+def _reads_of(batch: pa.RecordBatch) -> DocumentFeatures:
     ends, numbers = _flat(batch.column("numbers"), np.int64)
-    return Reads(
+    return DocumentFeatures(
         batch.column("row").to_numpy(),
         pl.Series(batch.column("doc_id")),
         batch.column("time").to_numpy(),

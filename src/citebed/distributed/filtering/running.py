@@ -51,7 +51,7 @@ from citebed.files.writing import translate_os_errors, whole_files
 from citebed.runs.writer import filter_names, header_line
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.checkpoint import Progress
-from citebed.timeline.filters.output_files import Drafts, Unfinished
+from citebed.timeline.filters.output_files import Drafts, OutputFiles
 from citebed.timeline.filters.runner import (
     FilterOptions,
     FilterReport,
@@ -94,7 +94,7 @@ def filter_on(
     names, which are copied first. ``part`` is how many bytes of the stream are a part, about; 0
     leaves it to the stream's size.
     """
-    files = Unfinished(output, options.skipped)
+    files = OutputFiles(output, options.skipped)
     files.check(options.overwrite)
     task.declared.start(task.topics, task.tools)  # what is wrong with it is told before all else
     address = as_address(task.source.path) if task.source.path else None
@@ -130,7 +130,7 @@ def _check_apart(folder: WorkFolder, source: Source) -> None:
         )
 
 
-def _check_not_begun_here(files: Unfinished, options: FilterOptions) -> None:
+def _check_not_begun_here(files: OutputFiles, options: FilterOptions) -> None:
     """Refuse to lose what one machine has begun."""
     if options.restart:
         files.checkpoint.unlink(missing_ok=True)
@@ -148,7 +148,7 @@ class _Run:
         self,
         engine: Engine,
         folder: WorkFolder,
-        files: Unfinished,
+        files: OutputFiles,
         drafts: Drafts,
         options: FilterOptions,
     ) -> None:

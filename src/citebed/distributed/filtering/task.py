@@ -12,7 +12,7 @@ import numpy as np
 
 from citebed.distributed.filtering.folder import Part, WorkFolder
 from citebed.errors import CitebedError
-from citebed.timeline.filters.base import Filter, Filtering, Tools
+from citebed.timeline.filters.base import Filter, FilterContext, RunningFilter
 from citebed.timeline.filters.topics import Topic
 from citebed.wording import printable
 
@@ -33,7 +33,7 @@ class PartTask(NamedTuple):
     name: str
     topics: Sequence[Topic]
     declared: Filter
-    tools: Tools
+    tools: FilterContext
     names: str
     block: int
     naive_is_utc: bool
@@ -49,7 +49,7 @@ class PartTask(NamedTuple):
         """The files of a part."""
         return WorkFolder(self.folder).part(number)
 
-    def started(self) -> Filtering:
+    def started(self) -> RunningFilter:
         """The filter at the beginning of the stream."""
         return self.declared.start(self.topics, self.tools)
 

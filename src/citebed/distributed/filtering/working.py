@@ -27,7 +27,7 @@ from citebed.distributed.filtering.task import WIDTH, PartTask, moments
 from citebed.files.writing import several_files
 from citebed.runs.writer import filter_lines
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.base import Filtering, State, Tally, Told
+from citebed.timeline.filters.base import LearningDocuments, RunningFilter, State, TermStatistics
 from citebed.timeline.filters.checkpoint import Progress
 from citebed.timeline.filters.online_learning import packed, unpacked
 from citebed.timeline.filters.stream_checks import Admission
@@ -90,7 +90,7 @@ class _Reading:
         }
 
 
-def tallied(filtering: Filtering, state: State) -> Tally:
+def tallied(filtering: RunningFilter, state: State) -> TermStatistics:
     """What was counted in a part."""
     tally = filtering.tally()
     tally.names = state["names"].astype(np.int64)
@@ -119,7 +119,7 @@ def _windows(reads: Path, due: tuple[int, ...]) -> set[int]:
     return {row for mark in marks for row in range(max(0, mark - WIDTH), min(mark + 1, len(rows)))}
 
 
-def telling(task: PartTask, number: int, rows: Container[int]) -> Iterator[Told]:
+def telling(task: PartTask, number: int, rows: Container[int]) -> Iterator[LearningDocuments]:
     """Documents of a part by their rows, with what was counted in it when they came."""
     tally = task.started().tally()
     for reads in read_batches(task.part(number).reads):

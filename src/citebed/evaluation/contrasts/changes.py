@@ -21,8 +21,8 @@ from citebed.runs.tables import Floats
 
 SYSTEMS = "systems"
 QUERIES = "queries"
-Fate = Literal["survives", "vanishes", "appears", "turns round", "none"]
-FATES: tuple[Fate, ...] = ("survives", "vanishes", "appears", "turns round", "none")
+Outcome = Literal["survives", "vanishes", "appears", "turns round", "none"]
+OUTCOMES: tuple[Outcome, ...] = ("survives", "vanishes", "appears", "turns round", "none")
 Move = Literal["from best", "from 0", "fell", "rose"]
 NEGLIGIBLE = 1e-12
 _FEW = 100
@@ -46,7 +46,7 @@ class Change(FlatRow):
     fell: int
 
 
-def changes(before: Evaluation, after: Evaluation) -> list[Change]:
+def score_changes(before: Evaluation, after: Evaluation) -> list[Change]:
     """Every run under every measure."""
     rows = []
     for x, y in zip(before.runs, after.runs, strict=True):
@@ -133,7 +133,7 @@ def agreement(
 
 
 @dataclass(frozen=True)
-class Conclusion(FlatRow):
+class SignificanceChange(FlatRow):
     """A pair of runs under one measure, tested under both judgement sets.
 
     The differences are ``run`` less ``base`` on the measure's own scale (of geometric means too,
@@ -153,14 +153,14 @@ class Conclusion(FlatRow):
     before_p: float
     after_difference: float
     after_p: float
-    fate: Fate
+    fate: Outcome
     shift: float = math.nan
     shift_p: float = math.nan
 
 
-def conclusions(
+def significance_changes(
     before: Evaluation, after: Evaluation, design: Design, resampling: Resampling
-) -> list[Conclusion]:
+) -> list[SignificanceChange]:
     """The fate of every difference between the runs; empty for a single run."""
     if len(before.runs) < 2:
         return []
@@ -168,11 +168,12 @@ def conclusions(
     gains = [_gained(x, y) for x, y in zip(before.runs, after.runs, strict=True)]
     sides = (compare_scores(runs, design, frugal) for runs in (before.runs, after.runs, gains))
     return [
-        Conclusion(
+        SignificanceChange(
             measure=x.measure, base=x.base, run=x.run,
-            before_difference=lead(x), before_p=x.p_adjusted,
-            after_difference=lead(y), after_p=y.p_adjusted, fate=fate_of(x, y),
-            shift=lead(y) - lead(x), shift_p=gain.p_adjusted,
+            before_difference=summary_difference(x), before_p=x.p_adjusted,
+            after_difference=summary_difference(y), after_p=y.p_adjusted,
+            fate=classify_change(x, y),
+            shift=summary_difference(y) - summary_difference(x), shift_p=gain.p_adjusted,
         )
         for x, y, gain in zip(*sides, strict=True)
     ]  # fmt: skip
@@ -185,7 +186,7 @@ def _gained(before: RunScores, after: RunScores) -> RunScores:
     return replace(after, values=np.stack(gains))
 
 
-def lead(of: Comparison) -> float:
+def summary_difference(of: Comparison) -> float:
     """The run's summary less its base's, on the measure's own scale."""
     return of.value - of.base_value
 
@@ -197,7 +198,7 @@ def without_intervals(design: Design, resampling: Resampling) -> Resampling:
     return replace(resampling, samples=_FEW)
 
 
-def fate_of(before: Comparison, after: Comparison) -> Fate:
+def classify_change(before: Comparison, after: Comparison) -> Outcome:
     """What becomes of a difference."""
     if before.significant and after.significant:
         same = (before.difference > 0) == (after.difference > 0)
@@ -207,9 +208,9 @@ def fate_of(before: Comparison, after: Comparison) -> Fate:
     return "appears" if after.significant else "none"
 
 
-def fates(conclusions: Sequence[Conclusion]) -> dict[str, Counter[Fate]]:
+def count_outcomes(conclusions: Sequence[SignificanceChange]) -> dict[str, Counter[Outcome]]:
     """For each measure, how many differences had which fate."""
-    counted: dict[str, Counter[Fate]] = {}
+    counted: dict[str, Counter[Outcome]] = {}
     for conclusion in conclusions:
         counted.setdefault(conclusion.measure, Counter())[conclusion.fate] += 1
     return counted
@@ -219,7 +220,7 @@ def fates(conclusions: Sequence[Conclusion]) -> dict[str, Counter[Fate]]:
 
 
 @dataclass(frozen=True)
-class Mover(FlatRow):
+class QueryChange(FlatRow):
     """A query that a run scores otherwise under the second set.
 
     ``move`` is "from best" where it fell from the measure's highest value (1 for nearly all),
@@ -239,13 +240,13 @@ class Mover(FlatRow):
     after_relevant: int
 
 
-def movers(
+def query_changes(
     measure: Measure,
     before: RunScores,
     after: RunScores,
     relevant: tuple[Mapping[str, int], Mapping[str, int]],
     largest: int,
-) -> list[Mover]:
+) -> list[QueryChange]:
     """All queries that fell from the best value or rose from 0, and the largest other moves.
 
     ``largest`` limits the latter, in each direction. Largest move first; of equal ones by id.
@@ -253,7 +254,7 @@ def movers(
     at = before.measures.index(measure)
     scores = (side.values[at].tolist() for side in (before, after))
     rows = [
-        Mover(
+        QueryChange(
             measure=str(measure), run=before.run, query_id=query,
             before=x, after=y, change=y - x, move=_move(measure, x, y),
             before_relevant=relevant[0].get(query, 0), after_relevant=relevant[1].get(query, 0),
@@ -278,7 +279,7 @@ def _move(measure: Measure, before: float, after: float) -> Move:
 
 
 @dataclass(frozen=True)
-class Digest(FlatRow):
+class ContrastSummary(FlatRow):
     """What becomes of one measure under the second set.
 
     ``change`` is the mean over runs of their changes, ``rose`` and ``fell`` count the runs.
@@ -305,14 +306,14 @@ class Digest(FlatRow):
     turn_round: int
 
 
-def digests(
+def summarise_contrast(
     changes: Sequence[Change],
     agreements: Sequence[Agreement],
-    conclusions: Sequence[Conclusion],
-    movers: Sequence[Mover],
-) -> list[Digest]:
+    conclusions: Sequence[SignificanceChange],
+    movers: Sequence[QueryChange],
+) -> list[ContrastSummary]:
     """A row for each measure."""
-    counted = fates(conclusions)
+    counted = count_outcomes(conclusions)
     return [
         _digest(
             [of for of in changes if of.measure == measure],
@@ -327,13 +328,13 @@ def digests(
 def _digest(
     changes: Sequence[Change],
     agreements: Sequence[Agreement],
-    fate: Counter[Fate],
-    movers: Sequence[Mover],
-) -> Digest:
+    fate: Counter[Outcome],
+    movers: Sequence[QueryChange],
+) -> ContrastSummary:
     by_query = [of.kendall for of in agreements if of.of != SYSTEMS]
     queries = sum(of.queries for of in changes)
     known = [tau for tau in by_query if not math.isnan(tau)]
-    return Digest(
+    return ContrastSummary(
         measure=changes[0].measure,
         runs=len(changes),
         change=fmean(of.change for of in changes),

@@ -18,22 +18,22 @@ from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import (
     Agreement,
     Change,
-    Conclusion,
-    Digest,
-    Mover,
+    ContrastSummary,
+    QueryChange,
+    SignificanceChange,
     agreements,
-    changes,
-    conclusions,
-    digests,
     is_by_query,
-    movers,
+    query_changes,
+    score_changes,
+    significance_changes,
+    summarise_contrast,
 )
 from citebed.evaluation.contrasts.sets import Sets, align, relevant_counts
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.scoring.comparison import Design
 from citebed.evaluation.scoring.evaluation import Evaluation, evaluate_under
-from citebed.evaluation.scoring.run_scores import Resampling, Settings, resampling_of
+from citebed.evaluation.scoring.run_scores import Resampling, Settings, make_resampling
 from citebed.frames import Parts
 from citebed.runs.ranking import prepare
 from citebed.runs.reader import as_qrels, check_names, read_sets
@@ -71,8 +71,8 @@ class Contrast(Parts):
     after: Evaluation
     changes: tuple[Change, ...]
     agreements: tuple[Agreement, ...]
-    conclusions: tuple[Conclusion, ...]
-    movers: tuple[Mover, ...]
+    conclusions: tuple[SignificanceChange, ...]
+    movers: tuple[QueryChange, ...]
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -85,9 +85,11 @@ class Contrast(Parts):
         return tuple(measure for measure in self.measures if is_by_query(measure))
 
     @cached_property
-    def summary(self) -> tuple[Digest, ...]:
+    def summary(self) -> tuple[ContrastSummary, ...]:
         """What the second set does to each measure, over all runs."""
-        return tuple(digests(self.changes, self.agreements, self.conclusions, self.movers))
+        return tuple(
+            summarise_contrast(self.changes, self.agreements, self.conclusions, self.movers)
+        )
 
     def change(self, run: str, measure: Measure | str) -> Change:
         """The change of one run under one measure."""
@@ -169,7 +171,7 @@ def contrast(
     rel = max(1, min(measure.rel for measure in chosen))
     judgements = _sets(before, after)
     if cluster is not None:
-        options = replace(options, resampling=resampling_of(cluster, judgements[1].source))
+        options = replace(options, resampling=make_resampling(cluster, judgements[1].source))
     sets = align(*judgements, rel, options.keep_empty)
     judged = prepare(sets.before), prepare(sets.after)
     first, second = evaluate_under(judged, runs, chosen, options.settings)
@@ -178,9 +180,9 @@ def contrast(
         sets=sets,
         before=first,
         after=second,
-        changes=tuple(changes(first, second)),
+        changes=tuple(score_changes(first, second)),
         agreements=tuple(agreements(first, second)),
-        conclusions=tuple(conclusions(first, second, options.design, options.resampling)),
+        conclusions=tuple(significance_changes(first, second, options.design, options.resampling)),
         movers=tuple(_movers(sets, first, second, options.largest)),
     )
 
@@ -202,11 +204,11 @@ def _check_measures(measures: Sequence[Measure]) -> None:
         )
 
 
-def _movers(sets: Sets, before: Evaluation, after: Evaluation, largest: int) -> list[Mover]:
-    rows: list[Mover] = []
+def _movers(sets: Sets, before: Evaluation, after: Evaluation, largest: int) -> list[QueryChange]:
+    rows: list[QueryChange] = []
     for measure in filter(is_by_query, before.measures):
         rel = max(1, measure.rel)
         relevant = relevant_counts(sets.before, rel), relevant_counts(sets.after, rel)
         for x, y in zip(before.runs, after.runs, strict=True):
-            rows += movers(measure, x, y, relevant, largest)
+            rows += query_changes(measure, x, y, relevant, largest)
     return rows

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.contrasts.changes import lead
+from citebed.evaluation.contrasts.changes import summary_difference
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import match
 from citebed.evaluation.scoring.comparison import Comparison, Design
@@ -49,7 +49,7 @@ class PoolBiasOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Unique:
+class UniqueJudgements:
     """The judgements that one team alone contributed, and the judgements without them."""
 
     team: str
@@ -61,7 +61,7 @@ class Unique:
         return self.judged.filter(pl.col("relevance") >= rel).height
 
 
-def teams_of(names: Sequence[str], teams: Mapping[str, str] | None) -> dict[str, str]:
+def assign_teams(names: Sequence[str], teams: Mapping[str, str] | None) -> dict[str, str]:
     """The team of each run; without teams every run is its own."""
     if teams is None:
         return {name: name for name in names}
@@ -79,7 +79,7 @@ def read_teams(path: str | Path) -> dict[str, str]:
     return read_groups(Path(path), "run", "team")
 
 
-def top(ranked: Ranked, depth: int) -> pl.DataFrame:
+def top_documents(ranked: Ranked, depth: int) -> pl.DataFrame:
     """The first ``depth`` documents of every query: ``query_id, doc_id``."""
     place = np.arange(len(ranked.doc_ids)) - np.repeat(ranked.starts[:-1], ranked.lengths)
     rows = np.flatnonzero(place < depth)
@@ -91,7 +91,7 @@ def top(ranked: Ranked, depth: int) -> pl.DataFrame:
 
 def unique_judgements(
     qrels: Qrels, runs: Mapping[str, Ranked], teams: Mapping[str, str], depth: int
-) -> list[Unique]:
+) -> list[UniqueJudgements]:
     """For each team, the judgements of documents that it alone retrieved within ``depth``.
 
     Judged documents that no run has there (found by hand, by other runs) are nobody's, and
@@ -99,7 +99,7 @@ def unique_judgements(
     """
     pool = pl.concat(
         [
-            top(ranked, depth).with_columns(pl.lit(teams[name]).alias("team"))
+            top_documents(ranked, depth).with_columns(pl.lit(teams[name]).alias("team"))
             for name, ranked in runs.items()
         ]
     ).unique()
@@ -107,20 +107,20 @@ def unique_judgements(
     known = qrels.table.filter(pl.col("relevance") >= 0)
     own = known.join(alone.select(*_PAIR, "team"), on=_PAIR)
     return [
-        Unique(team, judged, without(qrels, judged))
+        UniqueJudgements(team, judged, remove_judgements(qrels, judged))
         for team in dict.fromkeys(teams[name] for name in runs)
         for judged in [own.filter(pl.col("team") == team).sort(_PAIR)]
     ]
 
 
-def unclaimed(qrels: Qrels, runs: Iterable[Ranked], depth: int) -> int:
+def count_unpooled(qrels: Qrels, runs: Iterable[Ranked], depth: int) -> int:
     """How many judgements are of documents that no run has within ``depth``."""
-    pool = pl.concat([top(ranked, depth) for ranked in runs]).unique()
+    pool = pl.concat([top_documents(ranked, depth) for ranked in runs]).unique()
     known = qrels.table.filter(pl.col("relevance") >= 0)
     return known.join(pool, on=_PAIR, how="anti").height
 
 
-def without(qrels: Qrels, judged: pl.DataFrame) -> Qrels:
+def remove_judgements(qrels: Qrels, judged: pl.DataFrame) -> Qrels:
     """Judgements with some taken out; a query that loses all of them stays, with none relevant.
 
     To that end one of its documents is kept as pooled but not judged (relevance -1), which is
@@ -136,7 +136,7 @@ def without(qrels: Qrels, judged: pl.DataFrame) -> Qrels:
 
 
 @dataclass(frozen=True)
-class Bound(FlatRow):
+class WorstCase(FlatRow):
     """A significant difference between two runs, and what unjudged documents could do to it.
 
     ``cutoff`` is the measure's, or the pool depth where it has none; ``winner_unjudged`` and
@@ -180,13 +180,13 @@ class Bound(FlatRow):
         )
 
 
-def bounds(
+def worst_cases(
     qrels: Qrels,
     runs: Mapping[str, Ranked],
     options: PoolBiasOptions,
     measures: Sequence[Measure],
     compared: Sequence[Comparison],
-) -> list[Bound]:
+) -> list[WorstCase]:
     """The significant ones of some comparisons, each under its worst case."""
     if options.design.correction == "tukey":
         raise CitebedError(
@@ -211,7 +211,7 @@ def _bound(
     options: PoolBiasOptions,
     measure: Measure,
     pair: tuple[Sequence[Comparison], int],
-) -> Bound:
+) -> WorstCase:
     family, at = pair
     comparison = family[at]
     winner, loser = comparison.run, comparison.base
@@ -220,16 +220,16 @@ def _bound(
     both = runs[winner], runs[loser]
     cutoff = measure.cutoff if isinstance(measure.cutoff, int) else options.depth
     unjudged = [_unjudged(qrels, ranked, cutoff) for ranked in both]
-    worst, p = _tested(options, measure, worst_case(qrels, *unjudged), both)
+    worst, p = _tested(options, measure, worst_case_qrels(qrels, *unjudged), both)
     worst_p = _adjusted(family, at, p, options.design)
-    return Bound(
+    return WorstCase(
         measure=str(measure),
         winner=winner,
         loser=loser,
         cutoff=cutoff,
         winner_unjudged=unjudged[0].height,
         loser_unjudged=unjudged[1].height,
-        difference=abs(lead(comparison)),
+        difference=abs(summary_difference(comparison)),
         p=comparison.p_adjusted,
         worst=worst,
         worst_p=worst_p,
@@ -244,11 +244,13 @@ def _bound(
 def _unjudged(qrels: Qrels, ranked: Ranked, cutoff: int) -> pl.DataFrame:
     """Documents within the cut-off, of judged queries, that have no judgement."""
     known = qrels.table.filter(pl.col("relevance") >= 0)
-    seen = top(ranked, cutoff).join(qrels.table.select("query_id").unique(), on="query_id")
+    seen = top_documents(ranked, cutoff).join(
+        qrels.table.select("query_id").unique(), on="query_id"
+    )
     return seen.join(known, on=_PAIR, how="anti")
 
 
-def worst_case(qrels: Qrels, winners: pl.DataFrame, losers: pl.DataFrame) -> Qrels:
+def worst_case_qrels(qrels: Qrels, winners: pl.DataFrame, losers: pl.DataFrame) -> Qrels:
     """Judgements extended to the harm of the winner.
 
     The unjudged documents of the winner are not relevant, those that only the loser has are

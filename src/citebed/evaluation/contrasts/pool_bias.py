@@ -21,13 +21,13 @@ import numpy as np
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import without_intervals
 from citebed.evaluation.contrasts.pool import (
-    Bound,
     PoolBiasOptions,
-    Unique,
-    bounds,
-    teams_of,
-    unclaimed,
+    UniqueJudgements,
+    WorstCase,
+    assign_teams,
+    count_unpooled,
     unique_judgements,
+    worst_cases,
 )
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures
@@ -45,7 +45,7 @@ MEASURES = ("AP", "P@10", "Bpref")
 
 
 @dataclass(frozen=True)
-class Fall(FlatRow):
+class ScoreDrop(FlatRow):
     """A run's score with all judgements and without those that only its team contributed.
 
     ``unique`` and ``unique_relevant`` count the latter. Ranks are among all runs, the best
@@ -67,7 +67,7 @@ class Fall(FlatRow):
 
 
 @dataclass(frozen=True)
-class Order(FlatRow):
+class RankingAgreement(FlatRow):
     """How alike the order of all runs is with and without a team's own judgements."""
 
     team: str
@@ -104,10 +104,10 @@ class PoolBias(Parts):
     depth: int
     judged: int
     unclaimed: int
-    falls: tuple[Fall, ...]
-    orders: tuple[Order, ...]
+    falls: tuple[ScoreDrop, ...]
+    orders: tuple[RankingAgreement, ...]
     shares: tuple[UnjudgedShare, ...]
-    bounds: tuple[Bound, ...]
+    bounds: tuple[WorstCase, ...]
     undecided: int
 
     def rows(self, part: str) -> list[dict[str, Any]]:
@@ -140,7 +140,7 @@ def pool_bias(
     judged = prepare(known)
     (evaluation,) = evaluate_under([judged], tables, chosen, options.settings)
     ranked = {run.name: rank(run, options.settings.score_type) for run in tables}
-    study = _Study(known, ranked, teams_of(list(ranked), options.teams), chosen, options)
+    study = _Study(known, ranked, assign_teams(list(ranked), options.teams), chosen, options)
     left_out = [study.leave_out(unique) for unique in study.uniques()]
     compared = compare(
         evaluation, options.design, without_intervals(options.design, options.resampling)
@@ -149,11 +149,11 @@ def pool_bias(
         qrels=known.name,
         depth=options.depth,
         judged=int((judged.relevance >= 0).sum()),
-        unclaimed=unclaimed(known, ranked.values(), options.depth),
+        unclaimed=count_unpooled(known, ranked.values(), options.depth),
         falls=tuple(fall for falls, _, _ in left_out for fall in falls),
         orders=tuple(order for _, orders, _ in left_out for order in orders),
         shares=tuple(share for _, _, shares in left_out for share in shares),
-        bounds=tuple(bounds(known, ranked, options, chosen, compared)),
+        bounds=tuple(worst_cases(known, ranked, options, chosen, compared)),
         undecided=sum(not comparison.significant for comparison in compared),
     )
 
@@ -185,11 +185,13 @@ class _Study:
         self._full = self._seen(qrels)
         self._scores = self._summaries(self._full)
 
-    def uniques(self) -> list[Unique]:
+    def uniques(self) -> list[UniqueJudgements]:
         """What each team alone contributed."""
         return unique_judgements(self._qrels, self._runs, self._teams, self._options.depth)
 
-    def leave_out(self, unique: Unique) -> tuple[list[Fall], list[Order], list[UnjudgedShare]]:
+    def leave_out(
+        self, unique: UniqueJudgements
+    ) -> tuple[list[ScoreDrop], list[RankingAgreement], list[UnjudgedShare]]:
         """All that changes without what one team alone contributed."""
         seen = self._seen(unique.rest)
         scores = self._summaries(seen)
@@ -198,7 +200,9 @@ class _Study:
             self._fall(unique, scores, at, of) for of in range(len(self._measures)) for at in own
         ]
         orders = [
-            Order(unique.team, str(measure), kendall_tau(before, after), tau_ap(before, after))
+            RankingAgreement(
+                unique.team, str(measure), kendall_tau(before, after), tau_ap(before, after)
+            )
             for measure, before, after in zip(self._measures, self._scores.T, scores.T, strict=True)
         ]
         return falls, orders, [share for at in own for share in self._shares(unique, seen, at)]
@@ -219,10 +223,10 @@ class _Study:
     def _counted(self, rankings: Rankings) -> Flags:
         return np.ones_like(rankings.in_run) if self._options.settings.complete else rankings.in_run
 
-    def _fall(self, unique: Unique, scores: Floats, at: int, of: int) -> Fall:
+    def _fall(self, unique: UniqueJudgements, scores: Floats, at: int, of: int) -> ScoreDrop:
         before, after = float(self._scores[at, of]), float(scores[at, of])
         measure = self._measures[of]
-        return Fall(
+        return ScoreDrop(
             team=unique.team,
             run=list(self._runs)[at],
             measure=str(measure),
@@ -236,7 +240,9 @@ class _Study:
             after_rank=1 + int((scores[:, of] > after).sum()),
         )
 
-    def _shares(self, unique: Unique, seen: Sequence[Rankings], at: int) -> Iterator[UnjudgedShare]:
+    def _shares(
+        self, unique: UniqueJudgements, seen: Sequence[Rankings], at: int
+    ) -> Iterator[UnjudgedShare]:
         for cutoff in self._options.cutoffs:
             looked_at, before = _unjudged(self._full[at], cutoff)
             _, after = _unjudged(seen[at], cutoff)

@@ -21,7 +21,7 @@ import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.statistics.resampling import resampled_sums
-from citebed.evaluation.statistics.units import Floats, Integers, codes_of
+from citebed.evaluation.statistics.units import Floats, Integers, cluster_codes
 from citebed.frames import FlatRow
 from citebed.wording import short
 
@@ -120,8 +120,8 @@ def _coded(judgements: Columns, scale: Scale | None, among: Sequence[Any] = ()) 
             raise CitebedError(f"the value '{value}' is not on the scale {list(whole)}.")
     judges = shared["judge"].to_list()
     return _Coded(
-        codes_of(shared["item"].to_list(), len(shared)),
-        codes_of(judges, len(shared)),
+        cluster_codes(shared["item"].to_list(), len(shared)),
+        cluster_codes(judges, len(shared)),
         np.array([place[value] for value in shared["value"].to_list()], dtype=np.int64),
         tuple(dict.fromkeys(judges)),
         whole,

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.judgements.sets import PAIR, checked
+from citebed.evaluation.judgements.sets import PAIR, as_checked_qrels
 from citebed.files.reading import data_lines, read_parquet
 from citebed.runs.tables import Qrels, id_column, is_parquet, number_column
 from citebed.runs.times import is_later
@@ -25,20 +25,20 @@ LABEL = "cocited"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expansion:
+class ExpansionOptions:
     """When a co-cited document is taken, and as what.
 
     It must be cited together with one and the same relevant document (of grade ``rel`` or
-    above) ``at_least`` times; it gets ``grade``.
+    above) ``min_cocitations`` times; it gets ``grade``.
     """
 
-    at_least: int = 2
+    min_cocitations: int = 2
     grade: int = 1
     rel: int = 1
 
     def __post_init__(self) -> None:
-        if self.at_least < 1:
-            raise CitebedError(f"at least {self.at_least} co-citations: expected 1 or more.")
+        if self.min_cocitations < 1:
+            raise CitebedError(f"at least {self.min_cocitations} co-citations: expected 1 or more.")
         if self.grade < 0:
             raise CitebedError(f"the grade {self.grade} is below 0, which means 'not judged'.")
         if self.grade > LARGEST_GRADE:
@@ -46,22 +46,22 @@ class Expansion:
 
 
 @dataclass(frozen=True, eq=False)
-class Expanded:
+class ExpansionResult:
     """The new judgements, and what was passed over.
 
     ``qrels`` has besides its three columns ``count`` (the most co-citations with one relevant
     document), ``through`` (that document; the first by id of several) and ``relevant`` (with how
     many relevant documents it is co-cited often enough). ``seeds`` counts the pairs of a query
-    and a relevant document that were started from, ``too_few`` candidates with fewer
-    co-citations, ``already_judged`` those that the judgements have, ``barred`` those that the
+    and a relevant document that were started from, ``below_minimum`` candidates with fewer
+    co-citations, ``already_judged`` those that the judgements have, ``excluded`` those that the
     query may not have.
     """
 
     qrels: Qrels
     seeds: int
-    too_few: int
+    below_minimum: int
     already_judged: int
-    barred: int
+    excluded: int
 
 
 def cocitations(lists: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
@@ -99,11 +99,11 @@ def added(*tables: pl.DataFrame) -> pl.DataFrame:
 def expand(
     qrels: Qrels,
     pairs: pl.DataFrame,
-    how: Expansion,
+    how: ExpansionOptions,
     *,
     own: pl.DataFrame | None = None,
     barred: pl.DataFrame | None = None,
-) -> Expanded:
+) -> ExpansionResult:
     """Documents co-cited with a query's relevant ones, as new judgements.
 
     ``pairs`` has ``doc_id, other_id, count``, in both directions. ``own`` (``query_id, doc_id``)
@@ -112,25 +112,25 @@ def expand(
     documents that paper cites. ``barred`` (``query_id, doc_id``) are documents that a query
     may not have, such as its own paper.
     """
-    table = checked(qrels).table.select(*PAIR, "relevance")
+    table = as_checked_qrels(qrels).table.select(*PAIR, "relevance")
     seeds = table.filter(pl.col("relevance") >= how.rel).select(*PAIR)
     candidates = seeds.join(pairs, on="doc_id")
     if own is not None:
         candidates = _less_own(candidates, own)
     candidates = candidates.filter(pl.col("count") > 0)
-    often = candidates.filter(pl.col("count") >= how.at_least)
+    often = candidates.filter(pl.col("count") >= how.min_cocitations)
     new = _candidates(often)
     passed = candidates.select("query_id", "other_id").n_unique() - new.height
     unjudged = new.join(table, on=PAIR, how="anti")
     allowed = unjudged if barred is None else unjudged.join(barred, on=PAIR, how="anti")
     relevance = pl.lit(how.grade, pl.Int64).alias("relevance")
     columns = allowed.select(*PAIR, relevance, "count", "through", "relevant")
-    return Expanded(
+    return ExpansionResult(
         Qrels(columns.sort(PAIR), f"{qrels.name}-{LABEL}"),
         seeds=seeds.height,
-        too_few=passed,
+        below_minimum=passed,
         already_judged=new.height - unjudged.height,
-        barred=unjudged.height - allowed.height,
+        excluded=unjudged.height - allowed.height,
     )
 
 

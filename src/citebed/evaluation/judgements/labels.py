@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from citebed.files.reading import at_hand, read_parquet
-from citebed.runs.kba_files import kba_form
-from citebed.runs.reader import as_qrels, distinct_names, name_of, read_qrels
+from citebed.runs.kba_files import detect_kba_form
+from citebed.runs.reader import as_qrels, distinct_names, read_qrels, run_name
 from citebed.runs.tables import Qrels, is_parquet
 from citebed.runs.trec_files import QRELS, read_coded
 
@@ -30,7 +30,7 @@ def read_labelled(path: str | Path) -> Qrels:
     """Judgements from a file, with a column ``label`` where their second field is a word."""
     path = Path(path)
     with at_hand(path) as file:
-        qrels = replace(read_qrels(file), name=name_of(path), source=path)
+        qrels = replace(read_qrels(file), name=run_name(path), source=path)
         labels = _labels(file)
     if labels is None or labels.str.contains(_A_NUMBER).all():
         return qrels
@@ -39,7 +39,7 @@ def read_labelled(path: str | Path) -> Qrels:
 
 def _labels(file: Path) -> pl.Series | None:
     if not is_parquet(file):
-        if kba_form(file) is not None:
+        if detect_kba_form(file) is not None:
             return None  # KBA's have a document in the second field
         return read_coded(file, _SECOND)["iteration"]
     table = read_parquet(file)
@@ -61,6 +61,6 @@ def as_labelled(qrels: Any) -> Qrels:
     return read_labelled(qrels) if isinstance(qrels, str | Path) else as_qrels(qrels)
 
 
-def label_of(name: str) -> str:
+def set_label(name: str) -> str:
     """The name of a set as a label, which is one word."""
     return "-".join(name.split()) or "0"

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.judgements.labels import LABEL, as_labelled, label_of
-from citebed.runs.ranking import distinct, in_rank_order, pairs_of, refuse_doubles
+from citebed.evaluation.judgements.labels import LABEL, as_labelled, set_label
+from citebed.runs.ranking import check_repeated_pairs, distinct, in_rank_order, number_pairs
 from citebed.runs.tables import Flags, Ints, Qrels, Run
 from citebed.runs.trec_files import LARGEST_GRADE
 
@@ -24,10 +24,10 @@ PAIR = ["query_id", "doc_id"]
 SampleBy = Literal["judgement", "query"]
 
 
-def checked(data: Any) -> Qrels:
+def as_checked_qrels(data: Any) -> Qrels:
     """Judgements in which no document is judged twice for a query."""
     qrels = as_labelled(data)
-    refuse_doubles(qrels, pairs_of(qrels.table).keys[0])
+    check_repeated_pairs(qrels, number_pairs(qrels.table).keys[0])
     return qrels
 
 
@@ -48,9 +48,9 @@ def sample(qrels: Any, share: float, seed: int = 0, by: SampleBy = "judgement") 
     if by not in ("judgement", "query"):
         raise UnknownName("way of sampling", by, ("judgement", "query"))
     judgements = as_labelled(qrels)
-    pairs = pairs_of(judgements.table)
+    pairs = number_pairs(judgements.table)
     keys = pairs.keys[0]
-    refuse_doubles(judgements, keys)
+    check_repeated_pairs(judgements, keys)
     order = np.argsort(keys)
     query = pairs.queries(keys[order])
     starts = np.searchsorted(query, np.arange(len(pairs.query_ids)))
@@ -100,7 +100,7 @@ def subset(
         conditions.append(pl.col("doc_id").is_in(_ids("doc_id", documents)))
     if min_relevance is not None:
         conditions.append(pl.col("relevance") >= min_relevance)
-    judged = checked(qrels)
+    judged = as_checked_qrels(qrels)
     if sources is not None:
         conditions.append(_from(judged, _ids("source", sources)))
     return Qrels(judged.table.filter(*conditions) if conditions else judged.table, judged.name)
@@ -133,8 +133,8 @@ def pooled(qrels: Any, runs: Iterable[Run], depth: int) -> Qrels:
     if not tops:
         raise CitebedError("a pool needs at least one run. Name the runs it is made of.")
     judgements = as_labelled(qrels)
-    ours, *pool = pairs_of(judgements.table, *tops).keys
-    refuse_doubles(judgements, ours)
+    ours, *pool = number_pairs(judgements.table, *tops).keys
+    check_repeated_pairs(judgements, ours)
     inside = np.isin(ours, np.concatenate(pool))
     return Qrels(judgements.table.filter(pl.Series(inside)), judgements.name)
 
@@ -163,9 +163,9 @@ def difference(qrels: Any, *others: Any) -> Difference:
     """
     if not others:
         raise CitebedError("there is no set of judgements to take away.")
-    judged = checked(qrels)
+    judged = as_checked_qrels(qrels)
     mine = judged.table.select(*PAIR, "relevance")
-    known = [checked(other).table.filter(pl.col("relevance") >= 0) for other in others]
+    known = [as_checked_qrels(other).table.filter(pl.col("relevance") >= 0) for other in others]
     theirs = pl.concat([table.select(*PAIR, other="relevance") for table in known])
     shared = mine.join(theirs, on=PAIR)
     return Difference(
@@ -282,9 +282,9 @@ def merge(
     for name in maps or {}:
         if name not in names:
             raise UnknownName("set of judgements", name, names)
-    pairs = pairs_of(*(one.table for one in judged))
+    pairs = number_pairs(*(one.table for one in judged))
     for one, keys in zip(judged, pairs.keys, strict=True):
-        refuse_doubles(one, keys)
+        check_repeated_pairs(one, keys)
     every = distinct(np.concatenate(pairs.keys))
     rows = [np.searchsorted(every, keys) for keys in pairs.keys]
     matrix = np.zeros((len(every), len(judged)), np.int64)
@@ -328,7 +328,7 @@ def _labels(sets: Sequence[Qrels], rows: Sequence[Ints], grades: _Grades) -> pl.
     """Where each pair comes from: the label that the first set that judges it gives it."""
     judged = grades.there & (grades.grades >= 0)
     first = np.where(judged.any(axis=1), judged.argmax(axis=1), grades.there.argmax(axis=1))
-    labels = pl.Series(LABEL, [label_of(one.name) for one in sets]).gather(first)
+    labels = pl.Series(LABEL, [set_label(one.name) for one in sets]).gather(first)
     for at, (one, row) in enumerate(zip(sets, rows, strict=True)):
         if LABEL in one.table.columns:
             own = first[row] == at

@@ -15,10 +15,10 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.judgements.labels import LABEL
-from citebed.evaluation.judgements.sets import checked
+from citebed.evaluation.judgements.sets import as_checked_qrels
 
 
-class Tally(NamedTuple):
+class JudgementCounts(NamedTuple):
     """How many documents were judged, and how many of them relevant; over all queries."""
 
     judged: int
@@ -50,9 +50,9 @@ class JudgementStatistics:
     judged_per_query: tuple[int, float, int]
     relevant_per_query: tuple[int, float, int]
     without_relevant: int
-    total: Tally
+    total: JudgementCounts
     collection: int | None = None
-    sources: Mapping[str, Tally] = field(default_factory=dict)
+    sources: Mapping[str, JudgementCounts] = field(default_factory=dict)
 
     @property
     def means(self) -> dict[str, float]:
@@ -107,7 +107,7 @@ def describe(qrels: Any, rel: int = 1, documents: int | None = None) -> Judgemen
     """
     if documents is not None and documents < 1:
         raise CitebedError(f"a collection of {documents} documents: expected 1 or more.")
-    judgements = checked(qrels)
+    judgements = as_checked_qrels(qrels)
     table = judgements.table
     if not table.height:
         raise CitebedError(f"{judgements.name} has no judgements.")
@@ -124,18 +124,18 @@ def describe(qrels: Any, rel: int = 1, documents: int | None = None) -> Judgemen
         judged_per_query=_spread(queries["judged"].to_numpy()),
         relevant_per_query=_spread(queries["relevant"].to_numpy()),
         without_relevant=int((queries["relevant"] == 0).sum()),
-        total=Tally(int(queries["judged"].sum()), int(queries["relevant"].sum())),
+        total=JudgementCounts(int(queries["judged"].sum()), int(queries["relevant"].sum())),
         collection=documents,
         sources=_by_source(table.filter(judged), counts),
     )
 
 
-def _by_source(table: pl.DataFrame, counts: dict[str, pl.Expr]) -> dict[str, Tally]:
+def _by_source(table: pl.DataFrame, counts: dict[str, pl.Expr]) -> dict[str, JudgementCounts]:
     """The sources in the order in which they come."""
     if LABEL not in table.columns:
         return {}
     tallies = table.group_by(LABEL, maintain_order=True).agg(**counts)
-    return {source: Tally(*tally) for source, *tally in tallies.iter_rows()}
+    return {source: JudgementCounts(*tally) for source, *tally in tallies.iter_rows()}
 
 
 def _spread(counts: Any) -> tuple[int, float, int]:

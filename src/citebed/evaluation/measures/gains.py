@@ -67,7 +67,7 @@ class Gains:
         return np.asarray(np.where(rank > 0, sums[last], 0.0))
 
 
-def gains_of(rankings: Rankings, rel: int, own: Mapping[int, float]) -> Gains:
+def compute_gains(rankings: Rankings, rel: int, own: Mapping[int, float]) -> Gains:
     """A grade is its own gain, below ``rel`` nothing, unless ``own`` says otherwise."""
     retrieved = _gain(rankings.relevance, rel, own)
     ideal = np.maximum(_gain(rankings.judged_relevance, rel, own), 0.0)
@@ -84,7 +84,7 @@ def _gain(grades: Ints, rel: int, own: Mapping[int, float]) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gainful(Measure):
+class GainMeasure(Measure):
     """A measure of gains: a grade is its own gain unless ``gains`` gives it another."""
 
     gains: str = ""
@@ -95,4 +95,4 @@ class Gainful(Measure):
 
     def gained(self, rankings: Rankings) -> Gains:
         """The gains in a ranking and in the ideal one."""
-        return gains_of(rankings, self.rel, parse_gains(self.NAME, self.gains))
+        return compute_gains(rankings, self.rel, parse_gains(self.NAME, self.gains))

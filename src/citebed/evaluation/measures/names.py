@@ -62,7 +62,7 @@ def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) 
     if (usual := from_usual_name(text)) is not None:
         return replace(usual, **(unless_given or {}))
     call = _call(text)
-    kind = kind_of(call.name)
+    kind = measure_class(call.name)
     return kind(**{**(unless_given or {}), **_parameters(kind, call)}, **_cutoff(call.cutoff))
 
 
@@ -106,11 +106,11 @@ def split_names(text: str) -> list[str]:
     return re.findall(r"(?:\([^()]*\)|[^\s,()])+", text) or [text]
 
 
-def kind_of(name: str) -> type[Measure]:
+def measure_class(name: str) -> type[Measure]:
     """The measure of that name, in whatever case, or of that usual name; raises `UnknownName`."""
     if name in MEASURES:
         return MEASURES[name]
-    if (usual := usual_kind(name)) is not None:
+    if (usual := class_by_usual_name(name)) is not None:
         return usual
     raise UnknownName("measure", name, MEASURES, usual=USUAL_NAMES)
 
@@ -153,7 +153,7 @@ def _typed(kind: type[Measure], name: str, value: Value, wanted: str) -> Any:
 _IN_WORDS = {"bool": "True or False", "int": "a whole number", "float": "a number"}
 
 
-def usual_kind(name: str) -> type[Measure] | None:
+def class_by_usual_name(name: str) -> type[Measure] | None:
     """The measure that a name means elsewhere, whatever its case, hyphens and underscores."""
     plain = plain_name(name)
     known = USUAL_NAMES.get(plain) or _LOWER.get(plain)
@@ -169,7 +169,7 @@ def from_usual_name(text: str) -> Measure | None:
         return MEASURES[USUAL_NAMES[text.lower()]]() if text[0].isdigit() else None
     if (glued := _GLUED.fullmatch(text)) is None:
         return None
-    kind = usual_kind(glued[1])
+    kind = class_by_usual_name(glued[1])
     return (
         kind(cutoff=int(glued[2] or glued[3])) if kind and kind.CUTOFF.startswith("rank") else None
     )

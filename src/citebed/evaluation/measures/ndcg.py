@@ -8,7 +8,7 @@ import numpy as np
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure, ratio
-from citebed.evaluation.measures.gains import Gainful, Gains
+from citebed.evaluation.measures.gains import GainMeasure, Gains
 from citebed.evaluation.measures.rankings import Rankings, running
 from citebed.runs.tables import Floats, Ints
 
@@ -16,7 +16,7 @@ KINDS = ("log2", "exp-log2")
 
 
 @dataclass(frozen=True, kw_only=True)
-class nDCG(Gainful):
+class nDCG(GainMeasure):
     """Discounted cumulative gain, divided by the ideal ranking's.
 
     DCG = Σ gain(d) / log2(rank(d) + 1); the ideal ranks all judged documents of the query by
@@ -81,7 +81,7 @@ def _discounted(gained: Gains) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class nDCGRel(Gainful):
+class nDCGRel(GainMeasure):
     """The mean nDCG over the ranks of the documents with a gain.
 
     A document that was not retrieved counts with the nDCG at the end of the ranking. trec_eval:
@@ -103,7 +103,7 @@ class nDCGRel(Gainful):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RnDCG(Gainful):
+class RnDCG(GainMeasure):
     """The mean nDCG over the ranks after which the gain of the ideal ranking drops.
 
     With 5 documents of grade 2 and 3 of grade 1 these are ranks 5 and 8. The end of
@@ -135,7 +135,7 @@ class RnDCG(Gainful):
 
 
 @dataclass(frozen=True, kw_only=True)
-class G(Gainful):
+class G(GainMeasure):
     """Gain discounted by how far the ideal ranking is ahead, divided by all gains.
 
     G = Σ gain(d) / log2(2 + ideal − reached), where the ideal ranking and this one have

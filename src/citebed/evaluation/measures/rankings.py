@@ -16,7 +16,7 @@ import polars as pl
 from citebed.runs.ranking import (
     Ranked,
     SortedQrels,
-    codes_of,
+    encode_values,
     query_blocks,
     spread,
     tie_groups,
@@ -184,7 +184,7 @@ def running(query: Ints, place: Ints, amounts: Floats, queries: int) -> Floats:
 
 def match(qrels: SortedQrels, ranked: Ranked) -> Rankings:
     """Lay a run beside the judgements."""
-    codes = codes_of(ranked.query_ids, qrels.query_ids)
+    codes = encode_values(ranked.query_ids, qrels.query_ids)
     retrieved = np.zeros(len(qrels.query_ids), np.int64)
     known = codes >= 0
     retrieved[codes[known]] = ranked.lengths[known]

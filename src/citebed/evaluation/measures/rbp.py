@@ -9,7 +9,7 @@ import numpy as np
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure, ratio
-from citebed.evaluation.measures.gains import Gainful
+from citebed.evaluation.measures.gains import GainMeasure
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats, Ints
 
@@ -46,7 +46,7 @@ def powers(p: float, most: int) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradedRBP(RBP, Gainful):
+class GradedRBP(RBP, GainMeasure):
     """RBP with gains: each document counts its gain as a share of its query's highest gain.
 
     A document's gain is its grade, unless ``gains='1=3,2=9'`` says otherwise. trec_eval 10:

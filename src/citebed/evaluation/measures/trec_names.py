@@ -51,7 +51,7 @@ from citebed.evaluation.measures import (
 )  # fmt: skip
 from citebed.wording import number_in
 
-Form = Literal["one", "ranks", "levels", "whole"]
+ParameterForm = Literal["one", "ranks", "levels", "whole"]
 RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 LEVELS = tuple(f"{level / 10:g}" for level in range(11))
 MULTIPLES = tuple(f"{part / 5:g}" for part in range(1, 11))
@@ -67,7 +67,7 @@ class TrecMeasure(NamedTuple):
 
     name: str
     made: Callable[[str], Measure]
-    form: Form = "one"
+    form: ParameterForm = "one"
     usual: tuple[str, ...] = ("",)
     by_level: bool = True
     only_10: bool = False
@@ -115,7 +115,7 @@ class TrecMeasure(NamedTuple):
         return float(text)
 
 
-def _shown(form: Form, parameter: str) -> str:
+def _shown(form: ParameterForm, parameter: str) -> str:
     if form == "whole":
         return parameter
     return str(int(parameter)) if form == "ranks" else f"{float(parameter):3.2f}"
@@ -277,7 +277,7 @@ def trec_name(measure: Measure, switches: Mapping[str, Any] | None = None) -> st
     return _line(measure, switches)[2]
 
 
-def in_their_order(
+def sort_like_trec_eval(
     measures: Iterable[Measure], switches: Mapping[str, Any] | None = None
 ) -> list[Measure]:
     """Measures as the program orders its lines; those that it has not stand last, as given."""

@@ -13,7 +13,7 @@ import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.run_scores import QueryScores, Resampling, run_called
+from citebed.evaluation.scoring.run_scores import QueryScores, Resampling, find_run
 from citebed.evaluation.statistics import (
     CORRECTIONS,
     TESTS,
@@ -191,7 +191,7 @@ def _pairs(runs: Sequence[QueryScores], design: Design) -> list[tuple[QueryScore
         )
     if design.baseline is None:
         return list(combinations(runs, 2))
-    base = run_called(design.baseline, runs)
+    base = find_run(design.baseline, runs)
     return [(base, run) for run in runs if run is not base]
 
 
@@ -301,7 +301,11 @@ def _tested_crossed(
     """Over queries and slices, both drawn."""
     draws = resampling.draws(max(cells.weights.shape))
     test = crossed_test(design.test, cells, samples=draws, seed=resampling.seed)
-    smallest = cells.error * noncentrality(cells.fewest - 1) if cells.fewest > 1 else math.nan
+    smallest = (
+        cells.error * noncentrality(cells.smaller_unit_count - 1)
+        if cells.smaller_unit_count > 1
+        else math.nan
+    )
     return _Tested(test, resampling.crossed_interval(cells, bounds), smallest, test.n)
 
 

@@ -16,7 +16,7 @@ from citebed.wording import count
 
 
 @dataclass(frozen=True)
-class MeasureLedger:
+class MeasureCoverage:
     """For one measure: unjudged documents among those it looks at, and what ties could do.
 
     ``looked_at`` counts the retrieved documents within the cut-off (all of them without one).
@@ -37,7 +37,7 @@ class MeasureLedger:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class Coverage:
     """What a run's scores rest on.
 
     ``measured`` queries went into the means. ``missing`` ones are judged but not in the run,
@@ -58,7 +58,7 @@ class Ledger:
     tied: int
     missing_examples: tuple[str, ...]
     unjudged_examples: tuple[str, ...]
-    measures: tuple[MeasureLedger, ...]
+    measures: tuple[MeasureCoverage, ...]
 
     def rows(self) -> list[dict[str, Any]]:
         """Flat rows, one a measure, the run's own numbers repeated."""
@@ -119,7 +119,7 @@ class Ledger:
         return [f"{count(self.tied, 'document')} in {ties} across relevance: {effect}"]
 
 
-def _moved(of: MeasureLedger) -> str:
+def _moved(of: MeasureCoverage) -> str:
     assert of.in_32_bits is not None
     change = of.in_32_bits - of.value
     if not change:
@@ -136,20 +136,20 @@ def _examples(ids: tuple[str, ...], number: int) -> str:
     return ", ".join(ids) + (" …" if number > len(ids) else "")
 
 
-def ledger_of(
+def compute_coverage(
     run: str,
     query_ids: pl.Series,
     rankings: Rankings,
     measures: Sequence[Measure],
     values: Floats,
     counted: Flags,
-) -> Ledger:
+) -> Coverage:
     """Count what the scores of a run that has these queries rest on; ``values`` are a row a measure
     over all judged queries."""
     missing = rankings.query_ids.to_numpy()[~rankings.in_run]
     unknown = query_ids.filter(~query_ids.is_in(rankings.query_ids.implode())).sort()
     ties, tied = _boundary_ties(rankings)
-    return Ledger(
+    return Coverage(
         run=run,
         judged=rankings.queries,
         in_run=len(query_ids),
@@ -171,7 +171,7 @@ def ledger_of(
 
 def _measured(
     rankings: Rankings, measure: Measure, values: Floats, counted: Flags
-) -> MeasureLedger:
+) -> MeasureCoverage:
     retrieved = rankings.retrieved
     if isinstance(measure.cutoff, int):
         retrieved = np.minimum(retrieved, measure.cutoff)
@@ -183,7 +183,7 @@ def _measured(
     for order in (rankings.unluckiest, rankings.luckiest) if rankings.has_ties else ():
         moved = np.where(rankings.with_ties, measure.values(order), values)
         ends.append(measure.summary(moved[counted]))
-    return MeasureLedger(
+    return MeasureCoverage(
         str(measure), looked_at, looked_at - int(known.sum()), min(ends), max(ends), ends[0]
     )
 

@@ -19,9 +19,9 @@ from citebed.evaluation.scoring.run_scores import (
     RunScores,
     Settings,
     Summary,
+    find_run,
     have_same_queries,
-    resampling_of,
-    run_called,
+    make_resampling,
     score_runs,
     summarise,
 )
@@ -53,7 +53,7 @@ class Evaluation(Shown):
     read_as: tuple[str, ...] = ()
 
     def __getitem__(self, run: str) -> RunScores:
-        return run_called(run, self.runs)
+        return find_run(run, self.runs)
 
     def table(self) -> pl.DataFrame:
         """A row a run, measure and query: ``run, measure, query_id, value``."""
@@ -94,7 +94,7 @@ class Evaluation(Shown):
         from queries to clusters, a file of lines ``query_id cluster``, or the name of a field of
         the queries that stand beside the judgements (``paper``).
         """
-        resampling = resampling_of(cluster, self.source, None, samples, seed, level)
+        resampling = make_resampling(cluster, self.source, None, samples, seed, level)
         rows = [
             (scores.run, str(of.measure), of.value, of.low, of.high)
             for scores, summaries in zip(self.runs, self.summaries(resampling), strict=True)
@@ -119,7 +119,7 @@ class Evaluation(Shown):
         from citebed.evaluation.scoring.comparison import Design, compare
 
         design = Design(baseline=baseline, test=test, correction=correction, alpha=alpha)
-        return compare(self, design, resampling_of(cluster, self.source, seed=seed))
+        return compare(self, design, make_resampling(cluster, self.source, seed=seed))
 
     def notes(self, *, compared: bool = False) -> list[str]:
         """What a reader of the scores has to know, in sentences; nothing when all is well.

@@ -15,13 +15,13 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import Rankings, match
-from citebed.evaluation.scoring.coverage import Ledger, ledger_of
+from citebed.evaluation.scoring.coverage import Coverage, compute_coverage
 from citebed.evaluation.statistics import Interval, mean_intervals
 from citebed.runs.ranking import (
     Ranked,
     ScoreType,
     SortedQrels,
-    check_twice,
+    check_repeated_documents,
     rank,
     rank_in_32_bits,
 )
@@ -85,7 +85,7 @@ class QueryScores:
     pairs: PairScores | None = field(default=None, kw_only=True)
 
 
-class Named(Protocol):
+class HasRunName(Protocol):
     """What has a run's name."""
 
     @property
@@ -93,14 +93,14 @@ class Named(Protocol):
         """The name."""
 
 
-_Named = TypeVar("_Named", bound=Named)
+_Named = TypeVar("_Named", bound=HasRunName)
 
 
 @dataclass(frozen=True, eq=False)
 class RunScores(QueryScores):
     """Scores with what they rest on; ``tag`` is what the run calls itself in its file."""
 
-    ledger: Ledger
+    ledger: Coverage
     tag: str | None = None
 
     def of(self, measure: Measure | str) -> Floats:
@@ -131,7 +131,7 @@ class RunScores(QueryScores):
         )
 
 
-def run_called(name: str, runs: Sequence[_Named]) -> _Named:
+def find_run(name: str, runs: Sequence[_Named]) -> _Named:
     """The run of that name."""
     for scores in runs:
         if scores.run == name:
@@ -160,11 +160,11 @@ def score_run(
     narrow = None if settings.score_type == "float" else rank_in_32_bits(run, ranked)
     rankings = _matched(qrels, ranked)
     in_32_bits = None if narrow is None else match(qrels, narrow)
-    matched = Matched(run.name, run.tag, ranked.query_ids, rankings, in_32_bits)
-    return score_matched(qrels.name, matched, measures, settings)
+    matched = AlignedRun(run.name, run.tag, ranked.query_ids, rankings, in_32_bits)
+    return score_aligned(qrels.name, matched, measures, settings)
 
 
-def _with_32_bits(scored: RunScores, rankings: Rankings) -> Ledger:
+def _with_32_bits(scored: RunScores, rankings: Rankings) -> Coverage:
     """The ledger with what changes if some queries are ranked as ``rankings`` has them."""
     counted = rankings.query_ids.is_in(scored.query_ids.implode()).to_numpy()
     measured = []
@@ -182,7 +182,7 @@ def _with_32_bits(scored: RunScores, rankings: Rankings) -> Ledger:
     return replace(scored.ledger, measures=tuple(measured))
 
 
-class Matched(NamedTuple):
+class AlignedRun(NamedTuple):
     """A run laid beside judgements: its name, what it calls itself, the queries that it has, and
     the places of judged documents; ``in_32_bits`` those of queries in which scores of 32 bits tie
     more documents."""
@@ -194,8 +194,8 @@ class Matched(NamedTuple):
     in_32_bits: Rankings | None = None
 
 
-def score_matched(
-    qrels: str, matched: Matched, measures: Sequence[Measure], settings: Settings = TREC_EVAL
+def score_aligned(
+    qrels: str, matched: AlignedRun, measures: Sequence[Measure], settings: Settings = TREC_EVAL
 ) -> RunScores:
     """Score a run that was laid beside judgements, wherever that was done."""
     rankings = matched.rankings
@@ -203,7 +203,7 @@ def score_matched(
         raise CitebedError(_nothing_shared(qrels, matched))
     counted: Flags = np.ones_like(rankings.in_run) if settings.complete else rankings.in_run
     values = np.stack([measure.values(rankings) for measure in measures])
-    ledger = ledger_of(matched.run, matched.query_ids, rankings, measures, values, counted)
+    ledger = compute_coverage(matched.run, matched.query_ids, rankings, measures, values, counted)
     query_ids = rankings.query_ids.filter(pl.Series(counted))
     scored = values[:, counted]
     made = RunScores(matched.run, tuple(measures), query_ids, scored, ledger, matched.tag)
@@ -215,18 +215,18 @@ def score_matched(
 def _matched(qrels: SortedQrels, ranked: Ranked) -> Rankings:
     """Match, and look for documents that stand twice: beside it where there are many."""
     if len(ranked.scores) < _MANY_ROWS:
-        check_twice(ranked)
+        check_repeated_documents(ranked)
         return match(qrels, ranked)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as beside:
-        checked = beside.submit(check_twice, ranked)
+        checked = beside.submit(check_repeated_documents, ranked)
         rankings = match(qrels, ranked)
         checked.result()
     return rankings
 
 
-def _nothing_shared(qrels: str, matched: Matched) -> str:
+def _nothing_shared(qrels: str, matched: AlignedRun) -> str:
     run, query_ids, judged = matched.run, matched.query_ids, matched.rankings.query_ids
     if not len(query_ids) or not len(judged):
         return "the judgements are empty." if len(query_ids) else f"the run '{run}' is empty."
@@ -309,7 +309,7 @@ class Summary:
         }  # fmt: skip
 
 
-def resampling_of(
+def make_resampling(
     cluster: Mapping[str, str] | str | Path | None,
     qrels: Path | None = None,
     queries: Path | None = None,
@@ -317,12 +317,12 @@ def resampling_of(
     seed: int = 0,
     level: float = 0.95,
 ) -> Resampling:
-    """How intervals and randomised tests draw; ``cluster`` is what `clusters_of` takes."""
+    """How intervals and randomised tests draw; ``cluster`` is what `load_clusters` takes."""
     clusters = None
     if cluster is not None:
-        from citebed.runs.query_files import clusters_of
+        from citebed.runs.query_files import load_clusters
 
-        clusters = clusters_of(cluster, queries, qrels)
+        clusters = load_clusters(cluster, queries, qrels)
     return Resampling(samples=samples, seed=seed, level=level, clusters=clusters)
 
 

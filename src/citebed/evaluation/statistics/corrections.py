@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.statistics.resampling import check_samples, shuffled_ranges
-from citebed.evaluation.statistics.units import Floats, Labels, as_matrix, units_of
+from citebed.evaluation.statistics.units import Floats, Labels, as_matrix, make_units
 
 
 def _bonferroni(p: Floats) -> Floats:
@@ -104,7 +104,7 @@ def tukey(
     differences = np.array([means[second] - means[first] for first, second in pairs])
     p_values = np.ones(len(differences))
     if not np.all(table == table[:, :1]):
-        units = units_of(table, clusters)
+        units = make_units(table, clusters)
         ranges = np.sort(shuffled_ranges(units.sums, samples, seed) / units.n_queries)
         bounds = np.abs(differences) - 1e-10 * float(np.abs(table).max())
         extreme = len(ranges) - np.searchsorted(ranges, bounds, side="left")

@@ -39,7 +39,7 @@ from citebed.evaluation.statistics.units import (
     Labels,
     Units,
     as_values,
-    codes_of,
+    cluster_codes,
 )
 
 CROSSED_TESTS = ("t", "bootstrap")
@@ -61,7 +61,7 @@ class Crossed(NamedTuple):
     cells: int
 
     @property
-    def fewest(self) -> int:
+    def smaller_unit_count(self) -> int:
         """How many units there are of the rarer kind."""
         return int(min(self.weights.shape))
 
@@ -76,7 +76,7 @@ class Crossed(NamedTuple):
     @property
     def error(self) -> float:
         """The standard error of the mean; nan with fewer than two units of a kind."""
-        if self.fewest < 2:
+        if self.smaller_unit_count < 2:
             return math.nan
         largest = float(np.abs(self.rests).max())
         if largest <= NEGLIGIBLE * max(abs(self.mean), 1e-300) * float(self.weights.max()):
@@ -102,7 +102,7 @@ def crossed_cells(values: ArrayLike, weights: ArrayLike, rows: Labels, columns: 
         raise CitebedError("expected a value and a weight for each cell, and one cell at least")
     shares = shares / shares.sum()
     mean = float(shares @ cells)
-    places = codes_of(rows, len(cells)), codes_of(columns, len(cells))
+    places = cluster_codes(rows, len(cells)), cluster_codes(columns, len(cells))
     parts, rests = (np.zeros([int(codes.max()) + 1 for codes in places]) for _ in range(2))
     np.add.at(parts, places, shares)
     np.add.at(rests, places, shares * (cells - mean))
@@ -179,7 +179,7 @@ def crossed_interval(
         return Interval(math.nan, math.nan, "studentised")
     from scipy.special import stdtrit
 
-    reach = float(stdtrit(cells.fewest - 1, 1 - tail)) * error
+    reach = float(stdtrit(cells.smaller_unit_count - 1, 1 - tail)) * error
     return Interval(cells.mean - reach, cells.mean + reach, "t")
 
 
@@ -202,7 +202,7 @@ def crossed_test(name: str, cells: Crossed, *, samples: int = 10_000, seed: int 
     if name == "t":
         from scipy.special import stdtr
 
-        degrees = cells.fewest - 1
+        degrees = cells.smaller_unit_count - 1
         p = 2 * float(stdtr(degrees, -abs(statistic)))
         return TestResult(name, statistic, p, n, m, f"{degrees} degrees of freedom")
     ratios = crossed_ratios(cells, samples, seed)

@@ -14,8 +14,8 @@ from citebed.evaluation.statistics.units import (
     Floats,
     Labels,
     as_values,
-    codes_of,
-    units_of,
+    cluster_codes,
+    make_units,
     variance_of_means,
 )
 
@@ -67,8 +67,8 @@ def effect(
 
 
 def _standardised(d: Floats, clusters: Labels | None) -> float:
-    units = units_of(d[:, None], clusters)
-    if units.n_units < 2 or variance_of_means(units_of(d[:, None], None))[0] == 0:
+    units = make_units(d[:, None], clusters)
+    if units.n_units < 2 or variance_of_means(make_units(d[:, None], None))[0] == 0:
         return math.nan
     deviation = float(d.std(ddof=1))
     if clusters is not None and units.n_units < len(d):
@@ -102,7 +102,7 @@ def clustering(values: ArrayLike, clusters: Labels) -> Clustering:
     Kish (1965), Survey Sampling.
     """
     v = as_values(values)
-    sizes = np.bincount(codes_of(clusters, len(v)))
+    sizes = np.bincount(cluster_codes(clusters, len(v)))
     correlation = math.nan
     if 1 < len(sizes) < len(v):
         between, within = _components(v, clusters)
@@ -118,11 +118,11 @@ def _components(v: Floats, clusters: Labels) -> tuple[float, float]:
 
     There must be more than one cluster, and more queries than clusters.
     """
-    units = units_of(v[:, None], clusters)
+    units = make_units(v[:, None], clusters)
     sums, sizes = units.sums[:, 0], units.sizes
     count, n = units.n_units, units.n_queries
     between = float(np.sum((sums / sizes - v.mean()) ** 2 * sizes)) / (count - 1)
-    rest = v - (sums / sizes)[codes_of(clusters, len(v))]
+    rest = v - (sums / sizes)[cluster_codes(clusters, len(v))]
     within = float(np.sum(rest**2)) / (n - count)
     usual = (n - float(np.sum(sizes**2)) / n) / (count - 1)
     return (between - within) / usual, within
@@ -150,7 +150,7 @@ def smallest_effect(
     """
     if not 0 < alpha < power < 1:
         raise CitebedError(f"found alpha={alpha} and power={power}, expected 0 < alpha < power < 1")
-    units = units_of(as_values(differences)[:, None], clusters)
+    units = make_units(as_values(differences)[:, None], clusters)
     if units.n_units < 2:
         return math.nan
     error = math.sqrt(float(variance_of_means(units)[0]))

@@ -25,7 +25,7 @@ from citebed.evaluation.statistics.units import (
     Units,
     as_matrix,
     as_values,
-    units_of,
+    make_units,
     variance_of_means,
 )
 
@@ -200,7 +200,7 @@ def mean_intervals(  # noqa: PLR0913 - likewise
         raise UnknownName("interval", method, INTERVALS)
     check_level(level)
     check_samples(samples)
-    units = units_of(as_matrix(matrix), clusters)
+    units = make_units(as_matrix(matrix), clusters)
     if units.n_units < 2:
         return [Interval(math.nan, math.nan, method) for _ in units.sums.T]
     nothing = np.empty((0, units.sums.shape[1]))

@@ -19,9 +19,9 @@ from citebed.evaluation.statistics.units import (
     Units,
     as_values,
     average_ranks,
-    codes_of,
+    cluster_codes,
+    make_units,
     tie_sizes,
-    units_of,
     variance_of_means,
 )
 
@@ -258,10 +258,10 @@ def paired_test(
     if test is None:
         raise UnknownName("test", name, TESTS)
     d = as_values(differences)
-    codes = None if clusters is None else codes_of(clusters, len(d))
+    codes = None if clusters is None else cluster_codes(clusters, len(d))
     if codes is not None and codes.max(initial=0) + 1 >= len(codes):
         codes = None
-    sample = Sample(d, codes, units_of(d[:, None], codes), samples, seed)
+    sample = Sample(d, codes, make_units(d[:, None], codes), samples, seed)
     if not len(d):
         outcome = Outcome(math.nan, math.nan, "no queries")
     else:

@@ -55,7 +55,7 @@ def _finite(array: Floats) -> Floats:
     return array
 
 
-def codes_of(clusters: Labels, n: int) -> Integers:
+def cluster_codes(clusters: Labels, n: int) -> Integers:
     """Each query's cluster as a number from 0; one label a query, of any kind."""
     if len(clusters) != n:
         raise CitebedError(
@@ -100,11 +100,11 @@ class Units(NamedTuple):
         return self.sums - self.sizes[:, None] * self.means
 
 
-def units_of(matrix: Floats, clusters: Labels | None) -> Units:
+def make_units(matrix: Floats, clusters: Labels | None) -> Units:
     """The units of a table of values: its rows, or the sums of its rows over each cluster."""
     if clusters is None:
         return Units(matrix, np.ones(len(matrix)))
-    codes = codes_of(clusters, len(matrix))
+    codes = cluster_codes(clusters, len(matrix))
     sizes = np.bincount(codes).astype(np.float64)
     columns = [np.bincount(codes, weights=column, minlength=len(sizes)) for column in matrix.T]
     return Units(np.stack(columns, axis=1) if columns else np.empty((len(sizes), 0)), sizes)

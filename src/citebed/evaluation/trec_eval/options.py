@@ -24,7 +24,7 @@ _WORDS = {
     "Zscore=": "Z",
 }  # fmt: skip
 _FLAGS = {"q": "per_query", "c": "complete", "J": "judged_only", "n": "without_summary"}
-_NUMBERS = {"l": "level", "M": "most", "N": "documents"}
+_NUMBERS = {"l": "level", "M": "max_documents", "N": "documents"}
 _LARGEST = (1 << 63) - 1
 _OTHER_JUDGEMENTS = ("prefs", "qrels_prefs", "qrels_jg")
 USAGE = "Usage: citebed trec_eval [-h] [-q] {-m measure}* trec_rel_file trec_top_file"
@@ -32,7 +32,7 @@ USAGE = "Usage: citebed trec_eval [-h] [-q] {-m measure}* trec_rel_file trec_top
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a command line asks for; ``asks`` is ``help`` or ``version`` where it is for that."""
+    """A parsed command line; ``info_request`` is set if it asks for help or the version."""
 
     version: Version = "9.0.8"
     qrels: str = ""
@@ -43,10 +43,10 @@ class Options:
     judged_only: bool = False
     without_summary: bool = False
     level: int = 1
-    most: int | None = None
+    max_documents: int | None = None
     documents: int = 0
     means: str | None = None
-    asks: Literal["help", "version"] | None = None
+    info_request: Literal["help", "version"] | None = None
 
 
 def read_options(words: Sequence[str]) -> Options:
@@ -64,7 +64,7 @@ def read_options(words: Sequence[str]) -> Options:
     for option, value in typed:
         letter = option[1:] if option[1] != "-" else _letter(option[2:])
         if letter in "hv":  # the first of them counts, whatever comes behind
-            return Options(version=version, asks="help" if letter == "h" else "version")
+            return Options(version=version, info_request="help" if letter == "h" else "version")
         _take(letter, value, options)
     if len(files) != 2:
         raise CitebedError(f"expected 2 files, found {len(files)}.\n{USAGE}")

@@ -40,7 +40,7 @@ from citebed.evaluation.measures.trec_names import (
 )
 from citebed.evaluation.trec_eval.options import Options, Version
 from citebed.files.reading import read_lines
-from citebed.runs.ranking import check_twice, prepare, rank
+from citebed.runs.ranking import check_repeated_documents, prepare, rank
 from citebed.runs.reader import read_as_trec_eval
 from citebed.runs.tables import Flags, Floats, Ints
 from citebed.wording import printable
@@ -174,7 +174,7 @@ def score(options: Options) -> Scored:
         Path(options.qrels), Path("/dev/stdin" if stdin else options.run)
     )
     ranked = rank(run, "float" if options.version == "9.0.8" else "double")
-    check_twice(ranked)
+    check_repeated_documents(ranked)
     rankings = match(prepare(qrels), ranked)
     counted = rankings.in_run
     if options.version == "10.0":
@@ -199,14 +199,14 @@ def _check_complete(options: Options, rankings: Rankings) -> None:
 
 def _cut(options: Options, rankings: Rankings) -> Rankings:
     """The first documents, and of those the judged ones."""
-    if options.most is not None:
-        rankings = rankings.first(options.most)
+    if options.max_documents is not None:
+        rankings = rankings.first(options.max_documents)
     return rankings.condensed if options.judged_only else rankings
 
 
 def printed(options: Options) -> Iterator[str]:
     """The program's output, piece by piece."""
-    lines = lines_of(options.measures, options.version)
+    lines = select_lines(options.measures, options.version)
     scored = score(options)
     values: dict[str, Any] = {
         line.label: scored.relstrings(line) if line.name == "relstring" else scored.values(line)
@@ -316,7 +316,7 @@ def _in_order() -> Iterator[TrecMeasure | str]:
             yield _RESIDUAL
 
 
-def lines_of(wanted: Sequence[str], version: Version) -> list[Line]:
+def select_lines(wanted: Sequence[str], version: Version) -> list[Line]:
     """The lines for what was asked, in the program's order, whatever order it was asked in.
 
     A name that is asked for twice has the parameters that it was first given.

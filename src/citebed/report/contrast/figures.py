@@ -50,10 +50,10 @@ def draw_contrast(
 ) -> list[Path]:
     """Draw a contrast into a folder, each figure as SVG and PNG; gives the files.
 
-    ``systems`` are the means of all runs, ``RUN`` a run's queries under all measures in a row: of
-    the ``runs`` named, else of those that `telling_runs` chooses. ``full`` draws all runs, and
-    each measure on its own too, as ``RUN_MEASURE``. With a ``pair`` of runs, ``FIRST-SECOND``
-    lays one against the other, query by query, under the first set above and the second below.
+    ``systems`` shows the means of all runs. ``RUN`` shows a run's queries under each measure, side
+    by side, for the ``runs`` named or those that `most_informative_runs` chooses. With ``full``,
+    all runs are drawn, and each measure also alone, as ``RUN_MEASURE``. With a ``pair`` of runs,
+    ``FIRST-SECOND`` plots one against the other per query, under each of the two sets.
     Measures without scores of their own by query (GMAP) have no scatter plots. All files are
     drawn before any is put into the folder.
     """
@@ -74,7 +74,7 @@ def contrast_pictures(contrast: Contrast) -> list[tuple[str, bytes]]:
     return [(name, drawn(make, "svg", **how)[0]) for name, make in made]
 
 
-def telling_runs(contrast: Contrast) -> list[str]:
+def most_informative_runs(contrast: Contrast) -> list[str]:
     """The runs whose queries say most: the best under the second set, and the one that moves most.
 
     Both by the first measure; two runs or fewer are all of them.
@@ -91,7 +91,7 @@ def _figures(
 ) -> Iterator[Made]:
     names = FileNames()
     every = [scores.run for scores in contrast.before.runs]
-    for run in every if full else runs or telling_runs(contrast):
+    for run in every if full else runs or most_informative_runs(contrast):
         if full:
             for measure in contrast.by_query:
                 yield names(run, str(measure)), partial(_run_figure, contrast, run, [measure])

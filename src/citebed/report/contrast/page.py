@@ -15,7 +15,7 @@ from citebed.report.contrast.table import (
 )
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import render
-from citebed.report.tables import Table, table_of
+from citebed.report.tables import Table, build_table
 from citebed.wording import count
 
 _PARTS = {
@@ -63,7 +63,7 @@ def _tables(contrast: Contrast, parts: Sequence[str]) -> list[Table]:
 def _movers(contrast: Contrast) -> list[Table]:
     moved = largest_moves(contrast.movers, _MOST_MOVES)
     columns = (*MOVERS[:-1], replace(MOVERS[-1], head="how"))
-    return [table_of(columns, moved, "The largest moves under each measure")] if moved else []
+    return [build_table(columns, moved, "The largest moves under each measure")] if moved else []
 
 
 def _pictures(contrast: Contrast) -> list[Figure]:

@@ -8,25 +8,25 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 
 from citebed.evaluation.contrasts.changes import (
-    FATES,
+    OUTCOMES,
     SYSTEMS,
     Change,
-    Conclusion,
-    Digest,
-    Mover,
-    fates,
+    ContrastSummary,
+    QueryChange,
+    SignificanceChange,
+    count_outcomes,
 )
 from citebed.evaluation.contrasts.contrast import Contrast
-from citebed.evaluation.contrasts.pool import VERDICTS, Bound
-from citebed.evaluation.contrasts.pool_bias import Order, PoolBias, UnjudgedShare
+from citebed.evaluation.contrasts.pool import VERDICTS, WorstCase
+from citebed.evaluation.contrasts.pool_bias import PoolBias, RankingAgreement, UnjudgedShare
 from citebed.report.tables import (
     Cell,
     Column,
     Table,
     across,
+    build_table,
     number,
     p_text,
-    table_of,
     text_table,
 )
 from citebed.wording import count
@@ -143,7 +143,7 @@ BOUNDS = (
 """The significant differences, each as judged and in its worst case."""
 
 
-def _if_by_query(of: Digest, text: str) -> str:
+def _if_by_query(of: ContrastSummary, text: str) -> str:
     return "–" if math.isnan(of.queries_rose) else text
 
 
@@ -160,27 +160,27 @@ def contrast_tables(
 
     first, second = contrast.sets.before.name, contrast.sets.after.name
     if wanted("judgements"):
-        yield table_of(SETS, contrast.sets.facts, "Judgements")
+        yield build_table(SETS, contrast.sets.facts, "Judgements")
     if wanted("changes"):
         long = full or part is not None
         yield changes_table(contrast.changes, f"Means under {first} → under {second}", long)
         if long:
             yield directions_table(contrast.changes)
     if wanted("summary"):
-        yield table_of(DIGESTS, contrast.summary, f"In short, from {first} to {second}")
+        yield build_table(DIGESTS, contrast.summary, f"In short, from {first} to {second}")
     if wanted("correlations"):
-        yield table_of(AGREEMENTS, contrast.agreements, f"Correlations of {first} with {second}")
+        yield build_table(AGREEMENTS, contrast.agreements, f"Correlations of {first} with {second}")
     if wanted("conclusions") and contrast.conclusions:
         yield fates_table(contrast.conclusions)
         changed = changed_conclusions(contrast.conclusions, every=part is not None)
         if changed:
-            yield table_of(CONCLUSIONS, changed, f"Differences under {first}, then {second}")
+            yield build_table(CONCLUSIONS, changed, f"Differences under {first}, then {second}")
     moved = contrast.movers if part is not None else largest_moves(contrast.movers, 3)
     if wanted("movers") and moved:
-        yield table_of(MOVERS, moved, "Queries that move most")
+        yield build_table(MOVERS, moved, "Queries that move most")
     if part == "queries":
         scores = (Column(first, "before", ".4f"), Column(second, "after", ".4f"))
-        yield table_of((*MOVERS[:3], *scores), contrast.query_rows(), "Every query")
+        yield build_table((*MOVERS[:3], *scores), contrast.query_rows(), "Every query")
 
 
 def contrast_lines(contrast: Contrast, part: str | None = None, *, full: bool = False) -> list[str]:
@@ -207,22 +207,24 @@ def directions_table(changes: Sequence[Change]) -> Table:
     return across("rose/same/fell", cells, "Queries that rose, stayed, fell")
 
 
-def fates_table(conclusions: Sequence[Conclusion]) -> Table:
+def fates_table(conclusions: Sequence[SignificanceChange]) -> Table:
     """Per measure, what became of the significant differences."""
     rows = [
-        [measure, *(str(counts[fate]) for fate in FATES)]
-        for measure, counts in fates(conclusions).items()
+        [measure, *(str(counts[fate]) for fate in OUTCOMES)]
+        for measure, counts in count_outcomes(conclusions).items()
     ]
-    head = ["differences", *(_FATE_HEADS[fate] for fate in FATES)]
+    head = ["differences", *(_FATE_HEADS[fate] for fate in OUTCOMES)]
     return text_table(head, rows, caption="Significant differences")
 
 
-def changed_conclusions(conclusions: Sequence[Conclusion], every: bool = False) -> list[Conclusion]:
+def changed_conclusions(
+    conclusions: Sequence[SignificanceChange], every: bool = False
+) -> list[SignificanceChange]:
     """The differences whose significance changed; or every one."""
     return [of for of in conclusions if every or of.fate not in ("survives", "none")]
 
 
-def largest_moves(movers: Sequence[Mover], shown: int) -> list[Mover]:
+def largest_moves(movers: Sequence[QueryChange], shown: int) -> list[QueryChange]:
     """The ``shown`` largest moves of each measure."""
     measures = list(dict.fromkeys(of.measure for of in movers))
     ordered = sorted(movers, key=lambda of: (measures.index(of.measure), -abs(of.change)))
@@ -257,15 +259,15 @@ def bias_tables(bias: PoolBias, part: str | None = None, *, full: bool = False) 
     """The tables of a pool bias, or one; all conclusions only if asked for."""
     bounds = bias.bounds if full or part else _doubtful(bias)[:DOUBTS]
     made = {
-        "falls": table_of(FALLS, bias.falls, "Left out of the pool"),
+        "falls": build_table(FALLS, bias.falls, "Left out of the pool"),
         "orders": orders_table(bias.orders),
         "unjudged": shares_table(bias.shares),
-        "conclusions": table_of(BOUNDS, bounds, "What rests on unjudged documents"),
+        "conclusions": build_table(BOUNDS, bounds, "What rests on unjudged documents"),
     }
     return (table for name, table in made.items() if part in (None, name) and table.rows)
 
 
-def orders_table(orders: Sequence[Order]) -> Table:
+def orders_table(orders: Sequence[RankingAgreement]) -> Table:
     """Teams down, measures across: τ and τ_AP of the order of all runs with and without."""
     cells = (
         (of.team, of.measure, f"{number(of.kendall, '.3f')} / {number(of.tau_ap, '.3f')}")
@@ -280,7 +282,7 @@ def shares_table(shares: Sequence[UnjudgedShare]) -> Table:
     return across("unjudged", cells, "Unjudged documents, with → without")
 
 
-def _doubtful(bias: PoolBias) -> list[Bound]:
+def _doubtful(bias: PoolBias) -> list[WorstCase]:
     """The differences that rest on unjudged documents."""
     return [bound for bound in bias.bounds if bound.verdict != "stands"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from citebed.evaluation.scoring.coverage import Ledger
+from citebed.evaluation.scoring.coverage import Coverage
 from citebed.evaluation.scoring.evaluation import Evaluation
 from citebed.evaluation.scoring.run_scores import have_same_queries
 from citebed.evaluation.scoring.study import Study
@@ -32,7 +32,7 @@ from citebed.report.evaluation.table import (
 from citebed.report.figure_style import FileNames
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import render
-from citebed.report.tables import Table, table_of
+from citebed.report.tables import Table, build_table
 from citebed.wording import count
 
 
@@ -162,7 +162,7 @@ def _notes(evaluation: Evaluation) -> list[str]:
     ]
 
 
-def _ledger(ledgers: Sequence[Ledger]) -> list[Table]:
+def _ledger(ledgers: Sequence[Coverage]) -> list[Table]:
     """What was counted, and what nobody judged; where there are ties, how far they reach."""
-    tables = [table_of(COUNTS, ledgers, "Queries, documents and ties"), unjudged_table(ledgers)]
+    tables = [build_table(COUNTS, ledgers, "Queries, documents and ties"), unjudged_table(ledgers)]
     return [*tables, ties_table(ledgers)] if any(of.ties for of in ledgers) else tables

@@ -20,7 +20,7 @@ import polars as pl
 from citebed.evaluation.scoring.study import Study
 from citebed.report.evaluation.figures import by_query
 from citebed.runs.query_files import queries_beside, query_texts
-from citebed.runs.ranking import Ranked, SortedQrels, codes_of, rank
+from citebed.runs.ranking import Ranked, SortedQrels, encode_values, rank
 from citebed.runs.tables import Floats, Ints
 
 DEPTH = 20
@@ -112,7 +112,7 @@ def _values(study: Study) -> Floats:
     judged = study.qrels.query_ids
     whole = np.full((len(study.runs), len(study.evaluation.measures), len(judged)), np.nan)
     for at, scores in enumerate(study.evaluation.runs):
-        whole[at][:, codes_of(scores.query_ids, judged)] = scores.values
+        whole[at][:, encode_values(scores.query_ids, judged)] = scores.values
     return whole
 
 
@@ -150,7 +150,7 @@ def _shown(judged: SortedQrels, ranked: Sequence[Ranked], chosen: Ints) -> pl.Da
 
 
 def _ranking(ranked: Ranked, query_ids: pl.Series, chosen: Ints) -> pl.DataFrame:
-    codes = codes_of(ranked.query_ids, query_ids)
+    codes = encode_values(ranked.query_ids, query_ids)
     groups = np.flatnonzero(np.isin(codes, chosen))
     lengths = ranked.lengths[groups]
     places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

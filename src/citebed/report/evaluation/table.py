@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.trec_names import line_text, trec_name
-from citebed.evaluation.scoring.coverage import Ledger, MeasureLedger
+from citebed.evaluation.scoring.coverage import Coverage, MeasureCoverage
 from citebed.evaluation.scoring.evaluation import Evaluation
 from citebed.evaluation.scoring.run_scores import RunScores, Summary
 from citebed.report.tables import (
@@ -17,11 +17,11 @@ from citebed.report.tables import (
     Cell,
     Column,
     Table,
+    build_table,
     interval,
     legend,
     number,
     p_text,
-    table_of,
     text_table,
 )
 from citebed.wording import count
@@ -41,7 +41,7 @@ def scores_table(evaluation: Evaluation, summaries: Sequence[Sequence[Summary]])
         ),
     ]
     runs = zip(evaluation.runs, summaries, strict=True)
-    return table_of(columns, runs, "Means of the runs, with their intervals")
+    return build_table(columns, runs, "Means of the runs, with their intervals")
 
 
 def _summary(at: int, of: tuple[RunScores, Sequence[Summary]]) -> Cell:
@@ -85,21 +85,21 @@ COUNTS = (
 )  # fmt: skip
 
 
-def unjudged_table(ledgers: Sequence[Ledger]) -> Table:
+def unjudged_table(ledgers: Sequence[Coverage]) -> Table:
     """Of the documents each measure looks at, how many nobody judged."""
     what = "Unjudged documents within each measure's cut-off"
     return _by_measure(ledgers, _unjudged, what, "unjudged documents")
 
 
-def ties_table(ledgers: Sequence[Ledger]) -> Table:
+def ties_table(ledgers: Sequence[Coverage]) -> Table:
     """How far ties reach under each measure."""
     what = "Means if ties were put in the worst and in the best order"
     return _by_measure(ledgers, _tie, what)
 
 
 def _by_measure(
-    ledgers: Sequence[Ledger],
-    cell: Callable[[MeasureLedger], Cell],
+    ledgers: Sequence[Coverage],
+    cell: Callable[[MeasureCoverage], Cell],
     caption: str,
     short: str | None = None,
 ) -> Table:
@@ -110,20 +110,20 @@ def _by_measure(
             for at, each in enumerate(ledgers[0].measures)
         ),
     ]
-    return table_of(columns, ledgers, caption)
+    return build_table(columns, ledgers, caption)
 
 
-def _under_measure(cell: Callable[[MeasureLedger], Cell], at: int, of: Ledger) -> Cell:
+def _under_measure(cell: Callable[[MeasureCoverage], Cell], at: int, of: Coverage) -> Cell:
     return cell(of.measures[at])
 
 
-def _unjudged(of: MeasureLedger) -> Cell:
+def _unjudged(of: MeasureCoverage) -> Cell:
     share = of.unjudged / max(of.looked_at, 1)
     line = f"{of.unjudged} of {of.looked_at} ({share:.0%})"
     return Cell(f"{share:.0%}", f"{of.unjudged:,} of {of.looked_at:,}", share, line=line)
 
 
-def _tie(of: MeasureLedger) -> Cell:
+def _tie(of: MeasureCoverage) -> Cell:
     return Cell(f"{of.lowest:.4f} to {of.highest:.4f}", value=of.highest - of.lowest)
 
 
@@ -200,7 +200,9 @@ def comparison_table(compared: Sequence[Comparison], design: Design | None = Non
     if design and design.correction == "none":
         same.add("p adjusted")
     caption = f"Runs compared{against}, query by query; {DAGGER} marks significant differences"
-    return table_of([column for column in COMPARISON if column.head not in same], compared, caption)
+    return build_table(
+        [column for column in COMPARISON if column.head not in same], compared, caption
+    )
 
 
 def comparison_notes(compared: Sequence[Comparison], alpha: float) -> list[str]:

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.run_scores import run_called
+from citebed.evaluation.scoring.run_scores import find_run
 from citebed.report.figure_style import (
     INK,
     LIGHT,
@@ -47,8 +47,8 @@ from citebed.report.timeline.series import (
     Steps,
     areas,
     burstiest,
-    cut_of,
     day_name,
+    slice_bounds,
     steps,
     volume,
 )
@@ -64,7 +64,7 @@ _TOGETHER = 4
 _PNG_DPI = 200
 
 
-class Look(NamedTuple):
+class LineStyle(NamedTuple):
     """How one of several systems is drawn, so that each is told apart in black and white."""
 
     colour: str
@@ -75,15 +75,15 @@ class Look(NamedTuple):
 
 
 _FEW = (
-    Look(MARK, "solid", "o", MARK, 1.6),
-    Look(INK, (0, (4, 1.5)), "s", "white", 1.0),
-    Look(MARK, (0, (1, 1)), "^", MARK, 1.4),
-    Look(INK, (0, (7, 1.5, 1, 1.5)), "D", "white", 0.8),
+    LineStyle(MARK, "solid", "o", MARK, 1.6),
+    LineStyle(INK, (0, (4, 1.5)), "s", "white", 1.0),
+    LineStyle(MARK, (0, (1, 1)), "^", MARK, 1.4),
+    LineStyle(INK, (0, (7, 1.5, 1, 1.5)), "D", "white", 0.8),
 )
 # Colours that people with any colour vision tell apart (Okabe and Ito); each line has its own mark.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00")
 _MANY = tuple(
-    Look(colour, dashes, mark)
+    LineStyle(colour, dashes, mark)
     for (dashes, colour), mark in zip(
         product(("solid", (0, (4, 1.5))), _COLOURS), "os^Dv<P>XphH", strict=True
     )
@@ -92,15 +92,15 @@ _MANY = tuple(
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A picture: what it is of (``kind``), its file's name without ending, what it says in words.
+class TimelineFigure:
+    """A figure with its kind, its file name without ending and its alternative text.
 
-    It is drawn when it is asked for, and then kept.
+    It is drawn at the first use and then cached.
     """
 
     kind: str
     name: str
-    says: str
+    alt_text: str
     make: Callable[[], Figure]
 
     @cached_property
@@ -124,7 +124,7 @@ def timeline_pictures(
     focus: str | None = None,
     pairs: Sequence[tuple[str, str]] = (),
     over: Over = "time",
-) -> list[Picture]:
+) -> list[TimelineFigure]:
     """All pictures of scored runs: kinds ``volume``, ``scores`` and ``areas``.
 
     ``focus`` is the query looked at beside all; else that with the most relevant documents in
@@ -138,7 +138,7 @@ def timeline_pictures(
         pictures.append(scores_picture(runs, measure, names))
         if len(runs) > _TOGETHER:
             pictures.append(overlay_picture(runs, measure, names))
-    named = [(run_called(one, runs), run_called(other, runs)) for one, other in pairs]
+    named = [(find_run(one, runs), find_run(other, runs)) for one, other in pairs]
     for pair in named or best_pairs(runs, weights[0]):
         pictures += [areas_picture(pair, weights, place, names, over) for place in places]
     return pictures
@@ -155,9 +155,9 @@ def best_pairs(
 # --- relevant documents by day --------------------------------------------------------------
 
 
-def volume_picture(topics: TopicSlices, query: str | None, names: FileNames) -> Picture:
+def volume_picture(topics: TopicSlices, query: str | None, names: FileNames) -> TimelineFigure:
     """Relevant documents per day, their average over seven days, and how time is cut."""
-    documents, cut = volume(topics, query), cut_of(topics, query)
+    documents, cut = volume(topics, query), slice_bounds(topics, query)
     top = int(documents.counts.argmax())
     whose = "all queries" if query is None else query
     since = "on" if documents.unit == "day" else f"in the {documents.unit} from"
@@ -180,13 +180,15 @@ def volume_picture(topics: TopicSlices, query: str | None, names: FileNames) -> 
         legend_below(figure, axes.get_legend_handles_labels()[0])
         return figure
 
-    return Picture("volume", names("relevant", query or ""), says, make)
+    return TimelineFigure("volume", names("relevant", query or ""), says, make)
 
 
 # --- scores over time -----------------------------------------------------------------------
 
 
-def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNames) -> Picture:
+def scores_picture(
+    runs: Sequence[StreamScores], measure: Measure, names: FileNames
+) -> TimelineFigure:
     """Each system's mean over queries, a step a slice; gaps have no relevant documents.
 
     Four systems share a panel. More have one each, the best first: the system in front of the
@@ -209,10 +211,12 @@ def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNa
             return _in_one_panel(title, names_of, series, measure, _FEW, 2.9)
         return _apart(title, _with_means(runs, measure), series, measure)
 
-    return Picture("scores", names("scores", str(measure)), f"{title}: {said}.", make)
+    return TimelineFigure("scores", names("scores", str(measure)), f"{title}: {said}.", make)
 
 
-def overlay_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNames) -> Picture:
+def overlay_picture(
+    runs: Sequence[StreamScores], measure: Measure, names: FileNames
+) -> TimelineFigure:
     """All systems in one panel, as in figure 3 of the paper; of very many the best ones."""
     shown = best_first(runs, measure)[: len(_MANY)]
     series = [steps(scores, measure) for scores in shown]
@@ -225,7 +229,7 @@ def overlay_picture(runs: Sequence[StreamScores], measure: Measure, names: FileN
         return _in_one_panel(title, labels, series, measure, _MANY, height)
 
     says = f"{title}, the best first, with their means: {'; '.join(labels)}."
-    return Picture("scores", names("overlay", str(measure)), says, make)
+    return TimelineFigure("scores", names("overlay", str(measure)), says, make)
 
 
 def _over_time(measure: Measure, of: Steps) -> str:
@@ -252,7 +256,7 @@ def _in_one_panel(
     labels: Sequence[str],
     series: Sequence[Steps],
     measure: Measure,
-    looks: Iterable[Look],
+    looks: Iterable[LineStyle],
     height: float,
 ) -> Figure:
     """Systems laid over each other, each with the look of its line and marks."""
@@ -347,7 +351,7 @@ def areas_picture(
     query: str | None,
     names: FileNames,
     over: Over = "time",
-) -> Picture:
+) -> TimelineFigure:
     """Two systems under each weighting, as areas that are their scores."""
     measure, topics = runs[0].measures[0], runs[0].pairs
     pairs = [
@@ -360,7 +364,7 @@ def areas_picture(
     says = f"{measure} of {first} less that of {second}, {whose}: {said}."
     plot = AreasPlot(
         title=lines_of(f"{measure}: {whose}", 70), runs=(first, second), measure=measure,
-        pairs=pairs, over=over, volume=volume(topics, query), cut=cut_of(topics, query),
+        pairs=pairs, over=over, volume=volume(topics, query), cut=slice_bounds(topics, query),
     )  # fmt: skip
     name = names("areas", str(measure), f"{first}-{second}", query or "")
-    return Picture("areas", name, says, plot.figure)
+    return TimelineFigure("areas", name, says, plot.figure)

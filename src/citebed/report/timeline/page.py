@@ -12,8 +12,8 @@ from citebed.evaluation.scoring.comparison import Design
 from citebed.report.evaluation.table import comparison_table
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import render
-from citebed.report.tables import Table, table_of
-from citebed.report.timeline.figures import Picture
+from citebed.report.tables import Table, build_table
+from citebed.report.timeline.figures import TimelineFigure
 from citebed.report.timeline.series import Over
 from citebed.report.timeline.table import (
     COUNTS,
@@ -52,7 +52,7 @@ class Extras(NamedTuple):
 
 
 def timeline_page(
-    of: Timeline, drawn: Sequence[Picture], extras: Extras, title: str, command: str
+    of: Timeline, drawn: Sequence[TimelineFigure], extras: Extras, title: str, command: str
 ) -> str:
     """The page: HTML with its style and script, which loads nothing from anywhere."""
     pictures = {kind: _figures(drawn, kind) for kind in ("volume", "scores", "areas")}
@@ -71,9 +71,9 @@ def timeline_page(
     )  # fmt: skip
 
 
-def _figures(pictures: Sequence[Picture], kind: str) -> list[Figure]:
+def _figures(pictures: Sequence[TimelineFigure], kind: str) -> list[Figure]:
     return [
-        figure_of(picture.svg, f"picture{at}", picture.says, f"Picture {at + 1}", picture.name)
+        figure_of(picture.svg, f"picture{at}", picture.alt_text, f"Picture {at + 1}", picture.name)
         for at, picture in enumerate(pictures)
         if picture.kind == kind
     ]
@@ -167,5 +167,5 @@ def _ledger(of: Timeline) -> dict[str, Any]:
     notes = [f"{note[:1].upper()}{note[1:]}." for note in of.notes()]
     notes += [f"{note}." for note in of.run_notes()]
     ledgers = [scores.ledger for scores in of.runs]
-    table = table_of(COUNTS, ledgers, "What the runs gave, and where it is")
+    table = build_table(COUNTS, ledgers, "What the runs gave, and where it is")
     return {"notes": notes, "ledger": table}

@@ -49,7 +49,7 @@ def volume(pairs: TopicSlices, query: str | None = None) -> Volume:
     its query.
     """
     qrels = pairs.qrels
-    inside = pairs.slices.of(qrels.times) >= 0
+    inside = pairs.slices.slice_index(qrels.times) >= 0
     times = qrels.times[inside]
     first, last = int(times.min()) // DAY, int(times.max()) // DAY
     counted = (qrels.relevance > 0) & inside
@@ -93,7 +93,7 @@ class Cut(NamedTuple):
     relevant: Ints
 
 
-def cut_of(pairs: TopicSlices, query: str | None = None) -> Cut:
+def slice_bounds(pairs: TopicSlices, query: str | None = None) -> Cut:
     """The slices with their relevant documents, of one query or of all together."""
     chosen = np.ones(len(pairs), bool)
     if query is not None:

@@ -18,9 +18,9 @@ from citebed.report.tables import (
     Cell,
     Column,
     Table,
+    build_table,
     interval,
     p_text,
-    table_of,
     text_table,
 )
 from citebed.runs.tables import Floats
@@ -77,7 +77,7 @@ def systems_table(timelines: Sequence[Timeline]) -> Table:
     if first.units:
         caption += f", with {first.level:.0%} intervals {UNITS_DRAWN[first.units]}"
     teams = {scores.run: scores.team for scores in first.runs}
-    return table_of(with_teams(columns, teams), first.runs, caption)
+    return build_table(with_teams(columns, teams), first.runs, caption)
 
 
 def _mean(means: Mapping[str, Sequence[Cell]], at: int, of: StreamScores) -> Cell:
@@ -140,7 +140,7 @@ def slices_table(pairs: TopicSlices, scores: Mapping[str, Floats], of: str = "")
         Column("relevant", lambda at: _queries(relevant[at]), "", "documents"),
         *(Column(name, values.tolist().__getitem__, ".4f") for name, values in scores.items()),
     ]  # fmt: skip
-    return table_of(columns, range(len(pairs.slices)))
+    return build_table(columns, range(len(pairs.slices)))
 
 
 def _slice(pairs: TopicSlices, at: int) -> Cell:
@@ -267,7 +267,7 @@ def trends_table(of: Timeline) -> Table:
         ),
     ]  # fmt: skip
     caption = f"Trends of the slice scores; {DAGGER} marks those with p below {of.alpha:g}"
-    return table_of(columns, of.trends_found, caption)
+    return build_table(columns, of.trends_found, caption)
 
 
 def _slope(trend: Trend, alpha: float) -> Cell:
@@ -341,4 +341,4 @@ def official_table(
     caption: str = "",
 ) -> Table:
     """Official scores, a row each."""
-    return table_of(with_teams(columns, teams), scores.iter_rows(named=True), caption)
+    return build_table(with_teams(columns, teams), scores.iter_rows(named=True), caption)

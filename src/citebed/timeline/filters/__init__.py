@@ -1,6 +1,6 @@
 """Stream filters: baselines that read a stream in the order of time and never look ahead.
 
-A filter is one file and one line in ``FILTERS``; ``filter_of`` reads one.
+A filter is one file and one line in ``FILTERS``; ``parse_filter`` reads one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FILTERS: dict[str, type[Filter]] = {f.name: f for f in (Names, RelevanceModel, I
 """All filters by name, in the order in which they are explained."""
 
 
-def filter_of(text: str) -> Filter:
+def parse_filter(text: str) -> Filter:
     """The filter that a text describes: ``names``, or ``names(common=0.01)``."""
     nothing = f"'{text}' is no model; write a name, or as in 'names(common=0.01)'"
     try:

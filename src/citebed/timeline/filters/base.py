@@ -1,6 +1,6 @@
 """What a filter is: a value that prints as it is written, and what it starts to run.
 
-``Filter`` is the declaration (``names(common=0.01)``), ``Filtering`` the run of one over a
+``Filter`` is the declaration (``names(common=0.01)``), ``RunningFilter`` the run of one over a
 stream: it is shown the documents in the order of time, and each of them once.
 """
 
@@ -79,7 +79,7 @@ def no_terms(documents: int) -> Vectors:
 
 
 @dataclass(frozen=True)
-class Reads:
+class DocumentFeatures:
     """What documents say by themselves, whatever came before them: their rows in a table, the
     mentions of names (as ``NameTable.found`` has them) at the places of those that have some, and
     how often each term occurs. They are in the order of time."""
@@ -102,9 +102,9 @@ class Reads:
     def _named(self) -> list[int]:
         return list(self.mentions)
 
-    def part(self, start: int, end: int) -> Reads:
+    def part(self, start: int, end: int) -> DocumentFeatures:
         """Those from a place to before another."""
-        return Reads(
+        return DocumentFeatures(
             self.rows[start:end],
             self.doc_ids[start:end],
             self.times[start:end],
@@ -118,7 +118,7 @@ def between(places: Sequence[int], start: int, end: int) -> Sequence[int]:
     return places[bisect_left(places, start) : bisect_left(places, end)]
 
 
-class Tally:
+class TermStatistics:
     """What is counted in a part of a stream: for each name the documents that have it; for each
     term the documents that have it if ``once``, else how often it occurs."""
 
@@ -127,23 +127,23 @@ class Tally:
         self.terms: Floats = np.zeros(buckets, np.float64)
         self._once = once
 
-    def add(self, reads: Reads) -> None:
+    def add(self, reads: DocumentFeatures) -> None:
         """Count documents."""
         self._add_names(reads)
         np.add.at(self.terms, reads.terms.numbers, self._counts(reads))
 
-    def told(self, reads: Reads) -> Told:
+    def told(self, reads: DocumentFeatures) -> LearningDocuments:
         """Count documents, and tell what was counted when they came."""
         numbers = reads.terms.numbers
         counts: Floats = np.broadcast_to(self._counts(reads), numbers.shape)
         terms = self.terms[numbers] + running_sums(numbers, counts)
         np.add.at(self.terms, numbers, counts)
-        return Told(reads, terms, self._add_names(reads))
+        return LearningDocuments(reads, terms, self._add_names(reads))
 
-    def _counts(self, reads: Reads) -> Floats:
+    def _counts(self, reads: DocumentFeatures) -> Floats:
         return np.ones(()) if self._once else reads.terms.values
 
-    def _add_names(self, reads: Reads) -> dict[int, Ints]:
+    def _add_names(self, reads: DocumentFeatures) -> dict[int, Ints]:
         """Count the names of documents; gives how often each was there before."""
         before: dict[int, Ints] = {}
         for place, mentions in reads.mentions.items():
@@ -164,19 +164,19 @@ def running_sums(numbers: Ints, counts: Floats) -> Floats:
     return running
 
 
-class Told(NamedTuple):
+class LearningDocuments(NamedTuple):
     """Documents of a part that is skipped, by their rows in it: what they say, and what was counted
     in the part when they came, of each one's terms with it, of the names of its mentions before."""
 
-    reads: Reads
+    reads: DocumentFeatures
     terms: Floats
     names: Mapping[int, Ints]
 
-    def take(self, places: Ints) -> Told:
+    def take(self, places: Ints) -> LearningDocuments:
         """Those at some places."""
         reads, terms = self.reads, self.reads.terms
         named = [(to, at) for to, at in enumerate(places.tolist()) if at in reads.mentions]
-        taken = Reads(
+        taken = DocumentFeatures(
             reads.rows[places],
             reads.doc_ids[places],
             reads.times[places],
@@ -184,7 +184,7 @@ class Told(NamedTuple):
             terms.take(places),
         )
         counted = terms._replace(values=self.terms).take(places).values
-        return Told(taken, counted, {to: self.names[at] for to, at in named})
+        return LearningDocuments(taken, counted, {to: self.names[at] for to, at in named})
 
 
 class Skipped(NamedTuple):
@@ -197,9 +197,9 @@ class Skipped(NamedTuple):
 
     first: int
     length: int
-    tally: Tally
-    told: Told | None
-    more: Callable[[int, int], Iterator[Told]]
+    tally: TermStatistics
+    told: LearningDocuments | None
+    more: Callable[[int, int], Iterator[LearningDocuments]]
 
 
 def no_words(_: str) -> Sequence[str]:
@@ -208,7 +208,7 @@ def no_words(_: str) -> Sequence[str]:
 
 
 @dataclass(frozen=True)
-class Tools:
+class FilterContext:
     """What a filter is given beside its topics.
 
     ``words`` gives the words of a text, and ``term`` the term that a word is, if it is one: as an
@@ -223,28 +223,28 @@ class Tools:
     term: Callable[[str], str | None] = str
 
 
-class Filtering(Protocol):
+class RunningFilter(Protocol):
     """A filter at work."""
 
     def score(self, batch: Documents) -> list[FilterLine]:
         """The lines for a batch, by document and then by topic, in their order."""
 
-    def read(self, table: pl.DataFrame) -> Reads:
+    def read(self, table: pl.DataFrame) -> DocumentFeatures:
         """What the documents of a batch say that matters; those that say nothing are left out."""
 
-    def take(self, first: int, reads: Reads) -> list[FilterLine]:
+    def take(self, first: int, reads: DocumentFeatures) -> list[FilterLine]:
         """The lines for documents that were read; ``first`` is how many came before the batch.
 
         To score is to read and to take. What is dear is to read, which depends on nothing else.
         """
 
-    def tally(self) -> Tally:
+    def tally(self) -> TermStatistics:
         """A tally of what it counts, with nothing in it."""
 
     def skip(self, part: Skipped) -> None:
         """Come to the state in which taking the documents of a part would leave it."""
 
-    def judged(self, reads: Reads) -> Collection[int]:
+    def judged(self, reads: DocumentFeatures) -> Collection[int]:
         """The places of those documents that it learns from."""
 
     def unmet(self) -> list[str]:
@@ -278,7 +278,7 @@ class Filter:
             if not 0 <= getattr(self, name) < 1:
                 raise CitebedError(f"{name}={getattr(self, name):g} is not in [0, 1)")
 
-    def start(self, topics: Sequence[Topic], tools: Tools) -> Filtering:
+    def start(self, topics: Sequence[Topic], tools: FilterContext) -> RunningFilter:
         """Begin with a stream."""
         raise NotImplementedError
 

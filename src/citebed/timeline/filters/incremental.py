@@ -18,13 +18,13 @@ import numpy as np
 
 from citebed.runs.tables import Floats, Ints
 from citebed.timeline.filters.base import (
+    DocumentFeatures,
     Filter,
-    Reads,
+    FilterContext,
+    LearningDocuments,
     Skipped,
     State,
-    Tally,
-    Told,
-    Tools,
+    TermStatistics,
     Vectors,
     confidence,
     running_sums,
@@ -32,11 +32,11 @@ from citebed.timeline.filters.base import (
 from citebed.timeline.filters.name_matcher import NameTable
 from citebed.timeline.filters.names import NameFiltering, Names
 from citebed.timeline.filters.online_learning import (
+    FilterFeatures,
     Learner,
-    Lesson,
-    Passed,
     Returned,
-    Seen,
+    SkippedDocuments,
+    TrainingExample,
     packed,
     unpacked,
 )
@@ -72,7 +72,7 @@ class Incremental(Filter):
         """Refuse what is no probability."""
         self.check_below_one("least")
 
-    def start(self, topics: Sequence[Topic], tools: Tools) -> IncrementalFiltering:
+    def start(self, topics: Sequence[Topic], tools: FilterContext) -> IncrementalFiltering:
         """Begin with a stream."""
         return IncrementalFiltering(self, topics, tools)
 
@@ -80,7 +80,9 @@ class Incremental(Filter):
 class IncrementalFiltering(Learner):
     """Incremental learning at work."""
 
-    def __init__(self, declared: Incremental, topics: Sequence[Topic], tools: Tools) -> None:
+    def __init__(
+        self, declared: Incremental, topics: Sequence[Topic], tools: FilterContext
+    ) -> None:
         super().__init__(topics, tools, tools.labels, declared.buckets)
         self._declared = declared
         self._names = NameFiltering(Names(), topics)
@@ -93,27 +95,27 @@ class IncrementalFiltering(Learner):
     def _table(self) -> NameTable:
         return self._names.names
 
-    def _see(self, first: int, reads: Reads) -> Seen:
+    def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:
         numbers = reads.terms.numbers
         df = self._df[numbers] + running_sums(numbers, np.ones(numbers.size))
         np.add.at(self._df, numbers, 1.0)
         vectors = _unit_vectors(reads.terms, df, first + reads.rows)
-        return Seen(self._names.evidence(first, reads), vectors)
+        return FilterFeatures(self._names.evidence(first, reads), vectors)
 
-    def _see_of(self, first: int, told: Told) -> Seen:
+    def _see_of(self, first: int, told: LearningDocuments) -> FilterFeatures:
         df = self._df[told.reads.terms.numbers] + told.terms
         vectors = _unit_vectors(told.reads.terms, df, first + told.reads.rows)
-        return Seen(self._names.evidence_of(first, told), vectors)
+        return FilterFeatures(self._names.evidence_of(first, told), vectors)
 
-    def tally(self) -> Tally:
+    def tally(self) -> TermStatistics:
         """Terms and names, by documents."""
-        return Tally(len(self._names.names.names), self._buckets, once=True)
+        return TermStatistics(len(self._names.names.names), self._buckets, once=True)
 
-    def _count(self, tally: Tally) -> None:
+    def _count(self, tally: TermStatistics) -> None:
         self._df += tally.terms
         self._names.count(tally)
 
-    def _look_back(self, part: Skipped, passed: Passed, start: int, end: int) -> None:
+    def _look_back(self, part: Skipped, passed: SkippedDocuments, start: int, end: int) -> None:
         first = last = len(passed.rows)
         while first and passed.rows[first - 1] == end - 1:
             first, end = first - 1, end - 1  # what stands before these was not told
@@ -124,12 +126,12 @@ class IncrementalFiltering(Learner):
             for some in part.more(start, end):
                 self._look_at(self._see_of(part.first, some), self.judged(some.reads))
 
-    def _look_at(self, seen: Seen, judged: Collection[int]) -> bool:
+    def _look_at(self, seen: FilterFeatures, judged: Collection[int]) -> bool:
         """Remember what is to be of documents that were not taken; gives whether any is."""
         is_returned = (self._beliefs(seen) > self._floor).any(axis=1)
         return self._remember(seen, {*np.flatnonzero(is_returned).tolist(), *judged})
 
-    def _returned(self, seen: Seen) -> list[Returned]:
+    def _returned(self, seen: FilterFeatures) -> list[Returned]:
         z = self._beliefs(seen)
         likely = np.argwhere(z > self._floor)
         pairs = zip(likely.tolist(), z[likely[:, 0], likely[:, 1]].tolist(), strict=True)
@@ -141,7 +143,7 @@ class IncrementalFiltering(Learner):
         least = self._declared.least
         return math.log(least / (1 - least)) if least else -math.inf
 
-    def _beliefs(self, seen: Seen) -> Floats:
+    def _beliefs(self, seen: FilterFeatures) -> Floats:
         """The logarithms of the odds that documents are relevant for topics."""
         from scipy.sparse import csr_array
 
@@ -154,10 +156,10 @@ class IncrementalFiltering(Learner):
                 z[place, topic] += self._mention[topic] * _saturated(evidence)
         return z
 
-    def _passed(self, seen: Seen, known: Collection[int]) -> None:
+    def _passed(self, seen: FilterFeatures, known: Collection[int]) -> None:
         self._remember(seen, known)
 
-    def _remember(self, seen: Seen, known: Collection[int]) -> bool:
+    def _remember(self, seen: FilterFeatures, known: Collection[int]) -> bool:
         """Remember the last one that is neither returned nor judged; gives whether there is one."""
         places = reversed(range(len(seen.vectors.ends) - 1))
         other = next((place for place in places if place not in known), None)
@@ -165,13 +167,13 @@ class IncrementalFiltering(Learner):
             self._other = seen.vectors.at(other)
         return other is not None
 
-    def _learn(self, lesson: Lesson) -> None:
+    def _learn(self, lesson: TrainingExample) -> None:
         self._step(lesson, float(lesson.relevant))
         if lesson.relevant and self._other[0].size:
             numbers, values = self._other
-            self._step(Lesson(0, lesson.topic, False, 0.0, numbers, values), 0.0)
+            self._step(TrainingExample(0, lesson.topic, False, 0.0, numbers, values), 0.0)
 
-    def _step(self, lesson: Lesson, target: float) -> None:
+    def _step(self, lesson: TrainingExample, target: float) -> None:
         """One step up the gradient of the log-likelihood."""
         topic, numbers, values = lesson.topic, lesson.numbers, lesson.values
         mention = _saturated(lesson.mention)

@@ -19,14 +19,14 @@ from citebed.runs.tables import Ints
 from citebed.runs.writer import FilterLine
 from citebed.timeline.filters.base import (
     RELEVANT,
+    DocumentFeatures,
     Documents,
     Filter,
-    Reads,
+    FilterContext,
+    LearningDocuments,
     Skipped,
     State,
-    Tally,
-    Told,
-    Tools,
+    TermStatistics,
     confidence,
     no_terms,
 )
@@ -54,7 +54,7 @@ class Names(Filter):
     title: float = 2.0
     common: float = 0.01
 
-    def start(self, topics: Sequence[Topic], tools: Tools) -> NameFiltering:  # noqa: ARG002
+    def start(self, topics: Sequence[Topic], tools: FilterContext) -> NameFiltering:  # noqa: ARG002
         """Begin with a stream."""
         return NameFiltering(self, topics)
 
@@ -72,16 +72,16 @@ class NameFiltering:
         """The lines of the documents that mention a name."""
         return self.take(batch.first, self.read(batch.table))
 
-    def read(self, table: pl.DataFrame) -> Reads:
+    def read(self, table: pl.DataFrame) -> DocumentFeatures:
         """The documents that mention a name."""
         found = dict(self.names.found(table))
         there = table.select("doc_id", "time")[list(found)]
         rows: Ints = np.array(list(found), np.int64)
         mentions = dict(enumerate(found.values()))
         times = there["time"].to_numpy()
-        return Reads(rows, there["doc_id"], times, mentions, no_terms(len(rows)))
+        return DocumentFeatures(rows, there["doc_id"], times, mentions, no_terms(len(rows)))
 
-    def take(self, first: int, reads: Reads) -> list[FilterLine]:
+    def take(self, first: int, reads: DocumentFeatures) -> list[FilterLine]:
         """The lines of documents that mention a name."""
         half = self._declared.half
         ids, times, names = self._ids, reads.times.tolist(), reads.names.to_list()
@@ -92,7 +92,7 @@ class NameFiltering:
             for sure in [confidence(x / (x + half) if x else 0.0)]
         ]
 
-    def evidence(self, first: int, reads: Reads) -> dict[int, dict[int, float]]:
+    def evidence(self, first: int, reads: DocumentFeatures) -> dict[int, dict[int, float]]:
         """The evidence for each topic in documents' mentions, title first; counts their names.
 
         ``first`` is how many documents came before the table that they are rows of.
@@ -105,7 +105,7 @@ class NameFiltering:
             found[place] = self._weighed(mentions, first + int(reads.rows[place]), df)
         return found
 
-    def evidence_of(self, first: int, told: Told) -> dict[int, dict[int, float]]:
+    def evidence_of(self, first: int, told: LearningDocuments) -> dict[int, dict[int, float]]:
         """The evidence in documents of a part that is skipped; counts nothing."""
         found = {}
         for place, mentions in told.reads.mentions.items():
@@ -130,19 +130,19 @@ class NameFiltering:
         common = self._declared.common
         return min(1.0, common * (before + PRIOR) / df) if df and common else 1.0
 
-    def tally(self) -> Tally:
+    def tally(self) -> TermStatistics:
         """Names, by documents."""
-        return Tally(len(self.names.names))
+        return TermStatistics(len(self.names.names))
 
     def skip(self, part: Skipped) -> None:
         """Count the names of a part."""
         self.count(part.tally)
 
-    def count(self, tally: Tally) -> None:
+    def count(self, tally: TermStatistics) -> None:
         """Count the names of many documents."""
         self._df += tally.names
 
-    def judged(self, reads: Reads) -> Collection[int]:  # noqa: ARG002
+    def judged(self, reads: DocumentFeatures) -> Collection[int]:  # noqa: ARG002
         """None: it does not learn from documents."""
         return ()
 

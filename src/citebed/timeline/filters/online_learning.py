@@ -22,19 +22,19 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.runs.assessors import merge_assessors
-from citebed.runs.reader import read_judged
+from citebed.runs.reader import read_judgement_table
 from citebed.runs.tables import Floats, Ints, checked_columns
 from citebed.runs.trec_files import QRELS
 from citebed.runs.writer import FilterLine
 from citebed.timeline.filters.base import (
     RELEVANT,
+    DocumentFeatures,
     Documents,
-    Reads,
+    FilterContext,
+    LearningDocuments,
     Skipped,
     State,
-    Tally,
-    Told,
-    Tools,
+    TermStatistics,
     Vectors,
     between,
 )
@@ -53,7 +53,7 @@ class Numbers(dict[str, int]):
     a million of them and the words of a language, few do.
     """
 
-    def __init__(self, tools: Tools, buckets: int) -> None:
+    def __init__(self, tools: FilterContext, buckets: int) -> None:
         super().__init__()
         self._tools, self._buckets = tools, buckets
 
@@ -105,7 +105,7 @@ def unpacked(name: str, state: dict[str, NDArray[np.generic]], shape: tuple[int,
 # --- feedback ---------------------------------------------------------------------------------
 
 
-class Lesson(NamedTuple):
+class TrainingExample(NamedTuple):
     """A judged document: for which topic, whether relevant, and its features.
 
     ``mention`` is the evidence that its names give, 0 where they are not looked at.
@@ -127,13 +127,13 @@ class Lessons:
 
     def __init__(self, delay: int) -> None:
         self._delay = delay
-        self._waiting: deque[Lesson] = deque()
+        self._waiting: deque[TrainingExample] = deque()
 
-    def add(self, time: int, lesson: Lesson) -> None:
+    def add(self, time: int, lesson: TrainingExample) -> None:
         """Hold a lesson back until after ``time`` plus the delay."""
         self._waiting.append(lesson._replace(due=self.after(time)))
 
-    def due(self, time: int) -> Iterator[Lesson]:
+    def due(self, time: int) -> Iterator[TrainingExample]:
         """The lessons that may be known to a document of this time; each is given once."""
         while self._waiting and self._waiting[0].due < time:
             yield self._waiting.popleft()
@@ -170,7 +170,7 @@ class Lessons:
             due, topic, relevant, size = row
             part = slice(start, start + size)
             self._waiting.append(
-                Lesson(
+                TrainingExample(
                     due,
                     topic,
                     bool(relevant),
@@ -190,7 +190,7 @@ def labels_of(path: str | Path) -> tuple[dict[str, dict[str, bool]], int]:
     Several assessors of a pair are merged as KBA does: relevant (1) or central (2) only if all
     of them say so.
     """
-    table = checked_columns(read_judged(Path(path)), QRELS)
+    table = checked_columns(read_judgement_table(Path(path)), QRELS)
     labels: dict[str, dict[str, bool]] = {}
     for query_id, doc_id, relevance in merge_assessors(table).iter_rows():
         labels.setdefault(doc_id, {})[query_id] = relevance > 0
@@ -221,7 +221,7 @@ class Labels:
         self._known = known_labels(topics, labels)
         self._unmet = set(self._known)
 
-    def of(self, reads: Reads) -> dict[int, tuple[tuple[int, bool], ...]]:
+    def of(self, reads: DocumentFeatures) -> dict[int, tuple[tuple[int, bool], ...]]:
         """The topics that documents are judged for under any of their ids, of which the one in a
         run counts more; by the places of those that are."""
         known = self._known
@@ -253,18 +253,18 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Seen:
+class FilterFeatures:
     """What a filter sees of documents: the evidence for the topics that they name, at the places of
     those that name some, and a value for each term."""
 
     mentions: Mapping[int, Mapping[int, float]]
     vectors: Vectors
 
-    def part(self, start: int, end: int) -> Seen:
+    def part(self, start: int, end: int) -> FilterFeatures:
         """Those from a place to before another."""
         inside = between(self._named, start, end)
         mentions = {place - start: self.mentions[place] for place in inside}
-        return Seen(mentions, self.vectors.part(start, end))
+        return FilterFeatures(mentions, self.vectors.part(start, end))
 
     @cached_property
     def _named(self) -> list[int]:
@@ -292,7 +292,7 @@ class Learner(ABC):
     def __init__(
         self,
         topics: Sequence[Topic],
-        tools: Tools,
+        tools: FilterContext,
         labels: Mapping[str, Mapping[str, bool]],
         buckets: float,
     ) -> None:
@@ -308,7 +308,7 @@ class Learner(ABC):
         """The lines for a batch; learns what is due before each document."""
         return self.take(batch.first, self.read(batch.table))
 
-    def read(self, table: pl.DataFrame) -> Reads:
+    def read(self, table: pl.DataFrame) -> DocumentFeatures:
         """All documents: each counts, whatever it says."""
         mentions = dict(self._table().found(table))
         texts = (
@@ -316,9 +316,11 @@ class Learner(ABC):
         )
         rows: Ints = np.arange(table.height)
         times = table["time"].to_numpy()
-        return Reads(rows, table["doc_id"], times, mentions, self._numbers.counted(texts))
+        return DocumentFeatures(
+            rows, table["doc_id"], times, mentions, self._numbers.counted(texts)
+        )
 
-    def take(self, first: int, reads: Reads) -> list[FilterLine]:
+    def take(self, first: int, reads: DocumentFeatures) -> list[FilterLine]:
         """The lines for documents; learns what is due before each of them."""
         judged = self._labels.of(reads)
         places, names = list(judged), reads.names.to_list()
@@ -355,15 +357,15 @@ class Learner(ABC):
             self._follow(part, part.told)
         self._count(part.tally)
 
-    def _follow(self, part: Skipped, told: Told) -> None:
+    def _follow(self, part: Skipped, told: LearningDocuments) -> None:
         reads = told.reads
         seen = self._see_of(part.first, told)
         judged = self._labels.of(reads)
         places = list(judged)
 
-        def passed(start: int, end: int) -> Passed:
+        def passed(start: int, end: int) -> SkippedDocuments:
             those = {place - start for place in between(places, start, end)}
-            return Passed(reads.rows[start:end], seen.part(start, end), those)
+            return SkippedDocuments(reads.rows[start:end], seen.part(start, end), those)
 
         start, row = 0, 0
         for place, time in enumerate(reads.times.tolist()):
@@ -378,16 +380,16 @@ class Learner(ABC):
                 self._hold_back(reads.times, seen, {place: judged[place]})
         self._look_back(part, passed(start, len(reads)), row, part.length)
 
-    def _hold_back(self, times: Ints, seen: Seen, judged: Judged) -> None:
+    def _hold_back(self, times: Ints, seen: FilterFeatures, judged: Judged) -> None:
         """Keep what documents teach until it is due."""
         for place, topics in judged.items():
             numbers, values = seen.vectors.at(place)
             named = seen.mentions.get(place, {})
             for topic, relevant in topics:
-                lesson = Lesson(0, topic, relevant, named.get(topic, 0.0), numbers, values)
+                lesson = TrainingExample(0, topic, relevant, named.get(topic, 0.0), numbers, values)
                 self._lessons.add(int(times[place]), lesson)
 
-    def judged(self, reads: Reads) -> Collection[int]:
+    def judged(self, reads: DocumentFeatures) -> Collection[int]:
         """The places of documents that are judged; it is remembered that they came."""
         return self._labels.of(reads).keys()
 
@@ -409,12 +411,12 @@ class Learner(ABC):
         self._labels.restore(state)
 
     @abstractmethod
-    def _look_back(self, part: Skipped, passed: Passed, start: int, end: int) -> None:
+    def _look_back(self, part: Skipped, passed: SkippedDocuments, start: int, end: int) -> None:
         """Remember what ``_passed`` would have of a part's rows from ``start`` to before ``end``,
         between which nothing was learned; ``passed`` are some of them."""
 
     @abstractmethod
-    def tally(self) -> Tally:
+    def tally(self) -> TermStatistics:
         """A tally of what it counts, with nothing in it."""
 
     @abstractmethod
@@ -422,36 +424,36 @@ class Learner(ABC):
         """The names that it looks for."""
 
     @abstractmethod
-    def _see(self, first: int, reads: Reads) -> Seen:
+    def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:
         """What it sees of documents; ``first`` is how many came before the table that they are rows
         of."""
 
     @abstractmethod
-    def _see_of(self, first: int, told: Told) -> Seen:
+    def _see_of(self, first: int, told: LearningDocuments) -> FilterFeatures:
         """The same of documents in a part that is skipped."""
 
     @abstractmethod
-    def _count(self, tally: Tally) -> None:
+    def _count(self, tally: TermStatistics) -> None:
         """Count what a part has."""
 
     @abstractmethod
-    def _returned(self, seen: Seen) -> list[Returned]:
+    def _returned(self, seen: FilterFeatures) -> list[Returned]:
         """Which documents are returned for which topics, in the order of both."""
 
     @abstractmethod
-    def _learn(self, lesson: Lesson) -> None:
+    def _learn(self, lesson: TrainingExample) -> None:
         """Take a judgement in that has become known."""
 
     @abstractmethod
-    def _passed(self, seen: Seen, known: Collection[int]) -> None:
+    def _passed(self, seen: FilterFeatures, known: Collection[int]) -> None:
         """Remember documents for those after them; those at the places that are ``known`` were
         returned or judged for some topic."""
 
 
-class Passed(NamedTuple):
+class SkippedDocuments(NamedTuple):
     """Documents of a part that is skipped: their rows, what was seen of them, and the places of
     those that are judged."""
 
     rows: Ints
-    seen: Seen
+    seen: FilterFeatures
     judged: Collection[int]

@@ -33,7 +33,7 @@ class Drafts(NamedTuple):
     listing: BinaryIO | None
 
 
-class Unfinished:
+class OutputFiles:
     """Where a run is written, and what becomes of it."""
 
     def __init__(self, output: Path, skipped: Path | None = None) -> None:

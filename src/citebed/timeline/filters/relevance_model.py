@@ -16,23 +16,23 @@ import numpy as np
 from citebed.errors import CitebedError
 from citebed.runs.tables import Floats, Ints
 from citebed.timeline.filters.base import (
+    DocumentFeatures,
     Filter,
-    Reads,
+    FilterContext,
+    LearningDocuments,
     Skipped,
     State,
-    Tally,
-    Told,
-    Tools,
+    TermStatistics,
     Vectors,
     confidence,
 )
 from citebed.timeline.filters.name_matcher import NameTable
 from citebed.timeline.filters.online_learning import (
+    FilterFeatures,
     Learner,
-    Lesson,
-    Passed,
     Returned,
-    Seen,
+    SkippedDocuments,
+    TrainingExample,
     packed,
     unpacked,
 )
@@ -72,7 +72,7 @@ class RelevanceModel(Filter):
         if not self.mu:
             raise CitebedError("mu=0 leaves documents without smoothing; take more than 0")
 
-    def start(self, topics: Sequence[Topic], tools: Tools) -> RelevanceFiltering:
+    def start(self, topics: Sequence[Topic], tools: FilterContext) -> RelevanceFiltering:
         """Begin with a stream."""
         return RelevanceFiltering(self, topics, tools)
 
@@ -204,7 +204,9 @@ def _cuts(places: Ints, most: int) -> Iterator[slice]:
 class RelevanceFiltering(Learner):
     """Relevance models at work; they learn from training documents only."""
 
-    def __init__(self, declared: RelevanceModel, topics: Sequence[Topic], tools: Tools) -> None:
+    def __init__(
+        self, declared: RelevanceModel, topics: Sequence[Topic], tools: FilterContext
+    ) -> None:
         super().__init__(topics, tools, {}, declared.buckets)
         self._declared = declared
         self._names = NameTable(topics)
@@ -219,35 +221,35 @@ class RelevanceFiltering(Learner):
     def _table(self) -> NameTable:
         return self._names
 
-    def _see(self, first: int, reads: Reads) -> Seen:  # noqa: ARG002
+    def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:  # noqa: ARG002
         named = {
             place: dict.fromkeys(self._names.topics_of(mentions), 0.0)
             for place, mentions in reads.mentions.items()
         }
-        return Seen(named, reads.terms)
+        return FilterFeatures(named, reads.terms)
 
-    def _see_of(self, first: int, told: Told) -> Seen:
+    def _see_of(self, first: int, told: LearningDocuments) -> FilterFeatures:
         return self._see(first, told.reads)
 
-    def tally(self) -> Tally:
+    def tally(self) -> TermStatistics:
         """Terms, each time that they occur."""
-        return Tally(len(self._names.names), self._buckets)
+        return TermStatistics(len(self._names.names), self._buckets)
 
-    def _look_back(self, part: Skipped, passed: Passed, start: int, end: int) -> None:
+    def _look_back(self, part: Skipped, passed: SkippedDocuments, start: int, end: int) -> None:
         """Do nothing: documents that pass are counted, not remembered."""
 
-    def _count(self, tally: Tally) -> None:
+    def _count(self, tally: TermStatistics) -> None:
         numbers = np.flatnonzero(tally.terms)
         self._background.add(numbers, tally.terms[numbers])
 
-    def _learn(self, lesson: Lesson) -> None:
+    def _learn(self, lesson: TrainingExample) -> None:
         self._profiles[lesson.topic].learn(lesson.numbers, lesson.values)
         self._term_table = None
 
-    def _passed(self, seen: Seen, known: Collection[int]) -> None:  # noqa: ARG002
+    def _passed(self, seen: FilterFeatures, known: Collection[int]) -> None:  # noqa: ARG002
         self._background.add(seen.vectors.numbers, seen.vectors.values)
 
-    def _returned(self, seen: Seen) -> list[Returned]:
+    def _returned(self, seen: FilterFeatures) -> list[Returned]:
         """A document that has none of a topic's terms is less like it than the background is."""
         vectors = seen.vectors
         places, lengths = vectors.places(), vectors.sums(vectors.values)

@@ -25,9 +25,9 @@ from citebed.files.writing import translate_os_errors
 from citebed.records import Problem
 from citebed.runs.writer import FilterRunWriter
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.base import Documents, Filter, Filtering, State, Tools
+from citebed.timeline.filters.base import Documents, Filter, FilterContext, RunningFilter, State
 from citebed.timeline.filters.checkpoint import Progress
-from citebed.timeline.filters.output_files import Drafts, Unfinished
+from citebed.timeline.filters.output_files import Drafts, OutputFiles
 from citebed.timeline.filters.stream_checks import Admission
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.streams.stream_files import Decoded, Source, blocks, checksum, decode
@@ -43,7 +43,7 @@ class FilterTask(NamedTuple):
     source: Source
     topics: Sequence[Topic]
     declared: Filter
-    tools: Tools
+    tools: FilterContext
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def run_filter(
     stops a run that has a checkpoint gets a note on how to go on (``__notes__``); without one
     nothing is left behind.
     """
-    files = Unfinished(output, options.skipped)
+    files = OutputFiles(output, options.skipped)
     files.check(options.overwrite)
     filtering = task.declared.start(task.topics, task.tools)
     with files.alone() as drafts:
@@ -164,9 +164,9 @@ class _Run:
     def __init__(
         self,
         task: FilterTask,
-        place: tuple[Unfinished, Drafts],
+        place: tuple[OutputFiles, Drafts],
         options: FilterOptions,
-        filtering: Filtering,
+        filtering: RunningFilter,
     ) -> None:
         self.task = task
         self.files, self.drafts = place

@@ -43,7 +43,7 @@ NEAR = 0.25
 
 
 @dataclass(frozen=True)
-class Studied:
+class StudyMeasure:
     """A measure, with ``rescaled`` moved from its own range to [-1, 1].
 
     It prints as it is written: ``AUC``, ``AUC:rescaled`` (which is 2·AUC − 1).
@@ -103,29 +103,29 @@ class Studied:
         return middle, low, high
 
 
-def studied(texts: Iterable[str | Measure | Studied] = MEASURES) -> list[Studied]:
+def studied(texts: Iterable[str | Measure | StudyMeasure] = MEASURES) -> list[StudyMeasure]:
     """The measures that texts name, each once; ``AP,nDCG@R`` in one text are two.
 
     Behind a colon stands what is done with it: ``AUC:rescaled``. ``RescaledAUC``
     is the same.
     """
-    measures: dict[str, Studied] = {}
+    measures: dict[str, StudyMeasure] = {}
     for text in texts:
         for part in split_names(text) if isinstance(text, str) else [text]:
-            each = part if isinstance(part, Studied) else _studied(part)
+            each = part if isinstance(part, StudyMeasure) else _studied(part)
             measures.setdefault(str(each), each)
     if not measures:
         raise CitebedError("no measure was named. Name one, e.g. nDCG@R.")
     return list(measures.values())
 
 
-def _studied(text: str | Measure) -> Studied:
+def _studied(text: str | Measure) -> StudyMeasure:
     if isinstance(text, Measure):
-        return Studied(text)
+        return StudyMeasure(text)
     name, colon, how = text.partition(":")
     if colon and how != RESCALED:
         raise UnknownName(f"way to change {name}", how, [RESCALED])
-    return Studied(measure(name), bool(colon))
+    return StudyMeasure(measure(name), bool(colon))
 
 
 # --- simulating -------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class Simulation:
     rankings scatter around it (a standard deviation).
     """
 
-    measures: tuple[Studied, ...]
+    measures: tuple[StudyMeasure, ...]
     options: StudyOptions
     mean: Floats
     low: Floats
@@ -197,7 +197,7 @@ class Simulation:
 
 
 def simulate(
-    measures: Iterable[str | Measure | Studied] = MEASURES, options: StudyOptions | None = None
+    measures: Iterable[str | Measure | StudyMeasure] = MEASURES, options: StudyOptions | None = None
 ) -> Simulation:
     """Score perturbed ideal rankings of every size at every level with every measure.
 
@@ -216,7 +216,7 @@ def simulate(
     return Simulation(chosen, options, mean, low, high, deviation)
 
 
-def _scores(measures: tuple[Studied, ...], setting: Setting, options: StudyOptions) -> Floats:
+def _scores(measures: tuple[StudyMeasure, ...], setting: Setting, options: StudyOptions) -> Floats:
     """The shape (measures, levels, rankings)."""
     blocks = [
         _block_scores(measures, setting, options, draws) for draws in _draws(setting, options)
@@ -235,7 +235,7 @@ def _draws(setting: Setting, options: StudyOptions) -> Iterator[Floats]:
 
 
 def _block_scores(
-    measures: tuple[Studied, ...], setting: Setting, options: StudyOptions, draws: Floats
+    measures: tuple[StudyMeasure, ...], setting: Setting, options: StudyOptions, draws: Floats
 ) -> Floats:
     rankings = draws.shape[1]
     at_once = max(1, 4 * _DRAWN // (rankings * setting.D))
@@ -309,7 +309,7 @@ def robustness(simulation: Simulation) -> list[Robustness]:
     ]
 
 
-def _of(simulation: Simulation, measure: Studied, means: Floats) -> Robustness:
+def _of(simulation: Simulation, measure: StudyMeasure, means: Floats) -> Robustness:
     levels = np.array(simulation.options.levels)
     settings = simulation.options.settings
     moves = np.ptp(means, axis=0)

@@ -10,7 +10,7 @@ import polars as pl
 
 from citebed.evaluation.measures.rankings import Rankings, match_unordered
 from citebed.runs.ranking import SortedQrels, spread
-from citebed.runs.tables import Hashes, Ints, Run, duplicate
+from citebed.runs.tables import Hashes, Ints, Run, raise_duplicate
 from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.streams.timed_qrels import Skipped, TopicRun, timed, topic_run
 from citebed.wording import count
@@ -51,7 +51,7 @@ class RunLedger(NamedTuple):
         })  # fmt: skip
 
 
-class Laid(NamedTuple):
+class AlignedStreamRun(NamedTuple):
     """A run laid beside the pairs of topic and slice: all that it returned, what of it is above the
     threshold, and what that rests on."""
 
@@ -62,10 +62,10 @@ class Laid(NamedTuple):
 
 def lay(
     run: Run, pairs: TopicSlices, times: pl.DataFrame | None = None, threshold: float | None = None
-) -> Laid:
+) -> AlignedStreamRun:
     """Lay a run beside the pairs; without a ``threshold`` all of it is accepted."""
     topics, pair = placed(run, pairs, times)
-    return beside(topics, pair, pairs, pairs.pair_qrels, threshold)
+    return align_with_judgements(topics, pair, pairs, pairs.pair_qrels, threshold)
 
 
 def placed(run: Run, pairs: TopicSlices, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]:
@@ -77,16 +77,16 @@ def placed(run: Run, pairs: TopicSlices, times: pl.DataFrame | None) -> tuple[To
     return topics, pair
 
 
-def beside(
+def align_with_judgements(
     topics: TopicRun, pair: Ints, pairs: TopicSlices, judged: SortedQrels, threshold: float | None
-) -> Laid:
+) -> AlignedStreamRun:
     """Documents with the numbers of their pairs, beside the judgements that have these numbers."""
     number = np.maximum(pair, -1)
     everything = accepted = match_unordered(judged, topics.run, number)
     if threshold is not None:
         above = topics.run.rows["score"] > threshold
         accepted = match_unordered(judged, topics.run.only(above), number[above.to_numpy()])
-    return Laid(everything, accepted, _ledger(topics, pair, everything, pairs))
+    return AlignedStreamRun(everything, accepted, _ledger(topics, pair, everything, pairs))
 
 
 def _refuse_twice(topics: TopicRun) -> None:
@@ -98,7 +98,7 @@ def _refuse_twice(topics: TopicRun) -> None:
     rows = run.rows.select("query_id", "doc_id").cast({"query_id": pl.String})
     twice = rows.filter(rows.is_duplicated()).sort("query_id", "doc_id")
     if twice.height:
-        duplicate(run, *twice.row(0))
+        raise_duplicate(run, *twice.row(0))
 
 
 def _has_doubles(keys: Hashes) -> bool:

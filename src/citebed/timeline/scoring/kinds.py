@@ -29,7 +29,7 @@ def query_kinds(pairs: TopicSlices) -> pl.DataFrame:
     Time goes from the start of the first slice to the end of the stream.
     """
     judged, times = pairs.qrels, pairs.qrels.times
-    relevant = (judged.relevance > 0) & (pairs.slices.of(times) >= 0)
+    relevant = (judged.relevance > 0) & (pairs.slices.slice_index(times) >= 0)
     ends = int(pairs.slices.bounds[0]), int(pairs.slices.filled[-1])
     rows = []
     for number, name in zip(pairs.queries.tolist(), pairs.query_ids, strict=True):

@@ -21,15 +21,15 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures.rankings import judged_rows
 from citebed.runs.assessors import OFFICIAL
 from citebed.runs.kba_files import HIGHEST, grade_names
-from citebed.runs.ranking import Ranked, SortedQrels, check_twice, codes_of, rank
+from citebed.runs.ranking import Ranked, SortedQrels, check_repeated_documents, encode_values, rank
 from citebed.runs.tables import Floats, Ints, Run
 from citebed.timeline.scoring.stream_scores import none_judged
 from citebed.timeline.streams.run_sources import opened_runs
 from citebed.timeline.streams.timed_qrels import (
-    Reading,
+    QrelsOptions,
     Skipped,
     judged_table,
-    known_again,
+    restore_timed_ids,
     timeless_qrels,
     topic_run,
 )
@@ -146,7 +146,7 @@ def _counts(qrels: SortedQrels, ranked: Ranked, cutoffs: Ints) -> _Counts:
         numbers = np.bincount(query * shape[1] + below, minlength=shape[0] * shape[1])
         return numbers.reshape(shape)
 
-    entity = codes_of(ranked.query_ids, qrels.query_ids)
+    entity = encode_values(ranked.query_ids, qrels.query_ids)
     row, judgement = judged_rows(qrels, ranked, entity)
     grade = qrels.relevance[judgement]
     row, judgement = row[grade >= 0], judgement[grade >= 0]  # below stands what nobody judged
@@ -268,7 +268,7 @@ def score_official(
     cutoffs = cutoffs_of(step)
     topics = topic_run(run, qrels)
     ranked = rank(topics.run)
-    check_twice(ranked)
+    check_repeated_documents(ranked)
     lowest, highest = ranked.scores.min(initial=np.inf), ranked.scores.max(initial=-np.inf)
     if lowest <= 0 or highest > HIGHEST:
         raise CitebedError(
@@ -378,12 +378,14 @@ def official_timeline(  # noqa: PLR0913 (a notebook completes and checks them by
     """
     known = times_of(times, utc=utc)
     # For all grades at once, what the rule "any" says is the highest.
-    reading = Reading("max" if assessors == "any" else assessors)
+    reading = QrelsOptions("max" if assessors == "any" else assessors)
     qrels = timeless_qrels(*judged_table(judgements), reading, known)
     how: dict[str, Any] = {
         "step": step, "unjudged_negative": unjudged_negative,
         "require_positives": require_positives,
     }  # fmt: skip
     with opened_runs(runs) as opened:
-        read = (run.read() if known is None else known_again(run.read(), known) for run in opened)
+        read = (
+            run.read() if known is None else restore_timed_ids(run.read(), known) for run in opened
+        )
         return OfficialTimeline(tuple(score_official(run, qrels, **how) for run in read))

@@ -18,13 +18,13 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
-from citebed.runs.file_ranges import Piece
+from citebed.runs.file_ranges import FileRange
 from citebed.runs.reader import read_run
 from citebed.runs.tables import Floats, Run
-from citebed.runs.texts import Grouping, RunText, queries_of
+from citebed.runs.texts import Grouping, RunText, group_by_query
 from citebed.runs.trec_files import RUN, trec_lines
-from citebed.timeline.scoring.alignment import RunLedger, beside, lay, placed
-from citebed.timeline.scoring.slice_measures import slice_values, value_of_nothing
+from citebed.timeline.scoring.alignment import RunLedger, align_with_judgements, lay, placed
+from citebed.timeline.scoring.slice_measures import empty_slice_score, slice_values
 from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.slices import Slices
 from citebed.timeline.streams.timed_qrels import Skipped
@@ -50,7 +50,9 @@ class Scoring(NamedTuple):
     @property
     def groupings(self) -> list[Grouping]:
         """By what a run may be cut: by slices, where its lines have times, and by queries."""
-        return [queries_of] if self.times is not None else [_by(self.pairs.slices), queries_of]
+        return (
+            [group_by_query] if self.times is not None else [_by(self.pairs.slices), group_by_query]
+        )
 
     def for_parts(self) -> Scoring:
         """The same with what every part would make anew."""
@@ -64,7 +66,7 @@ def _by(slices: Slices) -> Grouping:
 
     def of(run: Run) -> pl.Series:
         times = run.epochs
-        at = pl.Series(slices.of(times.fill_null(end).to_numpy()))
+        at = pl.Series(slices.slice_index(times.fill_null(end).to_numpy()))
         return at.set(times.fill_null(0) >= end, after).set(times.is_null(), _UNTIMED)
 
     return of
@@ -99,7 +101,7 @@ def scored_text(text: RunText, how: Scoring) -> Scored:
     parts = how.for_parts()
     try:
         for grouping in how.groupings:
-            pieces = text.whole_pieces([Path(text.path)], grouping)
+            pieces = text.split_between_groups([Path(text.path)], grouping)
             rows = _rows_of(text, pieces, grouping, parts) if pieces else None
             if rows is not None:
                 return together(text.name, rows, how)
@@ -111,11 +113,11 @@ def scored_text(text: RunText, how: Scoring) -> Scored:
 
 
 def _rows_of(
-    text: RunText, pieces: list[Piece], grouping: Grouping, how: Scoring
+    text: RunText, pieces: list[FileRange], grouping: Grouping, how: Scoring
 ) -> pl.DataFrame | None:
     """What `part_rows` makes of pieces; ``None`` where a group stood in several of them."""
 
-    def part(piece: Piece) -> tuple[pl.DataFrame, pl.Series]:
+    def part(piece: FileRange) -> tuple[pl.DataFrame, pl.Series]:
         run = text.read(piece)
         return part_rows(run, how), grouping(run).unique()
 
@@ -133,7 +135,9 @@ def part_rows(run: Run, how: Scoring) -> pl.DataFrame:
     there = np.flatnonzero(np.bincount(pair[pair >= 0], minlength=len(how.pairs)))
     number = np.append(np.full(len(how.pairs), -1), (-2, -1))
     number[there] = np.arange(len(there))
-    laid = beside(topics, number[pair], how.pairs, how.pairs.qrels_in(there), how.threshold)
+    laid = align_with_judgements(
+        topics, number[pair], how.pairs, how.pairs.qrels_in(there), how.threshold
+    )
     values = slice_values(how.measures, laid.everything, laid.accepted, how.graded)
     scores = pl.DataFrame({_PAIR: there, **dict(zip(_columns(how), values, strict=True))})
     return pl.concat([scores, pl.DataFrame({_LEDGER: [_written(laid.ledger)]})], how="diagonal")
@@ -142,7 +146,7 @@ def part_rows(run: Run, how: Scoring) -> pl.DataFrame:
 def together(name: str, rows: pl.DataFrame, how: Scoring) -> Scored:
     """The scores of a run, of the rows of all its parts."""
     scores = rows.filter(pl.col(_PAIR).is_not_null()) if rows.height else rows
-    values = np.repeat([[value_of_nothing(each)] for each in how.measures], len(how.pairs), axis=1)
+    values = np.repeat([[empty_slice_score(each)] for each in how.measures], len(how.pairs), axis=1)
     if scores.height:
         values[:, scores[_PAIR].to_numpy()] = scores.select(_columns(how)).to_numpy().T
     return Scored(values, _ledger(name, rows, how.pairs, scores.height))

@@ -83,11 +83,11 @@ def slice_values(
     rows = []
     for each in measures:
         seen = alike[uses_grades(each, graded)][isinstance(each, SET_BASED)]
-        rows.append(np.where(seen.in_run, each.values(seen), value_of_nothing(each)))
+        rows.append(np.where(seen.in_run, each.values(seen), empty_slice_score(each)))
     return np.stack(rows)
 
 
-def value_of_nothing(each: Measure) -> float:
+def empty_slice_score(each: Measure) -> float:
     """What a cell is worth in which the run returned nothing."""
     return each.empty if isinstance(each, RescaledAUC) else 0.0
 

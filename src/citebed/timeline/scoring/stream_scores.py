@@ -231,7 +231,7 @@ def judged_notes(pairs: TopicSlices) -> list[str]:
     judged, scored = len(pairs.qrels.query_ids), len(pairs.queries)
     empty_slices, empty_queries = len(slices) - pairs.slices_scored, judged - scored
     empty = scored * len(slices) - len(pairs)
-    outside = int((slices.of(pairs.qrels.times) < 0).sum())
+    outside = int((slices.slice_index(pairs.qrels.times) < 0).sum())
     known = count(ledger.pairs, "judged pair")
     return of_some({
         f"{empty_slices:,} of {count(len(slices), 'slice')} without a relevant document, in no "

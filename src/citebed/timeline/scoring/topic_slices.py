@@ -15,7 +15,7 @@ import polars as pl
 from citebed.errors import CitebedError, UnknownName
 from citebed.runs.ranking import SortedQrels, spread
 from citebed.runs.tables import Floats, Ints
-from citebed.runs.times import format_time, seconds_of
+from citebed.runs.times import format_time, parse_seconds
 from citebed.timeline.slices import Slices
 from citebed.timeline.streams.timed_qrels import TimedQrels
 
@@ -44,7 +44,7 @@ class TopicSlices:
 
         -2 says that it is in no slice at all.
         """
-        at = self.slices.of(times)
+        at = self.slices.slice_index(times)
         pairs = self._number[query * len(self.slices) + at]
         nowhere = at < 0
         if nowhere.any():
@@ -96,7 +96,7 @@ class TopicSlices:
 
 def topic_slices(qrels: TimedQrels, slices: Slices) -> TopicSlices:
     """The pairs to score, of which there must be one."""
-    n, at = len(slices), slices.of(qrels.times)
+    n, at = len(slices), slices.slice_index(qrels.times)
     code = qrels.query * n + at
     measured, counts = np.unique(code[(qrels.relevance > 0) & (at >= 0)], return_counts=True)
     if not len(measured):
@@ -166,7 +166,7 @@ def _recency(pairs: TopicSlices, half_life: str) -> Floats:
     # Only proportions count: ages are those against a query's own last slice, lest all become 0.
     last = np.zeros(len(pairs.qrels.query_ids), ends.dtype)
     np.maximum.at(last, pairs.query, ends)
-    return np.asarray(np.exp2((ends - last[pairs.query]) / seconds_of(half_life)))
+    return np.asarray(np.exp2((ends - last[pairs.query]) / parse_seconds(half_life)))
 
 
 WEIGHTINGS: dict[str, Weighting] = {"uniform": _uniform, "burst": _burst, "recency": _recency}

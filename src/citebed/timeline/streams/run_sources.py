@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from citebed.files.reading import at_hand
 from citebed.runs.reader import as_run, as_runs, check_names, distinct_names, read_run
 from citebed.runs.tables import Run
-from citebed.runs.texts import RunText, long_text
+from citebed.runs.texts import RunText, large_run_text
 
 
 class RunSource(NamedTuple):
@@ -64,7 +64,7 @@ def _source(name: str, run: Any, held: ExitStack) -> RunSource:
     if not isinstance(run, str | Path):
         return RunSource(name, partial(_same, replace(as_run(run), name=name)))
     file = held.enter_context(at_hand(Path(run)))
-    return RunSource(name, lambda: replace(read_run(file), name=name), long_text(file, name))
+    return RunSource(name, lambda: replace(read_run(file), name=name), large_run_text(file, name))
 
 
 def _same(run: Run) -> Run:

@@ -12,8 +12,8 @@ import polars as pl
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import at_hand
 from citebed.runs.assessors import OFFICIAL, Disagreement, disagreements, merge_assessors
-from citebed.runs.ranking import SortedQrels, put_in_order, query_numbers
-from citebed.runs.reader import as_qrels, name_of, read_judged
+from citebed.runs.ranking import SortedQrels, encode_queries, sort_qrels
+from citebed.runs.reader import as_qrels, read_judgement_table, run_name
 from citebed.runs.tables import Ints, Qrels, Run, checked_columns
 from citebed.runs.times import epochs, time_column
 from citebed.runs.trec_files import QRELS
@@ -26,7 +26,7 @@ NO_TIMES_HELP = (
 )
 
 
-class Reading(NamedTuple):
+class QrelsOptions(NamedTuple):
     """How judgements are read.
 
     ``rule`` merges several assessors (`citebed.runs.assessors`). Grades below ``rel`` are not
@@ -75,7 +75,7 @@ class TimedQrels(SortedQrels):
 
 
 def read_timed_qrels(
-    path: str | Path, times: pl.DataFrame | None = None, reading: Reading | None = None
+    path: str | Path, times: pl.DataFrame | None = None, reading: QrelsOptions | None = None
 ) -> TimedQrels:
     """Judgements from a TREC qrels file (or Parquet) with times, or in KBA's forms.
 
@@ -88,10 +88,10 @@ def timed_qrels(
     table: pl.DataFrame,
     name: str = "qrels",
     times: pl.DataFrame | None = None,
-    reading: Reading | None = None,
+    reading: QrelsOptions | None = None,
 ) -> TimedQrels:
     """Judgements from a table: ``query_id, doc_id, relevance`` and, if it has them, ``time``."""
-    reading = reading or Reading()
+    reading = reading or QrelsOptions()
     timed = with_times(_checked(table, name), times)
     if not timed.height:
         raise CitebedError(f"{name}: there is no judgement in it.")
@@ -124,7 +124,7 @@ def _checked(table: pl.DataFrame, name: str) -> pl.DataFrame:
 def timeless_qrels(
     table: pl.DataFrame,
     name: str,
-    reading: Reading | None = None,
+    reading: QrelsOptions | None = None,
     times: pl.DataFrame | None = None,
 ) -> TimedQrels:
     """Judgements for a scoring that knows no time: all documents are of the same second.
@@ -146,7 +146,7 @@ def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
     return table.with_columns(epochs(table["doc_id"]))
 
 
-def _graded(table: pl.DataFrame, reading: Reading) -> pl.DataFrame:
+def _graded(table: pl.DataFrame, reading: QrelsOptions) -> pl.DataFrame:
     grade = pl.col("relevance").cast(pl.Int64)
     low = pl.min_horizontal(grade, pl.lit(0, pl.Int64))
     return table.with_columns(
@@ -155,7 +155,7 @@ def _graded(table: pl.DataFrame, reading: Reading) -> pl.DataFrame:
 
 
 def _prepared(table: pl.DataFrame, name: str, ledger: QrelsLedger) -> TimedQrels:
-    judged, order = put_in_order(Qrels(table.select("query_id", "doc_id", "relevance"), name))
+    judged, order = sort_qrels(Qrels(table.select("query_id", "doc_id", "relevance"), name))
     return TimedQrels(**vars(judged), times=table["time"].to_numpy()[order], ledger=ledger)
 
 
@@ -163,7 +163,7 @@ def judged_table(judgements: Any) -> tuple[pl.DataFrame, str]:
     """The table of judgements, with times where it has them, and their name."""
     if isinstance(judgements, str | Path):
         with at_hand(Path(judgements)) as file:
-            return read_judged(file), name_of(Path(judgements))
+            return read_judgement_table(file), run_name(Path(judgements))
     if isinstance(judgements, pl.DataFrame):
         return judgements, "qrels"
     qrels = as_qrels(judgements)
@@ -193,7 +193,7 @@ class TopicRun(NamedTuple):
 
 def topic_run(run: Run, judged: SortedQrels) -> TopicRun:
     """The rows of judged topics alone."""
-    query, lines = query_numbers(run, judged.query_ids), run.rows.height
+    query, lines = encode_queries(run, judged.query_ids), run.rows.height
     known = query >= 0
     if known.all():
         return TopicRun(run, query, Skipped(lines))
@@ -207,7 +207,7 @@ def timed(topics: TopicRun, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]
 
     Without ``times`` a document that has none is an error.
     """
-    run = topics.run if times is None else known_again(topics.run, times)
+    run = topics.run if times is None else restore_timed_ids(topics.run, times)
     own = run.times is not None
     time = run.epochs
     if not time.null_count():
@@ -224,7 +224,7 @@ def timed(topics: TopicRun, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]
     )
 
 
-def known_again(run: Run, times: pl.DataFrame) -> Run:
+def restore_timed_ids(run: Run, times: pl.DataFrame) -> Run:
     """The run with the ids and times of a table, which knows ids with a time in front too."""
     rows = joined_times(run.rows.lazy(), times).collect()
     return replace(run, rows=rows.drop("time"), times=rows["time"], hashes=None, source=None)

@@ -13,8 +13,8 @@ from tests.sampling import sized
 
 from citebed.errors import CitebedError
 from citebed.evaluation.judgements.cocitation import (
-    Expanded,
-    Expansion,
+    ExpansionOptions,
+    ExpansionResult,
     added,
     both_ways,
     cocitations,
@@ -330,29 +330,29 @@ def test_pairs_go_both_ways_and_add_up() -> None:
 
 
 def expanded(
-    grades: dict[str, dict[str, int]], how: Expansion, **further: pl.DataFrame
-) -> Expanded:
+    grades: dict[str, dict[str, int]], how: ExpansionOptions, **further: pl.DataFrame
+) -> ExpansionResult:
     qrels = as_qrels(grades)
     relevant = qrels.table["doc_id"]
     return expand(qrels, cocitations(LISTS, relevant), how, **further)
 
 
 def test_expanding_by_hand() -> None:
-    found = expanded({"q": {"a": 1, "c": 0}}, Expansion(at_least=1, grade=3))
+    found = expanded({"q": {"a": 1, "c": 0}}, ExpansionOptions(min_cocitations=1, grade=3))
     assert found.qrels.table.rows() == [
         ("q", "b", 3, 2.0, "a", 1),
         ("q", "d", 3, 1.0, "a", 1),
     ]
-    assert (found.seeds, found.too_few, found.already_judged) == (1, 0, 1)
-    twice = expanded({"q": {"a": 1, "c": 0}}, Expansion(at_least=2))
+    assert (found.seeds, found.below_minimum, found.already_judged) == (1, 0, 1)
+    twice = expanded({"q": {"a": 1, "c": 0}}, ExpansionOptions(min_cocitations=2))
     assert pairs_of(twice.qrels) == {("q", "b"): 1}
-    assert twice.too_few == 2
+    assert twice.below_minimum == 2
 
 
 def test_the_list_of_the_query_s_own_paper_is_taken_off() -> None:
     """List one cites a, b and c: without it, a and b are co-cited once, a and c never."""
     own = pl.DataFrame({"query_id": ["q"] * 3, "doc_id": ["a", "b", "c"]})
-    found = expanded({"q": {"a": 1}, "r": {"a": 1}}, Expansion(at_least=1), own=own)
+    found = expanded({"q": {"a": 1}, "r": {"a": 1}}, ExpansionOptions(min_cocitations=1), own=own)
     counts = {row[:2]: row[3] for row in found.qrels.table.rows()}
     assert counts == {
         ("q", "b"): 1, ("q", "d"): 1, ("r", "b"): 2, ("r", "c"): 1, ("r", "d"): 1
@@ -361,14 +361,14 @@ def test_the_list_of_the_query_s_own_paper_is_taken_off() -> None:
 
 def test_what_a_query_may_not_have_is_left_out_and_counted() -> None:
     barred = pl.DataFrame({"query_id": ["q"], "doc_id": ["b"]})
-    found = expanded({"q": {"a": 1}}, Expansion(at_least=2), barred=barred)
+    found = expanded({"q": {"a": 1}}, ExpansionOptions(min_cocitations=2), barred=barred)
     assert pairs_of(found.qrels) == {}
-    assert found.barred == 1
+    assert found.excluded == 1
 
 
 def test_the_loudest_witness_is_named() -> None:
     """b is co-cited with a twice and with c once; both are relevant."""
-    found = expanded({"q": {"a": 1, "c": 2}}, Expansion(at_least=1))
+    found = expanded({"q": {"a": 1, "c": 2}}, ExpansionOptions(min_cocitations=1))
     rows = {row[1]: row[3:] for row in found.qrels.table.rows()}
     assert rows["b"] == (2.0, "a", 2)
 
@@ -377,12 +377,12 @@ def test_the_loudest_witness_is_named() -> None:
 def test_nothing_that_is_judged_is_judged_again(
     grades: dict[str, dict[str, int]], at_least: int
 ) -> None:
-    found = expanded(grades, Expansion(at_least=at_least))
+    found = expanded(grades, ExpansionOptions(min_cocitations=at_least))
     assert not pairs_of(found.qrels).keys() & pairs_of(as_qrels(grades)).keys()
 
 
 def test_expansions_that_make_no_sense() -> None:
     with pytest.raises(CitebedError, match="1 or more"):
-        Expansion(at_least=0)
+        ExpansionOptions(min_cocitations=0)
     with pytest.raises(CitebedError, match="below 0"):
-        Expansion(grade=-1)
+        ExpansionOptions(grade=-1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.judgements.labels import read_labelled
-from citebed.evaluation.judgements.statistics import JudgementStatistics, Tally, describe
+from citebed.evaluation.judgements.statistics import JudgementCounts, JudgementStatistics, describe
 from citebed.runs.reader import as_qrels, read_qrels
 from citebed.runs.tables import Qrels
 from citebed.runs.writer import write_qrels
@@ -61,7 +61,7 @@ def test_relevant_documents_per_thousand_are_the_published_ones(
     queries: int, relevant: float, documents: int, published: float
 ) -> None:
     """TREC 8, TREC Robust; of its own the paper says 1.14: 11.4 of ten thousand, not of 9,084."""
-    total = Tally(round(queries * relevant), round(queries * relevant))
+    total = JudgementCounts(round(queries * relevant), round(queries * relevant))
     found = JudgementStatistics(
         "j", queries, 0, 0, {}, (0, 0, 0), (0, 0, 0), 0, total, documents
     )  # fmt: skip

@@ -17,7 +17,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation import Resampling, Settings, as_qrels, as_run, evaluate, prepare, rank
 from citebed.evaluation.measures import MEASURES
 from citebed.evaluation.scoring.run_scores import summarise
-from citebed.runs.ranking import check_twice, in_rank_order, repeated
+from citebed.runs.ranking import check_repeated_documents, find_repeated, in_rank_order
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 0}, "q3": {"d": 1}}
 
@@ -73,7 +73,7 @@ LISTS = st.lists(st.lists(HASHES, min_size=1, max_size=6), min_size=1, max_size=
 def test_repeated_finds_the_queries_with_a_value_twice(lists: list[list[int]], cells: int) -> None:
     hashes = np.array([value for values in lists for value in values], np.uint64)
     starts = np.cumsum([0, *map(len, lists)])
-    found = repeated(hashes, starts, cells)
+    found = find_repeated(hashes, starts, cells)
     expected = [at for at, values in enumerate(lists) if len(set(values)) < len(values)]
     assert [query for query, _ in found] == expected
     for query, row in found:
@@ -92,7 +92,7 @@ def test_rows_of_more_queries_than_16_bits_count_come_together() -> None:
 
 def test_equal_hashes_of_different_documents_are_no_fault() -> None:
     ranked = rank(as_run({"q": {"a": 2.0, "b": 1.0}}))
-    check_twice(replace(ranked, hashes=np.full(2, 7, np.uint64)))
+    check_repeated_documents(replace(ranked, hashes=np.full(2, 7, np.uint64)))
 
 
 ROWS = st.lists(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from citebed.evaluation.measures import rankings
 from citebed.evaluation.measures.rankings import Rankings, match, match_unordered
-from citebed.runs.ranking import prepare, query_numbers, rank
+from citebed.runs.ranking import encode_queries, prepare, rank
 from citebed.runs.tables import Qrels, Run
 
 ids = st.one_of(
@@ -40,7 +40,7 @@ def test_places_are_those_of_the_one_order(
     judged = prepare(Qrels(table(others | dict.fromkeys(list(run)[::3], 2.0), "relevance")))
     made = Run(table(run, "score"))
     with patch.object(rankings, "_COMPARED", compared):
-        found = match_unordered(judged, made, query_numbers(made, judged.query_ids))
+        found = match_unordered(judged, made, encode_queries(made, judged.query_ids))
     assert values(found) == values(match(judged, rank(made)))
 
 

@@ -18,7 +18,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.statistics import INTERVALS, Interval, mean_interval, mean_intervals
 from citebed.evaluation.statistics.intervals import bounded_interval, least_share
 from citebed.evaluation.statistics.resampling import resampled_sums
-from citebed.evaluation.statistics.units import units_of
+from citebed.evaluation.statistics.units import make_units
 
 EIGHTHS = st.integers(0, 8).map(lambda i: i / 8)
 VALUES = st.lists(EIGHTHS, min_size=2, max_size=12)
@@ -195,7 +195,9 @@ def test_no_spread_is_not_certainty(method: str) -> None:
 
 def test_a_bound_by_hand() -> None:
     """Weights (u, v, w) that add up to 1 for 0, 0.5 and 1: P(v/2 + w <= t) = 2t² up to 0.5."""
-    low, high, _ = bounded_interval(units_of(np.array([[0.5], [1.0]]), None), (0, 1), 0.025, 10**6)
+    low, high, _ = bounded_interval(
+        make_units(np.array([[0.5], [1.0]]), None), (0, 1), 0.025, 10**6
+    )
     assert low == pytest.approx(math.sqrt(0.0125), abs=0.001)
     # From above 0.5 alone is below the bound: 1 - 0.5·x with P(X <= x) = 1 - (1 - x)² of two.
     assert high == pytest.approx(1 - 0.5 * (1 - math.sqrt(0.975)))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from citebed.runs.kba_files import read_filter_run
-from citebed.timeline.filters import filter_of
-from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters import parse_filter
+from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.runner import FilterOptions, FilterReport, FilterTask, run_filter
 from citebed.timeline.filters.topics import Name, Topic
 from citebed.timeline.streams.stream_files import file_source
@@ -71,11 +71,13 @@ def write(path: Path, docs: list[Doc]) -> Path:
 
 
 def filtered(
-    folder: Path, docs: list[Doc], model: str, tools: Tools | None = None, **options: Any
+    folder: Path, docs: list[Doc], model: str, tools: FilterContext | None = None, **options: Any
 ) -> tuple[list[tuple[str, str, int]], FilterReport]:
     """What a model finds: (document, topic, confidence); and the report."""
     source = file_source(write(folder / "stream.jsonl", docs))
-    task = FilterTask(source, TOPICS, filter_of(model), tools or Tools(str.split, LABELS))
+    task = FilterTask(
+        source, TOPICS, parse_filter(model), tools or FilterContext(str.split, LABELS)
+    )
     output = folder / "out.run"
     report = run_filter(task, output, FilterOptions(overwrite=True, **options))
     table = read_filter_run(output).table

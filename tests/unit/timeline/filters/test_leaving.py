@@ -14,8 +14,8 @@ from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream, write
 from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed, breaking, task_of
 
 from citebed.errors import CitebedError, FormatError
-from citebed.timeline.filters import checkpoint, filter_of
-from citebed.timeline.filters.base import Reads, Tools, no_terms
+from citebed.timeline.filters import checkpoint, parse_filter
+from citebed.timeline.filters.base import DocumentFeatures, FilterContext, no_terms
 from citebed.timeline.filters.online_learning import Labels
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
 from citebed.timeline.filters.topics import Name, Topic
@@ -207,7 +207,7 @@ def test_documents_that_did_not_come_are_told_also_after_a_stop(
 ) -> None:
     topics = [TOPICS[0]._replace(training=("nowhere", "1300000003-d")), *TOPICS[1:]]
     task = task_of(write(tmp_path / "s", stream()), model)
-    task = task._replace(topics=topics, tools=Tools(str.split, IN_VAIN))
+    task = task._replace(topics=topics, tools=FilterContext(str.split, IN_VAIN))
     for after in (1, 8, 20):
         with pytest.raises(Killed):
             run_filter(
@@ -223,7 +223,7 @@ def test_a_document_is_judged_under_both_of_its_ids() -> None:
     topics = [Topic("q", (), "", ("d",)), Topic("r", ())]
     labels = Labels(topics, {"1300000000-d": {"r": False}, "e": {"r": True}})
     times = np.array([1300000000, 1300000000])
-    reads = Reads(np.arange(2), pl.Series(["f", "d"]), times, {}, no_terms(2))
+    reads = DocumentFeatures(np.arange(2), pl.Series(["f", "d"]), times, {}, no_terms(2))
     assert labels.of(reads) == {1: ((0, True), (1, False))}
     assert labels.unmet() == ["e"]
 
@@ -234,7 +234,9 @@ def test_a_training_document_counts_also_where_it_is_judged_for_another(tmp_path
     source = task_of(write(tmp_path / "s", docs), "names").source
     scores = []
     for labels in ({}, {"1300000000-d": {"elm": False}}):
-        task = FilterTask(source, topics, filter_of("incremental"), Tools(str.split, labels))
+        task = FilterTask(
+            source, topics, parse_filter("incremental"), FilterContext(str.split, labels)
+        )
         run_filter(task, tmp_path / "out", FilterOptions(overwrite=True))
         scores.append((tmp_path / "out").read_text().splitlines()[-1].split()[2:5])
     assert scores[0] == scores[1]

@@ -16,8 +16,8 @@ from tests.unit.timeline.filters.bursts import LABELS, START, TOPICS, Doc, filte
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.line_blocks import Block
 from citebed.runs.writer import FilterLine
-from citebed.timeline.filters import FILTERS, filter_of, online_learning, relevance_model
-from citebed.timeline.filters.base import Documents, Filter, State, Tools
+from citebed.timeline.filters import FILTERS, online_learning, parse_filter, relevance_model
+from citebed.timeline.filters.base import Documents, Filter, FilterContext, State
 from citebed.timeline.filters.topics import Name, Topic
 from citebed.timeline.streams.stream_files import decode
 
@@ -30,11 +30,11 @@ def found(
     declared: Filter,
     topics: list[Topic],
     texts: list[str],
-    tools: Tools | None = None,
+    tools: FilterContext | None = None,
     gap: int = 1,
 ) -> list[tuple[int, float]]:
     """What a filter finds in texts that come ``gap`` seconds apart: (place, confidence)."""
-    tools = tools or Tools(str.split)
+    tools = tools or FilterContext(str.split)
     lines = "".join(
         f'{{"doc_id": "{n}", "time": {1300000000 + n * gap}, "text": "{text}"}}\n'
         for n, text in enumerate(texts)
@@ -52,8 +52,8 @@ def found(
 def test_a_filter_prints_as_it_is_written() -> None:
     assert set(FILTERS) == {"names", "relevance_model", "incremental"}
     for name in FILTERS:
-        assert filter_of(str(filter_of(name))) == filter_of(name)
-    assert str(filter_of(" Names( common = 0.5 ) ")) == "names(half=1,title=2,common=0.5)"
+        assert parse_filter(str(parse_filter(name))) == parse_filter(name)
+    assert str(parse_filter(" Names( common = 0.5 ) ")) == "names(half=1,title=2,common=0.5)"
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_a_filter_prints_as_it_is_written() -> None:
 )
 def test_what_is_no_filter_is_refused(text: str, error: type[Exception], what: str) -> None:
     with pytest.raises(error, match=what):
-        filter_of(text)
+        parse_filter(text)
 
 
 def test_buckets_must_be_a_sensible_number() -> None:
     with pytest.raises(CitebedError, match="buckets=7 is not a whole number"):
-        filter_of("incremental(buckets=7)").start(TOPICS, Tools())
+        parse_filter("incremental(buckets=7)").start(TOPICS, FilterContext())
 
 
 # --- by hand --------------------------------------------------------------------------------
@@ -104,9 +104,11 @@ def test_names_by_hand(tmp_path: Path) -> None:
 def test_common_words_weigh_less_by_hand() -> None:
     """c = min(1, 0.001 · (N + 1000) / df): 1, 1, 0.501, 0.33433; the confidences c / (c + 1)."""
     topics = [Topic("e", (Name("elm"),))]
-    rows = found(filter_of("names(common=0.001)"), topics, ["elm"] * 4)
+    rows = found(parse_filter("names(common=0.001)"), topics, ["elm"] * 4)
     assert rows == [(0, 500), (1, 500), (2, 334), (3, 251)]
-    assert found(filter_of("names(common=0)"), topics, ["elm"] * 4) == [(n, 500) for n in range(4)]
+    assert found(parse_filter("names(common=0)"), topics, ["elm"] * 4) == [
+        (n, 500) for n in range(4)
+    ]
 
 
 def test_the_relevance_model_by_hand() -> None:
@@ -117,7 +119,7 @@ def test_the_relevance_model_by_hand() -> None:
     like the topic than the background is, and the second has nothing of it.
     """
     rows = found(
-        filter_of("relevance_model(mu=1)"), [Topic("q", (Name("w"),))], ["w x", "y y y z", "w x"]
+        parse_filter("relevance_model(mu=1)"), [Topic("q", (Name("w"),))], ["w x", "y y y z", "w x"]
     )
     assert rows == [(2, 446)]
 
@@ -129,8 +131,8 @@ def test_incremental_learning_by_hand() -> None:
     topics = [Topic("e", (Name("elm"),))]
     judged = {"0": {"e": True}}
     for gap, delay, second in ((1, 0, 656), (0, 0, 269), (10, 10, 269), (11, 10, 656)):
-        tools = Tools(str.split, judged, delay)
-        rows = found(filter_of("incremental"), topics, ["elm", "elm"], tools, gap)
+        tools = FilterContext(str.split, judged, delay)
+        rows = found(parse_filter("incremental"), topics, ["elm", "elm"], tools, gap)
         assert rows == [(0, 269), (1, second)], (gap, delay)
 
 
@@ -139,7 +141,10 @@ def test_a_document_judged_not_relevant_lowers_what_is_like_it() -> None:
     texts = ["elm of the park", "elm of the park", "elm on stage"]
     rows = dict(
         found(
-            filter_of("incremental(least=0)"), topics, texts, Tools(str.split, {"0": {"e": False}})
+            parse_filter("incremental(least=0)"),
+            topics,
+            texts,
+            FilterContext(str.split, {"0": {"e": False}}),
         )
     )
     assert rows[1] < rows[0]
@@ -193,7 +198,7 @@ def test_relevance_models_are_as_the_obvious_way(parts: list, trained: set[int])
     texts = {t.query_id: " ".join((*(n.name for n in t.names), t.text)) for t in topics}
     training = {t.query_id: set(t.training) for t in topics}
     expected = slow.by_relevance_model(texts, training, docs, mu=10.0, least=0.0)
-    lines = all_lines("relevance_model(mu=10,least=0)", topics, docs, Tools(str.split))
+    lines = all_lines("relevance_model(mu=10,least=0)", topics, docs, FilterContext(str.split))
     assert_close(lines, expected)
 
 
@@ -209,11 +214,11 @@ def test_incremental_learning_is_as_the_obvious_way(
         if n in judged
     }
     plain = [topic._replace(training=()) for topic in TOPICS]
-    lines = all_lines("incremental", plain, docs, Tools(str.split, labels, delay))
+    lines = all_lines("incremental", plain, docs, FilterContext(str.split, labels, delay))
     assert_close(lines, slow.by_incremental(NAMES, labels, docs, delay))
 
 
-def all_lines(model: str, topics: list[Topic], docs: list[Doc], tools: Tools) -> Found:
+def all_lines(model: str, topics: list[Topic], docs: list[Doc], tools: FilterContext) -> Found:
     """What a model finds, given in batches of three documents."""
     lines, _ = left_after(model, topics, docs, 3, tools)
     return [(line.doc_id, line.query_id, int(line.score)) for line in lines]
@@ -227,7 +232,7 @@ def all_lines(model: str, topics: list[Topic], docs: list[Doc], tools: Tools) ->
 def test_how_many_come_at_once_changes_no_bit(model: str, delay: int) -> None:
     """Not of the lines, and not of what is known after them; so stretches of a stream may be
     scored anywhere."""
-    tools = Tools(str.split, LABELS, delay, lambda word: None if word == "of" else word)
+    tools = FilterContext(str.split, LABELS, delay, lambda word: None if word == "of" else word)
     whole = left_after(model, TOPICS, stream(200), 1000, tools)
     assert len(whole[0]) > 10
     for size in (1, 2, 7, 50):
@@ -240,26 +245,26 @@ def test_how_many_come_at_once_changes_no_bit(model: str, delay: int) -> None:
 def test_words_that_were_forgotten_have_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     docs = stream(80)
     for model in MODELS[1:]:
-        remembered = all_lines(model, TOPICS, docs, Tools(str.split, LABELS))
+        remembered = all_lines(model, TOPICS, docs, FilterContext(str.split, LABELS))
         monkeypatch.setattr(online_learning, "_REMEMBERED", 3)
-        assert all_lines(model, TOPICS, docs, Tools(str.split, LABELS)) == remembered
+        assert all_lines(model, TOPICS, docs, FilterContext(str.split, LABELS)) == remembered
         monkeypatch.undo()
 
 
 def test_how_many_frequencies_are_in_memory_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = all_lines(MODELS[1], TOPICS, stream(80), Tools(str.split))
+    whole = all_lines(MODELS[1], TOPICS, stream(80), FilterContext(str.split))
     for cells in (1, 40):
         monkeypatch.setattr(relevance_model, "_CELLS", cells)
-        assert all_lines(MODELS[1], TOPICS, stream(80), Tools(str.split)) == whole
+        assert all_lines(MODELS[1], TOPICS, stream(80), FilterContext(str.split)) == whole
 
 
 def left_after(
-    model: str, topics: list[Topic], docs: list[Doc], size: int, tools: Tools
+    model: str, topics: list[Topic], docs: list[Doc], size: int, tools: FilterContext
 ) -> tuple[list[FilterLine], State]:
     """The lines of a stream that comes so many documents at a time, and what is known then."""
-    at_work = filter_of(model).start(topics, tools)
+    at_work = parse_filter(model).start(topics, tools)
     lines: list[FilterLine] = []
     for first in range(0, len(docs), size):
         part = docs[first : first + size]
@@ -288,8 +293,8 @@ def test_judgements_to_come_change_nothing(tmp_path: Path, delay: int) -> None:
     docs = stream()
     model = "incremental(least=0)"
     without = {k: v for k, v in LABELS.items() if k != "1300000120-n20"}
-    with_it, _ = filtered(tmp_path, docs, model, Tools(str.split, LABELS, delay))
-    rows, _ = filtered(tmp_path, docs, model, Tools(str.split, without, delay))
+    with_it, _ = filtered(tmp_path, docs, model, FilterContext(str.split, LABELS, delay))
+    rows, _ = filtered(tmp_path, docs, model, FilterContext(str.split, without, delay))
     times = [int(row[0].split("-")[0]) for row in rows]
     changed = [time for time, a, b in zip(times, rows, with_it, strict=True) if a != b]
     assert min(changed) == 1300000121 + delay
@@ -300,7 +305,7 @@ def test_training_documents_teach_only_later_ones(tmp_path: Path) -> None:
     model = "relevance_model(least=0)"
     with_it, _ = filtered(tmp_path, docs, model)
     without = [topic._replace(training=topic.training[:1]) for topic in TOPICS]
-    rows = all_lines(model, without, docs, Tools(str.split))
+    rows = all_lines(model, without, docs, FilterContext(str.split))
     assert [row for row in with_it if row[0] <= "1300000140-n40"] == [
         row for row in rows if row[0] <= "1300000140-n40"
     ]

@@ -15,8 +15,8 @@ from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed,
 from citebed.errors import FormatError
 from citebed.files.line_blocks import Block
 from citebed.runs.writer import stream_id, stream_ids
-from citebed.timeline.filters import filter_of
-from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters import parse_filter
+from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.repeated_documents import RepeatedDocuments
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import decode, file_source, table_source
@@ -101,7 +101,7 @@ def test_stopped_between_a_document_and_its_repeat(tmp_path: Path, model: str) -
 
 def test_a_table_with_a_document_twice(tmp_path: Path) -> None:
     table = pl.DataFrame({"doc_id": ["a", "a"], "time": [5, 5], "title": ["Ann Oak", "Ann Oak"]})
-    task = FilterTask(table_source("t", table), TOPICS, filter_of("names"), Tools())
+    task = FilterTask(table_source("t", table), TOPICS, parse_filter("names"), FilterContext())
     report = run_filter(task, tmp_path / "out", FilterOptions())
     assert (report.lines, report.repeated) == (1, 1)
 
@@ -110,7 +110,7 @@ def test_a_stream_of_one_time(tmp_path: Path) -> None:
     """Every document is of one time, and blocks are shorter than a line: all are remembered."""
     docs = [{"doc_id": f"d{n % 7}", "time": 1300000000, "text": "Ann Oak"} for n in range(21)]
     task = FilterTask(
-        file_source(write(tmp_path / "s", docs), 10), TOPICS, filter_of("names"), Tools()
+        file_source(write(tmp_path / "s", docs), 10), TOPICS, parse_filter("names"), FilterContext()
     )
     report = run_filter(task, tmp_path / "out", FilterOptions(block=10))
     assert (report.documents, report.repeated, report.lines) == (7, 14, 7)

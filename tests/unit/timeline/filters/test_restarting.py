@@ -15,8 +15,8 @@ import pytest
 from tests.unit.timeline.filters.bursts import LABELS, TOPICS, stream, write
 
 from citebed.errors import CitebedError, FormatError
-from citebed.timeline.filters import filter_of
-from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters import parse_filter
+from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.checkpoint import Progress, load, save
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import Source, file_source
@@ -34,8 +34,8 @@ class Killed(Exception):
 
 
 def task_of(path: Path, model: str, delay: int = 5) -> FilterTask:
-    tools = Tools(str.split, LABELS, delay)
-    return FilterTask(file_source(path, 200), TOPICS, filter_of(model), tools)
+    tools = FilterContext(str.split, LABELS, delay)
+    return FilterTask(file_source(path, 200), TOPICS, parse_filter(model), tools)
 
 
 def breaking(source: Source, after: int) -> Source:
@@ -132,13 +132,13 @@ HEADER = {"corpus_id": "s.jsonl", "topic_set_id": "t.jsonl", "made_by": "citebed
 ASKED = replace(OPTIONS, header=HEADER, about={"the analyser": "english"})
 OTHERS = [
     (
-        {"declared": filter_of("names(half=2)")},
+        {"declared": parse_filter("names(half=2)")},
         {},
         "the model 'names(half=1,title=2,common=0.01)' (now 'names(half=2,title=2,common=0.01)')",
     ),
     ({"topics": TOPICS[:1]}, {}, "other topics"),
-    ({"tools": Tools(str.split, {}, 5)}, {}, "other judgements"),
-    ({"tools": Tools(str.split, LABELS)}, {}, "the feedback delay '5 s' (now '0 s')"),
+    ({"tools": FilterContext(str.split, {}, 5)}, {}, "other judgements"),
+    ({"tools": FilterContext(str.split, LABELS)}, {}, "the feedback delay '5 s' (now '0 s')"),
     ({}, {"team": "other"}, "the team 'citebed' (now 'other')"),
     ({}, {"about": {"the analyser": "x"}}, "the analyser 'english' (now 'x')"),
     ({}, {"about": {}}, "the analyser 'english' (now not given)"),
@@ -174,7 +174,7 @@ def test_what_differs_from_the_checkpoint_is_named_alone(
 def test_another_model_is_not_said_to_be_another_analyser(
     tmp_path: Path, stopped: FilterTask
 ) -> None:
-    other = stopped._replace(declared=filter_of("incremental"))
+    other = stopped._replace(declared=parse_filter("incremental"))
     with pytest.raises(CitebedError, match="made with the model 'names") as caught:
         run_filter(other, tmp_path / "out", replace(OPTIONS, about={"the analyser": "english"}))
     assert "analyser" not in str(caught.value)

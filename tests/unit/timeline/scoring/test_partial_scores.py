@@ -26,7 +26,7 @@ from citebed.timeline.timelines import Timeline
 
 def long_timeline(*files: Path, **how: Any) -> Timeline:
     """The timeline with every text taken for a long one."""
-    with patch.object(texts, "LONG", 0):
+    with patch.object(texts, "LARGE", 0):
         return citebed.timeline(*files, **how)
 
 
@@ -62,7 +62,7 @@ def whole_reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return read_run(path)
 
     monkeypatch.setattr(partial_scores, "read_run", reading)
-    monkeypatch.setattr(file_ranges, "LEAST", 2000)
+    monkeypatch.setattr(file_ranges, "MIN_SIZE", 2000)
     monkeypatch.setattr(file_ranges, "_LOOK", 500)
     monkeypatch.setattr(file_ranges, "PIECES", 1 << 20)
     return read

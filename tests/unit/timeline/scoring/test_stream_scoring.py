@@ -22,8 +22,13 @@ from citebed.runs.times import TIMES
 from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import StreamScores, judged_notes, score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
-from citebed.timeline.slices import slices_of
-from citebed.timeline.streams.timed_qrels import Reading, Skipped, read_timed_qrels, timed_qrels
+from citebed.timeline.slices import parse_slicing
+from citebed.timeline.streams.timed_qrels import (
+    QrelsOptions,
+    Skipped,
+    read_timed_qrels,
+    timed_qrels,
+)
 
 MEASURES = (
     "AP", "nDCG@R", "nDCG", "Rprec", "AUC", "RescaledAUC", "RR", "P@2", "R@2", "Bpref", "SetP",
@@ -36,11 +41,11 @@ def scored(
     judgements: list[Judgement],
     run: list[Line],
     slicing: str = "7d",
-    reading: Reading | None = None,
+    reading: QrelsOptions | None = None,
     **how: object,
 ) -> StreamScores:
     truth = timed_qrels(judgement_table(judgements), reading=reading)
-    cells = topic_slices(truth, slices_of(slicing, truth.range()))
+    cells = topic_slices(truth, parse_slicing(slicing, truth.range()))
     run_read, measures = as_run(run_table(run)), slice_measures(MEASURES)
     return score_stream(run_read, cells, measures, **how)  # type: ignore[arg-type]
 
@@ -156,7 +161,7 @@ def test_agrees_with_plain_loops(
     slices = reference.uniform_slices(merged, hours * 3600)
     first, last = min(j.time for j in merged), max(j.time for j in merged)
     assume(hours * 3600 <= (last // DAY + 1 - first // DAY) * DAY)
-    reading = Reading(rule=rule, rel=rel)
+    reading = QrelsOptions(rule=rule, rel=rel)
     found = scored(judgements, run, f"{hours}h", reading, threshold=threshold, graded=graded)
     for name in MEASURES:
         shown = reference.shown_to(name, merged, graded)
@@ -197,7 +202,7 @@ def test_tables_are_checked_as_for_evaluate(tmp_path: Path) -> None:
         tmp_path / "r.parquet", query_id=["1", "1"], doc_id=["a", "b"], score=[2.0, 1.0], time=times
     )
     truth = read_timed_qrels(qrels)
-    cells = topic_slices(truth, slices_of("1d", truth.range()))
+    cells = topic_slices(truth, parse_slicing("1d", truth.range()))
     assert score_stream(read_run(run), cells, slice_measures(["AP"])).mean("AP", "uniform") == 1
 
 
@@ -246,7 +251,7 @@ def qrels(tmp_path: Path) -> Path:
 
 def score_files(qrels: Path, run: Path, times: pl.DataFrame | None = None) -> StreamScores:
     truth = read_timed_qrels(qrels, times)
-    cells = topic_slices(truth, slices_of("7d", truth.range()))
+    cells = topic_slices(truth, parse_slicing("7d", truth.range()))
     return score_stream(read_run(run), cells, slice_measures(["AP"]), times)
 
 
@@ -379,7 +384,7 @@ def test_weights_that_are_none() -> None:
 def test_nothing_relevant_in_any_slice() -> None:
     truth = timed_qrels(judgement_table([Judgement("q", "a", START, 0)]))
     with pytest.raises(CitebedError, match="no slice has a relevant document"):
-        topic_slices(truth, slices_of("1d", truth.range()))
+        topic_slices(truth, parse_slicing("1d", truth.range()))
 
 
 def test_all_is_the_evaluation_that_knows_no_time() -> None:

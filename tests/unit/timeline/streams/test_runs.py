@@ -14,7 +14,7 @@ from citebed.runs.tables import Qrels
 from citebed.timeline.scoring.slice_measures import slice_measures
 from citebed.timeline.scoring.stream_scores import score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
-from citebed.timeline.slices import slices_of
+from citebed.timeline.slices import parse_slicing
 from citebed.timeline.streams.run_sources import opened_runs
 from citebed.timeline.streams.timed_qrels import Skipped, timed, timed_qrels, topic_run
 
@@ -85,7 +85,7 @@ def test_times_are_of_a_table_the_run_or_its_ids() -> None:
 def test_a_document_twice_for_a_topic_is_told_wherever_it_is(apart: int) -> None:
     judgements = {"query_id": ["q", "r"], "doc_id": ["a", "a"], "relevance": 1, "time": START}
     qrels = timed_qrels(pl.DataFrame(judgements))
-    pairs = topic_slices(qrels, slices_of("all", qrels.range()))
+    pairs = topic_slices(qrels, parse_slicing("all", qrels.range()))
     lines = [("q", "a", 2.0, START), ("r", "a", 1.0, START), ("q", "b", 1.0, START)]
     names = ["query_id", "doc_id", "score", "time"]
     once = as_run(pl.DataFrame(lines, names, orient="row"))

@@ -18,8 +18,8 @@ from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream
 from citebed.errors import FormatError
 from citebed.files import reading
 from citebed.files.line_blocks import Block
-from citebed.timeline.filters import filter_of
-from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters import parse_filter
+from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
 from citebed.timeline.streams.stream_files import (
     Source,
@@ -222,4 +222,4 @@ def test_a_stream_of_skipped_lines_is_an_error_with_the_reasons(tmp_path: Path) 
 
 
 def task(path: Path) -> FilterTask:
-    return FilterTask(file_source(path, 2), TOPICS, filter_of("names"), Tools())
+    return FilterTask(file_source(path, 2), TOPICS, parse_filter("names"), FilterContext())
