@@ -26,7 +26,7 @@ def test_a_measure_that_cannot_be_read_says_how_it_is_written(written: str) -> N
 
 @pytest.mark.parametrize("written", ["names(common=1,common=2)", "names(common)", "names(", "+"])
 def test_a_filter_that_cannot_be_read_says_how_it_is_written(written: str) -> None:
-    with pytest.raises(CitebedError, match="is no model; write a name"):
+    with pytest.raises(CitebedError, match="is not a filter model"):
         parse_filter(written)
 
 

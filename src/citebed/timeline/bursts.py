@@ -18,7 +18,7 @@ RATIO, GAMMA = 2.0, 1.0
 
 
 def bursting(times: Ints, start: int, end: int, s: float = RATIO, gamma: float = GAMMA) -> Flags:
-    """Which of the documents, given by their times in order, come in a burst."""
+    """Return which documents are in a burst, given their times in order."""
     n = len(times)
     rate = n / (end - start)
     gaps = np.diff(times, prepend=start)

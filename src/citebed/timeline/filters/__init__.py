@@ -1,6 +1,6 @@
-"""Stream filters: baselines that read a stream in the order of time and never look ahead.
+"""Stream filters: baselines that read a stream in order of time and never look ahead.
 
-A filter is one file and one line in ``FILTERS``; ``parse_filter`` reads one.
+Each filter model is one file and one entry of ``FILTERS``; ``parse_filter`` parses its name.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from citebed.timeline.filters.names import Names
 from citebed.timeline.filters.relevance_model import RelevanceModel
 
 FILTERS: dict[str, type[Filter]] = {f.name: f for f in (Names, RelevanceModel, Incremental)}
-"""All filters by name, in the order in which they are explained."""
+"""All filters by name, in the order of the documentation."""
 
 
 def parse_filter(text: str) -> Filter:
-    """The filter that a text describes: ``names``, or ``names(common=0.01)``."""
-    nothing = f"'{text}' is no model; write a name, or as in 'names(common=0.01)'"
+    """Parse a filter such as ``names`` or ``names(common=0.01)``."""
+    nothing = f"'{text}' is not a filter model. Write names or names(common=0.01), for example."
     try:
         call, rest = parse_call(text)
     except SpecError:

@@ -1,7 +1,7 @@
-"""What a filter is: a value that prints as it is written, and what it starts to run.
+"""Interfaces of stream filters and the values that they exchange.
 
-``Filter`` is the declaration (``names(common=0.01)``), ``RunningFilter`` the run of one over a
-stream: it is shown the documents in the order of time, and each of them once.
+``Filter`` is the declaration (``names(common=0.01)``). ``RunningFilter`` is a filter at work on a
+stream: it gets every document once, in order of time.
 """
 
 from __future__ import annotations
@@ -23,66 +23,74 @@ from citebed.runs.writer import FilterLine, stream_ids
 from citebed.timeline.filters.topics import Topic
 
 State = dict[str, NDArray[np.generic]]
-"""Everything a filter has learned, as arrays that a checkpoint can hold."""
+"""The state of a filter as arrays, to be stored in a checkpoint."""
 
 RELEVANT = 1
-"""The rating of every line that a filter writes; how sure it is, the confidence says."""
+"""The rating of every line that a filter writes; only the confidence varies."""
 
 
 class Documents(NamedTuple):
-    """Documents of a stream, in its order: ``doc_id``, ``time``, ``title``, ``abstract``,
-    ``text``. ``first`` is how many documents came before."""
+    """A batch of documents in stream order.
+
+    The columns are ``doc_id``, ``time``, ``title``, ``abstract``, ``text``. ``first`` is the number
+    of documents before the batch.
+    """
 
     first: int
     table: pl.DataFrame
 
 
 class Vectors(NamedTuple):
-    """Documents behind one another, each as its terms, which are numbers in ascending order, with a
-    value for each: those at a place are from ``ends[place]`` to before ``ends[place + 1]``."""
+    """Sparse term vectors of several documents, in compressed row format.
+
+    Document ``i`` has the term numbers and values from ``ends[i]`` up to, but not including,
+    ``ends[i + 1]``. Term numbers ascend within a document.
+    """
 
     ends: Ints
     numbers: Ints
     values: Floats
 
     def at(self, place: int) -> tuple[Ints, Floats]:
-        """The terms of one document and their values, which do not hold the others in memory."""
+        """Return copies of one document's term numbers and values."""
         its = slice(*self.ends[place : place + 2])
         return self.numbers[its].copy(), self.values[its].copy()
 
     def part(self, start: int, end: int) -> Vectors:
-        """Those from a place to before another."""
+        """Return documents ``start`` to ``end - 1``."""
         ends = self.ends[start : end + 1]
         its = slice(ends[0], ends[-1])
         return Vectors(ends - ends[0], self.numbers[its], self.values[its])
 
     def take(self, places: Ints) -> Vectors:
-        """Those at some places."""
+        """Return the documents at these positions."""
         sizes = np.diff(self.ends)[places]
         ends = np.concatenate(([0], np.cumsum(sizes)))
         its = np.arange(ends[-1]) + np.repeat(self.ends[places] - ends[:-1], sizes)
         return Vectors(ends, self.numbers[its], self.values[its])
 
     def places(self) -> Ints:
-        """For each term the place of its document."""
+        """Return the document position of each term."""
         return np.repeat(np.arange(len(self.ends) - 1), np.diff(self.ends))
 
     def sums(self, values: Floats) -> Floats:
-        """What each document has of ``values``, one for each term, added up in their order."""
+        """Sum ``values``, one per term, within each document, in term order."""
         sums = np.bincount(self.places(), values, minlength=len(self.ends) - 1)
         return np.asarray(sums, np.float64)
 
 
 def no_terms(documents: int) -> Vectors:
-    """So many documents whose terms were not looked at."""
+    """Return empty vectors for this number of documents."""
     return Vectors(np.zeros(documents + 1, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True)
 class DocumentFeatures:
-    """What documents say by themselves, whatever came before them: their rows in a table, the
-    mentions of names (as ``NameTable.found`` has them) at the places of those that have some, and
-    how often each term occurs. They are in the order of time."""
+    """Features that depend on the documents alone, in order of time.
+
+    ``rows`` are row numbers in the batch. ``mentions`` has the name mentions (see
+    ``NameTable.found``) of the documents that have any, by position. ``terms`` has term counts.
+    """
 
     rows: Ints
     doc_ids: pl.Series
@@ -95,7 +103,7 @@ class DocumentFeatures:
 
     @cached_property
     def names(self) -> pl.Series:
-        """The ids of the documents in a run."""
+        """The documents' ids as a filter run writes them."""
         return stream_ids(self.doc_ids, pl.Series(self.times))
 
     @cached_property
@@ -103,7 +111,7 @@ class DocumentFeatures:
         return list(self.mentions)
 
     def part(self, start: int, end: int) -> DocumentFeatures:
-        """Those from a place to before another."""
+        """Return documents ``start`` to ``end - 1``."""
         return DocumentFeatures(
             self.rows[start:end],
             self.doc_ids[start:end],
@@ -114,13 +122,16 @@ class DocumentFeatures:
 
 
 def between(places: Sequence[int], start: int, end: int) -> Sequence[int]:
-    """Those of some places, in their order, that are from one to before another."""
+    """Return the positions from ``start`` to ``end - 1``; ``places`` must ascend."""
     return places[bisect_left(places, start) : bisect_left(places, end)]
 
 
 class TermStatistics:
-    """What is counted in a part of a stream: for each name the documents that have it; for each
-    term the documents that have it if ``once``, else how often it occurs."""
+    """Counts over a part of a stream.
+
+    ``names`` counts the documents that mention each name. ``terms`` counts the documents with each
+    term if ``once``, otherwise all occurrences.
+    """
 
     def __init__(self, names: int, buckets: int = 0, *, once: bool = False) -> None:
         self.names: Ints = np.zeros(names, np.int64)
@@ -133,7 +144,7 @@ class TermStatistics:
         np.add.at(self.terms, reads.terms.numbers, self._counts(reads))
 
     def told(self, reads: DocumentFeatures) -> LearningDocuments:
-        """Count documents, and tell what was counted when they came."""
+        """Count documents; return them with the counts at the time of each."""
         numbers = reads.terms.numbers
         counts: Floats = np.broadcast_to(self._counts(reads), numbers.shape)
         terms = self.terms[numbers] + running_sums(numbers, counts)
@@ -144,7 +155,7 @@ class TermStatistics:
         return np.ones(()) if self._once else reads.terms.values
 
     def _add_names(self, reads: DocumentFeatures) -> dict[int, Ints]:
-        """Count the names of documents; gives how often each was there before."""
+        """Count the names of documents; return the count of each before its document."""
         before: dict[int, Ints] = {}
         for place, mentions in reads.mentions.items():
             names = [mention >> 1 for mention in mentions]
@@ -154,7 +165,7 @@ class TermStatistics:
 
 
 def running_sums(numbers: Ints, counts: Floats) -> Floats:
-    """For each number the sum of the counts that it has had, the last one that where it stands."""
+    """For each element, sum the counts of equal numbers up to and including it."""
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     sums = np.cumsum(counts[order])
@@ -165,15 +176,18 @@ def running_sums(numbers: Ints, counts: Floats) -> Floats:
 
 
 class LearningDocuments(NamedTuple):
-    """Documents of a part that is skipped, by their rows in it: what they say, and what was counted
-    in the part when they came, of each one's terms with it, of the names of its mentions before."""
+    """Documents of a skipped part that a filter has to know, with the counts at their time.
+
+    ``terms`` counts each term within the part, up to and including its document. ``names`` counts
+    the names of each mention in the documents before.
+    """
 
     reads: DocumentFeatures
     terms: Floats
     names: Mapping[int, Ints]
 
     def take(self, places: Ints) -> LearningDocuments:
-        """Those at some places."""
+        """Return the documents at these positions."""
         reads, terms = self.reads, self.reads.terms
         named = [(to, at) for to, at in enumerate(places.tolist()) if at in reads.mentions]
         taken = DocumentFeatures(
@@ -188,11 +202,11 @@ class LearningDocuments(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A part of a stream that is learned from and not scored.
+    """A part of a stream that a filter learns from without scoring it.
 
-    ``first`` is how many documents came before it, ``length`` how many it has; ``told`` are those
-    that a filter must know, nothing where there is nothing to learn in the whole stream; ``more``
-    gives all from one row to before another, some at a time, and is asked for ever later ones.
+    ``first`` is the number of documents before the part, ``length`` its own. ``told`` has the
+    documents that the filter must know, or ``None`` if nothing is learned in the whole stream.
+    ``more(start, end)`` yields all documents of a range of rows in batches; ranges must ascend.
     """
 
     first: int
@@ -203,18 +217,18 @@ class Skipped(NamedTuple):
 
 
 def no_words(_: str) -> Sequence[str]:
-    """The words of a text for those who need none."""
+    """Return no words, for filters that need none."""
     return ()
 
 
 @dataclass(frozen=True)
 class FilterContext:
-    """What a filter is given beside its topics.
+    """What a filter gets besides its topics.
 
-    ``words`` gives the words of a text, and ``term`` the term that a word is, if it is one: as an
-    analyser has them (`citebed.retrieval.analysis`). ``labels`` tells, by stream id, for which
-    topics a document is judged and whether it is relevant; a filter may ask for a document's labels
-    only when the document has passed, and use them ``delay`` seconds after it.
+    ``words`` splits a text into words and ``term`` maps a word to its index term or ``None``, as
+    an analyser does (`citebed.retrieval.analysis`). ``labels`` maps a stream id to the topics that
+    the document is judged for, and whether it is relevant. A filter may read a document's labels
+    only after it scored the document, and may use them ``delay`` seconds later.
     """
 
     words: Callable[[str], Sequence[str]] = no_words
@@ -224,65 +238,66 @@ class FilterContext:
 
 
 class RunningFilter(Protocol):
-    """A filter at work."""
+    """A filter at work on a stream."""
 
     def score(self, batch: Documents) -> list[FilterLine]:
-        """The lines for a batch, by document and then by topic, in their order."""
+        """Return the lines for a batch, ordered by document and then by topic."""
 
     def read(self, table: pl.DataFrame) -> DocumentFeatures:
-        """What the documents of a batch say that matters; those that say nothing are left out."""
+        """Extract the features of a batch; documents without any are left out."""
 
     def take(self, first: int, reads: DocumentFeatures) -> list[FilterLine]:
-        """The lines for documents that were read; ``first`` is how many came before the batch.
+        """Return the lines for documents that were read; ``first`` counts those before the batch.
 
-        To score is to read and to take. What is dear is to read, which depends on nothing else.
+        ``score`` is ``read`` followed by ``take``. ``read`` takes most of the time and needs no
+        state, so that it can run in parallel.
         """
 
     def tally(self) -> TermStatistics:
-        """A tally of what it counts, with nothing in it."""
+        """Return empty counts of the kind that this filter keeps."""
 
     def skip(self, part: Skipped) -> None:
-        """Come to the state in which taking the documents of a part would leave it."""
+        """Change the state as ``take`` would for all documents of the part."""
 
     def judged(self, reads: DocumentFeatures) -> Collection[int]:
-        """The places of those documents that it learns from."""
+        """Return the positions of the documents that the filter learns from."""
 
     def unmet(self) -> list[str]:
-        """The documents it could have learned from that did not come so far."""
+        """Return the labelled documents that have not occurred in the stream yet."""
 
     def state(self) -> State:
-        """All that the next batch depends on."""
+        """Return everything that the next batch depends on."""
 
     def restore(self, state: State) -> None:
-        """Go on from a state that ``state`` gave."""
+        """Continue from an earlier ``state()``."""
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A model with its parameters, all of them numbers."""
+    """A filter model with its parameters, all of them numbers."""
 
     name: ClassVar[str]
     needs_terms: ClassVar[bool] = False
     takes_judgements: ClassVar[bool] = False
     looks_back: ClassVar[bool] = False
-    """Whether it learns from the documents before a lesson too."""
+    """Whether learning also uses the documents before the judged one."""
     block: ClassVar[int] = 1 << 18
-    """How many bytes of a stream it is given at once; what is quick takes more."""
+    """Bytes of the stream per batch; fast models use larger batches."""
 
     def __str__(self) -> str:
         return str(Call(self.name, tuple((f.name, getattr(self, f.name)) for f in fields(self))))
 
     def check_below_one(self, *names: str) -> None:
-        """Refuse a parameter of 1 or more where only a share makes sense."""
+        """Raise an error unless these parameters are in [0, 1)."""
         for name in names:
             if not 0 <= getattr(self, name) < 1:
                 raise CitebedError(f"{name}={getattr(self, name):g} is not in [0, 1)")
 
     def start(self, topics: Sequence[Topic], tools: FilterContext) -> RunningFilter:
-        """Begin with a stream."""
+        """Start filtering a stream."""
         raise NotImplementedError
 
 
 def confidence(share: float) -> int:
-    """A share between 0 and 1 as a confidence between 1 and 1000."""
+    """Convert a share between 0 and 1 into a confidence between 1 and 1000."""
     return min(1000, max(1, round(1000 * share)))

@@ -1,6 +1,6 @@
-"""The checkpoint of a filter: where it stands in the stream and in its output, and what it knows.
+"""Checkpoints of a filter run: position in the stream and the output, and the model's state.
 
-Written whole or not at all, beside the output, so that whoever is killed goes on from it.
+A checkpoint is written atomically beside the output, so that a killed run can resume.
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ from citebed.wording import printable
 _ABOUT = "about"
 _STATE = "state/"
 LISTED = 100
-"""How many problems are kept in memory; all of them are counted."""
+"""Problems kept in memory; all of them are counted."""
 
 Identity = dict[str, Any]
-"""What must be the same when a run goes on, by the words for it."""
+"""Settings that must match when a run resumes, by a name for messages."""
 
 
 @dataclass
 class Progress:
-    """How far a filter has come: in the stream (bytes with their CRC-32, lines, documents) and
-    in its output (bytes, lines, topics that have one); ``listing`` is in bytes of the list of
-    skipped lines."""
+    """The position of a filter run.
+
+    In the stream: bytes with their CRC-32, lines and documents. In the output: bytes, lines, and
+    the topics with a line. ``listing`` is the length of the list of skipped lines in bytes.
+    """
 
     offset: int = 0
     crc: int = 0
@@ -50,7 +52,7 @@ class Progress:
 
 
 def save(path: Path, identity: Identity, progress: Progress, state: State) -> None:
-    """Replace the checkpoint by a new one, at once."""
+    """Replace the checkpoint atomically."""
     about = json.dumps({"identity": identity, "progress": asdict(progress)})
     arrays = {_STATE + name: array for name, array in state.items()}
     with several_files(path.parent, path) as folder:  # a link in its place is not followed
@@ -61,7 +63,7 @@ def save(path: Path, identity: Identity, progress: Progress, state: State) -> No
 
 
 def load(path: Path, identity: Identity) -> tuple[Progress, State]:
-    """The progress and state of a checkpoint, if it was made by a run like this one."""
+    """Load a checkpoint; raise an error unless a run with the same settings wrote it."""
     try:
         with (
             translate_read_errors(path),
@@ -76,7 +78,7 @@ def load(path: Path, identity: Identity) -> tuple[Progress, State]:
         progress = Progress(**about["progress"])
     except CitebedError:
         raise
-    except Exception as error:  # whatever numpy meets in a damaged file
+    except Exception as error:  # numpy raises many kinds of errors for a damaged file
         raise CitebedError(
             f"the checkpoint {printable(path)} cannot be read ({error}); add --restart to start "
             "over"
@@ -86,10 +88,10 @@ def load(path: Path, identity: Identity) -> tuple[Progress, State]:
 
 
 def _check_identity(path: Path, then: Identity, now: Identity) -> None:
-    """Refuse to go on with anything else than what the checkpoint was made with."""
+    """Raise an error if the settings differ from those of the checkpoint."""
     now = json.loads(json.dumps(now))
     differ = [name for name in {**now, **then} if then.get(name) != now.get(name)]
-    # What only one of them has follows from the rest: names has no analyser.
+    # Settings that only one side has follow from others: the model "names" has no analyser.
     differ = [name for name in differ if name in then and name in now] or differ
     if differ:
         differences = ", ".join(_difference(name, then.get(name), now.get(name)) for name in differ)
@@ -101,6 +103,6 @@ def _check_identity(path: Path, then: Identity, now: Identity) -> None:
 
 def _difference(name: str, *values: Any) -> str:
     if all(isinstance(value, dict) for value in values):
-        return f"other {name}"  # of what is long only a digest is kept, which tells nobody anything
+        return f"other {name}"  # a hash of something long, which says nothing to a reader
     then, now = ("not given" if value is None else f"'{value}'" for value in values)
     return f"{name} {then} (now {now})"

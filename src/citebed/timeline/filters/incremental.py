@@ -44,8 +44,8 @@ from citebed.timeline.filters.topics import Topic
 
 BIAS = -3.0
 MENTION = 4.0
-"""What is believed before the first judgement: without a mention of its names, a document is
-relevant with probability 0.05; with one sure mention 0.27; with very many 0.73."""
+"""Initial weights: a document without a mention of the topic's names is relevant with probability
+0.05, with one certain mention 0.27, with very many 0.73."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Incremental(Filter):
     buckets: float = 1 << 17
 
     def __post_init__(self) -> None:
-        """Refuse what is no probability."""
+        """Check the parameters."""
         self.check_below_one("least")
 
     def start(self, topics: Sequence[Topic], tools: FilterContext) -> IncrementalFiltering:
@@ -78,7 +78,7 @@ class Incremental(Filter):
 
 
 class IncrementalFiltering(Learner):
-    """Incremental learning at work."""
+    """A running incremental classifier."""
 
     def __init__(
         self, declared: Incremental, topics: Sequence[Topic], tools: FilterContext
@@ -108,7 +108,7 @@ class IncrementalFiltering(Learner):
         return FilterFeatures(self._names.evidence_of(first, told), vectors)
 
     def tally(self) -> TermStatistics:
-        """Terms and names, by documents."""
+        """Return empty document counts of terms and names."""
         return TermStatistics(len(self._names.names.names), self._buckets, once=True)
 
     def _count(self, tally: TermStatistics) -> None:
@@ -118,7 +118,7 @@ class IncrementalFiltering(Learner):
     def _look_back(self, part: Skipped, passed: SkippedDocuments, start: int, end: int) -> None:
         first = last = len(passed.rows)
         while first and passed.rows[first - 1] == end - 1:
-            first, end = first - 1, end - 1  # what stands before these was not told
+            first, end = first - 1, end - 1  # the documents before these are not known
         judged = {place - first for place in passed.judged if place >= first}
         if self._look_at(passed.seen.part(first, last), judged):
             return
@@ -127,7 +127,7 @@ class IncrementalFiltering(Learner):
                 self._look_at(self._see_of(part.first, some), self.judged(some.reads))
 
     def _look_at(self, seen: FilterFeatures, judged: Collection[int]) -> bool:
-        """Remember what is to be of documents that were not taken; gives whether any is."""
+        """Remember the last unreturned document of these; return whether there is one."""
         is_returned = (self._beliefs(seen) > self._floor).any(axis=1)
         return self._remember(seen, {*np.flatnonzero(is_returned).tolist(), *judged})
 
@@ -139,12 +139,12 @@ class IncrementalFiltering(Learner):
 
     @property
     def _floor(self) -> float:
-        """What is believed of a document must be more than this."""
+        """The log-odds that a document must exceed to be returned."""
         least = self._declared.least
         return math.log(least / (1 - least)) if least else -math.inf
 
     def _beliefs(self, seen: FilterFeatures) -> Floats:
-        """The logarithms of the odds that documents are relevant for topics."""
+        """Return the log-odds of relevance, one row per document, one column per topic."""
         from scipy.sparse import csr_array
 
         ends, numbers, values = seen.vectors
@@ -160,7 +160,7 @@ class IncrementalFiltering(Learner):
         self._remember(seen, known)
 
     def _remember(self, seen: FilterFeatures, known: Collection[int]) -> bool:
-        """Remember the last one that is neither returned nor judged; gives whether there is one."""
+        """Remember the last document not in ``known``; return whether there is one."""
         places = reversed(range(len(seen.vectors.ends) - 1))
         other = next((place for place in places if place not in known), None)
         if other is not None:
@@ -174,7 +174,7 @@ class IncrementalFiltering(Learner):
             self._step(TrainingExample(0, lesson.topic, False, 0.0, numbers, values), 0.0)
 
     def _step(self, lesson: TrainingExample, target: float) -> None:
-        """One step up the gradient of the log-likelihood."""
+        """Take one gradient step on the log-likelihood."""
         topic, numbers, values = lesson.topic, lesson.numbers, lesson.values
         mention = _saturated(lesson.mention)
         z = float(self._bias[topic]) + float(self._mention[topic]) * mention
@@ -185,7 +185,7 @@ class IncrementalFiltering(Learner):
         self._weights[numbers, topic] += step * values
 
     def state(self) -> State:
-        """What was counted, learned, and is still to be."""
+        """Return counts, weights and queued examples."""
         return {
             "bias": self._bias.copy(),
             "mention": self._mention.copy(),
@@ -210,8 +210,10 @@ class IncrementalFiltering(Learner):
 
 
 def _unit_vectors(terms: Vectors, df: Floats, before: Ints) -> Vectors:
-    """What the terms of documents weigh; ``df`` counts each one's own, ``before`` is how many came
-    before each."""
+    """Weigh terms by tf-idf with unit length.
+
+    ``df`` includes the document itself; ``before`` counts the documents before it.
+    """
     places = terms.places()
     values = (1 + np.log(terms.values)) * np.log((before + 2)[places] / (df + 0.5))
     lengths = np.sqrt(terms.sums(values * values))
@@ -224,5 +226,5 @@ def _saturated(evidence: float) -> float:
 
 
 def _sigmoid(z: float) -> float:
-    """The logistic function, also where it is next to nothing."""
+    """Return the logistic function, 0 where the exponential would overflow."""
     return 1 / (1 + math.exp(-z)) if z > -700 else 0.0

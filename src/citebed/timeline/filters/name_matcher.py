@@ -1,12 +1,12 @@
-"""Finding many names in many texts: whole words, case-folded, the longest name first.
+"""Find many names in many texts: whole words, case-folded, the longest name first.
 
-A text is a sequence of words (runs of letters and digits, a CJK character each), so a name is
-found across line ends, hyphens and underscores, and never inside a word. Matches go from left to
-right and do not overlap; where several names start, the longest counts: "Paul Smith" is no
-mention of a "Paul".
+A text is a sequence of words (runs of letters and digits; each CJK character is a word), so that
+a name is found across line ends, hyphens and underscores, but never inside a word. Matches go
+from left to right and do not overlap. If several names start at a word, the longest wins:
+"Paul Smith" does not mention "Paul".
 
-Most documents of a stream mention nobody. ``candidates`` finds those that might with one
-Aho-Corasick pass over the raw text, and errs on the safe side only; ``mentions`` then reads them.
+Most documents mention no name. ``candidates`` finds all documents that might, with one
+Aho-Corasick pass over the raw text; ``mentions`` then looks at these exactly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from citebed.patterns import with_few_marks
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.streams.stream_files import TEXTS
 
-# Letters only: the middle dot and the sound marks between them are no words.
+# Letters only: the middle dot and the sound marks between them are not words.
 _CJK = (
     "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufa6d\ufa70-\ufad9"
@@ -32,21 +32,21 @@ _CJK = (
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 _ASCII_RUN = re.compile(r"[a-z0-9]+")
 _LONGEST = 32
-_LAST = 0x30000  # no character beyond folds, composes or decomposes
+_LAST = 0x30000  # no character from here on folds, composes or decomposes
 Words = tuple[str, ...]
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as names are compared: composed (NFC) and case-folded."""
+    """Split a text into words for comparison: composed (NFC) and case-folded."""
     composed = unicodedata.normalize("NFC", with_few_marks(text))
     return _WORD.findall(composed.casefold())
 
 
 class NameTable:
-    """The names of all topics; a name is a number, its uses are (topic, weight) pairs.
+    """The names of all topics, by number, with (topic, weight) pairs as ``uses``.
 
-    The weight is the share of the name's uses that mean the topic: what the topics say, and
-    where they say more than 1 together, that divided by their sum. So a name of two topics
+    A weight is the share of the name's occurrences that mean the topic. If the weights that the
+    topics state for one name sum to more than 1, they are divided by the sum: a name of two topics
     weighs half for each.
     """
 
@@ -67,7 +67,7 @@ class NameTable:
         self._anchors = sorted({anchor for name in self.names for anchor in _anchors(name)})
 
     def mentions(self, text: str) -> list[int]:
-        """The numbers of the names that a text mentions, in its order; one for each mention."""
+        """Return the name number of each mention, in text order."""
         there = words(text)
         by_first = self._by_first
         if by_first.keys().isdisjoint(there):
@@ -85,17 +85,16 @@ class NameTable:
         return numbers
 
     def candidates(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The rows that may mention a name, with their ``row`` number in front; a text that
-        cannot is null."""
+        """Select the rows that may mention a name, with ``row`` numbers; other texts are null."""
         anchors, texts = self._anchors, pl.col(TEXTS)
         hit = texts.str.contains_any(anchors, ascii_case_insensitive=True)
         marked = table.with_row_index("row").with_columns(pl.when(hit).then(texts))
         return marked.filter(pl.any_horizontal(texts.is_not_null()))
 
     def found(self, table: pl.DataFrame) -> Iterator[tuple[int, list[int]]]:
-        """The rows that mention a name, with their mentions in the order of the texts.
+        """Yield the rows that mention a name, with their mentions in text order.
 
-        A mention is twice the name's number, and one more in a title.
+        A mention is twice the name's number, plus 1 if it is in the title.
         """
         for row, *texts in self.candidates(table).select("row", *TEXTS).iter_rows():
             mentions = [
@@ -108,7 +107,7 @@ class NameTable:
                 yield row, mentions
 
     def topics_of(self, mentions: Iterable[int]) -> set[int]:
-        """The topics that are meant by mentions as ``found`` gives them."""
+        """Return the topics that these mentions (from ``found``) can mean."""
         return {topic for mention in mentions for topic, _ in self.uses[mention >> 1]}
 
 
@@ -118,7 +117,7 @@ def _shares(uses: dict[int, float]) -> tuple[tuple[int, float], ...]:
 
 
 def _by_first_word(names: list[Words]) -> dict[str, list[tuple[Words, int]]]:
-    """For each word the names that start with it, the longest first."""
+    """Group names by their first word, the longest first."""
     by_word: dict[str, list[tuple[Words, int]]] = {}
     for number, name in enumerate(names):
         by_word.setdefault(name[0], []).append((name, number))
@@ -131,13 +130,12 @@ def _by_first_word(names: list[Words]) -> dict[str, list[tuple[Words, int]]]:
 
 
 def _anchors(name: Words) -> set[str]:
-    """Strings of which every text with the name has one, whatever its case and composition.
+    """Return strings such that every text with the name contains one of them.
 
-    The longest run of ASCII letters does (its start: looking for long ones takes long), unless
-    one of its letters is written as a character that folds to ASCII ("ß", "ﬁ", the Kelvin sign):
-    those few are anchors themselves. A name without ASCII is anchored by its first two
-    characters in every way to write them, and by the marks that compose with a character before
-    them.
+    The anchor is the start of the name's longest run of ASCII letters. Characters that fold to
+    ASCII ("ß", "ﬁ", the Kelvin sign) are anchors too, since a text may use them instead. A name
+    without ASCII letters is anchored by its first two characters, in every way to write them, and
+    by the marks that compose with a character before them.
     """
     runs = [run for word in name for run in _ASCII_RUN.findall(word)]
     if runs:
@@ -149,25 +147,25 @@ def _anchors(name: Words) -> set[str]:
 
 @cache
 def _fold_to_ascii() -> tuple[str, ...]:
-    """The characters beyond ASCII that have an ASCII letter or digit in their folded form."""
+    """Return the non-ASCII characters whose folded form has an ASCII letter or digit."""
     return tuple(c for c in _changing() if _ASCII_RUN.search(_folded(c)))
 
 
 @cache
 def _written(folded: str) -> tuple[str, ...]:
-    """The ways to write a folded character: itself, and what has it in its folded form."""
+    """Return a folded character and all characters whose folded form contains it."""
     return (folded, *(c for c in _changing() if folded in _folded(c)))
 
 
 @cache
 def _changing() -> tuple[str, ...]:
-    """The characters beyond ASCII that folding changes."""
+    """Return the non-ASCII characters that folding changes."""
     return tuple(c for c in map(chr, range(128, _LAST)) if _folded(c) != c)
 
 
 @cache
 def _composing() -> frozenset[str]:
-    """The characters that composition (NFC) can join to the one before them."""
+    """Return the characters that composition (NFC) can join to the one before them."""
     decomposed = (unicodedata.normalize("NFD", chr(code)) for code in range(128, _LAST))
     return frozenset(c for text in decomposed for c in text[1:])
 

@@ -34,7 +34,7 @@ from citebed.timeline.filters.name_matcher import NameTable
 from citebed.timeline.filters.topics import Topic
 
 PRIOR = 1000
-"""Documents without any name that are thought of before the stream: no name is common at once."""
+"""Imaginary documents without names before the stream, so that no name is common at its start."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Names(Filter):
 
 
 class NameFiltering:
-    """Name match at work: ``df`` counts, for each name, the documents so far that had it."""
+    """A running name filter that counts the documents so far with each name."""
 
     def __init__(self, declared: Names, topics: Sequence[Topic]) -> None:
         self._declared = declared
@@ -69,11 +69,11 @@ class NameFiltering:
         self._df: NDArray[np.int64] = np.zeros(len(self.names.names), np.int64)
 
     def score(self, batch: Documents) -> list[FilterLine]:
-        """The lines of the documents that mention a name."""
+        """Return the lines for the documents that mention a name."""
         return self.take(batch.first, self.read(batch.table))
 
     def read(self, table: pl.DataFrame) -> DocumentFeatures:
-        """The documents that mention a name."""
+        """Extract the documents that mention a name."""
         found = dict(self.names.found(table))
         there = table.select("doc_id", "time")[list(found)]
         rows: Ints = np.array(list(found), np.int64)
@@ -82,7 +82,7 @@ class NameFiltering:
         return DocumentFeatures(rows, there["doc_id"], times, mentions, no_terms(len(rows)))
 
     def take(self, first: int, reads: DocumentFeatures) -> list[FilterLine]:
-        """The lines of documents that mention a name."""
+        """Return the lines for these documents."""
         half = self._declared.half
         ids, times, names = self._ids, reads.times.tolist(), reads.names.to_list()
         return [
@@ -93,9 +93,9 @@ class NameFiltering:
         ]
 
     def evidence(self, first: int, reads: DocumentFeatures) -> dict[int, dict[int, float]]:
-        """The evidence for each topic in documents' mentions, title first; counts their names.
+        """Return the evidence for each topic, and count the documents' names.
 
-        ``first`` is how many documents came before the table that they are rows of.
+        ``first`` is the number of documents before their batch.
         """
         found = {}
         for place, mentions in reads.mentions.items():
@@ -106,7 +106,7 @@ class NameFiltering:
         return found
 
     def evidence_of(self, first: int, told: LearningDocuments) -> dict[int, dict[int, float]]:
-        """The evidence in documents of a part that is skipped; counts nothing."""
+        """Return the evidence in documents of a skipped part, without counting."""
         found = {}
         for place, mentions in told.reads.mentions.items():
             counted = zip(mentions, told.names[place].tolist(), strict=True)
@@ -131,7 +131,7 @@ class NameFiltering:
         return min(1.0, common * (before + PRIOR) / df) if df and common else 1.0
 
     def tally(self) -> TermStatistics:
-        """Names, by documents."""
+        """Return empty document counts of names."""
         return TermStatistics(len(self.names.names))
 
     def skip(self, part: Skipped) -> None:
@@ -143,15 +143,15 @@ class NameFiltering:
         self._df += tally.names
 
     def judged(self, reads: DocumentFeatures) -> Collection[int]:  # noqa: ARG002
-        """None: it does not learn from documents."""
+        """Return nothing: names do not learn from judgements."""
         return ()
 
     def unmet(self) -> list[str]:
-        """Nothing: it does not learn from documents."""
+        """Return nothing: names do not learn from judgements."""
         return []
 
     def state(self) -> State:
-        """The counts of names."""
+        """Return the counts of names."""
         return {"df": self._df.copy()}
 
     def restore(self, state: State) -> None:

@@ -1,8 +1,8 @@
-"""What the filters share that learn: terms as numbers, judgements as they become known.
+"""Base class of the filters that learn from judgements, with hashed terms and delayed feedback.
 
-A document is scored with what was known before it. If it is judged, it becomes a lesson, which is
-held back until a document comes that is later than it by more than the delay. Documents of the
-same second never see each other's judgements, so their order does not matter.
+A document is scored with what the filter knew before it. A judged document becomes a training
+example, which is used for the first document that is later by more than the delay. Documents of
+the same second never see each other's judgements, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -46,11 +46,10 @@ from citebed.timeline.streams.stream_files import TEXTS
 
 
 class Numbers(dict[str, int]):
-    """The number of each word's term, below ``buckets`` and the same in every process; many are
-    remembered. A word that is no term has none.
+    """A cache from words to term numbers below ``buckets``, the same in every process.
 
-    What is counted in buckets does not grow with the stream. Different terms may share one; with
-    a million of them and the words of a language, few do.
+    Terms are hashed, so that counts do not grow with the stream. Different terms may share a
+    number; with a million buckets and the words of one language, few do.
     """
 
     def __init__(self, tools: FilterContext, buckets: int) -> None:
@@ -58,7 +57,7 @@ class Numbers(dict[str, int]):
         self._tools, self._buckets = tools, buckets
 
     def __missing__(self, word: str) -> int:
-        """Make the number of a word that is new, or was forgotten with all others."""
+        """Compute the number of a word that is not cached; empty the cache when it is full."""
         if len(self) == _REMEMBERED:
             self.clear()
         term = self._tools.term(word)
@@ -69,7 +68,7 @@ class Numbers(dict[str, int]):
         return self[word]
 
     def counted(self, texts: Iterable[str]) -> Vectors:
-        """How often terms occur in each of some texts."""
+        """Count the terms of each text."""
         flat: list[int] = []
         ends = [0]
         number, words = self.__getitem__, self._tools.words
@@ -90,13 +89,13 @@ _REMEMBERED = 1 << 18
 
 
 def packed(name: str, array: Floats) -> dict[str, NDArray[np.generic]]:
-    """An array of mostly zeros in little room: the places that are not, and what is there."""
+    """Store a sparse array as the positions and values of its non-zero elements."""
     places = np.flatnonzero(array.ravel() != 0)
     return {f"{name}_places": places, f"{name}_values": array.ravel()[places]}
 
 
 def unpacked(name: str, state: dict[str, NDArray[np.generic]], shape: tuple[int, ...]) -> Floats:
-    """The array that was ``packed`` under a name."""
+    """Restore an array that ``packed`` stored under this name."""
     array: Floats = np.zeros(shape, np.float64)
     array.ravel()[state[f"{name}_places"].astype(np.int64)] = state[f"{name}_values"]
     return array
@@ -106,9 +105,9 @@ def unpacked(name: str, state: dict[str, NDArray[np.generic]], shape: tuple[int,
 
 
 class TrainingExample(NamedTuple):
-    """A judged document: for which topic, whether relevant, and its features.
+    """A judged document with its topic, relevance and features.
 
-    ``mention`` is the evidence that its names give, 0 where they are not looked at.
+    It is used for documents later than ``due``. ``mention`` is the evidence from names, or 0.
     """
 
     due: int
@@ -120,34 +119,31 @@ class TrainingExample(NamedTuple):
 
 
 class Lessons:
-    """The lessons that are not due yet, in the order in which they will be.
-
-    Documents come in the order of time and the delay is one for all, so this is a queue.
-    """
+    """A queue of training examples that are not due yet, in order of their time."""
 
     def __init__(self, delay: int) -> None:
         self._delay = delay
         self._waiting: deque[TrainingExample] = deque()
 
     def add(self, time: int, lesson: TrainingExample) -> None:
-        """Hold a lesson back until after ``time`` plus the delay."""
+        """Add an example that is due after ``time`` plus the delay."""
         self._waiting.append(lesson._replace(due=self.after(time)))
 
     def due(self, time: int) -> Iterator[TrainingExample]:
-        """The lessons that may be known to a document of this time; each is given once."""
+        """Remove and yield the examples that are due before this time."""
         while self._waiting and self._waiting[0].due < time:
             yield self._waiting.popleft()
 
     def next(self) -> list[int]:
-        """The time after which the first of them is due, if there is one."""
+        """Return the due time of the first example, or an empty list."""
         return [self._waiting[0].due] if self._waiting else []
 
     def after(self, time: int) -> int:
-        """The time after which a lesson is due that was added at a time."""
+        """Return the due time of an example that is added at this time."""
         return time + self._delay
 
     def state(self) -> State:
-        """The lessons, as arrays end to end."""
+        """Return the examples as concatenated arrays."""
         lessons = list(self._waiting)
         whole = np.array([(k.due, k.topic, k.relevant, k.numbers.size) for k in lessons], np.int64)
         return {
@@ -183,12 +179,11 @@ class Lessons:
 
 
 def labels_of(path: str | Path) -> tuple[dict[str, dict[str, bool]], int]:
-    """Judgements by document and topic, and how many lines were read.
+    """Read judgements by document and topic; return them with the number of lines.
 
-    The file is in one of KBA's forms, TREC qrels (``query_id iteration doc_id relevance``), or
-    Parquet.
-    Several assessors of a pair are merged as KBA does: relevant (1) or central (2) only if all
-    of them say so.
+    The file has one of KBA's formats, is TREC qrels (``query_id iteration doc_id relevance``), or
+    Parquet. Several judgements of a pair are merged as in KBA: relevant (1) or central (2) only
+    if all assessors agree.
     """
     table = checked_columns(read_judgement_table(Path(path)), QRELS)
     labels: dict[str, dict[str, bool]] = {}
@@ -200,8 +195,7 @@ def labels_of(path: str | Path) -> tuple[dict[str, dict[str, bool]], int]:
 def known_labels(
     topics: Sequence[Topic], labels: Mapping[str, Mapping[str, bool]]
 ) -> dict[str, tuple[tuple[int, bool], ...]]:
-    """For each document the topics it is judged for, by number; training documents are
-    relevant."""
+    """Map each document to the numbers of its topics, with relevance; training is relevant."""
     number = {topic.query_id: place for place, topic in enumerate(topics)}
     known: dict[str, dict[int, bool]] = {}
     for doc_id, of_document in labels.items():
@@ -215,15 +209,17 @@ def known_labels(
 
 
 class Labels:
-    """What becomes known of documents once they have passed; and which of them have."""
+    """The labels of documents, and which labelled documents have occurred in the stream."""
 
     def __init__(self, topics: Sequence[Topic], labels: Mapping[str, Mapping[str, bool]]) -> None:
         self._known = known_labels(topics, labels)
         self._unmet = set(self._known)
 
     def of(self, reads: DocumentFeatures) -> dict[int, tuple[tuple[int, bool], ...]]:
-        """The topics that documents are judged for under any of their ids, of which the one in a
-        run counts more; by the places of those that are."""
+        """Return the labels of these documents by position.
+
+        A document is found under its own id and its id in a run; labels of the latter win.
+        """
         known = self._known
         if not known:
             return {}
@@ -236,11 +232,11 @@ class Labels:
         return {place: tuple(sorted(judged[place].items())) for place in sorted(judged)}
 
     def unmet(self) -> list[str]:
-        """The ids that no document had so far, in alphabetical order."""
+        """Return the labelled ids that have not occurred yet, sorted."""
         return sorted(self._unmet)
 
     def state(self) -> State:
-        """Which of the ids, in alphabetical order, were met."""
+        """Return which of the sorted labelled ids have occurred."""
         return {"labels_met": np.array([i not in self._unmet for i in sorted(self._known)], bool)}
 
     def restore(self, state: State) -> None:
@@ -254,14 +250,17 @@ class Labels:
 
 @dataclass(frozen=True)
 class FilterFeatures:
-    """What a filter sees of documents: the evidence for the topics that they name, at the places of
-    those that name some, and a value for each term."""
+    """Weighted features of documents.
+
+    ``mentions`` has the evidence from names by document position and topic; ``vectors`` has the
+    term weights.
+    """
 
     mentions: Mapping[int, Mapping[int, float]]
     vectors: Vectors
 
     def part(self, start: int, end: int) -> FilterFeatures:
-        """Those from a place to before another."""
+        """Return documents ``start`` to ``end - 1``."""
         inside = between(self._named, start, end)
         mentions = {place - start: self.mentions[place] for place in inside}
         return FilterFeatures(mentions, self.vectors.part(start, end))
@@ -272,11 +271,11 @@ class FilterFeatures:
 
 
 Judged = Mapping[int, tuple[tuple[int, bool], ...]]
-"""The places of documents that are judged, with the topics and whether they are relevant."""
+"""Topics and relevance of the judged documents, by position."""
 
 
 class Returned(NamedTuple):
-    """A document that is returned for a topic: its place, and how sure that is."""
+    """A document, by its position, that is returned for a topic."""
 
     place: int
     topic: int
@@ -284,9 +283,9 @@ class Returned(NamedTuple):
 
 
 class Learner(ABC):
-    """A filter at work that learns; its kinds say what it sees, believes and learns.
+    """A running filter that learns; subclasses define its features, scores and learning steps.
 
-    Documents are taken many at a time, in stretches within which nothing becomes known.
+    Documents are scored in batches within which no training example becomes due.
     """
 
     def __init__(
@@ -305,11 +304,11 @@ class Learner(ABC):
         self._lessons = Lessons(tools.delay)
 
     def score(self, batch: Documents) -> list[FilterLine]:
-        """The lines for a batch; learns what is due before each document."""
+        """Return the lines for a batch; before each document, learn what is due."""
         return self.take(batch.first, self.read(batch.table))
 
     def read(self, table: pl.DataFrame) -> DocumentFeatures:
-        """All documents: each counts, whatever it says."""
+        """Extract the features of all documents, since term counts need every one."""
         mentions = dict(self._table().found(table))
         texts = (
             "\n".join(text for text in texts if text) for texts in table.select(TEXTS).iter_rows()
@@ -321,7 +320,7 @@ class Learner(ABC):
         )
 
     def take(self, first: int, reads: DocumentFeatures) -> list[FilterLine]:
-        """The lines for documents; learns what is due before each of them."""
+        """Return the lines for documents; before each of them, learn what is due."""
         judged = self._labels.of(reads)
         places, names = list(judged), reads.names.to_list()
         lines: list[FilterLine] = []
@@ -344,15 +343,17 @@ class Learner(ABC):
         return lines
 
     def _changes(self, times: Ints, start: int, judged: Sequence[int]) -> int:
-        """The place of the first document after ``start`` before which something becomes known."""
+        """Return the position of the first document that could use a new training example."""
         first = between(judged, start, len(times))[:1]
         due = [*self._lessons.next(), *(self._lessons.after(int(times[place])) for place in first)]
         return int(np.searchsorted(times, min(due), side="right")) if due else len(times)
 
     def skip(self, part: Skipped) -> None:
-        """Learn from a part as if its documents had been taken, of which it is told some: those
-        that are judged, those before which a lesson is due and, for a filter that looks back, some
-        before these and before the end."""
+        """Learn from a part as if its documents had been scored.
+
+        ``part.told`` has the judged documents, those before which an example becomes due and, for
+        a filter that looks back, some documents before these and before the end.
+        """
         if part.told is not None:
             self._follow(part, part.told)
         self._count(part.tally)
@@ -381,7 +382,7 @@ class Learner(ABC):
         self._look_back(part, passed(start, len(reads)), row, part.length)
 
     def _hold_back(self, times: Ints, seen: FilterFeatures, judged: Judged) -> None:
-        """Keep what documents teach until it is due."""
+        """Queue the training examples of judged documents."""
         for place, topics in judged.items():
             numbers, values = seen.vectors.at(place)
             named = seen.mentions.get(place, {})
@@ -390,19 +391,19 @@ class Learner(ABC):
                 self._lessons.add(int(times[place]), lesson)
 
     def judged(self, reads: DocumentFeatures) -> Collection[int]:
-        """The places of documents that are judged; it is remembered that they came."""
+        """Return the positions of judged documents, and record that they occurred."""
         return self._labels.of(reads).keys()
 
     def _counted(self, text: str) -> tuple[Ints, Floats]:
-        """The terms of a text as numbers, and how often each occurs."""
+        """Return the term numbers of a text with their counts."""
         return self._numbers.counted([text]).at(0)
 
     def unmet(self) -> list[str]:
-        """The documents it could have learned from that did not come, in alphabetical order."""
+        """Return the labelled documents that have not occurred, sorted."""
         return self._labels.unmet()
 
     def state(self) -> State:
-        """What is still to be learned, and which judged documents have come."""
+        """Return the queued examples, and which labelled documents have occurred."""
         return {**self._lessons.state(), **self._labels.state()}
 
     def restore(self, state: State) -> None:
@@ -412,47 +413,46 @@ class Learner(ABC):
 
     @abstractmethod
     def _look_back(self, part: Skipped, passed: SkippedDocuments, start: int, end: int) -> None:
-        """Remember what ``_passed`` would have of a part's rows from ``start`` to before ``end``,
-        between which nothing was learned; ``passed`` are some of them."""
+        """Remember what ``_passed`` would have remembered of rows ``start`` to ``end - 1``.
+
+        Nothing was learned between these rows; ``passed`` are some of them.
+        """
 
     @abstractmethod
     def tally(self) -> TermStatistics:
-        """A tally of what it counts, with nothing in it."""
+        """Return empty counts of the kind that this filter keeps."""
 
     @abstractmethod
     def _table(self) -> NameTable:
-        """The names that it looks for."""
+        """Return the names to find in documents."""
 
     @abstractmethod
     def _see(self, first: int, reads: DocumentFeatures) -> FilterFeatures:
-        """What it sees of documents; ``first`` is how many came before the table that they are rows
-        of."""
+        """Weigh the features of documents; ``first`` counts the documents before their batch."""
 
     @abstractmethod
     def _see_of(self, first: int, told: LearningDocuments) -> FilterFeatures:
-        """The same of documents in a part that is skipped."""
+        """Weigh the features of documents of a skipped part."""
 
     @abstractmethod
     def _count(self, tally: TermStatistics) -> None:
-        """Count what a part has."""
+        """Add the counts of a skipped part."""
 
     @abstractmethod
     def _returned(self, seen: FilterFeatures) -> list[Returned]:
-        """Which documents are returned for which topics, in the order of both."""
+        """Return the documents to return for each topic, ordered by document and topic."""
 
     @abstractmethod
     def _learn(self, lesson: TrainingExample) -> None:
-        """Take a judgement in that has become known."""
+        """Learn from an example that is due."""
 
     @abstractmethod
     def _passed(self, seen: FilterFeatures, known: Collection[int]) -> None:
-        """Remember documents for those after them; those at the places that are ``known`` were
-        returned or judged for some topic."""
+        """Remember scored documents; those at ``known`` positions were returned or judged."""
 
 
 class SkippedDocuments(NamedTuple):
-    """Documents of a part that is skipped: their rows, what was seen of them, and the places of
-    those that are judged."""
+    """Documents of a skipped part: rows, features, and the positions of judged ones."""
 
     rows: Ints
     seen: FilterFeatures

@@ -1,9 +1,9 @@
-"""The files of a run on its way: drafts beside the output, which get its name when they are whole.
+"""Files of an unfinished filter run: drafts beside the output, renamed when they are complete.
 
-The run stands in ``OUT.partial``, the checkpoint in ``OUT.checkpoint``; the list of skipped lines,
-where one is wanted, in ``LIST.partial``. A run that was stopped must find them again, so their
-names can be foreseen, and whoever may write beside an output could have put something else there.
-What is no file of ours, and ours alone, is neither written nor read.
+The run is in ``OUT.partial``, its checkpoint in ``OUT.checkpoint``, and the optional list of
+skipped lines in ``LIST.partial``. A later run must find them, so their names are predictable, and
+another user with access to the folder could put something else there. Therefore citebed neither
+reads nor writes links, hard-linked files, devices or files of another user.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _CAREFUL = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Drafts(NamedTuple):
-    """The drafts, open to be written at their ends."""
+    """The drafts, open for appending."""
 
     run: BinaryIO
     listing: BinaryIO | None
 
 
 class OutputFiles:
-    """Where a run is written, and what becomes of it."""
+    """The paths of a run's files, and the operations on them."""
 
     def __init__(self, output: Path, skipped: Path | None = None) -> None:
         self._typed = {"-o": output, "--skipped": skipped}
@@ -46,12 +46,12 @@ class OutputFiles:
         self.listing = Path(f"{self.skipped}.partial") if self.skipped else None
 
     def all(self) -> list[Path]:
-        """Every file that may be written."""
+        """Return every file that the run may write."""
         made = [self.output, self.partial, self.checkpoint]
         return [*made, *(path for path in (self.skipped, self.listing) if path)]
 
     def check_place(self, read: Sequence[Path]) -> None:
-        """What is written goes to plain files, over nothing that is read, and nothing twice."""
+        """Check that all outputs are plain files, distinct, and not among the files to read."""
         for option, path in self._typed.items():
             if path is not None and (path.is_dir() or not path.name):
                 raise CitebedError(f"'{printable(path)}' is a folder; name a file with {option}.")
@@ -78,7 +78,7 @@ class OutputFiles:
             raise CitebedError(f"'{name}' is part of the collection that is read; name another.")
 
     def check(self, overwrite: bool) -> None:
-        """Refuse to replace what is there, unless that is wanted."""
+        """Raise an error if an output exists, unless ``overwrite``."""
         for path in filter(None, (self.output, self.skipped)):
             if path.exists() and not overwrite:
                 raise CitebedError(
@@ -87,7 +87,7 @@ class OutputFiles:
 
     @contextmanager
     def alone(self) -> Iterator[Drafts]:
-        """Keep the drafts to one process; the locks go with the process."""
+        """Open and lock the drafts; the locks end with the process."""
         paths = [path for path in (self.partial, self.listing) if path]
         new = [path for path in paths if not os.path.lexists(path)]
         try:
@@ -101,12 +101,15 @@ class OutputFiles:
                 yield Drafts(files[0], files[1] if self.listing else None)
         finally:
             for path in new:
-                if path.exists() and not path.stat().st_size:  # refused before it began
+                if path.exists() and not path.stat().st_size:  # the run was refused at the start
                     path.unlink()
 
     def put_in_place(self, drafts: Drafts) -> None:
-        """Make the drafts what they are drafts of. The checkpoint goes last: up to then whatever
-        fails can be gone on from, and without its draft it is a leftover of a run that is done."""
+        """Give the drafts their final names.
+
+        The checkpoint is removed last: until then a failed run can resume, and a checkpoint without
+        its draft marks a completed run.
+        """
         with translate_os_errors(self.output):
             if self.is_packed:
                 with whole_files(self.output) as (packed,):
@@ -119,44 +122,44 @@ class OutputFiles:
             self.checkpoint.unlink(missing_ok=True)
 
     def put_list_in_place(self, drafts: Drafts) -> None:
-        """Give the list of skipped lines its name."""
+        """Give the list of skipped lines its final name."""
         if self.listing and self.skipped and drafts.listing:
             _take_mode(drafts.listing, self.skipped)
             self.listing.replace(self.skipped)
 
     def remove(self) -> None:
-        """Leave no draft and no checkpoint."""
+        """Remove drafts and checkpoint."""
         for path in (self.partial, self.checkpoint, self.listing):
             if path:
                 path.unlink(missing_ok=True)
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file is a filter run or a list of skipped lines, which may be made anew."""
+    """Return True for a filter run or a list of skipped lines, which may be overwritten."""
     with opened(path) as file:
         start = file.read(2)
     return start in (b"#{", b"") or path.suffix in (".txt", ".log")
 
 
 def _close(draft: BinaryIO) -> None:
-    """What was not written by now is of no use to anybody, and may not fit on the disk."""
+    """Close a draft; ignore errors, since everything needed was flushed before."""
     with suppress(OSError):
         draft.close()
 
 
 def _place(path: Path) -> Path:
-    """Where a file stands: what a link leads to."""
+    """Resolve a symbolic link."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def _take_mode(draft: BinaryIO, place: Path) -> None:
-    """What replaces a file has its permissions."""
+    """Give a draft the permissions of the file that it replaces."""
     if place.exists():
         os.fchmod(draft.fileno(), stat.S_IMODE(place.stat().st_mode))
 
 
 def _pack(plain: Path, packed: Path) -> None:
-    """Without a name or a time in it, so that equal lines make equal files."""
+    """Compress a file without name and time, so that equal content gives equal bytes."""
     with (
         read_draft(plain) as source,
         packed.open("wb") as raw,
@@ -165,11 +168,11 @@ def _pack(plain: Path, packed: Path) -> None:
         shutil.copyfileobj(source, zipped, 1 << 20)
 
 
-# --- files of ours, and ours alone ------------------------------------------------------------
+# --- safe opening: plain files of this user with one name -------------------------------------
 
 
 def locked_draft(path: Path) -> BinaryIO:
-    """A draft to write at its end, made where it is missing, for this process alone."""
+    """Open a draft for appending, create it if missing, and lock it for this process."""
     while True:
         file = os.fdopen(_opened(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "ab")
         try:
@@ -182,11 +185,11 @@ def locked_draft(path: Path) -> BinaryIO:
             ) from None
         if _is_at(path, file):
             return file
-        file.close()  # whoever had it has put it in its place meanwhile
+        file.close()  # the process that held the lock has just renamed it
 
 
 def read_draft(path: Path) -> BinaryIO:
-    """A draft to be read."""
+    """Open a draft for reading."""
     return os.fdopen(_opened(path, os.O_RDONLY), "rb")
 
 
@@ -195,7 +198,7 @@ def _opened(path: Path, flags: int) -> int:
         _check(path, path.lstat())
     handle = os.open(path, flags | _CAREFUL, 0o666)
     try:
-        _check(path, os.fstat(handle))  # something else may be there by now
+        _check(path, os.fstat(handle))  # another file may have replaced it since the first check
     except CitebedError:
         os.close(handle)
         raise
@@ -207,14 +210,15 @@ def _check(path: Path, status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
         what = "a link"
     elif not stat.S_ISREG(status.st_mode):
-        what = "no plain file"
+        what = "not a plain file"
     elif status.st_nlink > 1:
-        what = "a file with two names"
+        what = "a hard-linked file"
     elif status.st_uid != os.geteuid():
         what = "a file of another user"
     if what:
         raise CitebedError(
-            f"{printable(path)} is {what}, not a draft of ours; remove it, or choose another output"
+            f"{printable(path)} is {what}; citebed uses only its own plain files. Remove it or "
+            "choose another output."
         )
 
 

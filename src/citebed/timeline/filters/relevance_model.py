@@ -39,12 +39,12 @@ from citebed.timeline.filters.online_learning import (
 from citebed.timeline.filters.topics import Topic
 
 _CELLS = 1 << 20
-"""So many frequencies of a topic's terms in documents are in memory at a time, 64 bytes each."""
+"""Term frequencies per topic that are in memory at a time, at 64 bytes each."""
 
 
 @dataclass(frozen=True)
 class RelevanceModel(Filter):
-    """How much of what sets a topic apart from the stream a document has.
+    """Score documents by how much of a topic's distinctive vocabulary they contain.
 
     The topic's model is P(w|q) = text · P(w | its names and text) + (1 - text) · mean of P(w|d)
     over its training documents so far, cut to the ``terms`` likeliest terms. The background
@@ -67,7 +67,7 @@ class RelevanceModel(Filter):
     buckets: float = 1 << 20
 
     def __post_init__(self) -> None:
-        """Refuse what the formulas cannot take."""
+        """Check the parameters."""
         self.check_below_one("text", "least")
         if not self.mu:
             raise CitebedError("mu=0 leaves documents without smoothing; take more than 0")
@@ -78,7 +78,7 @@ class RelevanceModel(Filter):
 
 
 class Background:
-    """How often terms occur in what was seen so far."""
+    """Term counts of the documents so far."""
 
     def __init__(self, buckets: int) -> None:
         self._counts: Floats = np.zeros(buckets, np.float64)
@@ -92,17 +92,19 @@ class Background:
         self._total += float(tf.sum())
 
     def _new(self, numbers: Ints) -> Ints:
-        """Where terms stand for the first time."""
+        """Return the positions of terms that occur for the first time."""
         new = np.flatnonzero(self._counts[numbers] == 0)
         return new[np.unique(numbers[new], return_index=True)[1]]
 
     def counts(self, numbers: Ints) -> Floats:
-        """How often terms occur, with a half added."""
+        """Return the term counts, each plus one half."""
         return np.asarray(self._counts[numbers] + 0.5, np.float64)
 
     def totals(self, vectors: Vectors, lengths: Floats) -> Floats:
-        """What all counts are together before each of some documents that come one after another:
-        with a half for each term, and for one more than were seen."""
+        """Return the total of all smoothed counts before each of consecutive documents.
+
+        Each different term adds one half, and so does one unseen term.
+        """
         new = np.bincount(vectors.places()[self._new(vectors.numbers)], minlength=lengths.size)
         different = self._different + np.cumsum(new) - new
         return np.asarray(self._total + np.cumsum(lengths) - lengths + 0.5 * (different + 1))
@@ -119,7 +121,7 @@ class Background:
 
 
 class _Profile:
-    """A topic's model: what its text says, the sum of its training documents, and both."""
+    """A topic's language model, mixed from its text and its training documents."""
 
     def __init__(self, numbers: Ints, tf: Floats, declared: RelevanceModel) -> None:
         self._declared = declared
@@ -129,7 +131,7 @@ class _Profile:
         self._mix()
 
     def learn(self, numbers: Ints, tf: Floats) -> None:
-        """Take a training document in; one without terms teaches nothing."""
+        """Add a training document; ignore one without terms."""
         if numbers.size:
             for number, share in _shares(numbers, tf).items():
                 self.learned[number] = self.learned.get(number, 0.0) + share
@@ -137,12 +139,12 @@ class _Profile:
             self._mix()
 
     def restore(self, learned: dict[int, float], documents: int) -> None:
-        """Go on with what was learned."""
+        """Restore what was learned."""
         self.learned, self.documents = learned, documents
         self._mix()
 
     def _mix(self) -> None:
-        """Take the likeliest terms: ``numbers`` in ascending order, and their ``weights``."""
+        """Set ``numbers`` and ``weights`` to the likeliest terms, by ascending number."""
         share = self._declared.text if self._text else 0.0
         share = share if self.documents else 1.0
         mixed = {number: share * p for number, p in self._text.items()}
@@ -161,8 +163,7 @@ def _shares(numbers: Ints, tf: Floats) -> dict[int, float]:
 
 
 class _Hits(NamedTuple):
-    """Where a topic's terms stand in documents: the places in the topic's model, and among all
-    terms of the documents."""
+    """Occurrences of a topic's terms: positions in its model and among the documents' terms."""
 
     topic: int
     inside: Ints
@@ -170,7 +171,7 @@ class _Hits(NamedTuple):
 
 
 class _TermTable:
-    """The terms of all topics, to find them in documents."""
+    """An index of all topics' terms."""
 
     def __init__(self, profiles: Sequence[_Profile], buckets: int) -> None:
         sizes = [profile.numbers.size for profile in profiles]
@@ -183,7 +184,7 @@ class _TermTable:
         self._is_there[numbers] = True
 
     def hits(self, numbers: Ints) -> Iterator[_Hits]:
-        """Where the topics' terms stand among others, topic by topic."""
+        """Find the topics' terms among these terms, topic by topic."""
         there = np.flatnonzero(self._is_there[numbers])
         first, end = (np.searchsorted(self._numbers, numbers[there], s) for s in ("left", "right"))
         uses = end - first
@@ -196,13 +197,13 @@ class _TermTable:
 
 
 def _cuts(places: Ints, most: int) -> Iterator[slice]:
-    """Where ascending places are to be cut, so that there are so many different ones in a piece."""
+    """Cut ascending positions into pieces with at most ``most`` different ones each."""
     first = np.flatnonzero(np.diff(places, prepend=-1))[::most].tolist()
     yield from map(slice, first, [*first[1:], places.size])
 
 
 class RelevanceFiltering(Learner):
-    """Relevance models at work; they learn from training documents only."""
+    """Running relevance models; they learn from training documents only."""
 
     def __init__(
         self, declared: RelevanceModel, topics: Sequence[Topic], tools: FilterContext
@@ -232,11 +233,11 @@ class RelevanceFiltering(Learner):
         return self._see(first, told.reads)
 
     def tally(self) -> TermStatistics:
-        """Terms, each time that they occur."""
+        """Return empty counts of all term occurrences."""
         return TermStatistics(len(self._names.names), self._buckets)
 
     def _look_back(self, part: Skipped, passed: SkippedDocuments, start: int, end: int) -> None:
-        """Do nothing: documents that pass are counted, not remembered."""
+        """Do nothing: past documents are counted, not remembered."""
 
     def _count(self, tally: TermStatistics) -> None:
         numbers = np.flatnonzero(tally.terms)
@@ -250,7 +251,7 @@ class RelevanceFiltering(Learner):
         self._background.add(seen.vectors.numbers, seen.vectors.values)
 
     def _returned(self, seen: FilterFeatures) -> list[Returned]:
-        """A document that has none of a topic's terms is less like it than the background is."""
+        # A document without any of a topic's terms scores below the background.
         vectors = seen.vectors
         places, lengths = vectors.places(), vectors.sums(vectors.values)
         totals = self._background.totals(vectors, lengths)
@@ -275,13 +276,13 @@ class RelevanceFiltering(Learner):
         return sorted(returned)
 
     def _ratio(self, profile: _Profile, tf: Floats, background: Floats, length: Floats) -> Floats:
-        """The log-likelihood ratios of documents to the background, under a topic's model."""
+        """Return the documents' log-likelihood ratios to the background under a topic's model."""
         mu = self._declared.mu
         document = (tf + mu * background) / (length + mu)
         return np.asarray((profile.weights * np.log(document / background)).sum(axis=1))
 
     def state(self) -> State:
-        """Counts, what was learned, and what is still to be."""
+        """Return counts, profiles and queued examples."""
         learned = [
             (topic, number)
             for topic, profile in enumerate(self._profiles)

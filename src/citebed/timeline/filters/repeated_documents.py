@@ -1,8 +1,7 @@
-"""A document that comes again at the same time, which a filter run cannot hold twice.
+"""Remove documents that occur again with the same time, which a filter run cannot hold twice.
 
-A document's id in a run starts with its time, so that only documents of the same time can be the
-same there; and as a stream is in the order of time, only the ids of the time that it has come to
-must be remembered. They go with the next later document, so memory does not grow with the stream.
+The id in a run starts with the document's time, so that only documents of the same time can have
+the same id. Since a stream is in order of time, only the ids of the current time are remembered.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from citebed.timeline.streams.stream_files import Decoded
 
 
 class RepeatedDocuments:
-    """The ids of the documents at the time that a stream has come to."""
+    """The ids of the documents with the current time of the stream."""
 
     def __init__(self) -> None:
         self._ids: set[str] = set()
 
     def left_out(self, decoded: Decoded, last: int | None) -> Decoded:
-        """The documents that did not come before, those that did being problems.
+        """Remove repeated documents and list them as problems.
 
-        ``last`` is the time of the last document before.
+        ``last`` is the time of the document before the block.
         """
         table = decoded.table
         if not table.height:
@@ -43,7 +42,7 @@ class RepeatedDocuments:
         return Decoded(table.filter(~again), problems, len(repeated))
 
     def _again(self, ids: pl.Series, times: pl.Series) -> pl.Series:
-        """Which documents came before: in this table, or at the time before it."""
+        """Return which documents are repeated, within this table or from the time before it."""
         all_new = ids.n_unique() == len(ids)  # counting is quicker than marking
         again = pl.repeat(False, len(ids), eager=True) if all_new else ~ids.is_first_distinct()
         first = ids.head(int(times.search_sorted(times[0], side="right"))).to_list()
@@ -59,7 +58,7 @@ class RepeatedDocuments:
         self._ids.update(ids.slice(int(times.search_sorted(now, side="left"))).to_list())
 
     def state(self) -> State:
-        """The ids, one a line: no id has a line end in it."""
+        """Return the ids, one per line."""
         text = "\n".join(self._ids).encode("utf-8")
         return {"repeats": np.frombuffer(text, np.uint8)}
 

@@ -1,9 +1,8 @@
-"""Running a filter over a stream: in the order of time, restartable, written when it is done.
+"""Run a filter over a stream, with checkpoints, so that a killed run can resume.
 
-While it runs, the output stands in ``OUT.partial`` and a checkpoint in ``OUT.checkpoint``. Both go
-when the output is put in place. A run that was killed goes on from its checkpoint, and gives the
-same bytes as one that was not: the output is cut back to where the checkpoint was made, and the
-model restored to what it knew there. Where checkpoints fall does not matter for that.
+While a filter runs, its output is in ``OUT.partial`` and its checkpoint in ``OUT.checkpoint``.
+Both disappear when the output gets its name. A resumed run truncates the partial output to the
+checkpoint and restores the model's state, so that it writes the same bytes as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ from citebed.timeline.streams.stream_files import Decoded, Source, blocks, check
 from citebed.wording import count, printable
 
 SHOWN = 5
-"""How many of the skipped lines an error shows."""
+"""How many of the skipped lines an error message quotes."""
 
 
 class FilterTask(NamedTuple):
-    """What is filtered, for which topics, and how."""
+    """A stream, its topics, a filter model and the model's context."""
 
     source: Source
     topics: Sequence[Topic]
@@ -48,11 +47,11 @@ class FilterTask(NamedTuple):
 
 @dataclass(frozen=True)
 class FilterOptions:
-    """How a filter is run.
+    """Options of a filter run.
 
-    ``about`` is what a checkpoint must agree on beside model, topics and judgements, by the
-    words for it. ``skipped`` is a file for the list of all lines that are no documents. ``block``
-    is in bytes; 0 leaves it to the model. A checkpoint is made every so many seconds.
+    ``about`` has further settings that must match a checkpoint, by a name for messages.
+    ``skipped`` is a file for the list of lines that are not documents. ``block`` is the batch size
+    in bytes; 0 uses the model's. ``every`` is the number of seconds between checkpoints.
     """
 
     team: str = "citebed"
@@ -68,12 +67,12 @@ class FilterOptions:
 
 
 class FilterReport(NamedTuple):
-    """What a run did, and what it was given in vain.
+    """Counts and unused inputs of a filter run.
 
-    Of the ``skipped`` lines ``repeated`` are documents that came before, and ``problems`` lists
-    the first hundred; ``resumed`` is how many documents a run before it had done. ``unmatched``
-    are the topics without a line, ``unmet`` the judged and training documents that did not come,
-    ``unknown`` the topics of judgements that are none of ours.
+    ``repeated`` of the ``skipped`` lines are repeated documents; ``problems`` lists the first
+    hundred skipped lines. ``resumed`` counts the documents that an earlier, interrupted run
+    completed. ``unmatched`` are topics without output lines, ``unmet`` judged and training
+    documents that are not in the stream, and ``unknown`` topics that only judgements name.
     """
 
     output: Path
@@ -94,13 +93,12 @@ def run_filter(
     options: FilterOptions,
     advance: Callable[[int], None] = lambda _: None,
 ) -> FilterReport:
-    """Filter a stream and write a filter run (gzip if the name ends so).
+    """Filter a stream and write a filter run (gzip if the name ends in ``.gz``).
 
-    Goes on where a run that was killed stopped; ``advance`` is told how many bytes of the stream
-    are done. A document that is earlier than the one before it is an error, since a filter that
-    reads on could not be said not to look ahead; so is a stream without a document. Whatever
-    stops a run that has a checkpoint gets a note on how to go on (``__notes__``); without one
-    nothing is left behind.
+    Resumes after a killed run. ``advance`` is called with the number of bytes read. A document
+    that is earlier than the one before it is an error, because a filter must not look ahead; so is
+    a stream without documents. If a run with a checkpoint fails, its exception gets a note that
+    explains how to resume (``__notes__``). Without a checkpoint no file is left behind.
     """
     files = OutputFiles(output, options.skipped)
     files.check(options.overwrite)
@@ -125,7 +123,7 @@ def run_filter(
 
 
 def no_documents(name: str, progress: Progress) -> FormatError:
-    """What is wrong with a stream that has no document."""
+    """Return the error for a stream without documents."""
     if not progress.skipped:
         expected = "expected JSON Lines with doc_id, time, and title, abstract or text"
         return FormatError(name, None, f"it is empty; {expected}")
@@ -141,7 +139,7 @@ def no_documents(name: str, progress: Progress) -> FormatError:
 def report_of(
     task: FilterTask, done: Progress, unmet: Sequence[str], output: Path, resumed: int
 ) -> FilterReport:
-    """What a run did that is done."""
+    """Return the report of a completed run."""
     ids = [topic.query_id for topic in task.topics]
     judged = {query_id for topics in task.tools.labels.values() for query_id in topics}
     return FilterReport(
@@ -159,7 +157,7 @@ def report_of(
 
 
 class _Run:
-    """A filter on its way through a stream."""
+    """The state of a run: filter, files, and progress in the stream."""
 
     def __init__(
         self,
@@ -185,21 +183,21 @@ class _Run:
 
     @property
     def progress(self) -> Progress:
-        """How far it has come."""
+        """How far the run is."""
         return self.admission.progress
 
     def _lengths(self, progress: Progress) -> Iterator[tuple[BinaryIO, int]]:
-        """The drafts, and how long they are."""
+        """Yield the open partial files with their lengths in bytes."""
         yield self.drafts.run, progress.output
         if self.drafts.listing:
             yield self.drafts.listing, progress.listing
 
     def _resume(self) -> Progress:
-        """The progress of the checkpoint, once it is clear that it belongs to this run."""
+        """Check that the checkpoint belongs to this run, restore it, and return its progress."""
         path = self.files.checkpoint
         progress, state = checkpoint.load(path, self.identity)
         if progress.output and not os.fstat(self.drafts.run.fileno()).st_size:
-            return Progress()  # what is left of a run that was put in its place and then killed
+            return Progress()  # left by a run that was killed just after it completed
         for draft, length in self._lengths(progress):
             if os.fstat(draft.fileno()).st_size < length:
                 name = self.files.partial if draft is self.drafts.run else self.files.listing
@@ -216,7 +214,7 @@ class _Run:
         return progress
 
     def _check_stream(self, progress: Progress) -> None:
-        """Refuse a stream that is another one now; one that has grown is the same."""
+        """Raise an error if the part read so far has changed; a stream may grow."""
         checksums = checksum(self.task.source, progress.offset)
         if checksums != progress.crc:
             what = "are not all there" if checksums is None else "differ"
@@ -227,7 +225,7 @@ class _Run:
             )
 
     def go_on(self, advance: Callable[[int], None]) -> None:
-        """Read the stream to its end, from where the progress is."""
+        """Filter the rest of the stream."""
         progress = self.progress
         advance(progress.offset)
         size = self.options.block or self.task.declared.block
@@ -244,7 +242,7 @@ class _Run:
         self._save(writer)
 
     def _take(self, block: Block, decoded: Decoded, writer: FilterRunWriter) -> None:
-        """Score the documents of a block and write what was found."""
+        """Score the documents of a block and write the output lines."""
         progress = self.progress
         decoded = self.admission.admitted(decoded)
         lines = self.filtering.score(Documents(progress.documents, decoded.table))
@@ -266,7 +264,7 @@ class _Run:
         self.saved = self.progress.documents
 
     def stopped(self, cause: BaseException) -> None:
-        """Keep what a run can go on from, and say so; if there is nothing, leave nothing."""
+        """Add a note on how to resume; without a checkpoint, remove the partial files instead."""
         if self.saved is None:
             self.files.remove()
         else:
@@ -278,7 +276,7 @@ class _Run:
 
 
 def _on_disk(draft: BinaryIO | None) -> int:
-    """The length in bytes of a draft, once all of it is on the disk."""
+    """Flush a partial file to the disk and return its length in bytes."""
     if draft is None:
         return 0
     draft.flush()
@@ -287,7 +285,7 @@ def _on_disk(draft: BinaryIO | None) -> int:
 
 
 def _ahead(stream: Iterator[Block], naive_is_utc: bool) -> Iterator[tuple[Block, Decoded]]:
-    """Blocks with their documents, the next one being read while one is worked on."""
+    """Yield blocks with their documents; decode the next one in a thread meanwhile."""
 
     def step() -> tuple[Block, Decoded] | None:
         block = next(stream, None)
@@ -301,13 +299,13 @@ def _ahead(stream: Iterator[Block], naive_is_utc: bool) -> Iterator[tuple[Block,
 
 
 def listed(name: str, problems: Sequence[Problem]) -> bytes:
-    """The lines of the list of skipped lines."""
+    """Format problems for the list of skipped lines."""
     lines = (f"{name}:{line}: {what}\n" for line, what, _ in problems)
     return "".join(lines).encode("utf-8", "backslashreplace")
 
 
 def header_of(task: FilterTask, options: FilterOptions) -> dict[str, Any]:
-    """The header of a run."""
+    """Return the header of a run."""
     return {**options.header, "model": str(task.declared)}
 
 
@@ -315,7 +313,7 @@ _HEADER = {"corpus_id": "the stream", "topic_set_id": "the topics file", "made_b
 
 
 def identity_of(task: FilterTask, options: FilterOptions) -> dict[str, Any]:
-    """What must be the same when a run goes on, by the words for it."""
+    """Return the settings that must match when a run resumes, by a name for messages."""
     header = header_of(task, options)
     labels = {doc_id: dict(topics) for doc_id, topics in task.tools.labels.items()}
     elsewhere = (options.team, task.declared.name, header["model"])
@@ -339,5 +337,5 @@ def identity_of(task: FilterTask, options: FilterOptions) -> dict[str, Any]:
 
 
 def _digest(value: Any) -> dict[str, str]:
-    """What stands for something long: equal if it is, and a ``dict``, as nobody can read it."""
+    """Return the hash of a value; a dict, which messages do not quote."""
     return {"sha256": hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()}

@@ -1,4 +1,4 @@
-"""Which documents of a stream a filter is shown: those in the order of time, and each once."""
+"""Checks of a stream before a filter sees it: documents in order of time, and each one once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from citebed.timeline.streams.stream_files import Decoded
 
 
 class Admission:
-    """The way into a filter; ``name`` is the stream's, and ``strict`` takes no line that is none.
+    """Checks the blocks of the stream ``name`` and counts them in ``progress``.
 
-    ``progress`` is where it stands, and goes on with each block that is ``passed``.
+    With ``strict``, a line that is not a document is an error.
     """
 
     def __init__(self, name: str, progress: Progress, *, strict: bool) -> None:
@@ -21,7 +21,7 @@ class Admission:
         self._name, self._strict = name, strict
 
     def admitted(self, decoded: Decoded) -> Decoded:
-        """The documents of the next block, if they are in order, without those that came before."""
+        """Check the order of the next block and remove repeated documents."""
         last = self.progress.last_time
         check_order(decoded, last, self._name)
         decoded = self.repeats.left_out(decoded, last)
@@ -30,7 +30,7 @@ class Admission:
         return decoded
 
     def passed(self, block: Block, decoded: Decoded) -> None:
-        """Count a block whose documents were admitted."""
+        """Count a block after its documents were filtered."""
         progress = self.progress
         progress.offset += len(block.data)
         progress.line += block.lines
@@ -43,7 +43,7 @@ class Admission:
 
 
 def check_order(decoded: Decoded, last: int | None, name: str) -> None:
-    """Refuse a document that is earlier than the one before it; ``last`` is of that time."""
+    """Raise an error if a document is earlier than the one before; ``last`` is the time before."""
     times = decoded.table["time"]
     before = times.shift(1, fill_value=last)
     early = (times < before).fill_null(False).arg_true()

@@ -17,20 +17,19 @@ from citebed.errors import FormatError
 from citebed.files.reading import read_lines
 
 _FIELDS = ("query_id", "name", "names", "aliases", "text", "title", "training")
-_WIDTH = 200  # of what is said about a line, which may be long
+_WIDTH = 200  # longest part of a JSON error that a message quotes
 _EXPLANATION = re.compile(r"[\s_]*\([^()]*\)\s*$")
 
 
 class Name(NamedTuple):
-    """What a topic is called, and in which share of its uses the name means the topic."""
+    """A name of a topic, with the share of its uses that mean the topic."""
 
     name: str
     weight: float = 1.0
 
 
 class Topic(NamedTuple):
-    """A topic or entity that documents are filtered for; ``training`` holds ids of documents
-    that are known to be relevant once they have passed."""
+    """A topic or entity to filter for; ``training`` has ids of relevant documents."""
 
     query_id: str
     names: tuple[Name, ...]
@@ -58,7 +57,7 @@ def read_topics(path: str | Path) -> list[Topic]:
 
 
 def _loaded(line: str) -> Any:
-    """The value of a line of JSON, if all of it can be written again."""
+    """Parse a line of JSON; raise an error if its text cannot be written again."""
     fields = json.loads(line)
     try:
         json.dumps(fields, ensure_ascii=False).encode()
@@ -103,5 +102,5 @@ def _name(value: Any) -> Name:
 
 
 def spelt_out(query_id: str) -> str:
-    """The name that an id spells: ``Basic_Element_(music_group)`` is ``Basic Element``."""
+    """Return the name in an id: ``Basic_Element_(music_group)`` is ``Basic Element``."""
     return _EXPLANATION.sub("", query_id).replace("_", " ").strip() or query_id

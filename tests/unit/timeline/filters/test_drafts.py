@@ -23,8 +23,8 @@ DRAFTS = ["out.partial", "out.checkpoint", "list.partial"]
 Plant = Callable[[Path, Path], None]
 PLANTED: dict[str, Plant] = {
     "a link": lambda path, victim: path.symlink_to(victim),
-    "a file with two names": lambda path, victim: path.hardlink_to(victim),
-    "no plain file": lambda path, _: os.mkfifo(path),
+    "a hard-linked file": lambda path, victim: path.hardlink_to(victim),
+    "not a plain file": lambda path, _: os.mkfifo(path),
 }
 
 
@@ -48,7 +48,7 @@ def test_nothing_that_was_planted_is_followed(
 ) -> None:
     PLANTED[what](tmp_path / name, victim)
     options = replace(OPTIONS, skipped=tmp_path / "list")
-    with pytest.raises(CitebedError, match=f"{name} is {what}, not a draft of ours; remove it"):
+    with pytest.raises(CitebedError, match=f"{name} is {what}; citebed uses only its own"):
         run_filter(task, tmp_path / "out", options)
     assert victim.read_text() == MINE
     assert not (tmp_path / "out").exists()
