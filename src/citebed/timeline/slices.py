@@ -1,4 +1,4 @@
-"""Slices of time, half-open, one after the other, without gaps; and the ways to cut them.
+"""Consecutive half-open time slices, and the ways to cut a stream into them.
 
 A slicing is written ``7d`` (also 12h, 2w, 1mo, 1y), ``all``, ``equal:20``, ``random:30``,
 ``burst``, ``burst:7d/1d``, or as the path of a file of boundaries.
@@ -41,10 +41,9 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """Slices ``[bounds[i], bounds[i + 1])`` in epoch seconds; ``kind`` is what was asked for.
+    """Slices ``[bounds[i], bounds[i + 1])`` in epoch seconds; ``kind`` is the slicing's name.
 
-    ``stops`` is where the stream ends if that is before the last slice is full; the slice is
-    partial then.
+    ``stops`` is the end of the stream if it ends within the last slice, which is then partial.
     """
 
     kind: str
@@ -80,26 +79,26 @@ class Slices:
 
     @property
     def filled(self) -> Ints:
-        """The bounds, the last one where the stream ends: as far as there is something to draw."""
+        """The bounds, with the last one moved to the end of the stream."""
         return self.bounds if self.stops is None else np.append(self.bounds[:-1], self.stops)
 
     @property
     def middles(self) -> Floats:
-        """The middle of each slice, of a partial one of what there is of it."""
+        """The middle of each slice; for a partial slice, of its observed part."""
         return np.asarray((self.filled[:-1] + self.filled[1:]) / 2)
 
     @cached_property
     def labels(self) -> list[str]:
-        """The start of each slice as ISO 8601, which is its name."""
+        """The names of the slices: their starts in ISO 8601."""
         return [format_time(time) for time in self.starts.tolist()]
 
     @property
     def partial(self) -> Flags:
-        """Which slices the stream fills in part only: at most the last."""
+        """Which slices are partial: at most the last one."""
         return np.asarray(np.arange(len(self)) == (-1 if self.stops is None else len(self) - 1))
 
     def notes(self) -> list[str]:
-        """What a reader has to know, in sentences."""
+        """Return a note about a partial slice, if there is one."""
         if self.stops is None:
             return []
         start = int(self.starts[-1])
@@ -108,7 +107,7 @@ class Slices:
         return [f"the last slice is partial: {had} of {self.kind}, from {format_time(start)} on"]
 
     def slice_index(self, times: Ints) -> Ints:
-        """The number of the slice that each time is in; -1 for times in none."""
+        """Return the index of each time's slice; -1 outside all slices."""
         if self._length:
             numbers = (times - self.bounds[0]) // self._length
         else:
@@ -120,9 +119,9 @@ class Slices:
 
     @cached_property
     def _length(self) -> int:
-        """The length that all slices have, the last perhaps less; 0 where they differ.
+        """The common length of all slices (the last may be shorter); 0 if they differ.
 
-        A division is ten times as quick as to look up the boundary before a time.
+        Dividing by it is ten times as fast as searching for the boundary before a time.
         """
         lengths = np.diff(self.bounds)
         alike = (lengths[:-1] == lengths[0]).all() and lengths[-1] <= lengths[0]
@@ -131,12 +130,11 @@ class Slices:
 
 @dataclass(frozen=True)
 class Range:
-    """The time that is to be sliced, and where in it relevant documents are.
+    """The time to cut into slices, and the times of relevant documents.
 
-    ``start`` and ``end`` are what the user asked for, ``None`` where they did not. Without
-    them slices start at UTC midnight of the day of the first judged document, and go on until
-    the last judged one is in a slice. ``relevant`` are the times of the relevant documents of
-    all queries, in order.
+    ``start`` and ``end`` are the user's limits, or ``None``. By default slices start at midnight
+    (UTC) before the first judged document and cover the last one. ``relevant`` has the sorted times
+    of the relevant documents of all queries.
     """
 
     first: int
@@ -155,15 +153,14 @@ class Range:
 
     @property
     def since(self) -> int:
-        """Where slices start."""
+        """The start of the first slice."""
         return self.first // DAY * DAY if self.start is None else self.start
 
     @cached_property
     def until(self) -> int:
-        """Where slices end: unless asked otherwise, midnight after the last judged document.
+        """The end of the last slice; by default midnight after the last judged document.
 
-        Documents of which only years or months are known are dated by their first day; where all
-        are so, it is the end of that year or month.
+        If all documents are dated by year or by month only, it is the end of that year or month.
         """
         if self.end is not None:
             return self.end
@@ -179,12 +176,12 @@ class Range:
         return self.until - self.since
 
     def within(self) -> Ints:
-        """The relevant documents' times that are in it, in order."""
+        """Return the sorted times of relevant documents in the range."""
         times = np.sort(self.relevant)
         return times[(times >= self.since) & (times < self.until)]
 
     def check_length(self, kind: str, seconds: float) -> None:
-        """Slices that are longer than all of it are an error."""
+        """Raise an error if slices are longer than the range."""
         if seconds > self.length:
             raise CitebedError(
                 f"slices of {kind} are longer than the {format_span(self.length)} from "
@@ -197,13 +194,13 @@ class Range:
 
 
 def uniform(text: str, over: Range) -> Slices:
-    """Slices of equal length from the start of the range.
+    """Cut slices of equal length from the start of the range.
 
-    Months and years go by the calendar: from the 31st they end on the last day of shorter months.
-    Where an end was asked for, the last slice ends there; else it is as long as the others.
+    Months and years follow the calendar: from the 31st, slices end on the last day of shorter
+    months. If the user gave an end, the last slice ends there; otherwise it has full length.
     """
     number, unit = parse_length(text)
-    # The last slice holds the last judged document; a boundary right after it is none too many.
+    # The last slice must contain the last judged document, so the boundary comes after it.
     last = over.until if over.end is not None else max(over.last, over.since) + 1
     cut = _months if unit in CALENDAR else _lengths
     bounds = cut(text, number * {**UNITS, **CALENDAR}[unit], over, last)
@@ -231,7 +228,7 @@ def _months(text: str, number: int, over: Range, last: int) -> Ints:
 
 
 def check_count(text: str, slices: float) -> None:
-    """Refuse slices that nobody can want."""
+    """Raise an error for more than a million slices."""
     if slices > _MOST:
         raise CitebedError(
             f"slices of {text} would be more than {_MOST:,}. Is the time of a judged document "
@@ -243,15 +240,15 @@ def check_count(text: str, slices: float) -> None:
 
 
 def _whole(_: str, over: Range, __: int) -> Slices:
-    """Everything in one slice: the evaluation that knows no time."""
+    """Put everything into one slice, as an evaluation without time does."""
     return Slices("all", np.array([over.since, over.until], np.int64))
 
 
 def equal(text: str, over: Range, _: int) -> Slices:
-    """Each slice ends when it has a ``number`` of relevant documents, of all queries together.
+    """End each slice when it has a number of relevant documents, over all queries.
 
-    Documents of the same second are never parted, so a slice may have more; what is left at
-    the end, fewer than ``number``, belongs to the last slice.
+    Documents of the same second stay together, so that a slice may have more. A rest with fewer
+    documents joins the last slice.
     """
     number = _number("equal", text)
     if number < 1:
@@ -272,9 +269,9 @@ def equal(text: str, over: Range, _: int) -> Slices:
 
 
 def random_visits(text: str, over: Range, seed: int) -> Slices:
-    """The user looks so many times, the last time at the end, else at random.
+    """Cut at random visits of a user, the last one at the end of the range.
 
-    Every second of the range is as likely as any other; no two visits are in the same second.
+    Every second is equally likely, and no two visits are in the same second.
     """
     number = _number("random", text)
     if not 1 <= number <= over.length:
@@ -297,9 +294,9 @@ def _number(name: str, text: str) -> int:
 
 
 def burst(text: str, over: Range, _: int) -> Slices:
-    """Slices of a length, ``7d/1d``, out of which those of a finer one that meet a burst are cut.
+    """Cut slices of a coarse length, and of a fine length within bursts, such as ``7d/1d``.
 
-    Bursts are of the relevant documents of all queries together (`bursting`).
+    Bursts are those of the relevant documents of all queries together (`bursting`).
     """
     coarse, slash, fine = text.partition("/")
     if text and not slash:
@@ -327,9 +324,9 @@ def burst(text: str, over: Range, _: int) -> Slices:
 
 
 def read_boundaries(path: str | Path, *, utc: bool = False) -> Slices:
-    """Slices between the times of a file: epoch seconds or ISO 8601, in order, each once.
+    """Read slice boundaries from a file: ascending epoch seconds or ISO 8601 times.
 
-    The last line ends the last slice. Lines that start with ``#`` are comments.
+    The last line is the end of the last slice. Lines that start with ``#`` are comments.
     """
     path = Path(path)
     bounds: list[tuple[int, int]] = []
@@ -354,7 +351,7 @@ def read_boundaries(path: str | Path, *, utc: bool = False) -> Slices:
 
 
 Slicing = Callable[[str, Range, int], Slices]
-"""Cuts by what stands behind the colon, over a range, with a seed."""
+"""A function of the text behind the colon, the range and a seed."""
 
 SLICINGS: dict[str, Slicing] = {
     "all": _whole, "equal": equal, "random": random_visits, "burst": burst
@@ -362,14 +359,14 @@ SLICINGS: dict[str, Slicing] = {
 
 
 def usual_slicing(over: Range) -> str:
-    """The usual length that makes nearest to 30 slices; all in one where none fits twice."""
+    """Choose the usual length that gives nearest to 30 slices, or ``all`` for a short range."""
     fitting = {text: size for text, size in USUAL.items() if 2 * size <= over.length}
     away = {text: abs(math.log(over.length / size / 30)) for text, size in fitting.items()}
     return min(away, key=away.__getitem__, default="all")
 
 
 def parse_slicing(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Slices:
-    """The slices that a text names, over a range of time."""
+    """Cut a range of time into the slices that a text describes."""
     name, _, rest = text.partition(":")
     if name in SLICINGS:
         return SLICINGS[name](rest, over, seed)
@@ -378,11 +375,10 @@ def parse_slicing(text: str, over: Range, *, seed: int = 0, utc: bool = False) -
     if names_file(text):
         if over.start is not None or over.end is not None:
             raise CitebedError(
-                f"{printable(text)} says where slices start and end: give no --from and no --to "
-                "with it."
+                f"{printable(text)} has the start and end of the slices. Leave out --from and --to."
             )
         return read_boundaries(text, utc=utc)
     raise CitebedError(
-        f"cannot read the slicing '{printable(text)}': it is no length like 12h, 7d, 1mo or 1y, "
-        f"none of {', '.join(SLICINGS)}, and no file of boundaries."
+        f"cannot read the slicing '{printable(text)}'. Use a length (12h, 7d, 1mo, 1y), one of "
+        f"{', '.join(SLICINGS)}, or a file of boundaries."
     )

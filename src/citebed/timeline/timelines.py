@@ -1,4 +1,4 @@
-"""Runs over a stream scored slice by slice: the one call that the command and notebooks share."""
+"""Score runs over a stream slice by slice, for the command and for notebooks."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 class Timeline(Shown):
     """Runs with their scores in every slice, under each of ``weights``, and their trends.
 
-    Intervals are at ``level``, from so many ``samples`` drawn with ``seed`` (10,000 unless given,
-    of trends 1,000), over ``units``: queries, both queries and slices, or none of scores. A
-    p-value below ``alpha`` is significant. ``focus`` is the query to be looked at, if one is.
-    ``graded`` says whether grades count; ``teams`` how the runs were chosen, if they were.
+    Intervals are at ``level``, from ``samples`` resamples (by default 10,000; 1,000 for trends)
+    with ``seed``. Scores are resampled over ``units``: queries, both queries and slices, or not at
+    all. A p-value below ``alpha`` is significant. ``focus`` is a query to show in figures.
+    ``graded`` says whether grades count. ``teams`` describes the selection of runs by team.
     """
 
     runs: tuple[StreamScores, ...]
@@ -69,11 +69,11 @@ class Timeline(Shown):
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """A row a run, measure and weighting: the mean over queries, from ``low`` to ``high``."""
+        """One row per run, measure and weighting: the mean over queries with its interval."""
         return self.intervals(self.units)
 
     def intervals(self, units: str | None = "both") -> pl.DataFrame:
-        """The same with intervals over other units: ``queries``, ``both`` or none."""
+        """Return `table` with intervals over other units: ``queries``, ``both`` or ``None``."""
         how = (units, self._resampling) if units else ()
         return _stacked(scores.systems(self.weights, *how) for scores in self.runs)
 
@@ -91,8 +91,7 @@ class Timeline(Shown):
     ) -> Comparisons[StreamComparison]:
         """Compare the runs with a baseline, or all pairs, by paired tests under each weighting.
 
-        ``test`` and ``correction`` are those of `Design`; over the timeline's own ``units``
-        unless others are given.
+        ``test`` and ``correction`` are those of `Design`. ``units`` defaults to the timeline's.
         """
         from citebed.evaluation.scoring.comparison import Design
         from citebed.timeline.scoring.comparison import compare_streams
@@ -102,7 +101,7 @@ class Timeline(Shown):
         return compare_streams(self.runs, self.weights, design, over, self._resampling)
 
     def rows(self, *, per_query: bool = False, per_slice: bool = False) -> list[dict[str, Any]]:
-        """Flat rows, as ``--json`` prints them; queries and slices if asked for."""
+        """Return flat rows as ``--json`` prints them, optionally per query and per slice."""
         rows: list[dict[str, Any]] = []
         for scores in self.runs:
             if per_query and per_slice:
@@ -116,36 +115,36 @@ class Timeline(Shown):
 
     @cached_property
     def queries(self) -> pl.DataFrame:
-        """The same for every query."""
+        """One row per run, measure, weighting and query."""
         return _stacked(scores.queries(self.weights) for scores in self.runs)
 
     @cached_property
     def slices(self) -> pl.DataFrame:
-        """A row a run, measure and slice with relevant documents: the mean over its queries."""
+        """One row per run, measure and slice with relevant documents: the mean over queries."""
         return _stacked(scores.slices() for scores in self.runs)
 
     @cached_property
     def slice_queries(self) -> pl.DataFrame:
-        """A row a run, measure, query and slice: every score there is."""
+        """One row per run, measure, query and slice."""
         return _stacked(scores.slice_queries() for scores in self.runs)
 
     @cached_property
     def kinds(self) -> pl.DataFrame:
-        """A row a query: atemporal, unambiguous or ambiguous in time (`query_kinds`)."""
+        """One row per query: atemporal, unambiguous or ambiguous in time (`query_kinds`)."""
         from citebed.timeline.scoring.kinds import query_kinds
 
         return query_kinds(self.pairs)
 
     @cached_property
     def by_kind(self) -> pl.DataFrame:
-        """A row a run, measure, weighting and kind of query: the mean over such queries."""
+        """One row per run, measure, weighting and kind of query: the mean over such queries."""
         from citebed.timeline.scoring.kinds import scores_by_kind
 
         return scores_by_kind(self.runs, self.weights, self.kinds)
 
     @cached_property
     def trends_found(self) -> list[tuple[str, str, Trend]]:
-        """The trend of each run under each measure, with their names."""
+        """The name, measure and trend of each run under each measure."""
         series = [(scores, measure) for scores in self.runs for measure in scores.measures]
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
             return list(pool.map(self._trend, *zip(*series, strict=True)))
@@ -163,12 +162,12 @@ class Timeline(Shown):
 
     @cached_property
     def trends(self) -> pl.DataFrame:
-        """A row a run and measure: does it degrade?"""
+        """One row per run and measure, with the trend of its slice scores."""
         rows = [of.row(run, measure, self.alpha) for run, measure, of in self.trends_found]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def notes(self) -> list[str]:
-        """What a reader has to know of the judgements and slices, in sentences."""
+        """Return notes about teams, relevance, slices and judgements."""
         return [
             *(self.teams.notes() if self.teams else []),
             *relevance_notes(self.pairs.qrels, self.runs[0].measures, self.graded),
@@ -177,11 +176,11 @@ class Timeline(Shown):
         ]
 
     def run_notes(self) -> list[str]:
-        """What a reader has to know of the runs, each note with their names in front."""
+        """Return notes about the runs, each with the run's name in front."""
         return run_notes(self.runs)
 
     def shown(self) -> pl.DataFrame:
-        """Runs down, measures and weightings across, each mean with its interval."""
+        """Return a table with a row per run and a column per measure and weighting."""
         text = "{:.4f}".format
         means = [
             text(mean) if low is None else f"{text(mean)} [{text(low)}, {text(high)}]"
@@ -195,7 +194,7 @@ class Timeline(Shown):
 
 
 def _stacked(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """All rows; those of runs that name no team have none where others do."""
+    """Concatenate tables; runs without a team have null in the column ``team``."""
     return pl.concat(tables, how="diagonal")
 
 
@@ -244,7 +243,7 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
         over = qrels.range(*ends)
         usual = "all" if teams else usual_slicing(over)
         pairs = topic_slices(qrels, parse_slicing(slices or usual, over, seed=seed, utc=utc))
-        # What is wrong is better known before a long run is read.
+        # Check all arguments before a long run is read.
         weights = tuple(dict.fromkeys([weight] if isinstance(weight, str) else weight))
         for each in weights:
             weights_of(each, pairs)
@@ -275,9 +274,10 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
 
 
 class TeamSelection(NamedTuple):
-    """How runs were chosen: the best of each team ``by`` a measure, of so many ``runs``.
+    """How runs were selected: the best run of each team, ``by`` a measure.
 
-    Teams whose best run is at are in ``teams_at_zero`` left out.
+    ``runs`` and ``teams`` count all of them. Teams in ``teams_at_zero`` were left out, because
+    their best run scores 0.
     """
 
     by: str
@@ -286,7 +286,7 @@ class TeamSelection(NamedTuple):
     teams_at_zero: tuple[str, ...]
 
     def notes(self) -> list[str]:
-        """What a reader has to know, in sentences."""
+        """Describe the selection in sentences."""
         best = (
             f"the best run of each team by {self.by} as one batch, best first: "
             f"{count(self.teams, 'team')} of {count(self.runs, 'run')}"
@@ -305,11 +305,10 @@ def _best_of_teams(
     teams: bool | str | Path | Mapping[str, str],
     score: Callable[[RunSource], StreamScores],
 ) -> tuple[dict[str, str], TeamSelection]:
-    """Each team's best run with its team, best first, and how it was chosen; of equal ones the
-    first given.
+    """Select each team's best run; return a dict from run to team, best first, and a summary.
 
-    ``score`` scores a run as one batch, under the measure that decides. Teams are as runs say
-    themselves, or by name from a mapping or a file.
+    Of equally good runs the first one is taken. ``score`` scores a run over the whole stream under
+    the deciding measure. Teams are named in the runs, or in a mapping or a file.
     """
     of_run: dict[str, str] = {}
     if not isinstance(teams, bool):
@@ -322,8 +321,8 @@ def _best_of_teams(
         of_run.setdefault(scores.run, scores.team)
         if not of_run[scores.run]:
             raise CitebedError(
-                f"the run '{scores.run}' does not say whose it is; KBA's filter runs do, in their "
-                "first field. Give lines 'run team' in a file (--teams-file)."
+                f"the run '{scores.run}' does not name its team; KBA filter runs do, in their "
+                "first field. List the teams in a file with lines 'run team' (--teams-file)."
             )
     measure = batch[0].measures[0]
     means = {scores.run: scores.mean(measure, "uniform") for scores in batch}

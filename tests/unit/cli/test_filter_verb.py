@@ -251,7 +251,7 @@ def test_all_skipped_lines_are_listed_where_one_wants(run: Run) -> None:
     code, _, err = run("filter", "s.jsonl", "-t", "t.jsonl", "-o", "2", "--skipped", "list")
     assert code == 0
     assert err.endswith("skipped 2 more lines; list lists them all\n")
-    why = "no JSON object in UTF-8 (Expecting value at character 1)"
+    why = "not a JSON object in UTF-8 (Expecting value at character 1)"
     assert Path("list").read_text() == "".join(f"s.jsonl:{n}: {why}\n" for n in range(4, 11))
 
 

@@ -251,7 +251,7 @@ def test_whether_ids_are_written_alike_is_asked_once(call: Run, verb: list[str])
     for name in ("one", "two"):
         Path(f"{name}.run").write_text(f"e Q0 {START}-other 1 5 tag\n")
     _, out, _ = call("timeline", *verb, "kba.txt", "one.run", "two.run")
-    assert out.count("Are ids written alike?") == 1
+    assert out.count("Do the run and the judgements use the same document ids?") == 1
     assert "note: one, two: none of their 2 documents is judged." in out
 
 

@@ -186,7 +186,7 @@ def test_the_official_scoring_as_tables(run: Run) -> None:
 def test_unjudged_entities_and_silence_are_counted(run: Run) -> None:
     code, out, _ = run("t.qrels", "none.run", "-m", "AP")
     assert code == 0
-    assert "note: none: 1 of 2 documents left out, of 1 query that nobody judged: nobody" in out
+    assert "note: none: 1 of 2 documents left out, for 1 query without judgements: nobody" in out
     assert "note: none: it returned nothing in 4 of 4 pairs of query and slice" in out
 
 
@@ -235,7 +235,7 @@ def test_times_from_a_collection(run: Run) -> None:
         (["t.qrels", "me.run", "--official", "-m", "AP", "-s"], "Remove --measure, --per-slice"),
         (["t.qrels", "me.run", "--official", "-s", "--plots", "p"], "Remove --per-slice."),
         (["t.qrels", "me.run", "--official", "--teams"], "Remove --teams"),
-        (["t.qrels", "me.run", "--teams"], "the run 'me' does not say whose it is"),
+        (["t.qrels", "me.run", "--teams"], "the run 'me' does not name its team"),
         (["t.qrels", "me.run", "--teams-file", "bounds"], "has no team"),
         (["t.qrels", "me.run", "--alpha", "2"], "--alpha"),
         (["t.qrels", "me.run", "--threshold", "nan"], "--threshold: nan is not a number"),
@@ -388,7 +388,10 @@ def test_official_scores_know_ids_with_a_time_in_front(run: Run) -> None:
     assert {(row["precision"], row["recall"]) for row in rows} == {(1.0, 0.5)}  # nobody judged c
     code, _, err = run("official", "plain.qrels", "filter.run", *words)
     assert code == 0
-    assert "none of its 2 documents is judged. Are ids written alike?" in err
+    assert (
+        "none of its 2 documents is judged. Do the run and the judgements use the same document ids?"
+        in err
+    )
 
 
 @pytest.mark.parametrize("times", [[], ["--times", "times"]], ids=["plain", "timed"])
@@ -440,7 +443,10 @@ def test_a_run_of_other_ids_is_told(run: Run) -> None:
     Path("other.run").write_text(f"q Q0 {START}-other 1 5 tag\n")
     code, out, _ = run("t.qrels", "other.run", "-m", "AP")
     assert code == 0
-    assert "none of its 1 document is judged. Are ids written alike?" in out
+    assert (
+        "none of its 1 document is judged. Do the run and the judgements use the same document ids?"
+        in out
+    )
     assert f"other has '{START}-other', the judgements '{START + 3600}-" in out
 
 

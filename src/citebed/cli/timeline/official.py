@@ -114,7 +114,9 @@ def best_once(official: OfficialTimeline) -> list[Table]:
 
     caption = "Official scores, best cut-offs by {}"
     return [
-        official_table(official.once(table), _teams(official), caption=caption.format(by))
+        official_table(
+            official.merge_entity_rows(table), _teams(official), caption=caption.format(by)
+        )
         for by, table in official.best.items()
     ]
 
@@ -140,7 +142,7 @@ def print_official(
                 typer.echo(f"Best cut-offs by {by}:")
             if per_query:
                 typer.echo(official_table(entities[by], teams, ENTITIES).written(style))
-            typer.echo(official_table(official.once(table), teams).written(style))
+            typer.echo(official_table(official.merge_entity_rows(table), teams).written(style))
     for note in official.notes():
         typer.echo(f"note: {note}", err=style != "table")
     for scores in official.runs:

@@ -1,4 +1,4 @@
-"""A run laid beside pairs of topic and slice, all of it or a part, and what that rests on."""
+"""Align a run, or a part of one, with pairs of topic and slice, and count what was used."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from citebed.wording import count
 
 
 class RunLedger(NamedTuple):
-    """What a run gave: ``measured`` documents are in scored pairs, ``judged`` of them judged.
+    """Coverage of a run: ``measured`` documents are in scored pairs, ``judged`` of these judged.
 
-    ``outside`` documents are in no slice, ``elsewhere`` in one without relevant documents for
-    their query; those of ``skipped`` no score can use. ``silent`` of all ``pairs`` got no document
-    and score 0. ``alike`` shows an id of the run, where none is judged, and one of a judgement.
+    ``outside`` documents are in no slice, ``elsewhere`` documents in a slice without relevant
+    documents for their query. ``skipped`` counts documents that cannot be scored. ``silent`` of the
+    ``pairs`` have no document and score 0. If no document is judged, ``alike`` has an id of the
+    run and one of the judgements, for a message.
     """
 
     run: str
@@ -35,14 +36,14 @@ class RunLedger(NamedTuple):
     alike: tuple[str, str]
 
     def notes(self) -> list[str]:
-        """What a reader has to know, in sentences."""
+        """Return notes about documents and pairs that were left out or are empty."""
         skipped = self.skipped
         if not skipped.lines:
             return ["the run returned nothing and scores 0"]
         more = " …" if len(skipped.queries) > 3 else ""
         return of_some({
-            f"{skipped.unjudged:,} of {count(skipped.lines, 'document')} left out, of "
-            f"{count(len(skipped.queries), 'query')} that nobody judged: "
+            f"{skipped.unjudged:,} of {count(skipped.lines, 'document')} left out, for "
+            f"{count(len(skipped.queries), 'query')} without judgements: "
             f"{', '.join(skipped.queries[:3])}{more}": skipped.unjudged,
             f"{count(skipped.untimed, 'document')} without a time, left out": skipped.untimed,
             f"{count(self.outside, 'document')} outside all slices, left out": self.outside,
@@ -52,8 +53,7 @@ class RunLedger(NamedTuple):
 
 
 class AlignedStreamRun(NamedTuple):
-    """A run laid beside the pairs of topic and slice: all that it returned, what of it is above the
-    threshold, and what that rests on."""
+    """A run as rankings of pairs: all documents, those above the threshold, and its coverage."""
 
     everything: Rankings
     accepted: Rankings
@@ -63,14 +63,16 @@ class AlignedStreamRun(NamedTuple):
 def lay(
     run: Run, pairs: TopicSlices, times: pl.DataFrame | None = None, threshold: float | None = None
 ) -> AlignedStreamRun:
-    """Lay a run beside the pairs; without a ``threshold`` all of it is accepted."""
+    """Align a run with the pairs; without a ``threshold`` all documents are accepted."""
     topics, pair = placed(run, pairs, times)
     return align_with_judgements(topics, pair, pairs, pairs.pair_qrels, threshold)
 
 
 def placed(run: Run, pairs: TopicSlices, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]:
-    """The documents of a run that can be used, each with the number of its pair: -1 where it is in
-    none of these, -2 where it is in no slice."""
+    """Return a run's usable documents with the number of each one's pair.
+
+    The number is -1 if the pair is not scored, -2 if the document is in no slice.
+    """
     topics, time = timed(topic_run(run, pairs.qrels), times)
     pair = pairs.of(topics.query, time)
     _refuse_twice(topics)
@@ -80,7 +82,7 @@ def placed(run: Run, pairs: TopicSlices, times: pl.DataFrame | None) -> tuple[To
 def align_with_judgements(
     topics: TopicRun, pair: Ints, pairs: TopicSlices, judged: SortedQrels, threshold: float | None
 ) -> AlignedStreamRun:
-    """Documents with the numbers of their pairs, beside the judgements that have these numbers."""
+    """Align documents with judgements by the numbers of their pairs."""
     number = np.maximum(pair, -1)
     everything = accepted = match_unordered(judged, topics.run, number)
     if threshold is not None:
@@ -90,7 +92,7 @@ def align_with_judgements(
 
 
 def _refuse_twice(topics: TopicRun) -> None:
-    """A document that stands twice for a topic is an error; hashes tell nearly always."""
+    """Raise an error if a document occurs twice for a topic; compare hashes first."""
     run = topics.run
     numbers = np.arange(int(topics.query.max(initial=-1)) + 1)
     if not _has_doubles(run.doc_hashes ^ spread(numbers)[topics.query]):
@@ -102,7 +104,7 @@ def _refuse_twice(topics: TopicRun) -> None:
 
 
 def _has_doubles(keys: Hashes) -> bool:
-    """Whether a number stands twice: by half of the bits first, which is twice as quick."""
+    """Return True if a number occurs twice; compare half of the bits first, twice as fast."""
     halves = np.sort((keys >> np.uint64(32)).astype(np.uint32))
     again = halves[1:][halves[1:] == halves[:-1]]
     alike = np.zeros(1 << 20, bool)
@@ -112,7 +114,7 @@ def _has_doubles(keys: Hashes) -> bool:
 
 
 def _ledger(topics: TopicRun, pair: Ints, rankings: Rankings, pairs: TopicSlices) -> RunLedger:
-    """Count what a run gave: ``pair`` is that of each of its documents that could be used."""
+    """Count the coverage of a run; ``pair`` has the pair number of each usable document."""
     outside, elsewhere = (int((pair == code).sum()) for code in (-2, -1))
     return RunLedger(
         run=topics.run.name,
@@ -132,5 +134,5 @@ def _least_id(topics: TopicRun) -> str:
 
 
 def of_some(numbers: Mapping[str, int]) -> list[str]:
-    """The notes of numbers that are not 0."""
+    """Return the notes whose number is not 0."""
     return [note for note, number in numbers.items() if number]

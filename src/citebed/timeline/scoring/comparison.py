@@ -1,4 +1,4 @@
-"""Paired tests between systems over a stream, as `citebed.evaluation` has them for queries."""
+"""Paired tests between systems over a stream, by the tests of `citebed.evaluation`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from citebed.timeline.scoring.stream_scores import StreamScores
 
 @dataclass(frozen=True)
 class StreamComparison(Comparison):
-    """A run against another under one measure and ``weight``, over ``slices`` with relevant
-    documents; ``units`` is what was drawn at random."""
+    """A comparison of two runs under one measure and ``weight``.
+
+    ``slices`` counts the slices with relevant documents; ``units`` were resampled.
+    """
 
     weight: str
     units: str
@@ -21,7 +23,7 @@ class StreamComparison(Comparison):
 
     @property
     def named(self) -> StreamComparison:
-        """The same with the weighting in the name of its measure, as tables show it."""
+        """This comparison with the weighting in the measure's name, for tables."""
         return replace(self, measure=f"{self.measure}, {self.weight}")
 
 

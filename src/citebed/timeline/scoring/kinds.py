@@ -1,9 +1,9 @@
-"""What kind of query in time each one is, after Jones and Diaz: how its relevant documents come.
+"""Classify queries by the times of their relevant documents, after Jones and Diaz.
 
-*Atemporal* queries have no episode, *unambiguous* ones a single one, *ambiguous* ones several. An
-episode is a burst of relevant documents by Kleinberg's automaton (`bursting`), which Jones & Diaz
-also use beside other features of a profile; of a query with fewer than five relevant documents
-nothing is told (*few*). Jones & Diaz, Temporal Profiles of Queries, ACM TOIS 25(3), 2007.
+*Atemporal* queries have no episode, *unambiguous* queries one, *ambiguous* queries several. An
+episode is a burst of relevant documents by Kleinberg's automaton (`bursting`), one of the features
+of Jones & Diaz. Queries with fewer than five relevant documents are not classified (*few*).
+Jones & Diaz, Temporal Profiles of Queries, ACM TOIS 25(3), 2007.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from citebed.timeline.scoring.topic_slices import TopicSlices
 
 ATEMPORAL, UNAMBIGUOUS, AMBIGUOUS, FEW = KINDS = ("atemporal", "unambiguous", "ambiguous", "few")
 FEWEST = 5
-"""So many relevant documents tell how they come."""
+"""The smallest number of relevant documents of a classified query."""
 
 
 def query_kinds(pairs: TopicSlices) -> pl.DataFrame:
-    """``query_id``, ``kind``, ``episodes`` and ``relevant`` of each query with relevant documents.
+    """Classify each query with relevant documents: ``query_id, kind, episodes, relevant``.
 
-    Time goes from the start of the first slice to the end of the stream.
+    The time considered is that from the start of the first slice to the end of the stream.
     """
     judged, times = pairs.qrels, pairs.qrels.times
     relevant = (judged.relevance > 0) & (pairs.slices.slice_index(times) >= 0)
@@ -41,7 +41,7 @@ def query_kinds(pairs: TopicSlices) -> pl.DataFrame:
 
 
 def episodes(times: Ints, start: int, end: int) -> int:
-    """How many bursts there are in documents, given by their times in order."""
+    """Count the bursts of documents, given their times in order."""
     if len(times) < FEWEST:
         return 0
     busy = np.concatenate(([False], bursting(times, start, end)))
@@ -55,7 +55,7 @@ def _kind(relevant: int, bursts: int) -> str:
 def scores_by_kind(
     runs: Sequence[StreamScores], weights: Sequence[str], kinds: pl.DataFrame
 ) -> pl.DataFrame:
-    """A row a run, measure, weighting and kind: the mean over the ``queries`` of that kind."""
+    """Return one row per run, measure, weighting and kind: the mean over queries of that kind."""
     rows = []
     for scores in runs:
         for measure in scores.measures:

@@ -37,7 +37,7 @@ from citebed.timeline.streams.times import times_of
 from citebed.wording import count
 
 LEVELS = {"central": 2, "central+relevant": 1, "vital": 2, "vital+useful": 1}
-"""What is a positive: the lowest grade of it; the first two in KBA 2012, the others since 2013."""
+"""The lowest grade of a positive; the first two names are of KBA 2012, the others since 2013."""
 
 ENTITIES = {"all": False, "with positives": True}
 EVERYONE = "all, each with positives"
@@ -63,47 +63,47 @@ ENTITY_SCORES = {
     **dict.fromkeys(("tp", "fp", "fn"), pl.Int64),
     **dict.fromkeys(("precision", "recall", "f1", "su"), pl.Float64),
 }
-"""The columns of a table of official scores entity by entity."""
+"""The columns of a table of official scores per entity."""
 
 
 class Confusion(NamedTuple):
-    """True and false positives and false negatives: entities down, cut-offs across."""
+    """True and false positives and false negatives: a row per entity, a column per cut-off."""
 
     tp: Ints
     fp: Ints
     fn: Ints
 
-    def of(self, entities: Ints) -> Confusion:
-        """The same for some entities."""
+    def select(self, entities: Ints) -> Confusion:
+        """Return the counts of some entities."""
         return Confusion(self.tp[entities], self.fp[entities], self.fn[entities])
 
-    def together(self) -> Confusion:
-        """All entities as if they were one."""
+    def total(self) -> Confusion:
+        """Return the sums over all entities, as one row."""
         return Confusion(*(counts.sum(axis=0, keepdims=True) for counts in self))
 
     @property
     def positives(self) -> Ints:
-        """How many positives each entity has."""
+        """The number of positives of each entity."""
         return (self.tp + self.fn)[:, 0]
 
 
 def precision(counts: Confusion) -> Floats:
-    """TP / (TP + FP); 0 where nothing is accepted."""
+    """Return TP / (TP + FP), or 0 if nothing is accepted."""
     return _over(counts.tp, counts.tp + counts.fp)
 
 
 def recall(counts: Confusion) -> Floats:
-    """TP / (TP + FN); 0 where there is no positive."""
+    """Return TP / (TP + FN), or 0 if there are no positives."""
     return _over(counts.tp, counts.tp + counts.fn)
 
 
 def f1(precisions: Floats, recalls: Floats) -> Floats:
-    """The harmonic mean; 0 where both are 0."""
+    """Return the harmonic mean, or 0 if both are 0."""
     return _over(2 * precisions * recalls, precisions + recalls)
 
 
 def scaled_utility(counts: Confusion) -> Floats:
-    """SU: 1 is perfect, 1/3 what the run that returns nothing gets, 0 the worst."""
+    """Return SU: 1 is perfect, an empty run has 1/3, and 0 is the worst."""
     utility, best = 2 * counts.tp - counts.fp, 2 * (counts.tp + counts.fn)
     normed = np.where(best > 0, _over(utility, best), np.where(utility < 0, -0.5, 0.0))
     return (np.maximum(normed, -0.5) + 0.5) / 1.5
@@ -117,15 +117,17 @@ def _over(above: Floats | Ints, below: Floats | Ints) -> Floats:
 
 
 class _Counts(NamedTuple):
-    """How many positives of each level, judged documents and documents have so many cut-offs
-    below their confidence: entities down."""
+    """Histograms over the number of cut-offs below a document's confidence, one row per entity.
+
+    They count positives of each level, judged documents, and all documents.
+    """
 
     positive: dict[str, Ints]
     judged: Ints
     everything: Ints
 
     def confusion(self, qrels: SortedQrels, level: str, unjudged_negative: bool) -> Confusion:
-        """The counts at every cut-off."""
+        """Return the confusion counts at every cut-off."""
         tp = _accepted(self.positive[level])
         returned = _accepted(self.everything if unjudged_negative else self.judged)
         positives = np.bincount(qrels.query, qrels.relevance >= LEVELS[level], len(qrels.query_ids))
@@ -133,7 +135,7 @@ class _Counts(NamedTuple):
 
 
 def _levels(qrels: SortedQrels) -> tuple[str, str]:
-    """The two of `LEVELS` that the judgements have."""
+    """Return the two of `LEVELS` that fit the judgements."""
     top, next_one = grade_names(qrels.query_ids)
     return top, f"{top}+{next_one}"
 
@@ -149,7 +151,7 @@ def _counts(qrels: SortedQrels, ranked: Ranked, cutoffs: Ints) -> _Counts:
     entity = encode_values(ranked.query_ids, qrels.query_ids)
     row, judgement = judged_rows(qrels, ranked, entity)
     grade = qrels.relevance[judgement]
-    row, judgement = row[grade >= 0], judgement[grade >= 0]  # below stands what nobody judged
+    row, judgement = row[grade >= 0], judgement[grade >= 0]  # grades below 0 mean unjudged
     query, grade = qrels.query[judgement], grade[grade >= 0]
     return _Counts(
         {
@@ -162,7 +164,7 @@ def _counts(qrels: SortedQrels, ranked: Ranked, cutoffs: Ints) -> _Counts:
 
 
 def _accepted(reached: Ints) -> Ints:
-    """Documents above cut-off c have c + 1 or more cut-offs below their confidence."""
+    """Count the documents above each cut-off: c + 1 or more cut-offs are below their confidence."""
     return np.flip(np.cumsum(np.flip(reached, axis=1), axis=1), axis=1)[:, 1:]
 
 
@@ -170,7 +172,7 @@ def _accepted(reached: Ints) -> Ints:
 
 
 def _average(counts: Confusion, weights: Floats) -> dict[str, Floats]:
-    """The means over entities, weighted, by their columns."""
+    """Return the weighted means over entities, by column name."""
     share = weights / max(weights.sum(), 1e-300)
     precisions, recalls = precision(counts), recall(counts)
     means = share @ precisions, share @ recalls
@@ -184,11 +186,11 @@ def _average(counts: Confusion, weights: Floats) -> dict[str, Floats]:
 
 
 AVERAGES: dict[str, Callable[[Confusion], dict[str, Floats]]] = {
-    "micro": lambda counts: _average(counts.together(), np.ones(1)),
+    "micro": lambda counts: _average(counts.total(), np.ones(1)),
     "macro": lambda counts: _average(counts, np.ones(len(counts.tp))),
     "weighted": lambda counts: _average(counts, counts.positives.astype(np.float64)),
 }
-"""All entities' counts added up first; entities alike; entities by their positives."""
+"""Micro adds up the counts first; macro weighs entities alike; weighted, by their positives."""
 _KINDS: dict[str, Iterable[str]] = {"positives": LEVELS, "entities": ENTITIES, "average": AVERAGES}
 
 
@@ -197,12 +199,12 @@ _KINDS: dict[str, Iterable[str]] = {"positives": LEVELS, "entities": ENTITIES, "
 
 @dataclass(frozen=True, eq=False)
 class OfficialScores:
-    """A run's official scores: a table with a row a cut-off, average, and choice of entities.
+    """A run's official scores: a table with one row per cut-off, average, and choice of entities.
 
-    ``f1_of_means`` is the F1 of the mean precision and mean recall, ``mean_f1`` the mean of the
-    entities' F1 (the same for micro). ``su_of_nothing`` is what a run that returns nothing gets.
-    ``judged`` of the run's documents are judged. ``counts`` are of entities, by what is a
-    positive, with the entities' names. ``team`` is whose run it is, where it says so.
+    ``f1_of_means`` is the F1 of the mean precision and the mean recall, ``mean_f1`` the mean of the
+    entities' F1 (identical for micro). ``su_of_nothing`` is the SU of an empty run. ``judged``
+    counts the run's judged documents. ``counts`` has the names and confusion counts of entities,
+    by level of positives. ``team`` is the run's team, if it names one.
     """
 
     run: str
@@ -213,7 +215,7 @@ class OfficialScores:
     team: str = ""
 
     def best(self, by: str = "f1_of_means") -> pl.DataFrame:
-        """The row with the highest score of each kind; the lowest cut-off if several have it."""
+        """Return the row with the highest score of each kind, at the lowest such cut-off."""
         return (
             self.table.sort(by, "cutoff", descending=[True, False], maintain_order=True)
             .group_by("run", *_KINDS, maintain_order=True)
@@ -223,7 +225,7 @@ class OfficialScores:
 
     @cached_property
     def entities(self) -> pl.DataFrame:
-        """A row an entity and cut-off: its counts, P, R, F1 and SU."""
+        """One row per entity and cut-off with counts, P, R, F1 and SU."""
         return pl.concat([self._entities(level) for level in self.counts])
 
     def _entities(self, level: str) -> pl.DataFrame:
@@ -238,14 +240,14 @@ class OfficialScores:
         return pl.DataFrame(dict(columns), schema=ENTITY_SCORES)
 
     def best_entities(self, by: str = "f1_of_means") -> pl.DataFrame:
-        """The rows of entities at the cut-off that is best for their mean (macro)."""
+        """Return the rows of `entities` at the cut-off with the best macro average."""
         macro = self.best(by).filter(pl.col("average") == "macro")
         chosen = macro.unique("positives", keep="first", maintain_order=True)
         return self.entities.join(chosen, on=["positives", "cutoff"], how="semi")
 
 
 def cutoffs_of(step: int) -> Ints:
-    """0 to 999 by steps."""
+    """Return the cut-offs from 0 to 999 by this step."""
     if not 1 <= step <= HIGHEST - 1:
         raise CitebedError(f"the step of the cut-offs is {step}; expected from 1 to 999.")
     return np.arange(0, HIGHEST, step)
@@ -259,11 +261,11 @@ def score_official(
     unjudged_negative: bool = False,
     require_positives: bool | None = None,
 ) -> OfficialScores:
-    """Score a run at all cut-offs.
+    """Score a run at all cut-offs, without regard to time.
 
-    Only judged pairs count, unless ``unjudged_negative`` takes all others for negatives.
-    ``require_positives`` leaves out entities without positives (True) or not (False); as
-    published figures differ by it, both are given unless one is asked for. Times play no part.
+    Only judged pairs count; with ``unjudged_negative``, unjudged pairs are negatives.
+    ``require_positives`` leaves out entities without positives (True) or keeps them (False). Since
+    published figures differ in this, the default reports both.
     """
     cutoffs = cutoffs_of(step)
     topics = topic_run(run, qrels)
@@ -281,11 +283,11 @@ def score_official(
     for level in _levels(qrels):
         counts = counted.confusion(qrels, level, unjudged_negative)
         chosen_entities = np.flatnonzero((counts.positives > 0) | (not require_positives))
-        by_entity[level] = names[chosen_entities].tolist(), counts.of(chosen_entities)
+        by_entity[level] = names[chosen_entities].tolist(), counts.select(chosen_entities)
         for entities, needs in ENTITIES.items():
             chosen = np.flatnonzero((counts.positives > 0) | (not needs))
             if require_positives in (None, needs) and len(chosen):
-                rows += _rows((run.name, level, entities), counts.of(chosen), cutoffs)
+                rows += _rows((run.name, level, entities), counts.select(chosen), cutoffs)
     judged = int(counted.judged.sum())
     return OfficialScores(
         run.name, pl.concat(rows), topics.skipped, judged, by_entity, run.team or ""
@@ -299,7 +301,7 @@ def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[
     tables = []
     for name, average in AVERAGES.items():
         if name == "weighted" and not counts.positives.any():
-            continue  # there is nothing to weigh by
+            continue  # all weights would be 0
         columns = {
             **dict(zip(SCORES, (*kind, name), strict=False)), "cutoff": cutoffs,
             **average(counts), "su_of_nothing": float(nothing.mean()),
@@ -311,7 +313,7 @@ def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[
 # --- several runs ----------------------------------------------------------------------------
 
 BEST = {"F1 of means": "f1_of_means", "SU": "su"}
-"""What a cut-off may be best for."""
+"""The criteria for the best cut-off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,22 +324,22 @@ class OfficialTimeline:
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row a run, cut-off, average, and choice of positives and entities."""
+        """One row per run, cut-off, average, level of positives and choice of entities."""
         return pl.concat([scores.table for scores in self.runs])
 
     @property
     def best(self) -> dict[str, pl.DataFrame]:
-        """The rows of the best cut-offs, by what they are best for."""
+        """The rows of the best cut-offs, by criterion."""
         return {
             name: pl.concat([scores.best(by) for scores in self.runs]) for name, by in BEST.items()
         }
 
     def entities(self, by: str = "") -> pl.DataFrame:
-        """A row a run, entity and cut-off: of all, or of that which is best for one of `BEST`."""
+        """Return one row per run, entity and cut-off; with ``by``, only the best cut-off's."""
         return pl.concat([s.best_entities(BEST[by]) if by else s.entities for s in self.runs])
 
-    def once(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The rows without those that say the same again: where every entity has positives."""
+    def merge_entity_rows(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Merge the rows of all entities and of those with positives, if these are the same."""
         same = [level for level, (_, of) in self.runs[0].counts.items() if of.positives.all()]
         alike = pl.col("positives").is_in(same) & pl.lit("all" in table["entities"])
         rows = table.filter(~alike | (pl.col("entities") == "all"))
@@ -346,16 +348,16 @@ class OfficialTimeline:
         )
 
     def notes(self) -> list[str]:
-        """What a reader has to know of the runs, in sentences."""
+        """Return notes about documents without judgements."""
         skipped = {scores.run: scores.skipped for scores in self.runs}
         strange = [s.run for s in self.runs if s.skipped.lines and not s.judged]
         notes = []
         if strange:
             documents = sum(skipped[run].lines for run in strange)
-            notes = [none_judged(strange, documents, "(--times knows those with a time in front)")]
+            notes = [none_judged(strange, documents, "(--times recognises ids with a time first.)")]
         return notes + [
-            f"{run}: {count(of.unjudged, 'document')} of {count(len(of.queries), 'entity')} that "
-            "nobody judged left out"
+            f"{run}: {count(of.unjudged, 'document')} left out, for "
+            f"{count(len(of.queries), 'entity')} without judgements"
             for run, of in skipped.items()
             if of.unjudged
         ]
@@ -374,10 +376,10 @@ def official_timeline(  # noqa: PLR0913 (a notebook completes and checks them by
 ) -> OfficialTimeline:
     """Score runs as TREC KBA did, at confidence cut-offs (`score_official`).
 
-    Of ``times`` only the ids count: those with a time in front are known again.
+    ``times`` serves only to recognise ids with a time in front.
     """
     known = times_of(times, utc=utc)
-    # For all grades at once, what the rule "any" says is the highest.
+    # For all grades at once, the rule "any" means the highest grade.
     reading = QrelsOptions("max" if assessors == "any" else assessors)
     qrels = timeless_qrels(*judged_table(judgements), reading, known)
     how: dict[str, Any] = {

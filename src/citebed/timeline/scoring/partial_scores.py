@@ -1,6 +1,6 @@
-"""Runs scored in parts, here or elsewhere: a pair of topic and slice is whole in one of them.
+"""Score long runs in parts, locally or on an engine; no part splits a pair of topic and slice.
 
-What is held of a run is then a few parts of it, one a thread, however long it is.
+Memory is then bounded by one part per thread, however long the run is.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ _UNTIMED = -2
 
 
 class Scoring(NamedTuple):
-    """How a run is scored: under which measures in which pairs, with times of documents, if they
-    are not the run's own, above a threshold, with grades or without."""
+    """Options for scoring a run.
+
+    ``times`` replaces the run's own document times. Set-based measures use documents with a score
+    above ``threshold``. ``graded`` says whether grades count (`uses_grades`).
+    """
 
     pairs: TopicSlices
     measures: Sequence[Measure]
@@ -49,19 +52,22 @@ class Scoring(NamedTuple):
 
     @property
     def groupings(self) -> list[Grouping]:
-        """By what a run may be cut: by slices, where its lines have times, and by queries."""
+        """The ways to split a run: by slices if its lines have times, otherwise by queries."""
         return (
             [group_by_query] if self.times is not None else [_by(self.pairs.slices), group_by_query]
         )
 
     def for_parts(self) -> Scoring:
-        """The same with what every part would make anew."""
+        """Return the options with the table of times prepared once for all parts."""
         return self if self.times is None else self._replace(times=times_by_id(self.times))
 
 
 def _by(slices: Slices) -> Grouping:
-    """A value for each slice, and for what is before, after and without a time. It travels with a
-    part, so it knows no more than slices."""
+    """Return a function that groups a run's lines by slice.
+
+    Lines before all slices, after them, or without a time are groups of their own. The function is
+    sent to workers, so it refers to nothing but the slices.
+    """
     end, after = int(slices.bounds[-1]), len(slices)
 
     def of(run: Run) -> pl.Series:
@@ -73,31 +79,31 @@ def _by(slices: Slices) -> Grouping:
 
 
 class Scored(NamedTuple):
-    """The values of all pairs, a row a measure, and what they rest on."""
+    """The scores of all pairs, one row per measure, with the run's coverage."""
 
     values: Floats
     ledger: RunLedger
 
 
 class RunElsewhere(Protocol):
-    """A run that is not read here: whoever has it scores it, and brings that."""
+    """A run on an engine, which scores it and returns the scores."""
 
     name: str
     team: str | None
 
     def scored(self, how: Scoring) -> Scored:
-        """The scores of the run."""
+        """Return the scores of the run."""
 
 
 def scored_whole(run: Run, how: Scoring) -> Scored:
-    """Score all of a run at once."""
+    """Score a run at once."""
     laid = lay(run, how.pairs, how.times, how.threshold)
     values = slice_values(how.measures, laid.everything, laid.accepted, how.graded)
     return Scored(values, laid.ledger)
 
 
 def scored_text(text: RunText, how: Scoring) -> Scored:
-    """Score a long text part by part, or all at once where it stands in no order."""
+    """Score a long run file in parts, or at once if its lines are in no order."""
     parts = how.for_parts()
     try:
         for grouping in how.groupings:
@@ -105,7 +111,7 @@ def scored_text(text: RunText, how: Scoring) -> Scored:
             rows = _rows_of(text, pieces, grouping, parts) if pieces else None
             if rows is not None:
                 return together(text.name, rows, how)
-    except CitebedError:  # who reads all lines says what is wrong, and in which of them
+    except CitebedError:  # reading all lines raises an error that names the line
         if not text.has_times:
             for _ in trec_lines(Path(text.path), RUN):
                 pass
@@ -115,7 +121,7 @@ def scored_text(text: RunText, how: Scoring) -> Scored:
 def _rows_of(
     text: RunText, pieces: list[FileRange], grouping: Grouping, how: Scoring
 ) -> pl.DataFrame | None:
-    """What `part_rows` makes of pieces; ``None`` where a group stood in several of them."""
+    """Apply `part_rows` to each range; return ``None`` if a group is in several of them."""
 
     def part(piece: FileRange) -> tuple[pl.DataFrame, pl.Series]:
         run = text.read(piece)
@@ -126,11 +132,11 @@ def _rows_of(
     return None if pl.concat(groups).is_duplicated().any() else pl.concat(rows, how="diagonal")
 
 
-# --- a part, and all of them together ---------------------------------------------------------
+# --- scores of one part, and of all parts -----------------------------------------------------
 
 
 def part_rows(run: Run, how: Scoring) -> pl.DataFrame:
-    """The scores of a part: a row a pair that it has documents in, and a row with its ledger."""
+    """Score a part: one row per pair with documents, and one row with the coverage as JSON."""
     topics, pair = placed(run, how.pairs, how.times)
     there = np.flatnonzero(np.bincount(pair[pair >= 0], minlength=len(how.pairs)))
     number = np.append(np.full(len(how.pairs), -1), (-2, -1))
@@ -144,7 +150,7 @@ def part_rows(run: Run, how: Scoring) -> pl.DataFrame:
 
 
 def together(name: str, rows: pl.DataFrame, how: Scoring) -> Scored:
-    """The scores of a run, of the rows of all its parts."""
+    """Combine the rows of all parts of a run."""
     scores = rows.filter(pl.col(_PAIR).is_not_null()) if rows.height else rows
     values = np.repeat([[empty_slice_score(each)] for each in how.measures], len(how.pairs), axis=1)
     if scores.height:
@@ -162,7 +168,7 @@ def _written(ledger: RunLedger) -> str:
 
 
 def _ledger(name: str, rows: pl.DataFrame, pairs: TopicSlices, heard: int) -> RunLedger:
-    """The ledgers of parts as one; ``heard`` pairs got documents."""
+    """Add up the coverage of all parts; ``heard`` pairs have documents."""
     parts = [json.loads(each) for each in rows[_LEDGER].drop_nulls()] if rows.height else []
     total = {name: sum(part[name] for part in parts) for name in (*_COUNTED, *_SKIPPED)}
     queries = tuple(sorted({query for part in parts for query in part["queries"]}))

@@ -31,10 +31,10 @@ SET_BASED = (SetP, SetR, SetF, SetAP, SU, Utility)
 def slice_measures(
     texts: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
 ) -> list[Measure]:
-    """The measures that texts name, each once; ``AUC:rescaled`` is ``RescaledAUC``.
+    """Parse measures, each once; ``AUC:rescaled`` is ``RescaledAUC``.
 
-    Relevance is decided before slices and weights are made, so a measure's own ``rel`` is
-    refused; so is one that has no mean, such as a count.
+    A measure must not set ``rel``, since slices and weights depend on which documents are
+    relevant. It must have a mean, unlike counts.
     """
     chosen: dict[Measure, None] = {}
     for text in [texts] if isinstance(texts, str | Measure) else texts:
@@ -54,18 +54,17 @@ def _measure(text: str | Measure) -> Measure:
 def _check(each: Measure) -> None:
     if each.rel != 1:
         raise CitebedError(
-            f"{each}: slices and weights go by the relevant documents, so say for all measures "
-            f"what is relevant: --rel {each.rel}."
+            f"{each}: a measure cannot set rel here, since slices and weights depend on it. "
+            f"Use --rel {each.rel} for all measures."
         )
     if each.SUMMARY != "mean":
         raise CitebedError(f"{each} has no mean over slices; take another measure, such as AP.")
 
 
 def uses_grades(each: Measure, graded: bool | None) -> bool:
-    """Whether a measure is shown grades; else all relevant documents are alike, as in the paper.
+    """Return True if a measure uses grades; otherwise relevance is binary, as in the paper.
 
-    Unless told, those are that ask for gains: ERR, and nDCG with gains of its own
-    (``dcg='exp-log2'``).
+    With ``graded=None`` only ERR and nDCG with ``dcg='exp-log2'`` use grades.
     """
     asks = isinstance(each, ERR) or (isinstance(each, nDCG) and each.dcg != "log2")
     return asks if graded is None else graded
@@ -74,10 +73,10 @@ def uses_grades(each: Measure, graded: bool | None) -> bool:
 def slice_values(
     measures: Sequence[Measure], everything: Rankings, accepted: Rankings, graded: bool | None
 ) -> Floats:
-    """Every measure of every cell; 0 where the run returned nothing, whatever a measure says.
+    """Score every pair with every measure; a pair without documents scores 0.
 
-    Only RescaledAUC, of which 0 is an order at random, says itself what nothing is worth: −1.
-    Measures of sets look at what was accepted: the documents above the threshold.
+    RescaledAUC has its own value there (by default −1), because 0 is the score of a random order.
+    Set-based measures use only the ``accepted`` documents, those above the threshold.
     """
     alike = {True: (everything, accepted), False: (binary(everything), binary(accepted))}
     rows = []
@@ -88,12 +87,12 @@ def slice_values(
 
 
 def empty_slice_score(each: Measure) -> float:
-    """What a cell is worth in which the run returned nothing."""
+    """Return the score of a pair without documents."""
     return each.empty if isinstance(each, RescaledAUC) else 0.0
 
 
 def binary(rankings: Rankings) -> Rankings:
-    """The same with all relevant documents alike."""
+    """Return the rankings with binary relevance."""
     return replace(
         rankings,
         relevance=np.minimum(rankings.relevance, 1),

@@ -1,8 +1,8 @@
-"""Time-aware scores: a measure in every slice, slices into a query's score, queries into a mean.
+"""Time-aware scores: measures per slice, averaged over slices and then over queries.
 
-P(r|d,q) = Σ_i m(d_i,q) · P(i|q), equation 1 of Dietz, Dalton & Balog, Time-aware Evaluation of
-Cumulative Citation Recommendation Systems (2013): ``m`` is any measure, of the run's documents in
-slice i and the relevant ones in it, and P(i|q) a weighting.
+A query's score is P(r|d,q) = Σ_i m(d_i,q) · P(i|q), equation 1 of Dietz, Dalton & Balog, Time-aware
+Evaluation of Cumulative Citation Recommendation Systems (2013). ``m`` is any measure of the run's
+documents in slice i, and P(i|q) is the slice's weight.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ ROWS = {
     "weight": pl.String,
     "value": pl.Float64,
 }
-"""The columns of every table of scores; ``all`` stands for a mean over queries or slices."""
+"""The columns of all score tables; ``all`` marks a mean over queries or slices."""
 
 
 UNITS_DRAWN = {"queries": "over queries", "both": "over queries and slices"}
-"""What intervals and tests can draw at random, and how one says it."""
+"""The units that intervals and tests can resample, with their wording."""
 
 
 def check_units(units: str) -> None:
-    """Refuse units that nobody knows."""
+    """Raise an error for unknown units."""
     if units not in UNITS_DRAWN:
         raise UnknownName("units", units, UNITS_DRAWN)
 
 
 @dataclass(frozen=True, eq=False)
 class StreamScores:
-    """A run's scores: one row of ``values`` a measure, one column a pair of topic and slice.
+    """A run's scores: one row of ``values`` per measure, one column per pair of topic and slice.
 
-    ``team`` is whose run it is, where it says so; its rows say it then.
+    If the run names its ``team``, its rows have a column ``team``.
     """
 
     run: str
@@ -73,30 +73,30 @@ class StreamScores:
     team: str = ""
 
     def of(self, measure: Measure | str) -> Floats:
-        """The scores of all pairs under a measure."""
+        """Return the scores of all pairs under a measure."""
         (wanted,) = slice_measures([measure])
         if wanted not in self.measures:
             raise CitebedError(f"{self.run} was not scored under {wanted}.")
         return np.asarray(self.values[self.measures.index(wanted)])
 
     def by_query(self, measure: Measure | str, weight: str) -> Floats:
-        """Each query's score, in the order of the queries with relevant documents."""
+        """Return the score of each query with relevant documents, in order."""
         return self.pairs.per_query(self.of(measure) * weights_of(weight, self.pairs))
 
     def by_slice(self, measure: Measure | str) -> Floats:
-        """Each slice's mean over the queries with relevant documents in it; nan without."""
+        """Return each slice's mean over the queries with relevant documents in it, or nan."""
         return self.pairs.means_by_slice(self.of(measure))
 
     def mean(self, measure: Measure | str, weight: str) -> float:
-        """The mean over the queries with at least one relevant document in a slice."""
+        """Return the mean over the queries with at least one relevant document in a slice."""
         return float(self.by_query(measure, weight).mean())
 
     def query_scores(self, weight: str, units: str = "queries") -> QueryScores:
-        """The scores query by query under a weighting, as `citebed.evaluation` has them.
+        """Return the scores per query under a weighting, for `citebed.evaluation`.
 
-        What is drawn at random depends on what one wants to say. Units ``queries``: other queries,
-        over the same time. Units ``both``: other queries at other times, so that a slice that was
-        bad for all is chance too; a pair takes its weight P(i|q) with it.
+        Resampling ``queries`` generalises to other queries over the same time. Resampling ``both``
+        generalises to other queries at other times: a slice that was hard for all queries counts
+        as chance, too. Each pair keeps its weight P(i|q).
         """
         check_units(units)
         values = np.stack([self.by_query(measure, weight) for measure in self.measures])
@@ -111,7 +111,7 @@ class StreamScores:
         units: str = "queries",
         resampling: Resampling | None = None,
     ) -> pl.DataFrame:
-        """One row a measure and weighting: the mean, its interval from ``low`` to ``high``."""
+        """Return one row per measure and weighting: the mean and its interval."""
         by_weight = [summarise(self.query_scores(each, units), resampling) for each in weights]
         rows = [
             (str(of.measure), ALL, ALL, weight, self.mean(of.measure, weight), of.low, of.high)
@@ -122,7 +122,7 @@ class StreamScores:
         return table.with_columns(pl.col("low", "high").fill_nan(None))
 
     def queries(self, weights: Sequence[str]) -> pl.DataFrame:
-        """One row a measure, weighting and query."""
+        """Return one row per measure, weighting and query."""
         names = self.pairs.query_ids.to_list()
         return self._table(
             (str(measure), name, ALL, weight, value)
@@ -132,9 +132,9 @@ class StreamScores:
         )
 
     def slices(self) -> pl.DataFrame:
-        """One row a measure and slice with relevant documents: the mean over its queries.
+        """Return one row per measure and slice with relevant documents: the mean over queries.
 
-        ``partial`` is a slice of which the stream has only a part.
+        The column ``partial`` marks a slice that the end of the stream cuts.
         """
         labels = self.pairs.slices.labels
         return self._sliced(
@@ -145,7 +145,7 @@ class StreamScores:
         )
 
     def slice_queries(self) -> pl.DataFrame:
-        """One row a measure, query and slice: every score there is."""
+        """Return one row per measure, query and slice."""
         labels, names = self.pairs.slices.labels, self.pairs.qrels.query_ids.to_list()
         pairs = [
             (names[query], labels[at])
@@ -160,7 +160,7 @@ class StreamScores:
     def _table(
         self, rows: Iterable[tuple[Any, ...]], more: Mapping[str, Any] | None = None
     ) -> pl.DataFrame:
-        """Rows with the run in front, and its team behind ``value``, if it has one."""
+        """Build a table with the run's name in front and its team, if any, after ``value``."""
         schema = {**ROWS, **(more or {})}
         table = pl.DataFrame([(self.run, *row) for row in rows], schema=schema, orient="row")
         team = pl.repeat(self.team, table.height, dtype=pl.String, eager=True).alias("team")
@@ -182,8 +182,8 @@ def score_stream(
 ) -> StreamScores:
     """Score one run.
 
-    ``times`` are as for the judgements. Measures of sets look at documents with a score above
-    ``threshold``; without one, at all. ``graded`` says whether grades count (`uses_grades`).
+    ``times`` are those of the judgements. Set-based measures use the documents with a score above
+    ``threshold``, by default all. ``graded`` says whether grades count (`uses_grades`).
     """
     above = threshold if any(isinstance(each, SET_BASED) for each in measures) else None
     how = Scoring(pairs, measures, times, above, graded)
@@ -197,11 +197,11 @@ def score_stream(
 
 
 def run_notes(runs: Sequence[StreamScores]) -> list[str]:
-    """What a reader has to know of runs, each note with their names in front."""
+    """Return notes about runs, each with the run's name in front."""
     ledgers = [scores.ledger for scores in runs]
     notes = [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
     strange = [ledger for ledger in ledgers if ledger.measured and not ledger.judged]
-    if strange:  # one question for all of them
+    if strange:  # one note for all of them
         ours, theirs = strange[0].alike
         ids = f"{strange[0].run} has '{ours}', the judgements '{theirs}'"
         documents = sum(ledger.measured for ledger in strange)
@@ -210,23 +210,23 @@ def run_notes(runs: Sequence[StreamScores]) -> list[str]:
         notes += [
             f"{each} is {each.empty:g} where a run returned nothing".replace("-", "−")
             for each in runs[0].measures
-            if isinstance(each, RescaledAUC)  # on others 0 is the least
+            if isinstance(each, RescaledAUC)  # for all others it is 0
         ]
     return notes
 
 
 def none_judged(runs: Sequence[str], documents: int, hint: str) -> str:
-    """The question why none of the documents of some runs is judged."""
+    """Return the note for runs without any judged document."""
     whose = "its" if len(runs) == 1 else "their"
     more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
     return (
         f"{', '.join(runs[:3])}{more}: none of {whose} {count(documents, 'document')} is judged. "
-        f"Are ids written alike? {hint}"
+        f"Do the run and the judgements use the same document ids? {hint}"
     )
 
 
 def judged_notes(pairs: TopicSlices) -> list[str]:
-    """What a reader has to know of the judgements in their slices."""
+    """Return notes about judgements and slices that were left out."""
     ledger, slices = pairs.qrels.ledger, pairs.slices
     judged, scored = len(pairs.qrels.query_ids), len(pairs.queries)
     empty_slices, empty_queries = len(slices) - pairs.slices_scored, judged - scored
@@ -250,7 +250,7 @@ def judged_notes(pairs: TopicSlices) -> list[str]:
 def relevance_notes(
     qrels: TimedQrels, measures: Sequence[Measure], graded: bool | None
 ) -> list[str]:
-    """Whether grades count, in a sentence; nothing is to say where all relevant have the same."""
+    """Say whether grades count; say nothing if all relevant documents have the same grade."""
     relevant = qrels.relevance[qrels.relevance > 0]
     if not len(relevant) or relevant.min() == relevant.max():
         return []

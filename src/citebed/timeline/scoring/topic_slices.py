@@ -1,7 +1,7 @@
-"""Pairs of a topic and a slice, and how much they weigh: an evaluation sees each as a query.
+"""Pairs of a topic and a slice, which are scored like queries, and their weights.
 
-A document has one time, so it is in one slice, and so is its judgement: judgements and runs only
-get other numbers for their queries, and then are scored as any others.
+A document has one time, so that it belongs to one slice. Therefore judgements and runs only need
+new query numbers, and then are scored like any others.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from citebed.timeline.streams.timed_qrels import TimedQrels
 
 @dataclass(frozen=True, eq=False)
 class TopicSlices:
-    """The pairs with relevant documents, by topic, then by slice.
+    """The pairs with relevant documents, ordered by topic and slice.
 
-    ``query`` and ``slice`` are their numbers, ``relevant`` their numbers of relevant documents.
-    ``pair_qrels`` are the judgements in them, by the number of the pair; ``qrels`` all, by topic.
+    ``query`` and ``slice`` are the numbers of each pair's topic and slice; ``relevant`` counts its
+    relevant documents. ``pair_qrels`` has the judgements by pair number, ``qrels`` all judgements
+    by topic.
     """
 
     qrels: TimedQrels
@@ -40,9 +41,9 @@ class TopicSlices:
         return len(self.query)
 
     def of(self, query: Ints, times: Ints) -> Ints:
-        """The number of the pair of each document; -1 where it is in none of these pairs.
+        """Return the pair number of each document.
 
-        -2 says that it is in no slice at all.
+        It is -1 if the pair has no relevant documents, and -2 outside all slices.
         """
         at = self.slices.slice_index(times)
         pairs = self._number[query * len(self.slices) + at]
@@ -52,7 +53,7 @@ class TopicSlices:
         return np.asarray(pairs)
 
     def qrels_in(self, pairs: Ints) -> SortedQrels:
-        """The judgements in some of the pairs, ascending, by new numbers of these."""
+        """Return the judgements of these pairs (ascending), which are renumbered from 0."""
         begins, sizes = self.pair_qrels.starts[pairs], np.diff(self.pair_qrels.starts)[pairs]
         query = np.repeat(np.arange(len(pairs)), sizes)
         rows = np.arange(len(query)) + (begins - np.cumsum(sizes) + sizes)[query]
@@ -61,7 +62,7 @@ class TopicSlices:
 
     @property
     def queries(self) -> Ints:
-        """The numbers of the topics with a relevant document in some slice."""
+        """The numbers of the topics with a relevant document in any slice."""
         return np.unique(self.query)
 
     @property
@@ -75,19 +76,19 @@ class TopicSlices:
         return self.qrels.query_ids.gather(self.queries)
 
     def query_number(self, query: str) -> int:
-        """The number of a topic with relevant documents in some slice; any other is an error."""
+        """Return the number of a topic with relevant documents in any slice, or raise an error."""
         names = self.query_ids.to_list()
         if query not in names:
             raise UnknownName("query with relevant documents", query, names)
         return int(self.queries[names.index(query)])
 
     def per_query(self, amounts: Floats) -> Floats:
-        """Sums over each topic's pairs, for the topics that have some."""
+        """Sum over each topic's pairs, for the topics in `queries`."""
         sums = np.bincount(self.query, amounts, len(self.qrels.query_ids))
         return np.asarray(sums[self.queries], np.float64)
 
     def means_by_slice(self, values: Floats) -> Floats:
-        """The mean over the topics of each slice; nan for slices without relevant documents."""
+        """Average over the topics of each slice; nan for slices without relevant documents."""
         sums = np.bincount(self.slice, values, len(self.slices))
         counts = np.bincount(self.slice, minlength=len(self.slices))
         blank = np.full(len(counts), np.nan)
@@ -95,7 +96,7 @@ class TopicSlices:
 
 
 def topic_slices(qrels: TimedQrels, slices: Slices) -> TopicSlices:
-    """The pairs to score, of which there must be one."""
+    """Return the pairs with relevant documents; raise an error if there are none."""
     n, at = len(slices), slices.slice_index(qrels.times)
     code = qrels.query * n + at
     measured, counts = np.unique(code[(qrels.relevance > 0) & (at >= 0)], return_counts=True)
@@ -113,8 +114,7 @@ def topic_slices(qrels: TimedQrels, slices: Slices) -> TopicSlices:
 def _renumbered(
     qrels: SortedQrels, rows: Ints, before: Ints, query: Ints, queries: int
 ) -> SortedQrels:
-    """Some judgements under other numbers of queries than ``before``, ascending, which are their
-    names too."""
+    """Return some judgements with query numbers ``query`` (ascending) in place of ``before``."""
     keys = qrels.keys[rows] ^ spread(before) ^ spread(query)
     return SortedQrels(
         qrels.name,
@@ -130,40 +130,36 @@ def _renumbered(
 def _nothing_relevant(qrels: TimedQrels, slices: Slices) -> str:
     nothing = f"{qrels.name}: no slice has a relevant document"
     if not (qrels.relevance > 0).any():
-        return (
-            f"{nothing}: none is judged to be of the lowest grade that is relevant (--rel) or "
-            "above."
-        )
+        return f"{nothing}: no judgement has the lowest relevant grade (--rel) or a higher one."
     first, last = (format_time(int(time)) for time in (qrels.times.min(), qrels.times.max()))
     start, end = (format_time(int(slices.bounds[at])) for at in (0, -1))
     return f"{nothing}. Judged documents are from {first} to {last}, slices from {start} to {end}."
 
 
-# --- how much each slice matters to a query, P(i|q) -------------------------------------------
+# --- slice weights P(i|q) ---------------------------------------------------------------------
 #
-# All weightings are over the slices in which the query has relevant documents, and add up to 1 for
-# it. Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommendation Systems,
-# 2013.
+# A query's weights cover the slices in which it has relevant documents, and sum to 1. Dietz, Dalton
+# & Balog, Time-aware Evaluation of Cumulative Citation Recommendation Systems, 2013.
 
 Weighting = Callable[[TopicSlices, str], Floats]
 
 
 def _uniform(pairs: TopicSlices, _: str) -> Floats:
-    """1/T each: every slice matters as much (the paper's usage scenario U1)."""
+    """Weigh all slices alike, 1/T each (the paper's usage scenario U1)."""
     return np.ones(len(pairs))
 
 
 def _burst(pairs: TopicSlices, _: str) -> Floats:
-    """#R(i,q) over their sum: as much as it has relevant documents (U2, equation 2)."""
+    """Weigh slices by their numbers of relevant documents #R(i,q) (U2, equation 2)."""
     return pairs.relevant.astype(np.float64)
 
 
 def _recency(pairs: TopicSlices, half_life: str) -> Floats:
-    """2^(-age/half-life): half as much for each half-life that a slice ended before the last."""
+    """Halve the weight for each half-life between a slice's end and the last one's."""
     if not half_life:
         raise CitebedError("recency needs a half-life. Write recency:30d, for example.")
     ends = pairs.slices.ends[pairs.slice]
-    # Only proportions count: ages are those against a query's own last slice, lest all become 0.
+    # Only proportions count; ages relative to the query's own last slice avoid underflow to 0.
     last = np.zeros(len(pairs.qrels.query_ids), ends.dtype)
     np.maximum.at(last, pairs.query, ends)
     return np.asarray(np.exp2((ends - last[pairs.query]) / parse_seconds(half_life)))
@@ -173,7 +169,7 @@ WEIGHTINGS: dict[str, Weighting] = {"uniform": _uniform, "burst": _burst, "recen
 
 
 def weights_of(text: str, pairs: TopicSlices) -> Floats:
-    """The weight of each pair, adding up to 1 for each query: uniform, burst or recency:30d."""
+    """Return the weight of each pair under uniform, burst or recency:30d; 1 in sum per query."""
     name, colon, parameter = text.partition(":")
     if name not in WEIGHTINGS:
         raise UnknownName("weighting", name, WEIGHTINGS)

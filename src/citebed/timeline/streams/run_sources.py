@@ -1,6 +1,6 @@
-"""Runs to be scored, by their names: files, which are read when their turn comes, or tables.
+"""Named runs to be scored: tables, or files that are read one at a time.
 
-Nothing here waits for numpy: a run can be begun while the rest of a program still loads.
+This module does not import numpy, so that reading can start before the rest of citebed is loaded.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from citebed.runs.texts import RunText, large_run_text
 
 
 class RunSource(NamedTuple):
-    """A run by its name, to be read as often as it is scored: no more than one is held.
+    """A named run that is read each time it is scored, so that only one run is in memory.
 
-    ``long`` is a text that had better be read in parts.
+    ``long`` is set for a file that is better read in parts.
     """
 
     name: str
@@ -32,9 +32,10 @@ class RunSource(NamedTuple):
 
 @contextmanager
 def opened_runs(runs: Any) -> Iterator[list[RunSource]]:
-    """Runs under names that tell them apart: files (pipes too), tables, or what `as_runs` takes.
+    """Open runs under distinct names: files, pipes, tables, or anything that `as_runs` accepts.
 
-    One, several, or several by name. The first file is read while all else gets ready.
+    ``runs`` is one run, a list, or a dict by name. Reading the first file starts at once, in a
+    thread.
     """
     with ExitStack() as held:
         sources = _sources(runs, held)
@@ -72,7 +73,7 @@ def _same(run: Run) -> Run:
 
 
 def _begun(source: RunSource) -> RunSource:
-    """The same, read beside whatever else is done until it is first asked for."""
+    """Start reading a run in a thread; the first ``read()`` returns that result."""
     if source.long is not None:
         return source
     beside = ThreadPoolExecutor(1)

@@ -1,9 +1,9 @@
-"""A stream of documents: JSON Lines in the order of time, read block by block.
+"""Streams of documents: JSON Lines in order of time, read block by block.
 
-A line is ``{"doc_id": "d1", "time": 1323450574, "title": …, "abstract": …, "text": …}``; of the
-three texts one must be there. The time is in seconds since 1970, or ISO 8601 with a zone; it may
-be missing if the id starts with it. A source gives the same bytes whenever it is opened, so that
-a place in it is a number of bytes.
+A line is ``{"doc_id": "d1", "time": 1323450574, "title": …, "abstract": …, "text": …}`` with at
+least one of the three texts. The time is in seconds since 1970, or ISO 8601 with a zone; it may be
+missing if the id starts with it. A source yields the same bytes each time it is opened, so that a
+position in it is a number of bytes.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ TEXTS = ("title", "abstract", "text")
 
 _LINES = dict.fromkeys(("doc_id", "time", *TEXTS), pl.String())
 _GIVEN = {**_LINES, "id": pl.String()}
-"""What a line may have: its document is named by ``doc_id`` or ``id``, as in an import."""
+"""The fields of a line; the document's id is in ``doc_id`` or ``id``, as in an import."""
 _EPOCH = r"^(-?[0-9]{5,12})-."
-_WORD = r"[^\s\x00\x1c-\x1f\x85]+"  # polars makes half a character, \ud800, a NUL
-_WIDTH = 60  # of what is quoted from a line that is wrong
+_WORD = r"[^\s\x00\x1c-\x1f\x85]+"  # polars turns a lone surrogate such as \ud800 into NUL
+_WIDTH = 60  # longest quotation from an invalid line
 _BOM = b"\xef\xbb\xbf"
 
 
 class Source(NamedTuple):
-    """Where documents come from: a name for messages, its bytes piece by piece, and the file that
-    they are in, packed or not, where they are in one."""
+    """A source of documents: its name for messages, a function that yields its bytes, and its file.
+
+    The file, if there is one, may be compressed.
+    """
 
     name: str
     pieces: Callable[[], Iterator[bytes]]
@@ -47,8 +49,10 @@ class Source(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The documents of a block (``line``, ``doc_id``, ``time``, texts), and the lines left out,
-    of which ``repeated`` are documents that came before."""
+    """The documents of a block (``line``, ``doc_id``, ``time``, texts) and its skipped lines.
+
+    ``repeated`` of the skipped lines are repeated documents.
+    """
 
     table: pl.DataFrame
     problems: tuple[Problem, ...]
@@ -56,7 +60,7 @@ class Decoded(NamedTuple):
 
 
 def file_source(path: str | Path, piece: int = 1 << 20) -> Source:
-    """A file of JSON Lines, plain or packed, or a pipe of them, which may have no end."""
+    """Return the source of a JSON Lines file, plain or compressed, or of an endless pipe."""
     path = Path(path)
 
     def pieces() -> Iterator[bytes]:
@@ -67,7 +71,7 @@ def file_source(path: str | Path, piece: int = 1 << 20) -> Source:
 
 
 def table_source(name: str, table: pl.DataFrame, rows: int = 1000) -> Source:
-    """Documents in a table, as the lines that they would be in a file."""
+    """Return a table's documents as a source."""
 
     def pieces() -> Iterator[bytes]:
         for part in table.iter_slices(rows):
@@ -77,10 +81,10 @@ def table_source(name: str, table: pl.DataFrame, rows: int = 1000) -> Source:
 
 
 def documents_by_date(documents: pl.LazyFrame) -> pl.LazyFrame:
-    """A collection's documents as those of a stream, in the order of time.
+    """Return a collection's documents as a stream, in order of time.
 
-    A year or month is taken as its first day, the time of what has no date is null; the keywords
-    are the text.
+    A year or month means its first day. Documents without a date have no time. Keywords become the
+    text.
     """
     date = pl.coalesce("date", pl.col("year").cast(pl.String).str.zfill(4)) + "-01-01"
     day = date.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
@@ -91,7 +95,7 @@ def documents_by_date(documents: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def blocks(source: Source, size: int, first_line: int = 1, skip: int = 0) -> Iterator[Block]:
-    """The stream from byte ``skip`` on, cut at line ends into blocks of about ``size`` bytes."""
+    """Read a stream from byte ``skip``, in blocks of whole lines with about ``size`` bytes."""
     return line_blocks(_after(source, skip), source.name, size, first_line)
 
 
@@ -103,7 +107,7 @@ def _after(source: Source, skip: int) -> Iterator[bytes]:
 
 
 def checksum(source: Source, length: int) -> int | None:
-    """The CRC-32 of the first bytes of a source; ``None`` if it has fewer."""
+    """Return the CRC-32 of a source's first bytes, or ``None`` if it has fewer."""
     crc = 0
     for piece in source.pieces():
         crc = zlib.crc32(piece[:length], crc)
@@ -117,7 +121,7 @@ def checksum(source: Source, length: int) -> int | None:
 
 
 def decode(block: Block, naive_is_utc: bool) -> Decoded:
-    """The documents of a block; lines that are none are listed.
+    """Parse the documents of a block, and list the lines that are not documents.
 
     A time without a zone is a problem unless ``naive_is_utc``.
     """
@@ -125,7 +129,7 @@ def decode(block: Block, naive_is_utc: bool) -> Decoded:
     problems: list[tuple[int, str]] = []
     try:
         raw = _read(data)
-        # Lines need a number of their own only where some of them are blank.
+        # Line numbers differ from row numbers only if there are blank lines.
         numbers = None if raw.height == block.lines else _numbered(data)
     except pl.exceptions.PolarsError:
         raw, numbers, problems = _decode_lines(data)
@@ -150,8 +154,10 @@ def _numbered(data: bytes) -> list[int]:
 
 
 def _decode_lines(data: bytes) -> tuple[pl.DataFrame, list[int], list[tuple[int, str]]]:
-    """Like reading at once, for a block with lines that cannot be read: halved until they are
-    found. Gives the rows, the line of each, and the lines that are wrong, counted from 0."""
+    """Parse a block with invalid lines, by halving it until they are found.
+
+    Return the rows, their line numbers, and the problems by line number, all counted from 0.
+    """
     lines = data.split(b"\n")
     parts: list[pl.DataFrame] = [pl.DataFrame(schema=_LINES)]
     numbers: list[int] = []
@@ -165,7 +171,7 @@ def _decode_lines(data: bytes) -> tuple[pl.DataFrame, list[int], list[tuple[int,
         except pl.exceptions.PolarsError as error:
             if len(some) == 1:
                 why = _no_object(lines[some[0]]) or str(error).splitlines()[0]
-                problems.append((some[0], f"no JSON object in UTF-8 ({why})"))
+                problems.append((some[0], f"not a JSON object in UTF-8 ({why})"))
             else:
                 half = len(some) // 2
                 todo += [some[half:], some[:half]]
@@ -173,7 +179,7 @@ def _decode_lines(data: bytes) -> tuple[pl.DataFrame, list[int], list[tuple[int,
 
 
 def _no_object(line: bytes) -> str:
-    """Why a line is no JSON object, in words; nothing if Python's own reader can read it."""
+    """Say why a line is not a JSON object; return "" if Python's JSON parser accepts it."""
     try:
         value = json.loads(line.decode("utf-8"))
     except json.JSONDecodeError as error:
@@ -182,7 +188,7 @@ def _no_object(line: bytes) -> str:
         return f"byte {error.start + 1} is not UTF-8"
     except (ValueError, RecursionError) as error:
         return str(error)
-    return "" if isinstance(value, dict) else f"but {_shown(value)}"
+    return "" if isinstance(value, dict) else f"found {_shown(value)}"
 
 
 def _is_document() -> pl.Expr:
@@ -205,13 +211,13 @@ def _wrong(row: dict[str, object]) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value on one line, and not too much of it."""
+    """Format a value on one line, shortened."""
     text = repr(value)
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
 
 
 def _times(column: pl.Series, ids: pl.Series, naive_is_utc: bool) -> list[pl.Series]:
-    """The times in seconds, null where they cannot be read; and as they were ``given``."""
+    """Return the times in seconds, null if invalid, and the original values as ``given``."""
     unchanged = column.alias("given")
     time = column.cast(pl.Int64, strict=False)
     if time.null_count():
@@ -226,7 +232,7 @@ def _times(column: pl.Series, ids: pl.Series, naive_is_utc: bool) -> list[pl.Ser
 
 
 def _seconds(text: str, naive_is_utc: bool) -> int | None:
-    """A time other than a whole number, in whole seconds since 1970."""
+    """Parse a time that is not a whole number; return ``None`` if it is invalid."""
     try:
         return parse_time(text, utc=naive_is_utc)
     except (CitebedError, OverflowError):

@@ -1,4 +1,4 @@
-"""Judgements of a stream, with the time of each document, and runs laid beside them."""
+"""Judgements of a stream with the time of each document, and the runs' rows for judged topics."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ NO_TIMES_HELP = (
 
 
 class QrelsOptions(NamedTuple):
-    """How judgements are read.
+    """Options for reading judgements.
 
-    ``rule`` merges several assessors (`citebed.runs.assessors`). Grades below ``rel`` are not
-    relevant and become 0; the others stay, and whether they count is for who scores to say.
+    ``rule`` merges several assessors (`citebed.runs.assessors`). Grades below ``rel`` become 0;
+    higher grades are kept, and each measure decides whether to use them.
     """
 
     rule: str = OFFICIAL
@@ -38,9 +38,12 @@ class QrelsOptions(NamedTuple):
 
 
 class QrelsLedger(NamedTuple):
-    """What was read: judgements (lines), pairs of query and document, pairs with ``several``
-    assessors, those on which they ``disagree`` about relevance, or ``differ`` in the grade alone,
-    pairs ``untimed`` and so left out."""
+    """Counts of the judgements read.
+
+    ``lines`` are judgements, ``pairs`` pairs of query and document. ``several`` pairs have several
+    assessors, who ``disagree`` on relevance or ``differ`` only in the grade. ``untimed`` pairs have
+    no time and were left out.
+    """
 
     lines: int
     pairs: int
@@ -52,24 +55,23 @@ class QrelsLedger(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TimedQrels(SortedQrels):
-    """Judgements ready to be met by runs, with the time of each row's document.
+    """Sorted judgements with the time of each row's document.
 
-    Relevant is what has grade 1 or more: lower grades than asked for have been made 0.
+    Documents with grade 1 or more are relevant; grades below ``QrelsOptions.rel`` became 0.
     """
 
     times: Ints
     ledger: QrelsLedger
 
     def first(self) -> TimedQrels:
-        """The first judgement alone, beside the names of all queries: as much as a part of a run
-        takes along."""
+        """Return all query ids with only the first judgement, which is enough for workers."""
         return replace(
             self, starts=np.minimum(self.starts, 1), doc_ids=self.doc_ids[:1],
             relevance=self.relevance[:1], keys=self.keys[:1], times=self.times[:1],
         )  # fmt: skip
 
     def range(self, start: int | None = None, end: int | None = None) -> Range:
-        """The time to be sliced."""
+        """Return the time range to cut into slices."""
         relevant = np.sort(self.times[self.relevance > 0])
         return Range(int(self.times.min()), int(self.times.max()), relevant, start, end)
 
@@ -77,9 +79,9 @@ class TimedQrels(SortedQrels):
 def read_timed_qrels(
     path: str | Path, times: pl.DataFrame | None = None, reading: QrelsOptions | None = None
 ) -> TimedQrels:
-    """Judgements from a TREC qrels file (or Parquet) with times, or in KBA's forms.
+    """Read judgements with times from TREC qrels, Parquet, or KBA's formats.
 
-    ``times`` is a table of ``doc_id`` and ``time``; without it ids start with an epoch second.
+    ``times`` is a table of ``doc_id`` and ``time``; without it, ids start with an epoch second.
     """
     return timed_qrels(*judged_table(path), times, reading)
 
@@ -90,11 +92,11 @@ def timed_qrels(
     times: pl.DataFrame | None = None,
     reading: QrelsOptions | None = None,
 ) -> TimedQrels:
-    """Judgements from a table: ``query_id, doc_id, relevance`` and, if it has them, ``time``."""
+    """Prepare judgements from a table ``query_id, doc_id, relevance`` and optionally ``time``."""
     reading = reading or QrelsOptions()
     timed = with_times(_checked(table, name), times)
     if not timed.height:
-        raise CitebedError(f"{name}: there is no judgement in it.")
+        raise CitebedError(f"{name}: the file has no judgements.")
     if timed["time"].null_count() == timed.height:
         example = f", '{table['doc_id'][0]}' for one" if table.height else ""
         raise CitebedError(f"{name}: no judged document has a time{example}. {NO_TIMES_HELP}")
@@ -112,7 +114,7 @@ def timed_qrels(
 
 
 def _checked(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The columns of judgements, and ``time`` where there is one, of the types they should be."""
+    """Check and convert the columns of judgements, including ``time`` if there is one."""
     try:
         checked = checked_columns(table, QRELS)
         timed = "time" in table.columns
@@ -127,9 +129,9 @@ def timeless_qrels(
     reading: QrelsOptions | None = None,
     times: pl.DataFrame | None = None,
 ) -> TimedQrels:
-    """Judgements for a scoring that knows no time: all documents are of the same second.
+    """Prepare judgements for scoring without time: all documents get the same second.
 
-    Of ``times`` only the ids count, which are known again with a time in front.
+    ``times`` serves only to recognise ids with a time in front.
     """
     lines = _checked(table.drop("time", strict=False), name).lazy()
     lines = lines if times is None else joined_times(lines, times)
@@ -138,7 +140,7 @@ def timeless_qrels(
 
 
 def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
-    """The table with a column ``time``: from ``times``, its own, or its ids; null where none is."""
+    """Add a column ``time`` from ``times``, the table or the ids; null if there is none."""
     if times is not None:
         return joined_times(table.lazy(), times).collect()
     if "time" in table.columns:
@@ -160,7 +162,7 @@ def _prepared(table: pl.DataFrame, name: str, ledger: QrelsLedger) -> TimedQrels
 
 
 def judged_table(judgements: Any) -> tuple[pl.DataFrame, str]:
-    """The table of judgements, with times where it has them, and their name."""
+    """Return the table of judgements, with times if it has them, and its name."""
     if isinstance(judgements, str | Path):
         with at_hand(Path(judgements)) as file:
             return read_judgement_table(file), run_name(Path(judgements))
@@ -170,12 +172,15 @@ def judged_table(judgements: Any) -> tuple[pl.DataFrame, str]:
     return qrels.table, qrels.name
 
 
-# --- runs beside them -------------------------------------------------------------------------
+# --- runs ---------------------------------------------------------------------------------------
 
 
 class Skipped(NamedTuple):
-    """Lines of a run, and those that no score can use: of topics that nobody judged (their names
-    in ``queries``), and without a time."""
+    """Counts of a run's lines, and of those that cannot be scored.
+
+    ``unjudged`` lines are for topics without judgements (named in ``queries``); ``untimed`` lines
+    have no time.
+    """
 
     lines: int = 0
     unjudged: int = 0
@@ -184,7 +189,7 @@ class Skipped(NamedTuple):
 
 
 class TopicRun(NamedTuple):
-    """A run's rows of judged topics, each with the number of its topic, and what was left out."""
+    """A run's rows for judged topics with their topic numbers, and the counts of other rows."""
 
     run: Run
     query: Ints
@@ -192,7 +197,7 @@ class TopicRun(NamedTuple):
 
 
 def topic_run(run: Run, judged: SortedQrels) -> TopicRun:
-    """The rows of judged topics alone."""
+    """Select the rows for judged topics."""
     query, lines = encode_queries(run, judged.query_ids), run.rows.height
     known = query >= 0
     if known.all():
@@ -203,9 +208,10 @@ def topic_run(run: Run, judged: SortedQrels) -> TopicRun:
 
 
 def timed(topics: TopicRun, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]:
-    """The rows that have a time, from ``times``, the run's own, or in front of ids; and the times.
+    """Select the rows with a time, and return the times.
 
-    Without ``times`` a document that has none is an error.
+    Times come from ``times``, the run's own column, or the ids. Without ``times``, a document that
+    has none is an error.
     """
     run = topics.run if times is None else restore_timed_ids(topics.run, times)
     own = run.times is not None
@@ -225,6 +231,6 @@ def timed(topics: TopicRun, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]
 
 
 def restore_timed_ids(run: Run, times: pl.DataFrame) -> Run:
-    """The run with the ids and times of a table, which knows ids with a time in front too."""
+    """Return the run with a table's ids and times; ids with a time in front are recognised."""
     rows = joined_times(run.rows.lazy(), times).collect()
     return replace(run, rows=rows.drop("time"), times=rows["time"], hashes=None, source=None)

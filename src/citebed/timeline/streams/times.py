@@ -1,4 +1,4 @@
-"""Times of documents: lines of an id and its time, a stream of documents, or a collection."""
+"""Read document times from lines of id and time, from a stream, or from a collection."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from citebed.wording import count, printable
 
 
 def times_of(source: Any, *, utc: bool = False) -> pl.DataFrame | None:
-    """Times from a file (`read_times`), a table, or the dates of a collection's documents.
+    """Return times from a file (`read_times`), a table, or a collection's documents.
 
-    A year or month counts from its first day.
+    A date with a year or month only means its first day.
     """
     if source is None or (isinstance(source, pl.DataFrame) and source.schema == TIMES):
         return source
@@ -35,10 +35,10 @@ def times_of(source: Any, *, utc: bool = False) -> pl.DataFrame | None:
 
 
 def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:
-    """A file of lines ``doc_id time`` as a table; a bad line, or two times of one id, is an error.
+    """Read lines ``doc_id time`` or a stream of JSON documents, optionally compressed.
 
-    The file may also be a stream in JSON, of which lines that are no documents have no time; and
-    packed. Zones may be mixed: every time is made UTC.
+    An invalid line and two times for one id are errors; in a stream, lines that are not documents
+    are skipped. Times may have different zones; all are converted to UTC.
     """
     path = Path(path)
     first = next((line for _, line in _text_lines(path) if line), "")
@@ -49,10 +49,9 @@ def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:
 
 
 def times_by_id(times: pl.DataFrame) -> pl.DataFrame:
-    """A table of times with all ids that a document may have (``known`` is its own).
+    """Add the ids that a filter run gives to documents; ``known`` is a document's own id.
 
-    A filter run puts the epoch second in front of an id, with ten places or as it is: such a
-    document is the one without.
+    A filter run puts the epoch second in front of the id, with or without zeros to ten digits.
     """
     plain = times.lazy().select("doc_id", "time", known="doc_id")
     written = (pl.col("time").cast(pl.String), pl.col("time").cast(pl.String).str.zfill(10))
@@ -62,8 +61,7 @@ def times_by_id(times: pl.DataFrame) -> pl.DataFrame:
 
 
 def joined_times(lines: pl.LazyFrame, times: pl.DataFrame) -> pl.LazyFrame:
-    """Lines with the ``time`` of their ``doc_id`` in a table, by id already or not; null where it
-    has none."""
+    """Join the ``time`` of each line's ``doc_id``, or null; restore ids with a time in front."""
     known = times if "known" in times.columns else times_by_id(times)
     return (
         lines.drop("time", strict=False)
@@ -74,7 +72,7 @@ def joined_times(lines: pl.LazyFrame, times: pl.DataFrame) -> pl.LazyFrame:
 
 
 def times_table(pairs: Iterable[tuple[str, int]], name: str) -> pl.DataFrame:
-    """Pairs of a document and its time as a table, each document once."""
+    """Build a table of documents and times; raise an error if a document has two times."""
     table = pl.DataFrame(list(pairs), schema=TIMES, orient="row").unique(maintain_order=True)
     twice = table.filter(pl.col("doc_id").is_duplicated())
     if twice.height:
@@ -111,6 +109,6 @@ def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _of_stream(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
-    """The times of a stream's documents, as filters read it."""
+    """Yield the ids and times of a stream's documents, read as a filter reads them."""
     for block in blocks(file_source(path), 1 << 24):
         yield from decode(block, utc).table.select("doc_id", "time").iter_rows()

@@ -123,7 +123,7 @@ def with_bad_lines(path: Path) -> Path:
     return path
 
 
-WHY = "no JSON object in UTF-8 (Expecting value at character 1)"
+WHY = "not a JSON object in UTF-8 (Expecting value at character 1)"
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -85,7 +85,7 @@ def test_the_time_may_stand_in_the_id() -> None:
     ("line", "what"),
     [
         (b'{"doc_id": "d", "time": 1, "text": "x"', "no JSON object"),
-        (b'["d"]', "no JSON object in UTF-8 (but ['d'])"),
+        (b'["d"]', "not a JSON object in UTF-8 (found ['d'])"),
         (b"nay", "(Expecting value at character 1)"),
         (b'{"doc_id": "d", "time": 1, "text": "\xff"}', "(byte 37 is not UTF-8)"),
         (b'{"doc_id": "d", "time": "a\\nb", "text": "x"}', r"the time 'a\nb' is neither"),
@@ -214,7 +214,7 @@ def test_a_stream_of_skipped_lines_is_an_error_with_the_reasons(tmp_path: Path) 
         run_filter(task(tmp_path / "s"), tmp_path / "out", options)
     first, *reasons, more = str(caught.value).split("\n")
     assert first.endswith("s: none of its 7 lines is a document, so no run is written:")
-    why = "no JSON object in UTF-8 (Expecting value at character 1)"
+    why = "not a JSON object in UTF-8 (Expecting value at character 1)"
     assert [reason.split("/")[-1] for reason in reasons] == [f"s:{n}: {why}" for n in range(1, 6)]
     assert more == "  and 2 more"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["list", "s"]
