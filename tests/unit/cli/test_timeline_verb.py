@@ -388,10 +388,7 @@ def test_official_scores_know_ids_with_a_time_in_front(run: Run) -> None:
     assert {(row["precision"], row["recall"]) for row in rows} == {(1.0, 0.5)}  # nobody judged c
     code, _, err = run("official", "plain.qrels", "filter.run", *words)
     assert code == 0
-    assert (
-        "none of its 2 documents is judged. Do the run and the judgements use the same document ids?"
-        in err
-    )
+    assert "none of its 2 documents is judged. Do the run and the judgements use the same" in err
 
 
 @pytest.mark.parametrize("times", [[], ["--times", "times"]], ids=["plain", "timed"])
