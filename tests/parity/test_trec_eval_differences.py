@@ -117,7 +117,7 @@ def test_a_query_whose_name_starts_with_a_hash(ours: Printed) -> None:
     assert code == 0
     code, _, said = ours(QRELS.replace("q1", "#1"), RUN.replace("q1", "#1"))
     assert code == 1
-    assert "x.qrels:1: is this a remark, or has a query the name '#1'?" in said
+    assert "x.qrels:1: is this a comment, or does a query have the id '#1'?" in said
 
 
 def test_a_query_whose_name_starts_with_a_hash_there(theirs: Printed) -> None:

@@ -1,1 +1,1 @@
-"""Runs and judgements as tables and as files (TREC, KBA, Parquet), their order, and times."""
+"""Runs and judgements: tables, files (TREC, KBA, Parquet), rank order, fusion, and times."""

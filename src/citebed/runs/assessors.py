@@ -1,7 +1,6 @@
-"""Several assessors on one pair: named rules that make one judgement of theirs.
+"""Merge the judgements of several assessors for one pair, by named rules.
 
-Each rule is an expression over a pair's ``relevance`` column; ``rel`` is the lowest grade that
-counts as relevant.
+A rule is an expression over the grades of a pair; ``rel`` is the lowest relevant grade.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ _GRADE = pl.col("relevance")
 
 
 def _any_dissent_negative(rel: int) -> pl.Expr:  # noqa: ARG001
-    """Relevant only if all say so, at the lowest grade given (TREC KBA's official rule)."""
+    """Relevant only if all assessors agree: the lowest grade (TREC KBA's official rule)."""
     return _GRADE.min()
 
 
 def _any(rel: int) -> pl.Expr:
-    """Relevant if one says so, at the lowest grade of those who do."""
+    """Relevant if one assessor says so, with the lowest relevant grade."""
     return pl.coalesce(_GRADE.filter(rel <= _GRADE).min(), _GRADE.max())
 
 
 def _majority(rel: int) -> pl.Expr:  # noqa: ARG001
-    """Relevant if more than half say so: the lower median."""
+    """Relevant if more than half of the assessors say so: the lower median."""
     return _GRADE.sort().get((pl.len() - 1) // 2)
 
 
@@ -47,9 +46,9 @@ OFFICIAL = "any-dissent-negative"
 
 
 def merge_assessors(table: pl.DataFrame, rule: str = OFFICIAL, rel: int = 1) -> pl.DataFrame:
-    """One row a pair of query and document, in the order in which pairs first come.
+    """Return one row per pair of query and document, in order of first occurrence.
 
-    ``table`` has ``query_id``, ``doc_id``, ``relevance`` and perhaps ``time``.
+    ``table`` has ``query_id``, ``doc_id``, ``relevance`` and optionally ``time``.
     """
     if rule not in RULES:
         raise UnknownName("rule for several assessors", rule, RULES)
@@ -65,8 +64,7 @@ def merge_assessors(table: pl.DataFrame, rule: str = OFFICIAL, rel: int = 1) -> 
 
 
 class Disagreement(NamedTuple):
-    """Pairs with ``several`` assessors, and those of them on whose relevance, or only grade, they
-    disagree."""
+    """Counts of pairs with several assessors, and of disagreements on relevance or grade only."""
 
     several: int = 0
     on_relevance: int = 0
@@ -74,7 +72,7 @@ class Disagreement(NamedTuple):
 
 
 def disagreements(table: pl.DataFrame, rel: int = 1) -> Disagreement:
-    """On how many pairs assessors do not agree; relevant is what has grade ``rel`` and above."""
+    """Count the pairs on which assessors disagree; ``rel`` is the lowest relevant grade."""
     votes = (
         table.group_by("query_id", "doc_id")
         .agg(pl.len(), side=(rel <= _GRADE).n_unique(), grades=_GRADE.n_unique())

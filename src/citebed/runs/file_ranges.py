@@ -1,8 +1,8 @@
-"""The text of a run in pieces of bytes, which are read beside each other.
+"""Split run files into byte ranges that can be read in parallel.
 
-Most runs stand query after query, or in the order of a stream: then they can be cut so that a query
-(or a slice of time) is whole in one piece. Where that is so is guessed here, from a few lines; that
-a query was in one piece only, who reads them says in the end.
+Most runs are sorted by query or by time, so that they can be split between queries (or time
+slices). This module decides from samples of lines; the caller must check in the end that no group
+was split.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from citebed.files.reading import is_packed
 from citebed.files.system_errors import open_translated
 
 MAX_SIZE, MIN_SIZE, PIECES = 64 << 20, 4 << 20, 16
-"""Bytes of a piece, about, and how many there should be of a run that is not large."""
+"""Limits of a range's size in bytes, and the number of ranges of a run that is not large."""
 _BLOCK = 8 << 20
 _LOOK, _MANY = 1 << 15, 32
-"""Bytes that are looked at in a row, and how many lines here and there at once."""
+"""Bytes of a contiguous sample, and the number of lines sampled at once."""
 _LARGE = 4
-"""A piece that is so many times as large is too much for a worker."""
+"""A range may exceed ``MAX_SIZE`` at most by this factor."""
 GroupLines = Callable[[bytes], pl.Series]
-"""The query, or the slice, of each line of a text."""
+"""Returns the group (query or slice) of each line of a text."""
 
 
 class FileRange(NamedTuple):
-    """Some lines of a file: from a byte to another, or all of a packed one."""
+    """A range of whole lines of a file, or all of a compressed file."""
 
     path: str
     begin: int = 0
     end: int | None = None
 
     def texts(self) -> Iterator[bytes]:
-        """Whole lines, in blocks."""
+        """Yield the lines in blocks."""
         path = Path(self.path)
         if self.end is None:
             return file_texts(path, _BLOCK)
@@ -46,7 +46,7 @@ class FileRange(NamedTuple):
 
 
 def split_files(files: Sequence[Path]) -> list[FileRange]:
-    """Pieces of about the same size, cut at any line."""
+    """Split files at any line, into ranges of about the same size."""
     size = _size(files)
     return [
         piece
@@ -58,14 +58,13 @@ def split_files(files: Sequence[Path]) -> list[FileRange]:
 
 
 def split_between_groups(files: Sequence[Path], groups: GroupLines) -> list[FileRange] | None:
-    """Pieces that are cut between groups; ``None`` where groups seem to be scattered, or one is too
-    large."""
+    """Split files between groups; return ``None`` if groups seem scattered or too large."""
     if any(map(is_packed, files)):
         return None
     size = _size(files)
     try:
         cut = [_cuts(file, size, groups) for file in files]
-    except CitebedError:  # whoever reads all of it will say what is wrong
+    except CitebedError:  # reading the whole file will raise an error that names the line
         return None
     pieces = [
         piece for file, at in zip(files, cut, strict=True) if at for piece in _between(file, at)
@@ -83,50 +82,50 @@ def _between(file: Path, cuts: list[int]) -> Iterator[FileRange]:
 
 
 def _cuts(file: Path, size: int, groups: GroupLines) -> list[int] | None:
-    """Where pieces begin, and the end; ``None`` where a group stands at several places."""
+    """Return the start of each range and the end; ``None`` if groups seem scattered."""
     end = file.stat().st_size
-    found = [0]
+    starts = [0]
     with open_translated(file) as handle:
         look = _Sampler(handle, end, groups)
         for near in range(size, end, size):
-            if near > found[-1]:
+            if near > starts[-1]:
                 start = line_start(handle, near)
                 if look.is_scattered(start):
                     return None
-                found.append(look.change_after(start))
-    return sorted({*found, end})
+                starts.append(look.change_after(start))
+    return sorted({*starts, end})
 
 
 class _Line(NamedTuple):
-    """A line of a run, and where it begins."""
+    """A line of a run and the offset of its first byte."""
 
     at: int
     text: bytes
 
 
 class _Sampler(NamedTuple):
-    """Looks at lines here and there; blank ones and remarks are passed over."""
+    """Samples lines of a file; skips blank lines and comments."""
 
     handle: BinaryIO
     end: int
     groups: GroupLines
 
     def is_scattered(self, start: int) -> bool:
-        """Whether groups come back in the lines that follow."""
+        """Return True if a group occurs again after another one in the next lines."""
         self.handle.seek(start)
-        found = self.groups(self.handle.read(_LOOK).rpartition(b"\n")[0])
-        return len(found) > 0 and found.rle_id().max() != found.n_unique() - 1
+        groups = self.groups(self.handle.read(_LOOK).rpartition(b"\n")[0])
+        return len(groups) > 0 and groups.rle_id().max() != groups.n_unique() - 1
 
     def change_after(self, start: int) -> int:
-        """Where the first line begins that is of another group than the one at ``start``.
+        """Return the offset of the first line whose group differs from that at ``start``.
 
-        Lines are looked at many at a time: to parse some takes hardly longer than to parse one.
+        Many lines are parsed at a time, which takes hardly longer than parsing one.
         """
         same, other = start, self.end
         near = [start + (_LOOK << step) for step in range(40)]
         while other - same > _LOOK:
-            found = [next(self._lines(at), None) for at in (same, *near) if at < other]
-            lines = [line for line in found if line is not None and line.at < other]
+            sampled = [next(self._lines(at), None) for at in (same, *near) if at < other]
+            lines = [line for line in sampled if line is not None and line.at < other]
             if len(lines) <= 1:
                 break
             same, other = self._change(lines, other)
@@ -135,16 +134,16 @@ class _Sampler(NamedTuple):
         return self._change(lines, other)[1] if lines else other
 
     def _change(self, lines: list[_Line], end: int) -> tuple[int, int]:
-        """Where the last of some lines begins that has the group of the first, and the next one."""
+        """Return the offsets of the last line in the first line's group, and of the next line."""
         groups = self.groups(b"".join(line.text.rstrip(b"\r\n") + b"\n" for line in lines))
         if len(groups) != len(lines):
-            raise CitebedError("there are lines that are none of a run")
+            raise CitebedError("the file contains lines that are not run lines")
         others = groups.ne_missing(groups[0]).arg_true()
         first = others[0] if len(others) else len(lines)
         return lines[first - 1].at, lines[first].at if first < len(lines) else end
 
     def _lines(self, near: int) -> Iterator[_Line]:
-        """The lines that begin at a byte or behind it."""
+        """Yield the lines that start at an offset or later."""
         at = line_start(self.handle, near)
         while line := self.handle.readline():
             if line.strip() and not line.lstrip().startswith(b"#"):

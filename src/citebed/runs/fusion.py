@@ -1,19 +1,17 @@
-"""Several runs into one: fusion by scores and by ranks.
+"""Fuse several runs into one, by scores or by ranks.
 
-Scores are first brought to one scale, query by query; then each document's scores, or ranks,
-in the runs are combined. The result holds every document of every run in the one order of a
-ranking. A query that a run has not counts there as nothing.
+Scores are first normalised per query; then each document's scores, or ranks, are combined. The
+result has every document of every run, in rank order. A query that a run lacks adds nothing.
 
-A document that a run did not retrieve for a query: in sums (``combsum``, ``combmnz``,
-``interpolate``) it counts as that run's worst, with 0, or with the lowest normalised score where
-that is below 0, so that it never gains on a document that was retrieved; ``combmin``, ``combmax``
-and ``combmed`` look only at the runs that retrieved it.
+If a run did not retrieve a document, sums (``combsum``, ``combmnz``, ``interpolate``) count 0, or
+the run's lowest normalised score if that is below 0, so that the document never gains on one that
+was retrieved. ``combmin``, ``combmax`` and ``combmed`` use only the runs that retrieved it.
 
-``Fusion(method="interpolate", normalise="max")`` is how ACM-CR's ``BM25 + SciBERT`` was made
-(Boudin 2021): of a query's 20 documents each BM25 score is divided by the highest of them, each
-cosine likewise, and the halves of both are added. The paper does not say so; the code that it
-points to does. A best score below 0 (log probabilities), which would turn the order round, counts
-with its size; where it is 0, the lowest score's size takes its place.
+``Fusion(method="interpolate", normalise="max")`` is ACM-CR's ``BM25 + SciBERT`` (Boudin 2021): each
+BM25 score of a query's 20 documents is divided by the highest one, each cosine likewise, and the
+halves of both are added. The paper does not say so; the code that it links to does. A best score
+below 0 (log probabilities) would reverse the order, so its absolute value is used; if it is 0, that
+of the lowest score.
 """
 
 from __future__ import annotations
@@ -36,9 +34,9 @@ from citebed.wording import count
 
 
 class _Ranking(NamedTuple):
-    """A run in rank order, query after query: scores, ranks from 1, and where queries start.
+    """A run in rank order: scores, ranks from 1, and the first row of each query.
 
-    Sums go down the ranking, so that they do not depend on the order of the run's rows.
+    Sums follow the ranking, so that they do not depend on the order of the run's rows.
     """
 
     scores: Floats
@@ -47,28 +45,28 @@ class _Ranking(NamedTuple):
 
     @property
     def sizes(self) -> Ints:
-        """How many documents each query has."""
+        """The number of documents of each query."""
         return np.diff(np.append(self.starts, len(self.scores)))
 
-    def each(self, of_query: Floats) -> Floats:
-        """A query's number on every one of its rows."""
-        return np.repeat(of_query, self.sizes)
+    def expand(self, per_query: Floats) -> Floats:
+        """Repeat each query's value for all of its rows."""
+        return np.repeat(per_query, self.sizes)
 
     def total(self, values: Floats) -> Floats:
-        """The sum over each query's rows, on every one of them."""
-        return self.each(np.add.reduceat(values, self.starts))
+        """Return the sum over each query's rows, for every row."""
+        return self.expand(np.add.reduceat(values, self.starts))
 
     def lowest(self) -> Floats:
-        """The lowest score of each query, on every row."""
-        return self.each(np.minimum.reduceat(self.scores, self.starts))
+        """Return the lowest score of each query, for every row."""
+        return self.expand(np.minimum.reduceat(self.scores, self.starts))
 
     def best(self) -> Floats:
-        """The best score of each query, on every row."""
-        return self.each(np.maximum.reduceat(self.scores, self.starts))
+        """Return the best score of each query, for every row."""
+        return self.expand(np.maximum.reduceat(self.scores, self.starts))
 
 
 def _share(above: Floats, below: Floats, otherwise: float | Floats) -> Floats:
-    """A division; where the divisor is not above 0, something else."""
+    """Divide; use ``otherwise`` if the divisor is not above 0."""
     safe = np.where(below > 0, below, 1.0)
     return np.where(below > 0, above / safe, otherwise)
 
@@ -84,7 +82,7 @@ def _min_max(run: _Ranking) -> Floats:
 
 
 def _z_score(run: _Ranking) -> Floats:
-    size = run.each(run.sizes.astype(np.float64))
+    size = run.expand(run.sizes.astype(np.float64))
     centred = run.scores - run.total(run.scores) / size
     spread = np.sqrt(run.total(centred**2) / size)
     return np.where(run.best() > run.lowest(), _share(centred, spread, 0.0), 0.0)
@@ -92,11 +90,11 @@ def _z_score(run: _Ranking) -> Floats:
 
 def _sum_to_one(run: _Ranking) -> Floats:
     above = run.scores - run.lowest()
-    return _share(above, run.total(above), 1.0 / run.each(run.sizes.astype(np.float64)))
+    return _share(above, run.total(above), 1.0 / run.expand(run.sizes.astype(np.float64)))
 
 
 def _by_rank(run: _Ranking) -> Floats:
-    return 1.0 - (run.ranks - 1) / run.each(run.sizes.astype(np.float64))
+    return 1.0 - (run.ranks - 1) / run.expand(run.sizes.astype(np.float64))
 
 
 NORMALISATIONS: dict[str, tuple[str, Callable[[_Ranking], Floats]]] = {
@@ -113,11 +111,11 @@ NORMALISATIONS: dict[str, tuple[str, Callable[[_Ranking], Floats]]] = {
 
 
 class _Columns(NamedTuple):
-    """A row a query and document, a column a run; NaN where the run has not the document.
+    """Arrays with one row per query and document and one column per run; NaN for missing ones.
 
-    ``worst`` is what a missing document counts; ``ranks`` are from 1; ``depth`` is how many
-    documents the run has for the query (0 if it has not the query), ``candidates`` how many all
-    runs together have; ``k0`` is reciprocal rank fusion's constant.
+    ``worst`` is the score of a missing document; ``ranks`` start at 1. ``depth`` is the number of
+    documents that the run has for the query, ``candidates`` that of all runs together. ``k0`` is
+    the constant of reciprocal rank fusion.
     """
 
     scores: Floats
@@ -130,13 +128,13 @@ class _Columns(NamedTuple):
 
     @property
     def runs_with_it(self) -> Floats:
-        """How many runs have the document."""
+        """The number of runs that have the document."""
         return np.asarray((~np.isnan(self.ranks)).sum(axis=1), np.float64)
 
 
 def _sum(parts: Floats) -> Floats:
-    # Added from small to large: the sum must not depend on the order of the runs, or documents
-    # that share a score would be ranked by the last digit of a rounding error.
+    # Add from small to large, so that the sum does not depend on the order of the runs. Otherwise
+    # rounding errors would decide the order of documents with equal scores.
     return np.asarray(np.sort(parts, axis=1).sum(axis=1))
 
 
@@ -161,7 +159,7 @@ def _borda(columns: _Columns) -> Floats:
 
 
 class Method(NamedTuple):
-    """A way of fusing: what it does, whether it reads scores (or ranks), whether it weighs."""
+    """A fusion method: its description, whether it uses scores (or ranks), and weights."""
 
     what: str
     combine: Callable[[_Columns], Any]
@@ -202,11 +200,11 @@ METHODS: dict[str, Method] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Fusion:
-    """How runs are fused.
+    """Options of a fusion.
 
-    ``normalise`` is for methods that read scores (``minmax`` unless named); ``weights`` are one
-    a run, for methods that add up. ``depth`` documents a query are kept, all if ``None``.
-    ``k0`` is reciprocal rank fusion's constant.
+    ``normalise`` applies to methods that use scores (default ``minmax``); ``weights``, one per run,
+    to methods that add up. ``depth`` limits the documents per query. ``k0`` is the constant of
+    reciprocal rank fusion.
     """
 
     method: str = "rrf"
@@ -240,11 +238,11 @@ class Fusion:
 
     @property
     def scale(self) -> str | None:
-        """The normalisation that counts; none where the method reads ranks."""
+        """The normalisation in use, or ``None`` if the method uses ranks."""
         return (self.normalise or "minmax") if METHODS[self.method].by_score else None
 
     def weights_of(self, runs: int) -> Floats:
-        """One weight a run."""
+        """Return one weight per run."""
         if self.weights is None:
             return np.full(runs, 1.0 / runs if self.method == "interpolate" else 1.0)
         if len(self.weights) != runs:
@@ -261,24 +259,24 @@ class Fusion:
 
 
 def fuse(runs: Sequence[Any], how: Fusion | str = "rrf", name: str = "fused") -> Run:
-    """One run of several (runs, tables, files); documents in the one order, queries ascending.
+    """Fuse runs (or tables, or files) into one in rank order, queries ascending.
 
-    ``how`` may be just the name of a method.
+    ``how`` may be the name of a method.
     """
     if not runs:
         raise CitebedError("there is no run to fuse.")
     how = Fusion(method=how) if isinstance(how, str) else how
-    how.weights_of(len(runs))  # refused before the runs are read
+    how.weights_of(len(runs))  # raises an error before the runs are read
     tables = [in_rank_order(as_run(run, f"run{at}")) for at, run in enumerate(runs, 1)]
     pairs = number_pairs(*tables)
     every = distinct(np.concatenate(pairs.keys))
-    with np.errstate(over="ignore", invalid="ignore"):  # told below
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
         columns = _side_by_side(tables, pairs, every, how)
         score = np.asarray(METHODS[how.method].combine(columns))
     if not np.isfinite(score).all():
         raise CitebedError(
-            "the scores are too large to be fused so: their sums are no numbers any more. "
-            "Fuse ranks instead, e.g. with the method rrf."
+            "the scores are too large: their sums overflow. Fuse ranks instead, for example with "
+            "the method rrf."
         )
     # The greater the number of a pair, the greater its document's id.
     order = np.lexsort((-every, -score, pairs.queries(every)))
@@ -293,7 +291,7 @@ def fuse(runs: Sequence[Any], how: Fusion | str = "rrf", name: str = "fused") ->
 def _side_by_side(
     tables: Sequence[pl.DataFrame], pairs: Pairs, every: Ints, how: Fusion
 ) -> _Columns:
-    """What each run has for every pair of a query and document."""
+    """Collect each run's scores and ranks for every pair of query and document."""
     shape, query = (len(every), len(tables)), pairs.queries(every)
     scores, ranks = np.full(shape, np.nan), np.full(shape, np.nan)
     worst, depth = (np.zeros((len(pairs.query_ids), len(tables))) for _ in range(2))

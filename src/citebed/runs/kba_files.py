@@ -1,4 +1,4 @@
-"""TREC KBA's files as they are in the wild: filter runs, and judgements in two forms.
+"""Read TREC KBA's files: filter runs, and judgements in two formats.
 
 A filter run is plain or gzip text: a first line ``#{json}``, other lines that start with ``#``,
 and lines of seven or more fields between white space::
@@ -8,15 +8,15 @@ and lines of seven or more fields between white space::
 The confidence is in (0, 1000], the rating one of -1 garbage, 0 neutral, 1 relevant, 2 central
 (since 2013: 1 useful, 2 vital; ``-`` for none), and a stream id starts with the document's epoch
 second: ``1323450574-47f2…``.
-Judgements stand in the same form, or in a short one: ``entity stream_id confidence rating
+Judgements have the same format or a short one: ``entity stream_id confidence rating
 contains_mention``. The files are described in Frank et al., "Building an entity-centric stream
 filtering test collection for TREC 2012".
 
-Files are read in blocks of lines, each by polars' CSV reader where it is in order, and line by
-line where not. Both ways give the same. polars is only shown lines whose fields stand between
-single blanks, as many as it gives rows, and every row must be sound; whatever it cannot vouch for
-(a field too few, an odd number, a return within a line) is read one by one, so that errors have a
-place. `citebed.runs.writer` writes filter runs.
+Files are read in blocks of lines: clean blocks by polars' CSV reader, all others line by line, with
+the same result. A block is clean if single blanks separate its fields, polars returns as many rows
+as there are lines, and every row is valid. Otherwise (missing fields, odd numbers, carriage
+returns) reading line by line gives errors with line numbers. `citebed.runs.writer` writes filter
+runs.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _TEN = _ID.str.slice(0, 10).cast(pl.Int64, strict=False)
 _TEN_DIGITS = pl.when(
     (_TEN >= 10**9) & (_ID.str.slice(10, 1) == "-") & (_ID.str.len_bytes() > 11)
 ).then(_TEN)
-"""The time of an id that starts with an epoch second of these decades: quicker than any."""
+"""The time in an id that starts with a ten-digit epoch second; faster than ``_ANY_EPOCH``."""
 _FOUND = _ID.str.extract(_EPOCH).cast(pl.Int64)
 _ANY_EPOCH = pl.when(_FOUND.is_between(FIRST_SECOND, LAST_SECOND, closed="left")).then(_FOUND)
 
@@ -83,10 +83,10 @@ _BLOCK = 1 << 25
 
 @dataclass(frozen=True)
 class FilterRun:
-    """A filter run: the table (columns as in ``SCHEMA``, in the file's order) and its head.
+    """A filter run: its header and a table with the columns of ``SCHEMA``, in the file's order.
 
     ``team`` and ``system`` are those of the first line. ``rating`` and ``contains_mention`` are
-    null where the file does not say.
+    null if the file does not have them.
     """
 
     path: Path
@@ -99,7 +99,7 @@ class FilterRun:
 
 @dataclass(frozen=True)
 class FilterJudgements:
-    """Judgements: ``query_id``, ``doc_id``, ``time``, ``relevance``; one row a line, unmerged."""
+    """Judgements ``query_id, doc_id, time, relevance``, one row per line, not merged."""
 
     path: Path
     table: pl.DataFrame
@@ -107,10 +107,10 @@ class FilterJudgements:
 
 
 def read_filter_run(path: str | Path, *, strict: bool = True) -> FilterRun:
-    """Read a filter run; a bad line is an error with its place.
+    """Read a filter run; an invalid line is an error that names the line.
 
-    With ``strict=False`` bad lines are left out and listed in ``problems``. A file that holds
-    a header only is a run that returned nothing, and fine; a file without a byte is not.
+    With ``strict=False`` invalid lines are skipped and listed in ``problems``. A file with only a
+    header is an empty run; an empty file is an error.
     """
     path = Path(path)
     head = _read_head(path, RUN_FORM)
@@ -119,14 +119,14 @@ def read_filter_run(path: str | Path, *, strict: bool = True) -> FilterRun:
 
 
 def detect_kba_form(path: str | Path) -> Fields | None:
-    """The form of a file by its first line; ``None`` for one that is not KBA's.
+    """Detect the KBA format of a file by its first line; ``None`` for any other file.
 
-    A header with nothing after it is a run that returned nothing.
+    A header without lines is an empty run.
     """
     try:
         head = _read_head(Path(path), RUN_FORM)
     except FormatError:
-        return None  # what is wrong with it, whoever reads it will say
+        return None  # reading the file will raise the error again
     if not head.fields:
         return RUN_FORM if head.header else None
     form = SHORT_FORM if len(head.fields) == len(SHORT_FORM) else RUN_FORM
@@ -135,10 +135,10 @@ def detect_kba_form(path: str | Path) -> Fields | None:
 
 
 def read_judgements(path: str | Path, *, strict: bool = True) -> FilterJudgements:
-    """Read judgements in the short form (five fields) or in a run's form (seven or more).
+    """Read judgements in the short format (five fields) or in that of a run (seven or more).
 
-    Which of them it is, the first line says. Every line is kept: several assessors may have
-    rated the same pair, and how they are merged is for others to decide.
+    The first line decides the format. Several assessors may have rated the same pair; their lines
+    are not merged here.
     """
     path = Path(path)
     head = _read_head(path, SHORT_FORM)
@@ -152,20 +152,23 @@ def read_judgements(path: str | Path, *, strict: bool = True) -> FilterJudgement
     )
 
 
-# --- as tables like TREC's, for all who score without time ---------------------------------
+# --- as TREC qrels and runs, for scoring without time --------------------------------------
 
 
 def grade_names(entities: pl.Series) -> tuple[str, str]:
-    """What KBA calls grades 2 and 1: vital and useful since 2013, when entities became addresses
-    (``http://en.wikipedia.org/wiki/…``), before that central and relevant."""
+    """Return KBA's names for grades 2 and 1.
+
+    They are vital and useful since 2013, when entities became URLs
+    (``http://en.wikipedia.org/wiki/…``), and central and relevant before.
+    """
     is_2013 = entities.cast(pl.String).str.contains("://", literal=True).any()
     return ("vital", "useful") if is_2013 else ("central", "relevant")
 
 
 def kba_qrels(path: Path, name: str) -> Qrels | None:
-    """KBA judgements, a pair once by the track's own rule; ``None`` for a file that has none.
+    """Read KBA judgements, merged by the track's rule; ``None`` if the file is not KBA's.
 
-    Garbage, -1, is a judgement: 0.
+    Garbage (-1) counts as judged not relevant (0).
     """
     if detect_kba_form(path) is None:
         return None
@@ -173,20 +176,20 @@ def kba_qrels(path: Path, name: str) -> Qrels | None:
     merged = merge_assessors(lines, OFFICIAL)
     top, next_one = grade_names(merged["query_id"])
     note = (
-        f"{name}: read as KBA's judgements, {count(merged.height, 'pair')} from "
-        f"{count(lines.height, 'line')}, several assessors by {OFFICIAL}; grade 2 is {top}, 1 "
-        f"{next_one}, 0 all else"
+        f"{name}: read as KBA judgements, {count(merged.height, 'pair')} from "
+        f"{count(lines.height, 'line')}, assessors merged by {OFFICIAL}; grade 2 is {top}, 1 is "
+        f"{next_one}, 0 everything else"
     )
     return Qrels(merged.select(QRELS.columns).cast({"relevance": pl.Int64}), name, notes=(note,))
 
 
 def kba_run(path: Path, name: str) -> Run | None:
-    """A filter run, whose confidence is the score; ``None`` for a file that is none."""
+    """Read a filter run with the confidence as score; ``None`` if the file is not KBA's."""
     form = detect_kba_form(path)
     if form is None:
         return None
     if form is SHORT_FORM:
-        what = "these are KBA's judgements, where a run should stand. Are the files in order?"
+        what = "these are KBA judgements, but a run was expected. Check the order of the files."
         raise FormatError(path, None, what)
     run = read_filter_run(path)
     rows, times = run.table.select(RUN.columns), run.table["time"]
@@ -197,7 +200,7 @@ def kba_run(path: Path, name: str) -> Run | None:
 
 
 class _Head(NamedTuple):
-    """What the first lines say: the header, and the fields of the first line of data."""
+    """The header, and the fields of the first line of data."""
 
     header: dict[str, Any]
     fields: list[str]
@@ -205,7 +208,7 @@ class _Head(NamedTuple):
 
     @property
     def names(self) -> tuple[str, str]:
-        """The team and the system: fields of the first line, or else of the header."""
+        """The team and the system, from the first line or else from the header."""
         team, system = (*self.fields, "", "")[:2]
         known = self.header.get
         return team or str(known("team_id", "")), system or str(known("system_id", ""))
@@ -228,20 +231,20 @@ def _read_head(path: Path, form: Fields) -> _Head:
     except FormatError as error:
         if error.line is None:
             raise
-        # Where a packed file is damaged is told when its lines are read.
+        # Reading the lines of a damaged compressed file raises this error again.
     header, problems = _header(comments)
     return _Head(header, first, problems)
 
 
 def _header(comments: list[str]) -> tuple[dict[str, Any], tuple[Problem, ...]]:
-    """The JSON object that the first comment lines hold, if they do; it may span several."""
+    """Parse the JSON object in the first comment lines, if there is one."""
     text = "\n".join(comment[1:] for comment in comments).lstrip()
     if not text.startswith("{"):
         return {}, ()
     try:
         header, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError) as error:
-        what = f"the header is no JSON ({error}); read without it"
+        what = f"the header is not valid JSON ({error}); ignored"
         return {}, (Problem(1, what, "mended"),)
     return dict(header), ()
 
@@ -249,7 +252,7 @@ def _header(comments: list[str]) -> tuple[dict[str, Any], tuple[Problem, ...]]:
 def _read(
     path: Path, form: Fields, strict: bool, *, rated: bool = False
 ) -> tuple[pl.DataFrame, tuple[Problem, ...]]:
-    """The table, and what was left out; with ``strict`` the first of that is an error."""
+    """Read the table and the list of skipped lines; with ``strict`` a skipped line is an error."""
     parts = [pl.DataFrame(schema=SCHEMA)]
     problems: list[Problem] = []
     try:
@@ -269,7 +272,7 @@ def _read(
 
 
 def parsed_filter_lines(data: bytes, path: Path) -> pl.DataFrame:
-    """Some lines of a filter run, columns as in ``SCHEMA``; an error names the file."""
+    """Parse lines of a filter run into the columns of ``SCHEMA``; errors name the file."""
     table = read_at_once(data, RUN_FORM, False)
     if table is not None:
         return table
@@ -280,17 +283,17 @@ def parsed_filter_lines(data: bytes, path: Path) -> pl.DataFrame:
 
 
 def describe_form(form: Fields) -> str:
-    """A form in words."""
+    """Describe a format for messages."""
     if form is SHORT_FORM:
         return "'entity stream_id confidence rating contains_mention', or those of a filter run"
     return "'team system stream_id entity confidence rating contains_mention …'"
 
 
-# --- at once --------------------------------------------------------------------------------
+# --- reading a block at once ----------------------------------------------------------------
 
 
 def read_at_once(data: bytes, form: Fields, rated: bool) -> pl.DataFrame | None:
-    """The table of lines that are all right; ``None`` for any others."""
+    """Parse a block of lines at once; ``None`` if any of them may be invalid."""
     if b"\0" in data or not _is_utf_8(data):
         return None
     for text in _texts(data):
@@ -319,10 +322,10 @@ def _count(text: bytes) -> int:
 
 
 def _texts(data: bytes) -> Iterator[bytes]:
-    """The lines as they are; with other white space made blanks; and with single blanks alone,
-    without remarks and blank lines. Each of them costs more than the last.
+    """Yield the lines as they are, and then cleaned more and more, at growing cost.
 
-    A return that does not end a line is left to those who read one by one.
+    First other white space becomes blanks; then multiple blanks, comments and blank lines go. Lines
+    with a carriage return in the middle are left to `read_one_by_one`.
     """
     if b"\r" not in data:
         yield _after_remarks(data)
@@ -363,7 +366,7 @@ def _scanned(text: bytes, form: Fields, columns: list[pl.Expr]) -> pl.DataFrame 
 
 
 def _columns(time: pl.Expr, rated: bool) -> list[pl.Expr]:
-    """The columns of the table, and whether each row is ``sound``: no less than ``_row`` asks."""
+    """Return the table's columns and ``sound``, which is true if `_row` would accept the row."""
     score = pl.col("score").cast(pl.Float64, strict=False)
     levels = [str(rating) for rating in RATINGS]
     mention = pl.col("contains_mention")
@@ -386,11 +389,11 @@ def _columns(time: pl.Expr, rated: bool) -> list[pl.Expr]:
     ]
 
 
-# --- one by one -----------------------------------------------------------------------------
+# --- reading line by line -------------------------------------------------------------------
 
 
 def read_one_by_one(block: Block, form: Fields, rated: bool) -> tuple[pl.DataFrame, list[Problem]]:
-    """The table of the lines that are right, and what is wrong with the others."""
+    """Parse lines one by one; return the table of valid lines and the problems of others."""
     rows: list[tuple[Any, ...]] = []
     problems: list[Problem] = []
     for number, line in numbered(block):
@@ -403,13 +406,13 @@ def read_one_by_one(block: Block, form: Fields, rated: bool) -> tuple[pl.DataFra
 
 
 def _row(line: bytes, form: Fields, rated: bool) -> tuple[Any, ...] | str | None:
-    """A line as a row of the table, or what is wrong with it; ``None`` where nothing is said."""
+    """Parse a line; return its row, a message if it is invalid, or ``None`` for a comment."""
     if b"\r" in line:
-        return "a return within the line; end lines with line feeds"
+        return "a carriage return within the line; end lines with line feeds"
     if not line or line.startswith(b"#"):
         return None
     if b"\0" in line:
-        return f"this is not text; expected lines of {describe_form(form)}"
+        return f"not a text file; expected lines of {describe_form(form)}"
     try:
         fields = [field.decode("utf-8") for field in line.split()]
     except UnicodeDecodeError:
@@ -435,10 +438,10 @@ def _row(line: bytes, form: Fields, rated: bool) -> tuple[Any, ...] | str | None
 
 
 def _rating(text: str, rated: bool) -> int | str | None:
-    """The rating, ``None`` where there is none, or what is wrong with it."""
+    """Parse a rating; return it, a message if it is invalid, or ``None`` if there is none."""
     if text in _NO_RATING and not rated:
         return None
     if _INTEGER.fullmatch(text) and int(text) in RATINGS:
         return int(text)
     none = "" if rated else " (or - for none)"
-    return f"the rating '{short(text)}' is none of -1, 0, 1, 2{none}"
+    return f"the rating '{short(text)}' is not -1, 0, 1 or 2{none}"

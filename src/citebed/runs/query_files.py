@@ -1,4 +1,4 @@
-"""Files of queries: where they stand, what they say, and which belong together."""
+"""Read query files: texts, ids, and the clusters that queries belong to."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from citebed.files.reading import read_lines
 
 
 def queries_beside(qrels: Path | None) -> Path | None:
-    """The queries of judgements that stand in a collection, if they do.
+    """Return the query file for judgements in a collection, or ``None``.
 
-    They are ``queries/NAME.jsonl`` for ``qrels/NAME.qrels``.
+    It is ``queries/NAME.jsonl`` for ``qrels/NAME.qrels``.
     """
     if qrels is None:
         return None
@@ -26,19 +26,19 @@ def queries_beside(qrels: Path | None) -> Path | None:
 
 
 def query_rows(path: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Every query of a file: its line, its id, and all its fields."""
+    """Yield the line number, id and fields of each query in a file."""
     expected = 'Expected a JSON object with a "query_id".'
     for number, line in read_lines(path):
         if not line.strip():
             continue
         row = json_object(path, number, line, expected)
         if not isinstance(row.get("query_id"), str | int):
-            raise FormatError(path, number, f"there is no query_id. {expected}")
+            raise FormatError(path, number, f"missing query_id. {expected}")
         yield number, str(row["query_id"]), row
 
 
 def query_texts(path: Path) -> dict[str, str]:
-    """The text of each query that has one."""
+    """Return the text of each query that has one."""
     texts: dict[str, str] = {}
     for number, query, row in query_rows(path):
         text = row.get("text")
@@ -47,12 +47,12 @@ def query_texts(path: Path) -> dict[str, str]:
         if not isinstance(text, str):
             raise FormatError(path, number, f"'text' must be text, not {type(text).__name__}.")
         if query in texts:
-            raise FormatError(path, number, f"has query '{query}' a second time.")
+            raise FormatError(path, number, f"the query '{query}' occurs twice.")
         texts[query] = text
     return texts
 
 
-# --- which queries belong together: those of one paper, one author, one day; and runs of a team --
+# --- clusters of queries (of one paper, author or day) and teams of runs ------------------------
 
 
 def load_clusters(
@@ -60,12 +60,11 @@ def load_clusters(
     queries: Path | None = None,
     qrels: Path | None = None,
 ) -> Mapping[str, str] | None:
-    """The cluster of each query; ``None`` where none is wanted.
+    """Load the cluster of each query, or return ``None`` if ``wanted`` is empty.
 
-    ``wanted`` is that itself, a file of lines ``query_id cluster``, or the name of a field
-    (``paper`` stands for ``paper_id``) of the queries in ``queries``, JSON Lines; where that is
-    not given, of the queries that stand beside the judgements in a collection
-    (``queries/NAME.jsonl`` for ``qrels/NAME.qrels``).
+    ``wanted`` is a mapping, a file of lines ``query_id cluster``, or the name of a field of the
+    queries (``paper`` means ``paper_id``). The queries are those of the JSON Lines file ``queries``
+    or, by default, of the collection that contains the judgements (`queries_beside`).
     """
     if isinstance(wanted, Mapping):
         return wanted
@@ -76,9 +75,9 @@ def load_clusters(
     source = queries or queries_beside(qrels)
     if source is None:
         raise CitebedError(
-            f"cannot tell the '{wanted}' of a query: '{wanted}' is no file, and there are no "
-            "queries beside the judgements. Give the queries with --queries FILE.jsonl, or a "
-            "file of lines 'query_id cluster'."
+            f"cannot find the '{wanted}' of the queries: '{wanted}' is not a file, and there is no "
+            "query file for these judgements. Name one with --queries FILE.jsonl, or pass a file "
+            "of lines 'query_id cluster'."
         )
     return _fields(source, str(wanted))
 
@@ -95,9 +94,9 @@ def _fields(path: Path, wanted: str) -> dict[str, str]:
 
 
 def read_groups(path: Path, name: str, group: str) -> dict[str, str]:
-    """The group of each name; blank lines and ``#`` comments are skipped.
+    """Read lines ``name group``; skip blank lines and ``#`` comments.
 
-    ``name`` and ``group`` are what the two fields are called in messages.
+    ``name`` and ``group`` are the fields' names for messages.
     """
     groups: dict[str, str] = {}
     for number, line in read_lines(path):
@@ -109,5 +108,5 @@ def read_groups(path: Path, name: str, group: str) -> dict[str, str]:
                 path, number, f"found {len(parts)} fields, expected two: {name} and {group}."
             )
         if groups.setdefault(parts[0], parts[1]) != parts[1]:
-            raise FormatError(path, number, f"the {name} '{parts[0]}' is in a second {group}.")
+            raise FormatError(path, number, f"the {name} '{parts[0]}' has a second {group}.")
     return groups

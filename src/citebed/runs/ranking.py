@@ -1,7 +1,6 @@
-"""The one order of a ranking: score descending, then document id descending, as trec_eval's.
+"""Rank runs by score descending, then by document id descending, as trec_eval does.
 
-Ids compare by their bytes. Most runs come sorted already; then nothing is moved, and only ties
-are put in order.
+Ids are compared by their bytes. If a run is already sorted by score, only ties are sorted.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ _Value = TypeVar("_Value", np.uint32, np.uint64, np.float64)
 
 
 class Permutation(NamedTuple):
-    """Rows (ascending) of a ranking that stood elsewhere in the run, and where."""
+    """The rows of a ranking (ascending) that were moved, and their original rows in the run."""
 
     rows: Ints
     sources: Ints
 
     def original_rows(self, rows: Ints) -> Ints:
-        """Where these rows stood."""
+        """Return the original rows of these rows."""
         if not len(self.rows):
             return rows
         if self.rows[-1] < len(self.rows) and rows.max(initial=0) < len(self.rows):
@@ -45,12 +44,12 @@ class Permutation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A run in rank order, query after query.
+    """A run in rank order, query by query.
 
-    Rows ``starts[i]`` to ``starts[i + 1]`` are the ranking of ``query_ids[i]``, best first.
-    ``given_ids`` are the documents as the run has them, ``moved`` the rows that changed places,
-    ``hashes`` those of the documents' ids in rank order. ``tied`` are the rows that have the score
-    of the row before them in the same query, ascending.
+    Rows ``starts[i]`` to ``starts[i + 1] - 1`` are the ranking of ``query_ids[i]``, best first.
+    ``given_ids`` are the documents in the run's order, ``moved`` the rows whose position changed,
+    and ``hashes`` those of the document ids in rank order. ``tied`` are the rows (ascending) with
+    the same score as the row before them in the same query.
     """
 
     run: Run
@@ -64,13 +63,13 @@ class Ranked:
 
     @cached_property
     def doc_ids(self) -> pl.Series:
-        """The document of each row."""
+        """The document id of each row."""
         if not len(self.moved.rows):
             return self.given_ids
         return self.ids_at(np.arange(len(self.given_ids)))
 
     def ids_at(self, rows: Ints) -> pl.Series:
-        """The documents of some rows: quicker than to put all in order for them."""
+        """Return the document ids of some rows without sorting all of them."""
         return self.given_ids.gather(self.moved.original_rows(rows))
 
     @property
@@ -80,15 +79,15 @@ class Ranked:
 
     @property
     def lengths(self) -> Ints:
-        """How many documents each query has."""
+        """The number of documents of each query."""
         return np.diff(self.starts)
 
 
 def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
-    """Put a run in rank order.
+    """Sort a run into rank order.
 
-    With ``score_type="float"`` scores are rounded to 32 bits first, as trec_eval 9 keeps them,
-    so that scores which differ only beyond become ties.
+    With ``score_type="float"``, scores are first rounded to 32 bits, as in trec_eval 9, so that
+    scores that differ only in later digits become ties.
     """
     scores = _in_32_bits(run) if score_type == "float" else run.rows["score"].to_numpy()
     order, starts, query_ids = _by_query(run)
@@ -111,9 +110,11 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
 
 
 def rank_in_32_bits(run: Run, ranked: Ranked) -> Ranked | None:
-    """The queries of a ranked run in which scores that differ are the same in 32 bits, ranked with
-    those; ``None`` if there are none."""
-    with np.errstate(over="ignore"):  # beyond their largest number all are the same
+    """Rank again, with 32-bit scores, the queries in which this creates new ties.
+
+    Return ``None`` if there are no such queries.
+    """
+    with np.errstate(over="ignore"):  # scores beyond the 32-bit range all become infinite
         narrow = ranked.scores.astype(np.float32)
     rows = np.flatnonzero((narrow[1:] == narrow[:-1]) & (ranked.scores[1:] != ranked.scores[:-1]))
     query = np.searchsorted(ranked.starts, rows, side="right") - 1
@@ -128,22 +129,25 @@ def rank_in_32_bits(run: Run, ranked: Ranked) -> Ranked | None:
 
 
 def _in_32_bits(run: Run) -> Floats:
-    """The scores as trec_eval 9 keeps them; beyond its largest number all would be equal."""
-    with np.errstate(over="ignore"):  # told here
+    """Round scores to 32 bits, as in trec_eval 9; raise an error if one is out of range."""
+    with np.errstate(over="ignore"):  # checked below
         scores = run.table["score"].to_numpy().astype(np.float32)
     if not np.isfinite(scores).all():
         row = run.table.row(int(np.flatnonzero(~np.isfinite(scores))[0]), named=True)
         query, document, score = row["query_id"], row["doc_id"], row["score"]
         raise CitebedError(
             f"{run.source or run.name}: the score {score:g} of document '{document}' for query "
-            f"'{query}' is beyond what 32 bits hold, {np.finfo(np.float32).max:.2g}. "
+            f"'{query}' is larger than 32-bit floats can be ({np.finfo(np.float32).max:.2g}). "
             "Compare scores as double."
         )
     return scores.astype(np.float64)
 
 
 def _by_query(run: Run) -> tuple[Ints | None, Ints, pl.Series]:
-    """The rows query by query (``None`` if they stand so), where each query starts, and its id."""
+    """Group rows by query.
+
+    Return the order (``None`` if the rows are already grouped), the starts, and the query ids.
+    """
     codes, order = run.query_codes, None
     firsts = _group_starts(codes)
     starts = np.append(firsts, len(codes))
@@ -154,9 +158,9 @@ def _by_query(run: Run) -> tuple[Ints | None, Ints, pl.Series]:
 
 
 def _grouped(codes: Ints) -> tuple[Ints, Ints]:
-    """The rows of each code together, in the order in which the codes come; and their starts."""
+    """Group rows by code, in the order of first occurrence; return the order and the starts."""
     places = _placed(codes, np.sort(_first_rows(codes)))
-    # 16 bits at a time, the upper ones last: such numbers numpy counts into place, sorting none.
+    # 16 bits at a time, the upper ones last, because numpy uses a radix sort for 16-bit integers.
     order = np.argsort(places.astype(np.uint16), kind="stable")
     if (upper := (places >> 16).astype(np.uint16)).any():
         order = order[np.argsort(upper[order], kind="stable")]
@@ -164,21 +168,21 @@ def _grouped(codes: Ints) -> tuple[Ints, Ints]:
 
 
 def _first_rows(codes: Ints) -> Ints:
-    """The first row of every code."""
+    """Return the first row of each code."""
     first = np.full(int(codes.max(initial=0)) + 1, len(codes))
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     return first[first < len(codes)]
 
 
 def _placed(codes: Ints, rows: Ints) -> Ints:
-    """The place of each code among those of some rows, one row for every code there is."""
+    """Return each code's position in the order of ``rows``, which has one row for each code."""
     place = np.empty(int(codes.max(initial=0)) + 1, np.int64)
     place[codes[rows]] = np.arange(len(rows))
     return place[codes]
 
 
 def _best_first(scores: Floats, starts: Ints) -> Ints:
-    """The rows of each query by score, the best first, in blocks as `find_repeated` sorts them."""
+    """Sort the rows of each query by score, best first, in blocks (see `find_repeated`)."""
     order = np.empty(len(scores), np.int64)
     for first, last in query_blocks(np.diff(starts)):
         begin, end = starts[first], starts[last]
@@ -196,7 +200,7 @@ def _group_starts(codes: Ints) -> Ints:
 
 
 def _same_query(starts: Ints, rows: int) -> Flags:
-    """For every row but the first: does the row before belong to the same query?"""
+    """Return, for every row but the first, whether the row before has the same query."""
     same = np.ones(max(rows - 1, 0), bool)
     same[starts[1:-1] - 1] = False
     return same
@@ -205,10 +209,7 @@ def _same_query(starts: Ints, rows: int) -> Flags:
 def _break_ties(
     given_ids: pl.Series, tied: Ints, moved: Permutation, hashes: Hashes
 ) -> Permutation:
-    """Put documents of equal score by id, last first; ``hashes`` are changed in place.
-
-    Only the rows in ties are touched.
-    """
+    """Sort documents of equal score by id, descending; change ``hashes`` in place."""
     first, size = tie_groups(tied)
     rows = np.sort(np.concatenate((first, tied)))
     group = np.repeat(np.arange(len(first)), size)
@@ -223,13 +224,13 @@ def _break_ties(
 
 
 def tie_groups(tied: Ints) -> tuple[Ints, Ints]:
-    """The first row of each group of equal scores, and how many rows there are in it."""
+    """Return the first row and the size of each group of equal scores."""
     at = np.flatnonzero(np.diff(tied, prepend=-1) != 1)
     return tied[at] - 1, np.diff(at, append=len(tied)) + 1
 
 
 def check_repeated_documents(ranked: Ranked) -> None:
-    """A document that stands twice for a query is an error."""
+    """Raise an error if a document occurs twice for a query."""
     for query, row in find_repeated(ranked.hashes, ranked.starts):
         ids = ranked.ids_at(np.arange(ranked.starts[query], ranked.starts[query + 1]))
         if ids.is_duplicated().any():
@@ -239,11 +240,11 @@ def check_repeated_documents(ranked: Ranked) -> None:
 
 
 def find_repeated(hashes: Hashes, starts: Ints, cells: int = _CELLS) -> list[tuple[int, int]]:
-    """Queries in which two rows have the same hash, each with one such row.
+    """Return the queries in which two rows have the same hash, each with one such row.
 
-    Queries are sorted a block at a time as the rows of a matrix, filled up with the largest
-    number: much faster than one long sort. Where none is long, half of each hash tells nearly all
-    of them apart in a third of the time; all of it is looked at where halves are the same.
+    A block of queries is sorted as a matrix with padded rows, which is much faster than one long
+    sort. For short rankings only half of each hash is sorted, in a third of the time; the full
+    hashes are compared if halves are equal.
     """
     lengths = np.diff(starts)
     few = lengths.max(initial=0) <= _FEW
@@ -262,14 +263,14 @@ def find_repeated(hashes: Hashes, starts: Ints, cells: int = _CELLS) -> list[tup
 
 
 def _last_repeated(hashes: Hashes) -> int | None:
-    """The last row of the least hash that stands twice."""
+    """Return the last row of the smallest hash that occurs twice, or ``None``."""
     ordered = np.sort(hashes)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     return int(np.flatnonzero(hashes == again[0])[-1]) if len(again) else None
 
 
 def _as_matrix(values: NDArray[_Value], lengths: Ints, filled: Any) -> NDArray[_Value]:
-    """A query a row, the shorter ones filled up."""
+    """Return a matrix with one row per query, padded with ``filled``."""
     if (lengths == lengths[0]).all():
         return values.reshape(len(lengths), -1).copy()
     inside = np.arange(lengths.max()) < lengths[:, None]
@@ -279,7 +280,7 @@ def _as_matrix(values: NDArray[_Value], lengths: Ints, filled: Any) -> NDArray[_
 
 
 def query_blocks(lengths: Ints, cells: int = _CELLS) -> Iterator[tuple[int, int]]:
-    """Ranges of queries whose matrix has at most that many cells (or one query)."""
+    """Yield ranges of queries whose padded matrix has at most ``cells`` cells (or one query)."""
     first = 0
     while first < len(lengths):
         ahead = lengths[first : first + 4096]
@@ -290,17 +291,17 @@ def query_blocks(lengths: Ints, cells: int = _CELLS) -> Iterator[tuple[int, int]
 
 
 def spread(codes: Ints) -> Hashes:
-    """Codes of queries as numbers that have little in common, to be laid over documents' hashes."""
+    """Hash query codes, to be combined with document hashes by XOR."""
     return (codes.astype(np.uint64) + np.uint64(1)) * _SPREAD
 
 
 @dataclass(frozen=True, eq=False)
 class SortedQrels:
-    """Judgements made ready to be met by any number of runs.
+    """Judgements sorted for scoring any number of runs.
 
-    ``query_ids`` are sorted by their bytes; rows by query, then by relevance, best first, and
-    ``starts`` says where a query's rows begin. ``highest`` is the highest grade, and 1 at least: of
-    all that are scored, also where these are a part of them.
+    ``query_ids`` are sorted by their bytes. Rows are sorted by query and then by relevance,
+    highest first; ``starts`` has the first row of each query. ``highest`` is the highest grade of
+    all judgements (at least 1), even if these are only a part of them.
     """
 
     name: str
@@ -314,22 +315,22 @@ class SortedQrels:
 
     @property
     def query(self) -> Ints:
-        """The number of each row's query."""
+        """The query number of each row."""
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
 
 
 def rehash(qrels: SortedQrels) -> SortedQrels:
-    """Judgements that were made ready on another machine, whose hashes may be others."""
+    """Compute the hashes again, for judgements that were sorted on another machine."""
     return replace(qrels, keys=qrels.doc_ids.hash().to_numpy() ^ spread(qrels.query))
 
 
 def prepare(qrels: Qrels) -> SortedQrels:
-    """Judgements in order; a document judged twice for a query is an error."""
+    """Sort judgements for scoring; a document judged twice for a query is an error."""
     return sort_qrels(qrels)[0]
 
 
 def sort_qrels(qrels: Qrels) -> tuple[SortedQrels, Ints]:
-    """The same, and the row that each of them stood in."""
+    """Sort judgements for scoring, and return the original row of each sorted row."""
     table = qrels.rows
     codes = qrels.query_codes
     firsts = _first_rows(codes)
@@ -355,7 +356,7 @@ def sort_qrels(qrels: Qrels) -> tuple[SortedQrels, Ints]:
 
 
 def _by_query_and_grade(codes: Ints, relevance: Ints) -> Ints:
-    """Rows by query, a query's best first; one sort of one number, where they fit in it."""
+    """Sort rows by query and grade, highest first; by one combined number if it fits."""
     top, low = int(relevance.max(initial=0)), int(relevance.min(initial=0))
     if top - low < 1 << 20:
         return np.argsort(codes * (top - low + 1) + (top - relevance), kind="stable")
@@ -363,7 +364,7 @@ def _by_query_and_grade(codes: Ints, relevance: Ints) -> Ints:
 
 
 def encode_values(column: pl.Series, names: pl.Series) -> Ints:
-    """The place of each value among the names; -1 where it is none of them."""
+    """Return the position of each value in ``names``, or -1."""
     wanted = pl.DataFrame({"name": column})
     known = pl.DataFrame({"name": names, "code": np.arange(len(names), dtype=np.int64)})
     joined = wanted.join(known, on="name", how="left", maintain_order="left")
@@ -371,7 +372,7 @@ def encode_values(column: pl.Series, names: pl.Series) -> Ints:
 
 
 def encode_queries(of: Qrels | Run, names: pl.Series) -> Ints:
-    """The place of each row's query among the names; -1 where it is none of them."""
+    """Return the position of each row's query in ``names``, or -1."""
     codes = of.query_codes
     firsts = _first_rows(codes)
     place = np.empty(int(codes.max(initial=0)) + 1, np.int64)
@@ -383,10 +384,10 @@ def encode_queries(of: Qrels | Run, names: pl.Series) -> Ints:
 
 
 class Pairs(NamedTuple):
-    """The ids of several tables, ascending, and for each table a number a row.
+    """The sorted ids of several tables, and for each table one number per row.
 
-    A number orders as its pair does (query, then document, by their bytes), so sorting, matching
-    and finding doubles in millions of rows need no more strings once the ids are counted.
+    Numbers have the order of their pairs (by query, then by document), so that millions of rows can
+    be sorted, matched and checked for duplicates without comparing strings.
     """
 
     query_ids: pl.Series
@@ -394,11 +395,11 @@ class Pairs(NamedTuple):
     keys: tuple[Ints, ...]
 
     def queries(self, keys: Ints) -> Ints:
-        """The place of each pair's query among ``query_ids``."""
+        """Return the position of each pair's query in ``query_ids``."""
         return np.asarray(keys // len(self.doc_ids))
 
     def table(self, keys: Ints) -> pl.DataFrame:
-        """The pairs as ``query_id, doc_id``."""
+        """Return the pairs as a table ``query_id, doc_id``."""
         query, document = np.divmod(keys, max(len(self.doc_ids), 1))
         return pl.DataFrame(
             {"query_id": self.query_ids.gather(query), "doc_id": self.doc_ids.gather(document)}
@@ -420,13 +421,13 @@ def number_pairs(*tables: pl.DataFrame) -> Pairs:
 
 
 def distinct(keys: Ints) -> Ints:
-    """The numbers, each once, ascending; for whole numbers much faster than numpy's ``unique``."""
+    """Return the distinct numbers, sorted; much faster than numpy's ``unique`` for integers."""
     ordered = np.sort(keys)
     return np.asarray(ordered[np.diff(ordered, prepend=-1) != 0])
 
 
 def check_repeated_pairs(of: Qrels | Run, keys: Ints) -> None:
-    """Say so where a pair stands twice in a table."""
+    """Raise an error if a pair occurs twice in a table."""
     ordered = np.sort(keys)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(again):
@@ -435,9 +436,9 @@ def check_repeated_pairs(of: Qrels | Run, keys: Ints) -> None:
 
 
 def in_rank_order(run: Run) -> pl.DataFrame:
-    """A run in the one order, queries ascending: ``query_id, doc_id, score, rank`` (from 1).
+    """Return a run in rank order, queries ascending: ``query_id, doc_id, score, rank`` (from 1).
 
-    A document that stands twice for a query is an error.
+    A document that occurs twice for a query is an error.
     """
     ranked = rank(run)
     check_repeated_documents(ranked)

@@ -45,7 +45,7 @@ _ENDINGS = {".gz", ".run", ".txt", ".trec", ".parquet", ".qrels", ".res", ".resu
 
 
 class FileFormat(Enum):
-    """Parquet by its name; TREC's forms by their fields, 4 and 6; KBA's with 5, or 7 and more."""
+    """The formats of run and judgement files."""
 
     PARQUET = "a table"
     TREC_QRELS = "TREC judgements"
@@ -58,7 +58,11 @@ _BY_FIELDS = {4: FileFormat.TREC_QRELS, 5: FileFormat.KBA_SHORT, 6: FileFormat.T
 
 
 def detect_format(path: Path) -> FileFormat:
-    """The form of a file, plain or packed; one of comments only is an empty filter run."""
+    """Detect the format of a file, plain or compressed.
+
+    Parquet is recognised by the file name, the others by their numbers of fields. A file with only
+    comments is an empty filter run.
+    """
     if is_parquet(path):
         return FileFormat.PARQUET
     fields = _first_fields(path)
@@ -76,7 +80,7 @@ def detect_format(path: Path) -> FileFormat:
 
 
 def _first_fields(path: Path) -> list[bytes] | None:
-    """The fields of the first line of data; ``None`` where there are only comments."""
+    """Return the fields of the first line of data, or ``None`` if there are only comments."""
     anything = False
     for _, line in numbered_lines(path):
         text = line.strip()
@@ -92,7 +96,7 @@ def _first_fields(path: Path) -> list[bytes] | None:
 
 
 def read_qrels(path: str | Path) -> Qrels:
-    """Judgements from a TREC file (plain or gzip, or a pipe), from KBA's or from Parquet."""
+    """Read judgements from a TREC file (plain, gzip or a pipe), a KBA file, or Parquet."""
     from citebed.runs.kba_files import kba_qrels
 
     path = Path(path)
@@ -103,7 +107,7 @@ def read_qrels(path: str | Path) -> Qrels:
 
 
 def read_run(path: str | Path) -> Run:
-    """A run from a TREC file (plain or gzip, or a pipe), from KBA's or from Parquet."""
+    """Read a run from a TREC file (plain, gzip or a pipe), a KBA file, or Parquet."""
     from citebed.runs.kba_files import kba_run
 
     path = Path(path)
@@ -114,10 +118,10 @@ def read_run(path: str | Path) -> Run:
 
 
 def read_as_trec_eval(qrels: Path, run: Path) -> tuple[Qrels, Run]:
-    """Judgements and a run in TREC's text form alone, plain or packed, or from pipes.
+    """Read judgements and a run in TREC's text format, plain, compressed, or from pipes.
 
-    As in trec_eval, what stands behind a run's six fields is passed over, and the run's tag is
-    that of its last line.
+    As in trec_eval, further fields of a run's lines are ignored, and the run's tag is that of its
+    last line.
     """
     with at_hand(qrels) as file:
         judged = Qrels(*_read(file, QRELS, qrels))
@@ -128,7 +132,7 @@ def read_as_trec_eval(qrels: Path, run: Path) -> tuple[Qrels, Run]:
 def _read(
     path: Path, layout: Layout, source: Path
 ) -> tuple[pl.DataFrame, str, Path, pl.Series | None, pl.Series | None]:
-    """The columns of a file, its name as a run's, the path that was given, hashes and times."""
+    """Read a file; return its columns, the run's name, the path, and hashes and times if known."""
     if not is_parquet(path):
         table = read_coded(path, layout)
         return table.select(layout.columns), run_name(source), source, table[DOC_HASH], None
@@ -143,16 +147,16 @@ def _read(
 
 
 def _times(table: pl.DataFrame) -> pl.Series | None:
-    """The times of a table that has some, as they are: only who needs them looks whether they are
-    any."""
+    """Return a table's column ``time``, unchecked, or ``None``."""
     return table["time"] if "time" in table.columns else None
 
 
 def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
-    """Runs one at a time, under names that tell them apart.
+    """Read runs one at a time, under distinct names.
 
-    The first is begun at once, while a program that asks early loads what it scores them with;
-    not where it must be copied first, since nobody would be there to remove the copy if it ends.
+    Reading the first run starts at once, in a thread, while the rest of citebed is loaded. An
+    exception is a pipe, which must be copied first: nothing would remove the copy if the program
+    ended.
     """
     names = distinct_names(paths)
     read: Iterator[Run] = map(read_run, paths)
@@ -165,16 +169,15 @@ def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
 
 
 def read_sets(paths: Sequence[Path]) -> list[Qrels]:
-    """Sets of judgements under names that tell them apart."""
+    """Read judgement sets under distinct names."""
     names = distinct_names(paths)
     return [replace(read_qrels(path), name=name) for path, name in zip(paths, names, strict=True)]
 
 
 def read_judgement_table(path: Path) -> pl.DataFrame:
-    """``query_id, doc_id, relevance`` and, if the file has them, ``time``.
+    """Read a table ``query_id, doc_id, relevance`` and, if the file has times, ``time``.
 
-    In KBA's scale -1 is garbage, a judgement, and becomes 0; in TREC's it says that nobody
-    judged, and stays.
+    The grade -1 means garbage in KBA's files and becomes 0; in TREC's it means unjudged and stays.
     """
     form = detect_format(path)
     if form is FileFormat.PARQUET:
@@ -188,8 +191,8 @@ def read_judgement_table(path: Path) -> pl.DataFrame:
     raise FormatError(
         path,
         None,
-        "this looks like a run where judgements should stand. Expected 'query 0 doc_id "
-        "relevance', or KBA's 'entity stream_id confidence rating contains_mention'.",
+        "this looks like a run, but judgements were expected: 'query 0 doc_id relevance', or "
+        "KBA's 'entity stream_id confidence rating contains_mention'.",
     )
 
 
@@ -197,10 +200,10 @@ def read_judgement_table(path: Path) -> pl.DataFrame:
 
 
 def distinct_names(paths: Sequence[Path]) -> list[str]:
-    """Names that tell files apart: each file's name without endings, where that is enough.
+    """Return distinct names for files, by default the file names without endings.
 
-    Files in one folder that differ by their endings keep them (``bm25.run``, ``bm25.txt``);
-    files of one name in several folders have as many folders in front as it takes
+    Files in one folder that differ only in their endings keep them (``bm25.run``, ``bm25.txt``).
+    Files with the same name in several folders get as many folders in front as necessary
     (``old/bm25``, ``new/bm25``). The same file twice is an error.
     """
     alike: dict[str, dict[Path, Path]] = {}
@@ -215,7 +218,7 @@ def distinct_names(paths: Sequence[Path]) -> list[str]:
 
 
 def _name_among(place: Path, alike: Sequence[Path]) -> str:
-    """The name of a file among those that have the same one without endings."""
+    """Name a file among those with the same name without endings."""
     beside = [x for x in alike if x.parent == place.parent]
     name = place.name if len(beside) > 1 else run_name(place)
     ours, others = place.parts[:-1], {x.parts[:-1] for x in alike} - {place.parts[:-1]}
@@ -230,7 +233,7 @@ def _last(number: int, parts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def find_run_name(wanted: str, runs: Sequence[Path], kind: str = "baseline") -> str:
-    """A run's name among all; it may be given as its path or its file name too."""
+    """Find a run's name, given its name, path or file name."""
     names = distinct_names(runs)
     if wanted in names:
         return wanted
@@ -242,30 +245,27 @@ def find_run_name(wanted: str, runs: Sequence[Path], kind: str = "baseline") -> 
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Runs are told apart by their names, so each must have its own."""
+    """Raise an error unless the runs have distinct names."""
     if not names:
         raise CitebedError("no runs were given.")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise CitebedError(
-            f"two runs are called '{twice}', and results are told apart by that. "
-            "Give them different names."
-        )
+        raise CitebedError(f"two runs are called '{twice}'. Give them different names.")
 
 
 def run_name(path: Path) -> str:
-    """A run's name: its file name without endings."""
+    """Return a run's name: its file name without endings."""
     name = printable(path.name)
     while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
         name = Path(name).stem
     return name
 
 
-# --- whatever a user has --------------------------------------------------------------------
+# --- files, tables, dicts and objects of other libraries -----------------------------------
 
 
 def as_qrels(data: Any, name: str = "qrels") -> Qrels:
-    """Judgements from whatever holds them."""
+    """Convert judgements from a file, a table, a dict or an object of another library."""
     if isinstance(data, Qrels):
         return data
     if isinstance(data, str | Path):
@@ -273,13 +273,13 @@ def as_qrels(data: Any, name: str = "qrels") -> Qrels:
     if hasattr(data, "qrels_iter"):
         data = data.qrels_iter()
     table = getattr(data, "table", None)
-    if isinstance(table, pl.DataFrame):  # beside its source may stand what else is known of it
+    if isinstance(table, pl.DataFrame):  # keep its source, since the queries may be beside it
         return Qrels(_table(table, QRELS), name, getattr(data, "source", None))
     return Qrels(_table(data, QRELS), name)
 
 
 def as_run(data: Any, name: str = "run") -> Run:
-    """A run from whatever holds it."""
+    """Convert a run from a file, a table, a dict or an object of another library."""
     if isinstance(data, Run):
         return data
     if isinstance(data, str | Path):
@@ -293,7 +293,7 @@ def as_run(data: Any, name: str = "run") -> Run:
 
 
 def as_runs(data: Any) -> Iterator[Run]:
-    """One run, several (a list or a generator) or a dict of them by name, one at a time."""
+    """Yield one run, several (a list or a generator), or a dict of runs by name."""
     if isinstance(data, Mapping) and not _is_nested(data):
         for name, run in data.items():
             yield replace(as_run(run, str(name)), name=str(name))
@@ -311,14 +311,14 @@ def as_runs(data: Any) -> Iterator[Run]:
 
 
 def _peeked(data: Iterator[Any]) -> tuple[bool, Iterator[Any]]:
-    """Whether an iterator gives runs, not rows; and it with its first item put back."""
+    """Return whether an iterator yields runs, not rows, and the iterator with its first item."""
     for first in data:
         return not _is_row(first), chain([first], data)
     return False, data
 
 
 def _is_nested(data: Mapping[Any, Any]) -> bool:
-    """Whether it is a dict of queries, not of runs."""
+    """Return True for a dict of queries, False for a dict of runs."""
     if not data:
         return True
     first = next(iter(data.values()))
@@ -326,7 +326,7 @@ def _is_nested(data: Mapping[Any, Any]) -> bool:
 
 
 def _is_row(data: Any) -> bool:
-    """Whether it is a line of a run: a record, a dict of fields or a triple."""
+    """Return True for a row of a run: a record, a dict of fields, or a triple."""
     if isinstance(data, Mapping):
         return any(name in data for name in ("query_id", "qid")) and not any(
             isinstance(value, Mapping) for value in data.values()
@@ -347,7 +347,9 @@ def _converted(data: Any, layout: Layout) -> pl.DataFrame:
     try:
         return _as_frame(data, layout)
     except UnicodeEncodeError as error:
-        raise CitebedError(f"{error.object!a} holds half a character; no table can.") from None
+        raise CitebedError(
+            f"{error.object!a} contains half a character (a lone surrogate), which is not text."
+        ) from None
 
 
 def _as_frame(data: Any, layout: Layout) -> pl.DataFrame:
@@ -373,9 +375,9 @@ _NUMBERS = ("score", "relevance", "label", "rel")
 
 
 def _from_pandas(data: Any) -> pl.DataFrame:
-    """A pandas table as a polars one; a missing value is one, whatever pandas writes for it.
+    """Convert a pandas table; missing values become null.
 
-    pandas turns whole numbers into fractions where one is missing; ids are turned back.
+    pandas turns integers into floats if one is missing; ids are turned back into integers.
     """
     columns = {}
     for name in data.columns:

@@ -1,6 +1,6 @@
 """Runs and judgements as tables: ``query_id, doc_id, score`` and ``query_id, doc_id, relevance``.
 
-Both are values: made once, checked once, never changed. Ids are strings.
+Both are immutable, and checked when they are made. Ids are strings.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Hashes = npt.NDArray[np.uint64]
     Flags = npt.NDArray[np.bool_]
-else:  # only type checkers look, and numpy takes long to load
+else:  # only type checkers need these, and importing numpy takes long
     Ints = Floats = Hashes = Flags = Any
 
 
@@ -41,9 +41,9 @@ else:  # only type checkers look, and numpy takes long to load
 class _Rows:
     """Columns ``query_id``, ``doc_id`` and a number, as they were read or given.
 
-    ``source`` is the file they came from, for messages; ``hashes`` those of the documents' ids,
-    where reading gave them. ``times`` are the documents' as they were given, where they were; a
-    query may be a number, for tables that are made here.
+    ``source`` is the file they came from, for messages. ``hashes`` are those of the document ids,
+    if reading computed them, and ``times`` the documents' times, if they were given. Query ids may
+    be integers in tables that citebed makes itself.
     """
 
     rows: pl.DataFrame
@@ -54,14 +54,14 @@ class _Rows:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """The columns with ids as strings, also where files were read with less."""
+        """The columns with ids as strings, even if they were read as categories."""
         if self.rows.schema.get("query_id") != pl.Categorical:
             return self.rows
         return self.rows.cast({"query_id": pl.String})
 
     @property
     def query_codes(self) -> Ints:
-        """A number for each row's query; the same number is the same query within this table."""
+        """A number for each row's query; equal numbers mean the same query within this table."""
         queries = self.rows["query_id"]
         if not queries.dtype.is_integer():
             queries = queries.cast(pl.Categorical).to_physical()
@@ -69,20 +69,19 @@ class _Rows:
 
     @cached_property
     def doc_hashes(self) -> Hashes:
-        """The hashes of the documents' ids, row by row."""
-        hashes = self.rows["doc_id"].hash() if self.hashes is None else self.hashes
-        found = hashes.to_numpy()
-        found.flags.writeable = False  # all who ask have the same
-        return found
+        """The hash of each row's document id, as a read-only array."""
+        column = self.rows["doc_id"].hash() if self.hashes is None else self.hashes
+        hashes = column.to_numpy()
+        hashes.flags.writeable = False  # the array is shared
+        return hashes
 
     @cached_property
     def epochs(self) -> pl.Series:
-        """The times of documents: those that were given, or else those in front of their ids; null
-        where there is none."""
+        """The documents' times, as given or else from the front of their ids; null if unknown."""
         return epochs(self.rows["doc_id"]) if self.times is None else time_column(self.times)
 
     def only(self, chosen: pl.Series) -> Self:
-        """Some of the rows."""
+        """Return the chosen rows."""
         hashes, times = (
             None if column is None else column.filter(chosen)
             for column in (self.hashes, self.times)
@@ -94,8 +93,8 @@ class _Rows:
 class Qrels(_Rows):
     """Judgements: columns ``query_id``, ``doc_id``, ``relevance`` (whole numbers).
 
-    A document below 0 was in the pool but not judged, as in trec_eval. ``notes`` say what a file
-    was read as, where that is to be said.
+    A grade below 0 means pooled but not judged, as in trec_eval. ``notes`` explain how a file was
+    read, if that is not obvious.
     """
 
     name: str = "qrels"
@@ -104,11 +103,10 @@ class Qrels(_Rows):
 
 @dataclass(frozen=True, eq=False)
 class Run(_Rows):
-    """What a system retrieved: columns ``query_id``, ``doc_id``, ``score`` (finite numbers).
+    """The documents that a system retrieved: ``query_id``, ``doc_id``, ``score`` (finite numbers).
 
-    ``tag`` is what the run calls itself in its file, ``team`` whose it is (in KBA's form). Of a run
-    that was made here, ``notes`` are what there is to say of it and ``facts`` how it was made; its
-    table has a column ``rank`` too.
+    ``tag`` is the run's name in its file; ``team`` is its team in a KBA file. A run that citebed
+    made has ``notes``, ``facts`` on how it was made, and a column ``rank``.
     """
 
     name: str = "run"
@@ -119,7 +117,7 @@ class Run(_Rows):
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file is a table, by its name."""
+    """Return True if a file is a Parquet table, by its name."""
     return path.suffix.lower() == ".parquet"
 
 
@@ -132,9 +130,9 @@ _SYNONYMS = {
 
 
 def checked_columns(table: pl.DataFrame, layout: Layout) -> pl.DataFrame:
-    """The three columns of a table under our names and types, or an error that names the fault.
+    """Check and convert the three columns of a table; raise an error if one is missing or invalid.
 
-    PyTerrier's names (``qid``, ``docno``, ``label``) are understood too.
+    PyTerrier's names (``qid``, ``docno``, ``label``) are accepted, too.
     """
     names = match_columns(table.columns, layout)
     columns = {name: table[names[name]].rename(name) for name in layout.columns}
@@ -143,8 +141,8 @@ def checked_columns(table: pl.DataFrame, layout: Layout) -> pl.DataFrame:
 
 
 def match_columns(names: Sequence[str], layout: Layout) -> dict[str, str]:
-    """What a table that has columns of these names calls ours; one that is missing is told."""
-    found = {}
+    """Map the layout's columns to a table's column names; raise an error if one is missing."""
+    matched = {}
     for name in layout.columns:
         known = [x for x in _SYNONYMS[name] if x in names]
         if not known:
@@ -152,24 +150,24 @@ def match_columns(names: Sequence[str], layout: Layout) -> dict[str, str]:
                 f"the table has no column '{name}'. Found: {', '.join(names) or 'none'}; "
                 f"expected {', '.join(layout.columns)}."
             )
-        found[name] = known[0]
-    return found
+        matched[name] = known[0]
+    return matched
 
 
 def id_column(column: pl.Series) -> pl.Series:
-    """Ids as text; one that is missing, or can be none, is told."""
+    """Convert ids to strings; raise an error if one is missing or the type cannot be an id."""
     if column.null_count():
         row = column.is_null().arg_true()[0]
         raise CitebedError(f"the {column.name} of row {row + 1} is missing.")
     if column.dtype.is_float():
         whole = column.cast(pl.Int64, strict=False)
         if whole.cast(pl.Float64).eq_missing(column).all():
-            column = whole  # 1.0 is the id 1 that a table with gaps once held
+            column = whole  # pandas turns the id 1 into 1.0 if other values are missing
     return _cast(column, pl.String, "ids")
 
 
 def _cast(column: pl.Series, kind: type[pl.DataType], expected: str) -> pl.Series:
-    """The column in another type; one whose values can be no such thing is told."""
+    """Convert a column to another type; raise an error if that is impossible."""
     try:
         if not column.dtype.is_nested():
             return column.cast(kind)
@@ -179,7 +177,7 @@ def _cast(column: pl.Series, kind: type[pl.DataType], expected: str) -> pl.Serie
 
 
 def number_column(column: pl.Series, kind: type[pl.Float64] | type[pl.Int64]) -> pl.Series:
-    """Finite numbers, or whole ones that may be grades; what is none is told."""
+    """Convert a column to finite numbers or to grades; raise an error for any other value."""
     cast = _cast(column, kind, "numbers")
     bad = cast.is_null()
     if kind is pl.Float64:
@@ -197,12 +195,11 @@ def number_column(column: pl.Series, kind: type[pl.Float64] | type[pl.Int64]) ->
 
 
 def raise_duplicate(of: Qrels | Run, query: str, document: str) -> NoReturn:
-    """Say that a document stands twice for a query, with the line where it came from a file."""
+    """Raise an error for a document that occurs twice for a query, with its line in the file."""
     layout = QRELS if isinstance(of, Qrels) else RUN
     what = "judged" if layout is QRELS else "retrieved"
     message = (
-        f"document '{document}' is {what} twice for query '{query}'. "
-        "Keep one of the two lines: which one counts is not ours to guess."
+        f"document '{document}' is {what} twice for query '{query}'. Delete one of the two lines."
     )
     if of.source is None or is_parquet(of.source) or not of.source.is_file():
         raise CitebedError(f"{printable(of.source or of.name)}: {message}")

@@ -1,4 +1,4 @@
-"""Runs as text of any length, TREC's or KBA's, in parts: some lines, or those of whole groups."""
+"""Read text runs of any length (TREC or KBA) in parts, optionally cut between groups of lines."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from citebed.runs.tables import Run, is_parquet
 from citebed.runs.trec_files import RUN, parsed_lines
 
 Grouping = Callable[[Run], pl.Series]
-"""By what a run may be cut: a value for each row, such that what is made of a run is that of the
-rows of some values and that of the others together."""
+"""Returns a group for each row; groups can be scored independently of each other."""
 COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64, "time": pl.Int64}
 LARGE = 1 << 28
-"""From so many bytes on a run is better read in parts."""
+"""Size in bytes from which a run is read in parts."""
 
 
 def group_by_query(run: Run) -> pl.Series:
-    """Runs may always be cut between queries."""
+    """Group rows by query."""
     return run.rows["query_id"].cast(pl.String)
 
 
 @dataclass(frozen=True)
 class RunText:
-    """A run as text: where it is, whether its lines have times (KBA's do, TREC's have none), what
-    it calls itself, whose it is, and how it is called."""
+    """A text run by its path, with its tag, team and name.
+
+    ``has_times`` is true for KBA's format and false for TREC's.
+    """
 
     path: str
     has_times: bool = False
@@ -40,29 +41,29 @@ class RunText:
     name: str = ""
 
     def parse(self, lines: bytes) -> pl.DataFrame:
-        """The rows of some lines."""
+        """Parse lines into rows."""
         if self.has_times:
             return parsed_filter_lines(lines, Path(self.path)).select(*COLUMNS)
         return parsed_lines(lines, RUN, Path(self.path))
 
     def run(self, rows: pl.DataFrame) -> Run:
-        """Rows as a run."""
+        """Make a run of rows."""
         times = rows["time"] if self.has_times else None
         return Run(rows.select(RUN.columns), self.path, times=times)
 
     def read(self, piece: FileRange) -> Run:
-        """The lines of a piece."""
+        """Read the lines of a file range."""
         return self.run(pl.concat(map(self.parse, piece.texts())))
 
     def split_between_groups(
         self, files: Sequence[Path], grouping: Grouping
     ) -> list[FileRange] | None:
-        """Pieces in which groups are whole, as it seems; ``None`` where there are none."""
+        """Split files between groups, judged by samples; ``None`` if groups seem scattered."""
         return split_between_groups(files, lambda lines: grouping(self.run(self.parse(lines))))
 
 
 def detect_run_text(path: str, head: Iterable[bytes]) -> RunText | None:
-    """A run by its first lines; ``None`` where all of them are remarks."""
+    """Detect a run's format, tag and team from its first lines; ``None`` for comments only."""
     split = (line.split() for line in head)  # by what C takes for white space, as readers do
     first = next((fields for fields in split if fields and not fields[0].startswith(b"#")), None)
     if first is None:
@@ -74,13 +75,13 @@ def detect_run_text(path: str, head: Iterable[bytes]) -> RunText | None:
 
 
 def first_lines(files: Iterable[Path]) -> Iterator[bytes]:
-    """The first lines of files."""
+    """Yield the first lines of each file."""
     for file in files:
         yield from next(file_texts(file), b"").split(b"\n")
 
 
 def large_run_text(path: Path, name: str) -> RunText | None:
-    """A file that is better read in parts, if it is one."""
+    """Return a run file that is large enough to be read in parts, or ``None``."""
     if is_parquet(path) or path.stat().st_size < LARGE or is_packed(path):
         return None
     text = detect_run_text(str(path), first_lines([path]))

@@ -1,6 +1,6 @@
-"""Times of documents: epoch seconds, UTC, from stream ids or as ISO 8601 says; and lengths.
+"""Parse and format times (epoch seconds or ISO 8601) and durations (``7d``, ``1mo``).
 
-Inside, a time is a whole number of seconds since 1970, UTC. Fractions are cut off.
+Internally a time is a whole number of seconds since 1970, UTC. Fractions are cut off.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _ENDS_OF_TEN_DIGITS = (10**9, 10**10)
 
 
 def epochs(doc_ids: pl.Series) -> pl.Series:
-    """The epoch seconds in front of ids like KBA's, ``1323450574-47f2…``; null without one.
+    """Return the epoch seconds at the start of ids such as ``1323450574-47f2…``, or null.
 
-    Ten digits, the case for all documents since September 2001, are tried first: a pattern
-    takes several times as long.
+    Ten digits, as in all documents since September 2001, are tried first, because a regular
+    expression takes several times as long.
     """
     low, high = _ENDS_OF_TEN_DIGITS
     front = doc_ids.str.slice(0, 11).str.strip_suffix("-")
@@ -42,12 +42,12 @@ def epochs(doc_ids: pl.Series) -> pl.Series:
 
 
 def is_in_years(times: pl.Series) -> pl.Series:
-    """Which epoch seconds a calendar has: the years 1 to 9999, but for a day at both ends."""
+    """Return which epoch seconds are in the years 1 to 9999, except the first and last day."""
     return times.is_between(FIRST_SECOND, LAST_SECOND, closed="left")
 
 
 def time_column(column: pl.Series) -> pl.Series:
-    """A table's times as epoch seconds: whole numbers, days, or times with a zone."""
+    """Convert a table's times (integers, dates, or times with a zone) to epoch seconds."""
     if isinstance(column.dtype, pl.Datetime) and column.dtype.time_zone is None:
         raise CitebedError(
             "the column 'time' has times without a zone. Give them one (UTC), or write epoch "
@@ -71,9 +71,9 @@ def time_column(column: pl.Series) -> pl.Series:
 
 
 def parse_time(text: str, *, utc: bool) -> int:
-    """The epoch second of a text: a number of seconds, or ISO 8601 (``2011-10-07T12:00+02:00``).
+    """Parse a number of seconds or an ISO 8601 time (``2011-10-07T12:00+02:00``).
 
-    An ISO time must carry its zone, unless ``utc`` declares those without one to be UTC.
+    An ISO time must have a zone, unless ``utc`` declares times without a zone to be UTC.
     """
     text = text.strip()
     if _EPOCH.fullmatch(text):
@@ -97,7 +97,7 @@ def parse_time(text: str, *, utc: bool) -> int:
 
 
 def _within_years(text: str, second: int) -> int:
-    """The second itself; a year by mistake, or a time that no calendar has, is an error."""
+    """Return the second; raise an error if it looks like a year or is out of range."""
     if re.fullmatch(r"[0-9]{4}", text):
         raise CitebedError(f"the time '{text}' looks like a year. Write {text}-01-01T00:00:00Z.")
     if not FIRST_SECOND <= second < LAST_SECOND:
@@ -106,7 +106,7 @@ def _within_years(text: str, second: int) -> int:
 
 
 def is_later(date: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """Whether an ISO date is later than another, as far as both are known.
+    """Return whether an ISO date is later than another, at their common precision.
 
     ``2020-05`` is later than neither ``2020`` nor ``2020-05-30``.
     """
@@ -115,12 +115,12 @@ def is_later(date: pl.Expr, other: pl.Expr) -> pl.Expr:
 
 
 def format_time(time: int) -> str:
-    """An epoch second as ISO 8601: ``2011-10-07T00:00:00Z``."""
+    """Format an epoch second as ISO 8601: ``2011-10-07T00:00:00Z``."""
     return datetime.fromtimestamp(int(time), UTC).isoformat().replace("+00:00", "Z")
 
 
 def format_span(seconds: float) -> str:
-    """A length of time in its largest unit: ``7 days``, ``12 hours``, ``90 seconds``."""
+    """Format a duration in its largest unit: ``7 days``, ``12 hours``, ``90 seconds``."""
     for name, size in (("day", DAY), ("hour", 3600), ("second", 1)):
         if seconds >= size or size == 1:
             amount = f"{seconds / size:.4g}"
@@ -128,7 +128,7 @@ def format_span(seconds: float) -> str:
     raise AssertionError
 
 
-# --- lengths of time, as they are written: 12h, 7d, 2w; 1mo, 1y by the calendar ---------------
+# --- durations: 12h, 7d, 2w; 1mo, 1y by the calendar ------------------------------------------
 
 UNITS = {"h": 3600, "d": DAY, "w": 7 * DAY}
 CALENDAR = {"mo": 1, "y": 12}  # in months
@@ -136,12 +136,12 @@ USUAL = {
     "1h": 3600, "6h": 6 * 3600, "1d": DAY, "7d": 7 * DAY,
     "1mo": 30.4375 * DAY, "1y": 365.25 * DAY, "10y": 3652.5 * DAY,
 }  # fmt: skip
-"""Lengths to choose from where none is given, and how many seconds they are, on average."""
+"""Candidates for a default slice length, with their average seconds."""
 _LENGTH = re.compile(r"(\d{1,9})(mo|y|h|d|w)")
 
 
 def parse_length(text: str) -> tuple[int, str]:
-    """``7d`` as (7, "d"); units are h, d, w, and mo and y, which go by the calendar."""
+    """Parse ``7d`` into (7, "d"); units are h, d, w, and the calendar units mo and y."""
     match = _LENGTH.fullmatch(text)
     if match is None or not int(match[1]):
         raise CitebedError(f"cannot read the length '{text}'. Write it like 12h, 7d, 1mo or 1y.")
@@ -149,7 +149,7 @@ def parse_length(text: str) -> tuple[int, str]:
 
 
 def parse_seconds(text: str) -> int:
-    """A length in seconds; a month or year, which has no length of its own, is an error."""
+    """Parse a duration in seconds; months and years, which vary in length, are errors."""
     number, unit = parse_length(text)
     if unit in CALENDAR:
         raise CitebedError(f"the length '{text}' is not a number of seconds; write it in days.")
@@ -157,9 +157,9 @@ def parse_seconds(text: str) -> int:
 
 
 def months_after(time: int, months: int) -> int:
-    """The same day and hour so many months later, or the month's last day if it has no such.
+    """Return the same day and hour ``months`` later, or the month's last day if it is shorter.
 
-    There is nothing after the year 9999.
+    The result is at most the end of the year 9999.
     """
     start = datetime.fromtimestamp(time, UTC)
     year, month = divmod(start.year * 12 + start.month - 1 + months, 12)

@@ -41,22 +41,22 @@ class Layout(NamedTuple):
     number: type[pl.Float64] | type[pl.Int64]
     example: str
     more: bool = False
-    """Whether fields behind the last are passed over; else they are an error."""
+    """Whether further fields are ignored; otherwise they are an error."""
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
-        """Every column as text, but for the number."""
+        """The columns' types: the number, and strings for all others."""
         return {name: self.number if name == self.columns[2] else pl.String for name in self.fields}
 
     @property
     def gaps(self) -> int:
-        """How many separators a line has."""
+        """The number of separators of a line."""
         return len(self.fields) - 1
 
 
 LARGEST_GRADE = (1 << 31) - 1
-"""The highest grade, and the lowest below 0: sums of larger ones would not be numbers."""
-OUT_OF_RANGE = f"is out of range; a grade is {LARGEST_GRADE:,} at most, either way."
+"""The largest absolute grade, so that sums of grades do not overflow."""
+OUT_OF_RANGE = f"is out of range; grades go from -{LARGEST_GRADE:,} to {LARGEST_GRADE:,}."
 
 QRELS = Layout(
     "judgements (qrels)",
@@ -76,12 +76,12 @@ LAYOUTS = (QRELS, RUN)
 
 
 def read_trec(path: Path, layout: Layout) -> pl.DataFrame:
-    """The kept columns of a file in its order, with hashes of the documents' ids."""
+    """Read the layout's columns of a file, with hashes of the document ids."""
     return read_coded(path, layout).cast({"query_id": pl.String})
 
 
 def read_coded(path: Path, layout: Layout) -> pl.DataFrame:
-    """The same with queries as categories, a quarter of their strings; errors name the line."""
+    """Read as `read_trec`, but with queries as categories, which take a quarter of the memory."""
     with opened(path) as handle:
         sample = handle.read(_SAMPLE)
     if not sample:
@@ -92,16 +92,16 @@ def read_coded(path: Path, layout: Layout) -> pl.DataFrame:
     if table is None:
         table = _line_by_line(path, layout)
     if not table.height:
-        raise FormatError(path, None, f"there is nothing in it. {_expected(layout)}")
+        raise FormatError(path, None, f"the file has no lines of data. {_expected(layout)}")
     return table
 
 
 def read_own(data: bytes, layout: Layout) -> pl.DataFrame:
-    """The kept columns of what ``write_lines`` wrote, where nothing is a remark.
+    """Read back what ``write_lines`` wrote, without comments.
 
-    Whatever cannot have been written so is a ``ValueError``.
+    Anything that ``write_lines`` cannot have written raises ``ValueError``.
     """
-    # After a line of our own: by its first bytes polars could take it for packed.
+    # Start with an empty line, because polars could take the first bytes for compressed data.
     table = _scanned(b"\n" + data, layout, b" ", skip=1)
     if table is None:
         raise ValueError(f"a line is not '{' '.join(layout.fields)}'")
@@ -109,8 +109,10 @@ def read_own(data: bytes, layout: Layout) -> pl.DataFrame:
 
 
 def parsed_lines(data: bytes, layout: Layout, path: Path) -> pl.DataFrame:
-    """The kept columns of some lines of a file, queries as categories; errors name the file, and
-    quote the line."""
+    """Parse lines into the layout's columns, queries as categories.
+
+    Errors name the file and quote the line.
+    """
     table = _of_block(data, layout)
     if table is None or not table.height:
         lines = data.split(b"\n") if table is None else []
@@ -122,20 +124,20 @@ def parsed_lines(data: bytes, layout: Layout, path: Path) -> pl.DataFrame:
 
 
 def _in_blocks(path: Path, layout: Layout) -> pl.DataFrame | None:
-    """The file in blocks of lines, few of them in memory at a time; ``None`` if that fails."""
+    """Read a file in blocks of lines; ``None`` if polars cannot read one of them."""
     parts = []
     for part in _parts(path, layout):
         if part is None:
             return None
         parts += [part] if part.height else []
     names = parts[0].columns if parts else []
-    # Column by column, and documents in pieces as they came: nothing large is in memory twice.
+    # Column by column, and documents without rechunking, so that nothing large is copied.
     columns = ((name, [part.drop_in_place(name) for part in parts]) for name in names)
     return pl.DataFrame([pl.concat(column, rechunk=name != "doc_id") for name, column in columns])
 
 
 def _parts(path: Path, layout: Layout) -> Iterator[pl.DataFrame | None]:
-    """The blocks of a file, read beside each other; those before a damage come before its error."""
+    """Parse the blocks of a file in parallel; blocks before a damage come before its error."""
 
     def of_part(begin: int, end: int) -> pl.DataFrame | None:
         return _of_block(b"".join(part_texts(path, begin, end, 2 * _BLOCK)), layout)
@@ -154,16 +156,16 @@ def _parts(path: Path, layout: Layout) -> Iterator[pl.DataFrame | None]:
         except FormatError:
             yield from (part.result() for part in waiting)
             for _ in numbered_lines(path):
-                pass  # to the same damage, which has its line there
+                pass  # raises the same error with its line number
             raise
         yield from (part.result() for part in waiting)
 
 
 def _of_block(data: bytes, layout: Layout) -> pl.DataFrame | None:
-    """The lines of a block; ``None`` where polars cannot read them, plain or made so."""
+    """Parse a block, if necessary after tidying it; ``None`` if polars cannot read it."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
-    # polars comes first: while it reads, other threads can import the rest of the program.
+    # polars comes first, since other threads can import modules while it reads.
     table = _scanned(data, layout, b"\t" if b"\t" in data[:_SAMPLE] else b" ")
     if table is not None and _is_plain(data, layout, table.height):
         return table
@@ -176,7 +178,7 @@ def _of_block(data: bytes, layout: Layout) -> pl.DataFrame | None:
 
 
 def _is_plain(data: bytes, layout: Layout, lines: int) -> bool:
-    """Whether the lines, of which polars found none too short, have exactly their fields."""
+    """Return True if no line has too many fields; polars has checked that none has too few."""
     return blanks_in(data) == (layout.gaps + 1) * lines - (not data.endswith(b"\n"))
 
 
@@ -185,23 +187,23 @@ _TO_BLANKS = bytes.maketrans(b"\t\r\v\f", b"    ")
 
 
 def _tidy(block: bytes) -> bytes:
-    """Lines without comments, parted by single line feeds, with single blanks between fields."""
+    """Separate lines by single line feeds and fields by single blanks."""
     block = _single(block.translate(_TO_BLANKS), b" ")
     block = block.replace(b" \n", b"\n").replace(b"\n ", b"\n")
     return _single(block, b"\n").strip(b" \n")
 
 
 def _single(text: bytes, byte: bytes) -> bytes:
-    """One byte for several in a row; a pattern would take ten times as long."""
+    """Collapse repeated bytes; a regular expression takes ten times as long."""
     while byte * 2 in text:
         text = text.replace(byte * 2, byte)
     return text
 
 
 def _scanned(data: bytes, layout: Layout, mark: bytes, skip: int = 0) -> pl.DataFrame | None:
-    """What polars reads; ``None`` where a line is short or has no number.
+    """Parse with polars; ``None`` if a line has too few fields or an invalid number.
 
-    Of a line with too many fields it takes the first ones.
+    Further fields of a line are ignored.
     """
     if polars_misreads(data):
         return None
@@ -219,7 +221,7 @@ def _scanned(data: bytes, layout: Layout, mark: bytes, skip: int = 0) -> pl.Data
 
 
 def grades(relevance: pl.Series) -> pl.Series:
-    """Which whole numbers of a column may be grades."""
+    """Return which numbers of a column are in the range of grades."""
     return relevance.is_between(-LARGEST_GRADE, LARGEST_GRADE)
 
 
@@ -230,9 +232,9 @@ def plain_lines(
     kinds: Mapping[str, type[pl.DataType]] = MappingProxyType({}),
     skip: int = 0,
 ) -> pl.LazyFrame:
-    """Lines as polars reads them, which leaves a null where one is short.
+    """Scan lines with polars, which gives null for missing fields.
 
-    ``kinds`` are of columns that are wanted in another type than the layout's.
+    ``kinds`` overrides the types of some columns.
     """
     return pl.scan_csv(
         source,
@@ -252,9 +254,9 @@ def _line_by_line(path: Path, layout: Layout) -> pl.DataFrame:
 
 
 def trec_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, float | int]]:
-    """Every line as (number, query, document, value); the slow way, which names a bad line.
+    """Yield every line as (number, query, document, value); slow, but errors name the line.
 
-    White space is what C takes for it: no other character of Unicode parts fields.
+    Only ASCII white space separates fields, as in C.
     """
     for number, line in numbered_lines(path):
         if fields := _fields(path, number, line, layout):
@@ -262,10 +264,10 @@ def trec_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, floa
 
 
 def _fields(path: Path, number: int | None, line: bytes, layout: Layout) -> list[bytes]:
-    """The fields of a line, of a remark none."""
+    """Split a line into fields; a comment has none."""
     fields = line.split()
     if b"\0" in line:
-        raise FormatError(path, number, f"this is not text. {_expected(layout)}")
+        raise FormatError(path, number, f"this is not a text file. {_expected(layout)}")
     if not fields or not fields[0].startswith(b"#"):
         return fields
     if _is_doubtful(line, layout):
@@ -274,7 +276,7 @@ def _fields(path: Path, number: int | None, line: bytes, layout: Layout) -> list
 
 
 def _is_doubtful(remark: bytes, layout: Layout) -> bool:
-    """Whether a line that starts with # could be one of a query whose name does."""
+    """Return True if a line that starts with # could belong to a query whose id does."""
     fields = remark.split()
     if fields[0] == b"#":
         return False
@@ -287,8 +289,8 @@ def _is_doubtful(remark: bytes, layout: Layout) -> bool:
 
 def _doubt(name: str) -> str:
     return (
-        f"is this a remark, or has a query the name '{short(name)}'? Write a blank behind the # "
-        "of a remark; a query needs a name that starts otherwise."
+        f"is this a comment, or does a query have the id '{short(name)}'? Comments need a blank "
+        "after the #; query ids must not start with #."
     )
 
 
@@ -337,12 +339,12 @@ def _wrong_count(fields: list[bytes], layout: Layout) -> str:
     other = next((x for x in LAYOUTS if x is not layout and len(x.fields) == len(fields)), None)
     if other:
         return (
-            f"{counted}, so this looks like {other.what} where {layout.what} should stand. "
+            f"{counted}, so this looks like {other.what} instead of {layout.what}. "
             f"Are the files in the right order? {_expected(layout)}"
         )
     guess = " Was the file cut short?" if len(fields) < len(layout.fields) else ""
     if len(fields) >= 2 * layout.gaps:
-        guess = " Do several lines stand in one?"
+        guess = " Is a line feed missing?"
     return f"{counted} ('{short(line)}').{guess} {_expected(layout)}"
 
 
@@ -354,7 +356,7 @@ def _expected(layout: Layout) -> str:
 
 
 def run_tag(path: Path) -> str | None:
-    """The tag a TREC run gives itself in the last field of its first line."""
+    """Return the tag of a TREC run, the last field of its first line."""
     for _, line in numbered_lines(path):
         fields = line.split()
         if fields and not fields[0].startswith(b"#"):
@@ -363,7 +365,7 @@ def run_tag(path: Path) -> str | None:
 
 
 def last_tag(path: Path) -> str | None:
-    """The tag in the last line of a TREC run, which is the one that trec_eval prints."""
+    """Return the tag in the last line of a TREC run, which trec_eval prints."""
     tag = None
     for block in file_texts(path, _BLOCK):
         rest = block

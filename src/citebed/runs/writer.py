@@ -1,8 +1,8 @@
-"""Runs and judgements to files: TREC's text form (gzip or not) or Parquet, whole or not at all.
+"""Write runs and judgements atomically: as TREC text, compressed TREC text, or Parquet.
 
-The ending of the name chooses: ``.parquet``, ``.gz``, anything else is plain text. The same table
-gives the same bytes. KBA's filter runs are written line by line as a filter goes, or a whole table
-at once.
+The ending of the file name decides: ``.parquet``, ``.gz``, or plain text for all others. The same
+table gives the same bytes. KBA filter runs are written line by line while a filter runs, or as a
+whole table.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Qrels, Run, is_parquet
 from citebed.wording import json_text, printable
 
-# A blank ends a field, a NUL is no text; a line that starts with # is a comment, and a mark at
-# the beginning of a file is not part of what follows.
+# Blanks end a field, NUL is not text, a line that starts with # is a comment, and readers skip a
+# byte order mark at the beginning of a file.
 _BLANK = r"[\s\x00\x1c-\x1f]|^$"
 _UNFIT = {"query_id": rf"{_BLANK}|^[#\x{{feff}}]", "doc_id": _BLANK, "label": _BLANK}
 _LEVEL = 6
@@ -41,12 +41,11 @@ def write_qrels(
     label: str = "0",
     facts: Facts | None = None,
 ) -> list[Path]:
-    """Write judgements in the order of their table; gives the files written.
+    """Write judgements in the order of their table; return the files written.
 
-    ``label`` goes into TREC's second field, which evaluation programs do not look at, and into a
-    column ``label`` of Parquet when it is not ``0``; a table that has such a column keeps its own.
-    Further columns of the table are kept in Parquet. ``facts`` are put into ``NAME.json`` beside
-    it: how the set was made.
+    ``label`` is written into TREC's second field, which evaluation programs ignore, and unless it
+    is ``0`` into a column ``label`` of Parquet; a table that has this column keeps its own. Parquet
+    files keep all other columns, too. ``facts`` on how the set was made go into ``NAME.json``.
     """
     path = Path(path)
     _check_label(label)
@@ -65,11 +64,10 @@ def write_run(
     tag: str | None = None,
     facts: Facts | None = None,
 ) -> list[Path]:
-    """Write a run in rank order, queries ascending; gives the files written.
+    """Write a run in rank order, queries ascending; return the files written.
 
-    Ranks count from 1 in the one order of a ranking; a run that has ranks, as searching gives it,
-    is written as it stands. The tag is the run's name if none is given. Scores are written with
-    all their digits, so that reading gives the same numbers.
+    Ranks start at 1. A run that has ranks, such as the result of a search, is written as it is. The
+    default tag is the run's name. Scores have all digits, so that reading restores them exactly.
     """
     path = Path(path)
     ranked = run.table if "rank" in run.table.columns else in_rank_order(run)
@@ -81,13 +79,12 @@ def write_run(
 
 
 def check_not_input(out: Path, *inputs: Path) -> None:
-    """Judgements and runs are never overwritten by what is made of them."""
+    """Raise an error if an output file is one of the inputs."""
     for made in (out, out.with_name(f"{out.name}.json")):
         for path in inputs:
             if made.exists() and path.exists() and made.samefile(path):
                 raise CitebedError(
-                    f"{printable(made)} is one of the files that were read; it would be lost. "
-                    "Give another name for the result."
+                    f"{printable(made)} is an input file. Choose another name for the output."
                 )
 
 
@@ -97,14 +94,14 @@ def _check_label(label: str) -> None:
 
 
 def check_ids(table: pl.DataFrame, path: Path) -> None:
-    """Refuse ids that a TREC file cannot hold, or that would be read otherwise."""
+    """Raise an error for ids that would not be read back from a TREC file unchanged."""
     if is_parquet(path):
         return
     for column in filter(table.columns.__contains__, _UNFIT):
         unfit = table[column].str.contains(_UNFIT[column]).fill_null(True)
         if unfit.any():
             raise CitebedError(
-                f"the {column} {table[column].filter(unfit)[0]!r} is empty, has a blank in it or "
+                f"the {column} {table[column].filter(unfit)[0]!r} is empty, contains a blank or "
                 "starts with #, which a TREC file cannot hold. "
                 f"Write Parquet instead: {printable(path.stem)}.parquet"
             )
@@ -133,12 +130,12 @@ def _fill(path: Path, table: pl.DataFrame, handle: IO[bytes]) -> None:
 
 
 def _zipped(handle: IO[bytes]) -> gzip.GzipFile:
-    """A gzip file without name and time in its header: equal tables give equal bytes."""
+    """Open a gzip file without name and time in its header, for reproducible bytes."""
     return gzip.GzipFile("", "wb", _LEVEL, handle, mtime=0)
 
 
 def write_lines(table: pl.DataFrame, handle: Any) -> None:
-    """The rows as TREC has them: a line each, single blanks between the fields."""
+    """Write rows as lines, with single blanks between the fields."""
     table.write_csv(
         handle, include_header=False, separator=" ", quote_style="never", batch_size=65536
     )
@@ -150,7 +147,7 @@ _EPOCH_START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class FilterLine(NamedTuple):
-    """A line of a filter run: how sure a system is that a document is worth citing."""
+    """A line of a filter run: a document for a query, with the system's confidence as score."""
 
     query_id: str
     doc_id: str
@@ -161,10 +158,10 @@ class FilterLine(NamedTuple):
 
 
 class FilterRunWriter:
-    """Writes a filter run line by line, after what is there already; gzip if the name ends so.
+    """Appends lines to a filter run, which is gzip if the name ends in ``.gz``.
 
-    A new file starts with the header. ``flush`` makes sure that a reader sees all lines so far.
-    A file that is open is written to, and stays open; ``packed`` says whether it is gzip.
+    A new file starts with the header. After ``flush`` readers see all lines so far. An open file
+    may be passed, too, and stays open; ``packed`` says whether it is gzip.
     """
 
     def __init__(
@@ -193,13 +190,13 @@ class FilterRunWriter:
         self._file.write(filter_lines(self._names, lines))
 
     def flush(self) -> int:
-        """Hand everything to the operating system; gives the file's length in bytes."""
+        """Pass everything to the operating system; return the file's length in bytes."""
         self._file.flush()
         self._raw.flush()
         return os.fstat(self._raw.fileno()).st_size
 
     def close(self) -> None:
-        """End the file."""
+        """Finish the file."""
         if self._zip is not None:
             self._zip.close()
         self._raw.flush()
@@ -215,14 +212,14 @@ class FilterRunWriter:
 def write_filter_run(
     path: str | Path, table: pl.DataFrame, header: dict[str, Any], team: str, system: str
 ) -> None:
-    """Write a whole table (columns as ``read_filter_run`` gives them), or nothing."""
+    """Write a table (columns as in ``read_filter_run``) atomically."""
     path = Path(path)
     for column in ("query_id", "doc_id"):
         blank = table.filter(pl.col(column).str.contains(r"[\s\x00\x1c-\x1f]|^$"))
         if blank.height:
             raise CitebedError(
-                f"the {column} '{blank[column][0]}' has a blank in it or nothing, which a filter "
-                "run cannot hold"
+                f"the {column} '{blank[column][0]}' is empty or contains a blank, which a filter "
+                "run cannot hold."
             )
     with (
         whole_files(path) as (draft,),
@@ -233,24 +230,24 @@ def write_filter_run(
 
 
 def filter_names(team: str, system: str) -> str:
-    """What every line of a filter run begins with."""
+    """Return the first two fields of every line of a filter run."""
     return f"{_word(team, 'team')} {_word(system, 'system')}"
 
 
 def filter_lines(names: str, lines: Iterable[FilterLine]) -> bytes:
-    """Lines of a filter run, as they stand in its file; ``names`` as `filter_names` has them."""
+    """Format lines of a filter run; ``names`` is the result of `filter_names`."""
     return "".join(_line(names, line) for line in lines).encode("utf-8")
 
 
 def header_line(header: dict[str, Any]) -> bytes:
-    """The first line of a filter run: ``#`` and a JSON object."""
+    """Format the first line of a filter run: ``#`` and a JSON object."""
     return f"#{json_text(header)}\n".encode()
 
 
 def stream_id(doc_id: str, time: int) -> str:
-    """The id of a document in a filter run: it starts with the document's epoch second.
+    """Return a document's id in a filter run, which starts with its epoch second.
 
-    An id that does so already is kept as it is.
+    An id that does so already is not changed.
     """
     epoch = f"{time:010d}-"
     own = f"{time}-"
@@ -258,7 +255,7 @@ def stream_id(doc_id: str, time: int) -> str:
 
 
 def stream_ids(ids: pl.Series, times: pl.Series) -> pl.Series:
-    """``stream_id`` of many documents, which are in the order of time."""
+    """Apply `stream_id` to many documents in order of time."""
     if len(times) and times[0] < _TEN_DIGITS:
         return pl.Series(map(stream_id, ids, times), dtype=pl.String)
     epochs = times.cast(pl.String) + "-"
@@ -267,11 +264,11 @@ def stream_ids(ids: pl.Series, times: pl.Series) -> pl.Series:
 
 
 _TEN_DIGITS = 10**9
-"""From this second on, in 2001, times have as many digits as an id's epoch."""
+"""From this second on, in September 2001, epoch seconds have ten digits."""
 
 
 def date_hour(time: int) -> str:
-    """The hour of an epoch second as KBA names its folders: ``2011-12-09-17``, UTC."""
+    """Format the hour of an epoch second as KBA names its folders: ``2011-12-09-17``, UTC."""
     return _hour(time // 3600)
 
 
@@ -291,5 +288,5 @@ def _line(names: str, line: FilterLine) -> str:
 def _word(text: str, what: str) -> str:
     if text.replace("\0", " ").split() != [text] or text.startswith("#") or text != printable(text):
         shown = printable(text)
-        raise CitebedError(f"the {what} '{shown}' cannot stand in a filter run; take one word")
+        raise CitebedError(f"the {what} '{shown}' must be one word in a filter run.")
     return text

@@ -153,7 +153,7 @@ def test_clusters_from_a_file(files: Path, capsys: pytest.CaptureFixture[str]) -
     assert "clusters:1: found 3 fields" in capsys.readouterr().err
     (files / "clusters").write_text("q00 a\nq00 b\n")
     assert main(given) == 1
-    assert "clusters:2: the query 'q00' is in a second cluster" in capsys.readouterr().err
+    assert "clusters:2: the query 'q00' has a second cluster" in capsys.readouterr().err
 
 
 def test_one_run_is_no_comparison(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,7 @@ def test_stats_of_kba_judgements(call: Run) -> None:
     code, out, err = call("qrels", "stats", "kba.txt", "--json")
     rows = {row["figure"]: row["value"] for row in json.loads(out)}
     assert (code, rows["judgements"], rows["grade 1"], rows["grade 0"]) == (0, 3, 2, 1)
-    assert "note: kba: read as KBA's judgements, 3 pairs from 4 lines" in err
+    assert "note: kba: read as KBA judgements, 3 pairs from 4 lines" in err
     code, _, _ = call("qrels", "difference", "kba.txt", "a.qrels", "-o", "left.qrels")
     assert (code, len(read("left.qrels"))) == (0, 3)
 

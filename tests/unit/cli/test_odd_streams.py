@@ -281,7 +281,7 @@ def test_a_team_that_is_no_text_is_refused(odd: bytes, capsys: pytest.CaptureFix
     team = os.fsdecode(b"caf\xe9")
     words = ["filter", f"{name}.jsonl", "-t", f"{name}.topics", "-o", "team.run", "--team", team]
     assert main(words) == 1
-    assert "the team 'caf\\xe9' cannot stand in a filter run" in capsys.readouterr().err
+    assert "the team 'caf\\xe9' must be one word in a filter run" in capsys.readouterr().err
 
 
 # --- kills, full disks, and whose a file is --------------------------------------------------

@@ -181,7 +181,7 @@ def test_search_with_a_file_of_queries(run: Run, tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text(json.dumps(query))
     code, _, err = run("search", "c", "--queries", "q.jsonl", "-o", "x.run")
     assert code == 1
-    assert "'two words' is empty, has a blank in it" in err
+    assert "'two words' is empty, contains a blank" in err
     assert not (tmp_path / "x.run").exists()
     assert run("search", "c", "--queries", "q.jsonl", "-o", "x.parquet")[0] == 0
     table = pl.read_parquet(tmp_path / "x.parquet")
@@ -202,7 +202,7 @@ def test_what_search_writes_is_what_evaluate_reads(
         for name in ("x.run", "x.run.gz"):
             code, _, err = run("search", "c", "--queries", "q.tsv", "-o", name)
             assert code == 1
-            assert "'#1' is empty, has a blank in it or starts with #" in err
+            assert "'#1' is empty, contains a blank or starts with #" in err
             assert "Write Parquet instead" in err
     assert run("search", "c", "--queries", "q.tsv", "-o", "x.parquet", "-q")[0] == 0
     judged = {"query_id": ["#1", "q2"], "doc_id": ["sea", "elm"], "relevance": [1, 1]}

@@ -268,8 +268,8 @@ def test_evaluate_and_compare_read_kba(call: Run) -> None:
         assert code == 0
         assert json.loads(kba) == json.loads(trec)
         assert (
-            "note: kba: read as KBA's judgements, 7 pairs from 9 lines, several assessors by "
-            "any-dissent-negative; grade 2 is central, 1 relevant, 0 all else\n" in err
+            "note: kba: read as KBA judgements, 7 pairs from 9 lines, assessors merged by "
+            "any-dissent-negative; grade 2 is central, 1 is relevant, 0 everything else\n" in err
         )
         assert "whose confidence is the score: high (north), low (north), other (south)\n" in err
         assert "KBA" not in plain
@@ -281,7 +281,7 @@ def test_evaluate_and_compare_read_kba(call: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["high.txt", "kba.txt"], "these are KBA's judgements, where a run should stand"),
+        (["high.txt", "kba.txt"], "these are KBA judgements, but a run was expected"),
         (["kba.txt", "twice.txt"], "document '1317945600-a' is retrieved twice for query 'e'"),
         (["kba.txt", "bad.txt"], "bad.txt:2: the confidence '0' is not a number above 0"),
         (["kba.txt", "nothing.txt"], "the run 'nothing' is empty"),

@@ -270,7 +270,7 @@ def test_teams_are_read_from_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("bm25 us\nkl\n", ":2: found 1 fields"), ("a x\na y\n", ":2: the run 'a' is in a second")],
+    [("bm25 us\nkl\n", ":2: found 1 fields"), ("a x\na y\n", ":2: the run 'a' has a second")],
 )
 def test_teams_that_cannot_be_read_are_located(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "teams.txt"

@@ -128,7 +128,7 @@ def test_bytes_that_are_not_utf_8_have_a_place(tmp_path: Path) -> None:
 
 def test_lines_that_only_returns_part_are_told_and_never_one(tmp_path: Path) -> None:
     for text in (GOOD, HEADER + GOOD):
-        with pytest.raises(FormatError, match=r"a.run:1: a return within the line"):
+        with pytest.raises(FormatError, match=r"a.run:1: a carriage return within the line"):
             read_filter_run(written(tmp_path, text.replace("\n", "\r")))
 
 

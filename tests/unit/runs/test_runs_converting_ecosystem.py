@@ -140,9 +140,9 @@ def test_what_is_none_of_these_is_told() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"q": {"a\ud800": 1}}, r"'a\\ud800' holds half a character"),
-        ([("q", "\udfff", 1)], r"'\\udfff' holds half a character"),
-        ([{"query_id": "q", "doc_id": "\ud800", "score": 1}], "holds half a character"),
+        ({"q": {"a\ud800": 1}}, r"'a\\ud800' contains half a character"),
+        ([("q", "\udfff", 1)], r"'\\udfff' contains half a character"),
+        ([{"query_id": "q", "doc_id": "\ud800", "score": 1}], "contains half a character"),
         ([{"query_id": "q", "doc_id": "a", "score": 1}, 5], "expected rows of query_id"),
     ],
 )

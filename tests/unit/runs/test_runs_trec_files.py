@@ -57,7 +57,7 @@ def test_accepted(text: bytes, tmp_path: Path) -> None:
         (b"q1 Q0 a 1 2 t\nq1 Q0 b 2 1", 2, "found 5 fields ('q1 Q0 b 2 1'). Was the file cut"),
         (b"q1 a 1 2 t\n", 1, "found 5 fields"),
         (b"q1 Q0 a 1 2 t more\n", 1, "found 7 fields"),
-        (b"q1 0 a 1\n", 1, "this looks like judgements (qrels) where a run should stand"),
+        (b"q1 0 a 1\n", 1, "this looks like judgements (qrels) instead of a run"),
         (b"q1 Q0 \xff 1 2 t\n", 1, "not UTF-8"),
         (b"<html>\n", 1, "looks like XML or HTML"),
         (b'{"q1": {}}', 1, "looks like JSON"),
@@ -81,7 +81,7 @@ def test_refused(text: bytes, line: int | None, told: str, tmp_path: Path) -> No
         (b"q1 0 a 1.5\n", "'1.5' is not a whole number"),
         (b"q1 0 a " + b"9" * 5000, "999…' is not a whole number"),
         (b"q1 0 a 9223372036854775808\n", "9223372036854775808 is out of range"),
-        (GOOD, "looks like a run where judgements (qrels) should stand"),
+        (GOOD, "looks like a run instead of judgements (qrels)"),
     ],
 )
 def test_judgements_refused(text: bytes, told: str, tmp_path: Path) -> None:

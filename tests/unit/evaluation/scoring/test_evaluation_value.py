@@ -89,7 +89,7 @@ def test_clusters_are_a_mapping_a_file_or_a_field_of_the_queries(files: Path) ->
 
 
 def test_without_queries_a_field_of_them_is_told(scores: Evaluation) -> None:
-    with pytest.raises(CitebedError, match="cannot tell the 'paper' of a query"):
+    with pytest.raises(CitebedError, match="cannot find the 'paper' of the queries"):
         scores.compare(cluster="paper")
     with pytest.raises(CitebedError, match="no cluster, 'q1' for one"):
         scores.compare(cluster={"q0": "p"})

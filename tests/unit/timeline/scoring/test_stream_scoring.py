@@ -322,7 +322,7 @@ def test_a_document_twice(qrels: Path, tmp_path: Path) -> None:
         ("q Q0 1317945600-a 1 x me\n", "'x' is not a finite number"),
         ("q Q0 1317945600-a 1 nan me\n", "'nan' is not a finite number"),
         ("q Q0 1317945600-a 1 5 me\nq Q0 1317945600-b 1 3", "found 5 fields"),
-        ("q 0 1317945600-a 1\n", "where a run should stand"),
+        ("q 0 1317945600-a 1\n", "instead of a run"),
         ("q 0 1317945600-a\n", "found 3 fields"),
     ],
 )
@@ -355,7 +355,7 @@ def test_a_run_that_returned_nothing_scores_nothing(qrels: Path, tmp_path: Path)
 def test_runs_and_judgements_in_the_wrong_order(qrels: Path, tmp_path: Path) -> None:
     run = tmp_path / "me.run"
     run.write_text(trec_run(WORKED_RUN))
-    with pytest.raises(FormatError, match="a run where judgements should stand"):
+    with pytest.raises(FormatError, match="a run, but judgements were expected"):
         score_files(run, qrels)
 
 
