@@ -4,9 +4,9 @@
 >>> ir_measures_provider.register()                              # doctest: +SKIP
 >>> ir_measures.calc_aggregate([AP, nDCG @ 10], qrels, run)      # doctest: +SKIP
 
-Nothing is registered by importing this. A measure that both know gives the number that
-ir_measures' own providers are defined by (trec_eval's, for most); a measure or parameter that
-citebed has not is refused, so that ir_measures asks its next provider.
+Importing this module registers nothing. A measure that both libraries have gives the same value as
+ir_measures' own providers (mostly trec_eval's). citebed refuses other measures and parameters, so
+that ir_measures uses its next provider.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ except ModuleNotFoundError as missing:
     raise MissingExtra("ir-measures", "ir_measures") from None
 
 EVERY_RANK = 2**62
-"""A cut-off beyond any ranking, for ``Judged`` without one."""
+"""A cut-off beyond any ranking, for ``Judged`` without a cut-off."""
 
 GDEVAL_MAX_REL = 4
-"""The highest grade of gdeval, by which ir_measures' ERR is defined."""
+"""The highest grade of gdeval, which ir_measures uses for ERR."""
 
 
-# --- names and parameters, both ways ----------------------------------------------------------
+# --- names and parameters in both directions --------------------------------------------------
 
 
 def _provided(theirs: Any, *names: str) -> dict[str, Any]:
-    """The parameters of an ir_measures measure that have a value."""
+    """Return the parameters of an ir_measures measure that have a value."""
     values = {name: theirs[name] for name in names}
     return {name: value for name, value in values.items() if value is not NOT_PROVIDED}
 
@@ -58,7 +58,7 @@ def _ndcg(theirs: Any) -> dict[str, Any] | None:
 
 
 def _rbp(theirs: Any) -> dict[str, Any] | None:
-    """Without ``rel`` theirs is by graded gains, which ours is not."""
+    """Without ``rel``, ir_measures uses graded gains, which citebed's RBP does not have."""
     return None if theirs["rel"] is NOT_PROVIDED else _provided(theirs, "cutoff", "p", "rel")
 
 
@@ -91,7 +91,7 @@ _FROM: dict[str, Callable[[Any], dict[str, Any] | None]] = {
 
 
 def from_ir_measures(theirs: Any) -> Measure | None:
-    """Our measure for one of ir_measures; ``None`` where we have not the same."""
+    """Return citebed's measure for one of ir_measures, or ``None`` if it has no such measure."""
     if isinstance(theirs, CitebedMeasure):
         return theirs.citebed
     if theirs.NAME not in _FROM:
@@ -103,15 +103,14 @@ def from_ir_measures(theirs: Any) -> Measure | None:
     name = "NumRelRet" if theirs.NAME == "NumRet" and "rel" in parameters else theirs.NAME
     try:
         return MEASURES[name](**parameters)
-    except CitebedError:  # a value that ours does not take, such as rel=-1
+    except CitebedError:  # a value that citebed does not accept, such as rel=-1
         return None
 
 
 def to_ir_measures(ours: str | Measure) -> Any:
-    """A measure for ir_measures: theirs where both have the same, else one that only we compute.
+    """Return a measure for ir_measures: its own if it has the same, otherwise citebed's.
 
-    So GMAP, AUC or nDCG@R can stand in a list for ``ir_measures`` or ``pt.Experiment``, once
-    this provider is registered.
+    Thus GMAP, AUC or nDCG@R can be used in ``ir_measures`` and ``pt.Experiment``, after `register`.
     """
     measure = parse_measure(ours)
     theirs = _alike(measure)
@@ -121,7 +120,7 @@ def to_ir_measures(ours: str | Measure) -> Any:
 
 
 def _alike(measure: Measure) -> Any:
-    """Their measure with our parameters, as far as it has them; ``None`` without such."""
+    """Return ir_measures' measure with the same parameters, as far as possible, or ``None``."""
     if measure.NAME == "NumRelRet":
         return ir_measures.NumRet(rel=measure.rel)
     if measure.NAME not in _FROM:
@@ -135,7 +134,7 @@ def _alike(measure: Measure) -> Any:
         parameters.pop("rel")
     if measure.cutoff == EVERY_RANK:
         parameters.pop("cutoff")
-    parameters.pop("gains", None)  # theirs is a dict; ours stands in our own name
+    parameters.pop("gains", None)  # a dict in ir_measures
     defaults = {name: info.default for name, info in kind.SUPPORTED_PARAMS.items()}
     written = kind(**{name: value for name, value in parameters.items() if value != defaults[name]})
     try:
@@ -146,7 +145,7 @@ def _alike(measure: Measure) -> Any:
 
 
 class CitebedMeasure(ir_measures.measures.Measure):
-    """A measure of ours that ir_measures has not, under our name for it."""
+    """A measure of citebed that ir_measures does not have, under citebed's name."""
 
     def __init__(self, citebed: Measure) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -156,11 +155,11 @@ class CitebedMeasure(ir_measures.measures.Measure):
         self.SHORT_DESC = (type(citebed).__doc__ or "").split("\n")[0]
 
     def __call__(self, **_: Any) -> Any:
-        """Parameters stand in our own name of a measure: ``to_ir_measures("GMAP(rel=2)")``."""
+        """Raise an error: parameters are part of the name (``to_ir_measures("GMAP(rel=2)")``)."""
         raise TypeError(f"give the parameters of {self.NAME} to to_ir_measures instead.")
 
     def aggregator(self) -> Any:
-        """The mean, or what the measure has in its place."""
+        """Return the aggregator for the measure's summary."""
         return _Aggregator(self.citebed)
 
 
@@ -180,12 +179,12 @@ class _Aggregator(ir_measures.measures.base.Agg):
 
 
 class CitebedProvider(ir_measures.providers.Provider):
-    """Scores by citebed: double precision, ties by document id descending as trec_eval's.
+    """Scores by citebed: in double precision, with ties by descending document id, as in trec_eval.
 
-    Judged queries that a run lacks get the measure's default, 0, as ir_measures does with every
-    provider (a measure that only we have gets its own value for a query without documents);
-    queries without judgements are passed over. A document that stands twice for a query, or a
-    score that is no finite number, is an error.
+    Judged queries that a run lacks get the measure's default, 0, as with every provider; a measure
+    that only citebed has gets its own value for a query without documents. Queries without
+    judgements are skipped. A document that occurs twice for a query, or a score that is not a
+    finite number, is an error.
     """
 
     NAME = "citebed"
@@ -194,7 +193,7 @@ class CitebedProvider(ir_measures.providers.Provider):
         super().__init__()  # type: ignore[no-untyped-call]
 
     def supports(self, measure: Any) -> bool:
-        """Whether we have the same measure."""
+        """Return True if citebed has the same measure."""
         return from_ir_measures(measure) is not None
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> _Evaluator:
@@ -227,9 +226,9 @@ class _Evaluator(ir_measures.providers.Evaluator):
 
 
 def register() -> CitebedProvider:
-    """Put citebed first among the providers that ``ir_measures.calc_aggregate`` and such ask.
+    """Make citebed the first provider of ``ir_measures.calc_aggregate`` and similar functions.
 
-    A second call changes nothing. ``ir_measures.providers.registry["citebed"]`` is it.
+    A second call changes nothing. The provider is ``ir_measures.providers.registry["citebed"]``.
     """
     registry: dict[str, Any] = ir_measures.providers.registry
     provider = registry.get(CitebedProvider.NAME)
@@ -241,7 +240,7 @@ def register() -> CitebedProvider:
 
 
 def unregister() -> None:
-    """Take citebed out again; nothing happens where it is not registered."""
+    """Remove citebed from the providers, if it is registered."""
     ir_measures.providers.registry.pop(CitebedProvider.NAME, None)
     ir_measures.DefaultPipeline.providers[:] = [
         one for one in ir_measures.DefaultPipeline.providers if not isinstance(one, CitebedProvider)

@@ -271,11 +271,11 @@ def test_evaluate_and_compare_read_kba(call: Run) -> None:
             "note: kba: read as KBA judgements, 7 pairs from 9 lines, assessors merged by "
             "any-dissent-negative; grade 2 is central, 1 is relevant, 0 everything else\n" in err
         )
-        assert "whose confidence is the score: high (north), low (north), other (south)\n" in err
+        assert "with the confidence as score: high (north), low (north), other (south)\n" in err
         assert "KBA" not in plain
     found = citebed.evaluate("kba.txt", ["high.txt"], "AP")
     assert found.summary()["value"].to_list() == pytest.approx([(1 + 1) / 2])
-    assert "read as KBA's filter runs" in found.notes()[1]
+    assert "read as KBA filter runs" in found.notes()[1]
 
 
 @pytest.mark.parametrize(

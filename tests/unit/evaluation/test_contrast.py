@@ -90,7 +90,9 @@ def test_queries_that_a_second_phase_did_not_reach_are_told() -> None:
     after = {"once": {"b": 0, "a": 1}, "twice": {"a": 1, "b": 0}}
     found = sets(before, after)
     assert found.alike == ("once",)
-    assert found.notes() == ["1 query is judged alike in j1 and j12, where nothing moves: once"]
+    assert found.notes() == [
+        "1 query is judged alike in j1 and j12, so their scores do not change: once"
+    ]
 
 
 def test_a_second_set_that_does_not_extend_the_first_is_pointed_out() -> None:

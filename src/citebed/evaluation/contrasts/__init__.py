@@ -1,5 +1,5 @@
-"""Contrasts: the same runs under two judgement sets, and what judgements a pool lacks.
+"""Contrasts: the same runs under two judgement sets.
 
-``contrasting`` lays two judgement sets side by side; ``pool_bias`` makes the second set itself,
-by leaving out what one run or team alone brought to the judges.
+``contrast`` compares two given sets. ``pool_bias`` makes the second set itself, by removing the
+judgements that one run or team alone contributed to the pool.
 """

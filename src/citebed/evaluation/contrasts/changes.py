@@ -1,4 +1,4 @@
-"""What a second judgement set changes: means, correlations, significant differences, queries."""
+"""Changes from one judgement set to another: means, correlations, significance, queries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FEW = 100
 
 @dataclass(frozen=True)
 class Change(FlatRow):
-    """A run's summary under both sets, and how many queries rose, stayed and fell."""
+    """A run's summary under both sets, with the numbers of queries that rose, stayed and fell."""
 
     run: str
     measure: str
@@ -47,7 +47,7 @@ class Change(FlatRow):
 
 
 def score_changes(before: Evaluation, after: Evaluation) -> list[Change]:
-    """Every run under every measure."""
+    """Return the change of every run under every measure."""
     rows = []
     for x, y in zip(before.runs, after.runs, strict=True):
         for at, measure in enumerate(before.measures):
@@ -68,11 +68,11 @@ def score_changes(before: Evaluation, after: Evaluation) -> list[Change]:
 
 @dataclass(frozen=True)
 class Agreement(FlatRow):
-    """Correlations of the same ``n`` things under two judgement sets.
+    """Correlations of ``n`` scores under two judgement sets.
 
-    ``of`` is "systems" (by their means; ``run`` is "all") or "queries" (the scores of one
-    ``run``). ``tau_ap`` takes the second set for the truth and is not symmetric; the others
-    are. nan where there are fewer than two things or they all score alike.
+    ``of`` is "systems" (the runs' means; ``run`` is "all") or "queries" (the scores of one
+    ``run``). ``tau_ap`` is asymmetric and treats the second set as the truth. Correlations are nan
+    for fewer than two scores, or if all scores are equal.
     """
 
     measure: str
@@ -86,15 +86,15 @@ class Agreement(FlatRow):
 
 
 def is_by_query(measure: Measure) -> bool:
-    """Whether a measure has scores of its own query by query.
+    """Return True if a measure has its own scores per query.
 
-    A geometric mean has not: GMAP's are AP's, but for their floor.
+    Geometric means have not: the scores of GMAP are those of AP, except for their floor.
     """
     return measure.SUMMARY == "mean"
 
 
 def agreements(before: Evaluation, after: Evaluation) -> list[Agreement]:
-    """Per measure: of the systems, then of the queries of every run."""
+    """Return, per measure, the correlation of the systems and of the queries of every run."""
     rows = []
     for at, measure in enumerate(before.measures):
         means = [
@@ -116,7 +116,7 @@ def agreement(
     before: Sequence[float] | Floats,
     after: Sequence[float] | Floats,
 ) -> Agreement:
-    """The four correlations of two lists of scores."""
+    """Compute the four correlations of two lists of scores."""
     return Agreement(
         measure=measure,
         of=of,
@@ -136,14 +136,14 @@ def agreement(
 class SignificanceChange(FlatRow):
     """A pair of runs under one measure, tested under both judgement sets.
 
-    The differences are ``run`` less ``base`` on the measure's own scale (of geometric means too,
-    which are tested on logarithms), the p-values after the correction. A significant
-    difference of the first set ``survives`` when it is significant in the same direction under
-    the second, ``turns round`` when in the other, and else ``vanishes``; one that only the
-    second set shows ``appears``; ``none`` is no significant difference under either.
+    Differences are ``run`` minus ``base`` on the measure's scale (geometric means are tested on
+    logarithms, though); p-values are corrected. The ``fate`` of a significant difference under the
+    first set is ``survives`` if it is significant in the same direction under the second,
+    ``turns round`` if in the other direction, otherwise ``vanishes``. It is ``appears`` if only the
+    second set has a significant difference, and ``none`` if neither has.
 
-    ``shift`` is by how much the difference is larger under the second set, with the p-value of
-    the same test on what each query's difference gained: whether one set favours one run.
+    ``shift`` is the increase of the difference from the first to the second set. Its p-value, from
+    the same test on the increases per query, shows whether one set favours one run.
     """
 
     measure: str
@@ -161,7 +161,7 @@ class SignificanceChange(FlatRow):
 def significance_changes(
     before: Evaluation, after: Evaluation, design: Design, resampling: Resampling
 ) -> list[SignificanceChange]:
-    """The fate of every difference between the runs; empty for a single run."""
+    """Test every pair of runs under both sets; return nothing for a single run."""
     if len(before.runs) < 2:
         return []
     frugal = without_intervals(design, resampling)
@@ -180,26 +180,26 @@ def significance_changes(
 
 
 def _gained(before: RunScores, after: RunScores) -> RunScores:
-    """The gains of a run: differences, and quotients where logarithms are averaged."""
+    """Return a run's score changes: differences, or ratios for geometric means."""
     sides = zip(before.measures, before.values, after.values, strict=True)
     gains = [y / x if measure.SUMMARY == "geometric mean" else y - x for measure, x, y in sides]
     return replace(after, values=np.stack(gains))
 
 
 def summary_difference(of: Comparison) -> float:
-    """The run's summary less its base's, on the measure's own scale."""
+    """Return the run's summary minus the base's, on the measure's scale."""
     return of.value - of.base_value
 
 
 def without_intervals(design: Design, resampling: Resampling) -> Resampling:
-    """The same with few draws, where only intervals, which are not shown, would be drawn."""
+    """Reduce the number of samples if only intervals need them, which are not shown."""
     if design.test != "t" or design.correction == "tukey":
         return resampling
     return replace(resampling, samples=_FEW)
 
 
 def classify_change(before: Comparison, after: Comparison) -> Outcome:
-    """What becomes of a difference."""
+    """Classify how a difference changes from the first set to the second."""
     if before.significant and after.significant:
         same = (before.difference > 0) == (after.difference > 0)
         return "survives" if same else "turns round"
@@ -209,7 +209,7 @@ def classify_change(before: Comparison, after: Comparison) -> Outcome:
 
 
 def count_outcomes(conclusions: Sequence[SignificanceChange]) -> dict[str, Counter[Outcome]]:
-    """For each measure, how many differences had which fate."""
+    """Count the differences of each outcome, per measure."""
     counted: dict[str, Counter[Outcome]] = {}
     for conclusion in conclusions:
         counted.setdefault(conclusion.measure, Counter())[conclusion.fate] += 1
@@ -221,12 +221,11 @@ def count_outcomes(conclusions: Sequence[SignificanceChange]) -> dict[str, Count
 
 @dataclass(frozen=True)
 class QueryChange(FlatRow):
-    """A query that a run scores otherwise under the second set.
+    """A query whose score changes under the second set.
 
-    ``move`` is "from best" where it fell from the measure's highest value (1 for nearly all),
-    "from 0" where it rose from 0, else "fell" or "rose". ``before_relevant`` and
-    ``after_relevant`` count its relevant documents: one that fell from 1 had mostly a single
-    one, and that was found.
+    ``move`` is "from best" if the score fell from the measure's highest value (usually 1), "from 0"
+    if it rose from 0, otherwise "fell" or "rose". ``before_relevant`` and ``after_relevant`` count
+    the query's relevant documents: most queries that fell from 1 had a single one.
     """
 
     measure: str
@@ -247,9 +246,9 @@ def query_changes(
     relevant: tuple[Mapping[str, int], Mapping[str, int]],
     largest: int,
 ) -> list[QueryChange]:
-    """All queries that fell from the best value or rose from 0, and the largest other moves.
+    """Return all queries that fell from the best value or rose from 0, and the largest others.
 
-    ``largest`` limits the latter, in each direction. Largest move first; of equal ones by id.
+    ``largest`` limits the others in each direction. The largest change comes first.
     """
     at = before.measures.index(measure)
     scores = (side.values[at].tolist() for side in (before, after))
@@ -275,18 +274,18 @@ def _move(measure: Measure, before: float, after: float) -> Move:
     return "from 0" if abs(before) <= NEGLIGIBLE else "rose"
 
 
-# --- a row a measure: what a second judgement set does to all runs together -----------------
+# --- summary over all runs ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ContrastSummary(FlatRow):
-    """What becomes of one measure under the second set.
+    """The changes of one measure under the second set, over all runs.
 
-    ``change`` is the mean over runs of their changes, ``rose`` and ``fell`` count the runs.
-    ``queries_rose`` and ``queries_fell`` are shares of the queries of all runs; ``from_best`` and
-    ``from_0`` count queries that fell from the best value, or rose from 0, in some run.
-    ``systems_kendall`` is Kendall's τ of the runs' order, ``queries_kendall`` the median over the
-    runs of that of their queries. The last four count significant differences between runs.
+    ``change`` is the mean change of the runs; ``rose`` and ``fell`` count runs. ``queries_rose``
+    and ``queries_fell`` are shares of the queries of all runs. ``from_best`` and ``from_0`` count
+    queries that fell from the best value, or rose from 0, in any run. ``systems_kendall`` is
+    Kendall's τ of the runs' order, ``queries_kendall`` the median over runs of that of their
+    queries. The last four fields count significant differences between runs, by outcome.
     """
 
     measure: str
@@ -312,7 +311,7 @@ def summarise_contrast(
     conclusions: Sequence[SignificanceChange],
     movers: Sequence[QueryChange],
 ) -> list[ContrastSummary]:
-    """A row for each measure."""
+    """Return one summary per measure."""
     counted = count_outcomes(conclusions)
     return [
         _digest(

@@ -1,8 +1,8 @@
-"""The same runs under two judgement sets: what changes, and what one set says of the other.
+"""Compare the same runs under two judgement sets.
 
 Made for the study of Ritchie, Robertson & Teufel (2007), Creating a test collection: relevance
-judgements of cited & non-cited papers: authors judge first the papers they cite (J1), then
-papers that others found (J1+2).
+judgements of cited & non-cited papers. Authors first judge the papers that they cite (J1), then
+papers from other sources (J1+2).
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ CONTRASTED = ("AP", "P@5", "Rprec", "GMAP", "Bpref")
 
 @dataclass(frozen=True, kw_only=True)
 class ContrastOptions:
-    """How two judgement sets are contrasted.
+    """Options of a contrast.
 
-    ``keep_empty`` keeps queries without a relevant document in one of the sets; ``largest`` is
-    how many of the largest moves are named in each direction, per run and measure.
+    ``keep_empty`` keeps queries without a relevant document in one of the sets. ``largest`` is the
+    number of largest query changes to list in each direction, per run and measure.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -61,7 +61,7 @@ class ContrastOptions:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contrast(Parts):
-    """Everything there is to say of some runs under two judgement sets."""
+    """The results of runs under two judgement sets."""
 
     PARTS = ("judgements", "summary", "changes", "correlations", "conclusions", "movers", "queries")
     SHOWN = "changes"
@@ -81,25 +81,25 @@ class Contrast(Parts):
 
     @property
     def by_query(self) -> tuple[Measure, ...]:
-        """The measures that have scores of their own query by query."""
+        """The measures that have their own scores per query."""
         return tuple(measure for measure in self.measures if is_by_query(measure))
 
     @cached_property
     def summary(self) -> tuple[ContrastSummary, ...]:
-        """What the second set does to each measure, over all runs."""
+        """The changes of each measure over all runs."""
         return tuple(
             summarise_contrast(self.changes, self.agreements, self.conclusions, self.movers)
         )
 
     def change(self, run: str, measure: Measure | str) -> Change:
-        """The change of one run under one measure."""
+        """Return the change of one run under one measure."""
         for row in self.changes:
             if (row.run, row.measure) == (run, str(measure)):
                 return row
         raise CitebedError(f"{measure} of '{run}' was not contrasted.")
 
     def rows(self, part: str) -> list[dict[str, Any]]:
-        """One of the ``PARTS`` as flat rows."""
+        """Return one of the ``PARTS`` as flat rows."""
         if part == "queries":
             return self.query_rows()
         parts: Mapping[str, Sequence[Any]] = {
@@ -109,7 +109,7 @@ class Contrast(Parts):
         return [row.row() for row in parts[part]]
 
     def query_rows(self) -> list[dict[str, Any]]:
-        """Every query's scores under both sets, one flat row a run, measure and query."""
+        """Return the scores under both sets, one flat row per run, measure and query."""
         return [
             {"run": x.run, "measure": str(measure), "query_id": query, "before": a, "after": b}
             for x, y in zip(self.before.runs, self.after.runs, strict=True)
@@ -120,10 +120,10 @@ class Contrast(Parts):
         ]
 
     def notes(self) -> list[str]:
-        """What a reader has to know, in sentences."""
+        """Return notes on queries and measures that are treated specially."""
         notes = self.sets.notes()
         notes += [
-            f"{measure} has no scores of its own by query (they are AP's): it has no query "
+            f"{measure} has no scores of its own per query (they are AP's), so it has no query "
             "correlations, movers or scatter plot; its differences are tested on logarithms"
             f"{self._otherwise_on_logarithms(measure)}"
             for measure in self.measures
@@ -138,7 +138,7 @@ class Contrast(Parts):
         return notes
 
     def _otherwise_on_logarithms(self, measure: Measure) -> str:
-        """That shifts of a geometric mean go the other way where they are tested, if some do."""
+        """Say how many shifts of a geometric mean have the other sign on logarithms, if any."""
         turned = 0
         for of in (of for of in self.conclusions if of.measure == str(measure)):
             run, base = self.change(of.run, measure), self.change(of.base, measure)
@@ -157,13 +157,12 @@ def contrast(
     *,
     cluster: Mapping[str, str] | str | Path | None = None,
 ) -> Contrast:
-    """Score runs under two judgement sets and lay the scores side by side.
+    """Score runs under two judgement sets and compare the scores.
 
-    Judgements and runs are files, tables or dicts (`citebed.runs.reader`). Only queries
-    judged in both sets count; `align` says which of those are left out. ``before`` is the
-    earlier or smaller set (J1), ``after`` the later or larger one (J1+2), though nothing
-    depends on that but signs and names. With a ``cluster`` (as in ``Evaluation.summary``) the
-    tests take whole clusters of queries.
+    Judgements and runs are files, tables or dicts (`citebed.runs.reader`). Only queries judged in
+    both sets count; `align` leaves out some of these, too. ``before`` is the earlier or smaller set
+    (J1), ``after`` the later or larger one (J1+2); only signs and names depend on this. With a
+    ``cluster`` (as in ``Evaluation.summary``) the tests use whole clusters of queries.
     """
     options = options or ContrastOptions()
     chosen = tuple(parse_measures(measures))
@@ -188,7 +187,7 @@ def contrast(
 
 
 def _sets(before: Any, after: Any) -> tuple[Qrels, Qrels]:
-    """Both sets of judgements; files under names that tell them apart."""
+    """Read both judgement sets, files under distinct names."""
     if isinstance(before, str | Path) and isinstance(after, str | Path):
         first, second = read_sets([Path(before), Path(after)])
         return first, second
@@ -199,8 +198,8 @@ def _check_measures(measures: Sequence[Measure]) -> None:
     counts = [str(measure) for measure in measures if measure.SUMMARY == "sum"]
     if counts:
         raise CitebedError(
-            f"{', '.join(counts)}: counts grow with the judgements by themselves and are not "
-            "contrasted. Name measures such as AP or P@5."
+            f"{', '.join(counts)}: counts cannot be contrasted, because they grow with the "
+            "judgements. Use measures such as AP or P@5."
         )
 
 

@@ -1,4 +1,4 @@
-"""The pool: who brought which document to the judges, and what rests on those nobody judged."""
+"""The judging pool: what each team contributed, and worst cases of unjudged documents."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _PAIR = ("query_id", "doc_id")
 
 @dataclass(frozen=True, kw_only=True)
 class PoolBiasOptions:
-    """How pool bias is looked for.
+    """Options for measuring pool bias.
 
-    ``depth`` is how many documents of a ranking count as its contribution to the pool. Runs of
-    one of the ``teams`` (run to team) are left out together. ``cutoffs`` are where unjudged
-    documents are counted.
+    The first ``depth`` documents of a ranking are its contribution to the pool. The runs of each of
+    the ``teams`` (a mapping from run to team) are left out together. ``cutoffs`` are the ranks at
+    which unjudged documents are counted.
     """
 
     depth: int = DEPTH
@@ -50,19 +50,19 @@ class PoolBiasOptions:
 
 @dataclass(frozen=True, eq=False)
 class UniqueJudgements:
-    """The judgements that one team alone contributed, and the judgements without them."""
+    """The judgements that one team alone contributed, and all others."""
 
     team: str
     judged: pl.DataFrame
     rest: Qrels
 
     def relevant(self, rel: int = 1) -> int:
-        """How many of its own judgements are of relevant documents."""
+        """Count the relevant documents among the team's own judgements."""
         return self.judged.filter(pl.col("relevance") >= rel).height
 
 
 def assign_teams(names: Sequence[str], teams: Mapping[str, str] | None) -> dict[str, str]:
-    """The team of each run; without teams every run is its own."""
+    """Return the team of each run; without teams, each run is its own team."""
     if teams is None:
         return {name: name for name in names}
     missing = [name for name in names if name not in teams]
@@ -75,12 +75,12 @@ def assign_teams(names: Sequence[str], teams: Mapping[str, str] | None) -> dict[
 
 
 def read_teams(path: str | Path) -> dict[str, str]:
-    """Teams from a file of lines ``run team``; blank lines and ``#`` comments are skipped."""
+    """Read lines ``run team``; skip blank lines and ``#`` comments."""
     return read_groups(Path(path), "run", "team")
 
 
 def top_documents(ranked: Ranked, depth: int) -> pl.DataFrame:
-    """The first ``depth`` documents of every query: ``query_id, doc_id``."""
+    """Return the first ``depth`` documents of every query: ``query_id, doc_id``."""
     place = np.arange(len(ranked.doc_ids)) - np.repeat(ranked.starts[:-1], ranked.lengths)
     rows = np.flatnonzero(place < depth)
     group = np.repeat(np.arange(len(ranked.query_ids)), ranked.lengths)[rows]
@@ -92,10 +92,10 @@ def top_documents(ranked: Ranked, depth: int) -> pl.DataFrame:
 def unique_judgements(
     qrels: Qrels, runs: Mapping[str, Ranked], teams: Mapping[str, str], depth: int
 ) -> list[UniqueJudgements]:
-    """For each team, the judgements of documents that it alone retrieved within ``depth``.
+    """Return, for each team, the judgements of documents that it alone retrieved within ``depth``.
 
-    Judged documents that no run has there (found by hand, by other runs) are nobody's, and
-    stay. Teams come in the order of their first run.
+    Judged documents that no run retrieved within ``depth`` belong to no team. Teams are in the
+    order of their first run.
     """
     pool = pl.concat(
         [
@@ -114,17 +114,16 @@ def unique_judgements(
 
 
 def count_unpooled(qrels: Qrels, runs: Iterable[Ranked], depth: int) -> int:
-    """How many judgements are of documents that no run has within ``depth``."""
+    """Count the judgements of documents that no run has within ``depth``."""
     pool = pl.concat([top_documents(ranked, depth) for ranked in runs]).unique()
     known = qrels.table.filter(pl.col("relevance") >= 0)
     return known.join(pool, on=_PAIR, how="anti").height
 
 
 def remove_judgements(qrels: Qrels, judged: pl.DataFrame) -> Qrels:
-    """Judgements with some taken out; a query that loses all of them stays, with none relevant.
+    """Remove judgements, but keep every query, so that means are over the same queries.
 
-    To that end one of its documents is kept as pooled but not judged (relevance -1), which is
-    how TREC writes it: the means must be over the same queries.
+    A query that loses all judgements keeps one document as pooled but not judged (grade -1).
     """
     rest = qrels.table.join(judged.select(_PAIR), on=_PAIR, how="anti", maintain_order="left")
     bare = judged.join(rest, on="query_id", how="anti").unique("query_id", keep="first")
@@ -132,19 +131,18 @@ def remove_judgements(qrels: Qrels, judged: pl.DataFrame) -> Qrels:
     return Qrels(pl.concat([rest.select(qrels.table.columns), pooled]), qrels.name)
 
 
-# --- what rests on unjudged documents -------------------------------------------------------
+# --- worst cases of unjudged documents ------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class WorstCase(FlatRow):
-    """A significant difference between two runs, and what unjudged documents could do to it.
+    """A significant difference between two runs, as judged and in its worst case.
 
-    ``cutoff`` is the measure's, or the pool depth where it has none; ``winner_unjudged`` and
-    ``loser_unjudged`` count unjudged documents within it. ``difference`` is the winner's lead
-    as judged, ``worst`` its lead if all of the winner's unjudged documents were judged not
-    relevant, and all that only the loser has there were relevant, of the highest grade known;
-    ``p`` and ``worst_p`` are after the correction. Both runs are scored under the same such
-    judgements, so a lead that is lost there is lost under judgements that could have been made.
+    ``cutoff`` is the measure's, or else the pool depth; ``winner_unjudged`` and ``loser_unjudged``
+    count unjudged documents within it. ``difference`` is the winner's lead as judged. ``worst`` is
+    its lead if all its unjudged documents were not relevant, and all that only the loser has were
+    relevant with the highest grade. ``p`` and ``worst_p`` are corrected. Both runs are scored under
+    the same hypothetical judgements, so that a lost lead is one that assessors could have caused.
     """
 
     measure: str
@@ -160,7 +158,7 @@ class WorstCase(FlatRow):
     verdict: Verdict
 
     def sentence(self) -> str:
-        """The verdict in plain words."""
+        """Return the verdict as a sentence."""
         lead = f"{self.winner} beats {self.loser} in {self.measure}"
         if not self.winner_unjudged and not self.loser_unjudged:
             return f"{lead}; every document that counts was judged."
@@ -187,11 +185,11 @@ def worst_cases(
     measures: Sequence[Measure],
     compared: Sequence[Comparison],
 ) -> list[WorstCase]:
-    """The significant ones of some comparisons, each under its worst case."""
+    """Return the worst case of each significant comparison."""
     if options.design.correction == "tukey":
         raise CitebedError(
-            "Tukey's test has no p-value of a single pair, which the worst case of a pair "
-            "needs. Correct with holm."
+            "Tukey's test has no p-value for a single pair, which worst cases need. Correct "
+            "with holm."
         )
     named = {str(measure): measure for measure in measures}
     rows = []
@@ -242,7 +240,7 @@ def _bound(
 
 
 def _unjudged(qrels: Qrels, ranked: Ranked, cutoff: int) -> pl.DataFrame:
-    """Documents within the cut-off, of judged queries, that have no judgement."""
+    """Return the unjudged documents of judged queries within the cut-off."""
     known = qrels.table.filter(pl.col("relevance") >= 0)
     seen = top_documents(ranked, cutoff).join(
         qrels.table.select("query_id").unique(), on="query_id"
@@ -251,10 +249,10 @@ def _unjudged(qrels: Qrels, ranked: Ranked, cutoff: int) -> pl.DataFrame:
 
 
 def worst_case_qrels(qrels: Qrels, winners: pl.DataFrame, losers: pl.DataFrame) -> Qrels:
-    """Judgements extended to the harm of the winner.
+    """Add hypothetical judgements, as bad as possible for the winner.
 
-    The unjudged documents of the winner are not relevant, those that only the loser has are
-    relevant, of the highest grade among the judgements (1 at least).
+    The winner's unjudged documents become not relevant. Those that only the loser has become
+    relevant, with the highest grade of the judgements (at least 1).
     """
     grade = max(1, int(qrels.table.select(pl.col("relevance").max()).item() or 0))
     kind = qrels.table["relevance"].dtype
@@ -266,7 +264,7 @@ def worst_case_qrels(qrels: Qrels, winners: pl.DataFrame, losers: pl.DataFrame) 
     ]
     columns = qrels.table.columns
     extended = pl.concat([part.select(columns) for part in added])
-    # What was pooled but not judged (-1) is judged now.
+    # These replace entries for documents that were pooled but not judged (-1).
     rest = qrels.table.join(extended, on=_PAIR, how="anti", maintain_order="left")
     return Qrels(pl.concat([rest, extended]), qrels.name)
 
@@ -274,7 +272,7 @@ def worst_case_qrels(qrels: Qrels, winners: pl.DataFrame, losers: pl.DataFrame) 
 def _tested(
     options: PoolBiasOptions, measure: Measure, qrels: Qrels, both: tuple[Ranked, Ranked]
 ) -> tuple[float, float]:
-    """The winner's lead under these judgements, and its p-value before any correction."""
+    """Return the winner's lead under these judgements and its uncorrected p-value."""
     judged = prepare(qrels)
     seen = [match(judged, ranked) for ranked in both]
     counted = seen[0].in_run & seen[1].in_run
@@ -294,7 +292,7 @@ def _tested(
 
 
 def _adjusted(family: Sequence[Comparison], at: int, p: float, design: Design) -> float:
-    """The p-value corrected among those of the other pairs as they were."""
+    """Correct the p-value together with the unchanged p-values of the other pairs."""
     if math.isnan(p):
         return p
     others = [x.p for place, x in enumerate(family) if place != at and not math.isnan(x.p)]

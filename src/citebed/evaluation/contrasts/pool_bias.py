@@ -1,8 +1,8 @@
-"""Pool bias: by how much a run falls when what it alone brought to the judges is left out.
+"""Pool bias: the score that a run loses without the judgements that it alone contributed.
 
-A run that took part in the pooling had its top documents judged; a later one has not. Leaving
-out, one after the other, what each run (or each team, whose runs resemble one another) alone
-contributed shows what a newcomer of the same kind would lose.
+The top documents of a run in the pool were judged; those of a later run were not. Removing the
+judgements that each run (or each team, whose runs are similar) alone contributed shows what a new
+run of the same kind would lose.
 
 Zobel (1998), How reliable are the results of large-scale information retrieval experiments?;
 Buckley, Dimmick, Soboroff & Voorhees (2007), Bias and the limits of pooling for large
@@ -46,11 +46,11 @@ MEASURES = ("AP", "P@10", "Bpref")
 
 @dataclass(frozen=True)
 class ScoreDrop(FlatRow):
-    """A run's score with all judgements and without those that only its team contributed.
+    """A run's score with all judgements, and without those that only its team contributed.
 
-    ``unique`` and ``unique_relevant`` count the latter. Ranks are among all runs, the best
-    being 1, all of them scored under the same judgements; runs of equal score share the better
-    rank. ``share`` is the change as a share of the score before.
+    ``unique`` and ``unique_relevant`` count the latter. Ranks (1 is best) are among all runs under
+    the same judgements; runs with equal scores share the better rank. ``share`` is the change as a
+    share of the score before.
     """
 
     team: str
@@ -68,7 +68,7 @@ class ScoreDrop(FlatRow):
 
 @dataclass(frozen=True)
 class RankingAgreement(FlatRow):
-    """How alike the order of all runs is with and without a team's own judgements."""
+    """Correlations of the order of all runs with and without a team's own judgements."""
 
     team: str
     measure: str
@@ -78,7 +78,7 @@ class RankingAgreement(FlatRow):
 
 @dataclass(frozen=True)
 class UnjudgedShare(FlatRow):
-    """The share of unjudged documents among a run's first ``cutoff``, with and without."""
+    """The share of unjudged documents up to ``cutoff``, with and without a team's judgements."""
 
     team: str
     run: str
@@ -90,11 +90,10 @@ class UnjudgedShare(FlatRow):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolBias(Parts):
-    """What is known of the bias of a pool.
+    """The bias of a pool.
 
-    ``unclaimed`` judgements are of documents that no run has within the depth. ``undecided``
-    counts pairs of runs, over all measures, that do not differ significantly: no conclusion,
-    so nothing to rest on unjudged documents.
+    ``unclaimed`` counts judgements of documents that no run has within the depth. ``undecided``
+    counts pairs of runs, over all measures, without a significant difference.
     """
 
     PARTS = ("falls", "orders", "unjudged", "conclusions")
@@ -111,7 +110,7 @@ class PoolBias(Parts):
     undecided: int
 
     def rows(self, part: str) -> list[dict[str, Any]]:
-        """One of the ``PARTS`` as flat rows."""
+        """Return one of the ``PARTS`` as flat rows."""
         parts: Mapping[str, Sequence[FlatRow]] = {
             "falls": self.falls, "orders": self.orders,
             "unjudged": self.shares, "conclusions": self.bounds,
@@ -125,9 +124,10 @@ def pool_bias(
     measures: Iterable[str | Measure] = MEASURES,
     options: PoolBiasOptions | None = None,
 ) -> PoolBias:
-    """Leave one run, or one team, out of the pool after the other.
+    """Leave each run, or each team, out of the pool in turn.
 
-    ``qrels`` and ``runs`` are what `citebed.runs.reader` takes; all runs are held at once.
+    ``qrels`` and ``runs`` are anything that `citebed.runs.reader` accepts. All runs are kept in
+    memory.
     """
     options = options or PoolBiasOptions()
     chosen = _checked(parse_measures(measures), options)
@@ -136,7 +136,7 @@ def pool_bias(
     tables = list(as_runs(runs))
     check_names([run.name for run in tables])
     if len(tables) < 2:
-        raise CitebedError("found one run; it takes two or more to leave one out.")
+        raise CitebedError("found one run, but pool bias needs two or more.")
     judged = prepare(known)
     (evaluation,) = evaluate_under([judged], tables, chosen, options.settings)
     ranked = {run.name: rank(run, options.settings.score_type) for run in tables}
@@ -170,7 +170,7 @@ def _checked(measures: Sequence[Measure], options: PoolBiasOptions) -> tuple[Mea
 
 
 class _Study:
-    """All runs under all judgements, against which each team's absence is held."""
+    """All runs with all judgements, and what changes without each team."""
 
     def __init__(
         self,
@@ -186,13 +186,13 @@ class _Study:
         self._scores = self._summaries(self._full)
 
     def uniques(self) -> list[UniqueJudgements]:
-        """What each team alone contributed."""
+        """Return the judgements that each team alone contributed."""
         return unique_judgements(self._qrels, self._runs, self._teams, self._options.depth)
 
     def leave_out(
         self, unique: UniqueJudgements
     ) -> tuple[list[ScoreDrop], list[RankingAgreement], list[UnjudgedShare]]:
-        """All that changes without what one team alone contributed."""
+        """Score all runs without the judgements that one team alone contributed."""
         seen = self._seen(unique.rest)
         scores = self._summaries(seen)
         own = [at for at, name in enumerate(self._runs) if self._teams[name] == unique.team]
@@ -212,7 +212,7 @@ class _Study:
         return [match(judged, ranked) for ranked in self._runs.values()]
 
     def _summaries(self, seen: Sequence[Rankings]) -> Floats:
-        """One row a run, one column a measure."""
+        """Return the runs' summaries, one row per run, one column per measure."""
         return np.array(
             [
                 [measure.summary(measure.values(x)[self._counted(x)]) for measure in self._measures]
@@ -253,7 +253,7 @@ class _Study:
 
 
 def _unjudged(rankings: Rankings, cutoff: int) -> tuple[int, int]:
-    """Documents within the cut-off, and how many of them have no judgement."""
+    """Count the documents within the cut-off, and the unjudged ones among them."""
     looked_at = int(np.minimum(rankings.retrieved, cutoff).sum())
     known = int(((rankings.relevance >= 0) & (rankings.rank <= cutoff)).sum())
     return looked_at, looked_at - known

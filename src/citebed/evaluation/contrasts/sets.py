@@ -1,4 +1,4 @@
-"""Two judgement sets of the same queries: what each holds, and which queries are contrasted."""
+"""Align two judgement sets: the queries to compare, and the differences between the sets."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PAIR = ("query_id", "doc_id")
 
 @dataclass(frozen=True)
 class JudgementSet:
-    """One of the two sets, over the queries that are contrasted.
+    """Counts of one set, over the queries that are compared.
 
-    ``empty`` queries have no relevant document in it; ``single`` ones have exactly one.
+    ``empty`` queries have no relevant document, ``single`` queries exactly one.
     """
 
     name: str
@@ -30,7 +30,7 @@ class JudgementSet:
     single: int
 
     def row(self) -> dict[str, Any]:
-        """As a flat row; ``judged`` and ``relevant`` count judgements, not queries."""
+        """Return a flat row; ``judged`` and ``relevant`` count judgements, not queries."""
         return {
             "judgements": self.name, "queries": self.queries, "judged": self.judged,
             "relevant": self.relevant, "not_relevant": self.judged - self.relevant,
@@ -40,13 +40,12 @@ class JudgementSet:
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """Both sets, cut to the queries that are contrasted, and what was left out.
+    """Both sets, restricted to the queries that are compared, and what was left out.
 
-    ``only_before`` and ``only_after`` are judged in one set alone. ``emptied`` are judged in
-    both, but no document is relevant in one of them; ``kept_empty`` says whether they are
-    contrasted all the same. ``alike`` have the same judgements in both, so that nothing moves
-    there. ``lost`` counts judgements of the first set that the second does
-    not have, ``changed`` those that are relevant in one and not in the other.
+    ``only_before`` and ``only_after`` are queries judged in one set only. ``emptied`` queries have
+    no relevant document in one set; ``kept_empty`` says whether they are compared anyway. ``alike``
+    queries have the same judgements in both sets. ``lost`` counts judgements of the first set that
+    the second lacks, ``changed`` those that are relevant in only one of the sets.
     """
 
     before: Qrels
@@ -62,7 +61,7 @@ class Sets:
     facts: tuple[JudgementSet, JudgementSet]
 
     def notes(self) -> list[str]:
-        """Which queries are not in the contrast, and why, in sentences."""
+        """Return notes on queries that are left out, and on differences between the sets."""
         first, second = self.before.name, self.after.name
         notes = [
             f"{_are(ids)} judged in {name} alone and left out: {examples(ids)}"
@@ -77,8 +76,8 @@ class Sets:
             )
         if self.alike:
             notes.append(
-                f"{_are(self.alike)} judged alike in {first} and {second}, where nothing moves: "
-                f"{examples(self.alike)}"
+                f"{_are(self.alike)} judged alike in {first} and {second}, so their scores do not "
+                f"change: {examples(self.alike)}"
             )
         if self.lost or self.changed:
             notes.append(
@@ -93,19 +92,18 @@ def _are(ids: tuple[str, ...]) -> str:
 
 
 def examples(ids: tuple[str, ...], shown: int = 5) -> str:
-    """The first few of some ids."""
+    """Join the first few ids."""
     return ", ".join(ids[:shown]) + (" …" if len(ids) > shown else "")
 
 
 def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -> Sets:
-    """Cut two judgement sets to the queries that both judge.
+    """Restrict two judgement sets to the queries that both judge.
 
-    A query to which no document is relevant (of grade ``rel``) in one of the sets is left out,
-    for there every measure is 0 by definition and says nothing of the run; the study
-    discarded such queries too. ``keep_empty`` keeps them.
+    Queries without a relevant document (of grade ``rel``) in one of the sets are left out, as in
+    the study, because every measure is 0 for them whatever the run. ``keep_empty`` keeps them.
     """
     for qrels in (before, after):
-        prepare(qrels)  # a document judged twice is an error here already
+        prepare(qrels)  # raises an error if a document is judged twice
     ours, theirs = (set(qrels.table["query_id"].unique()) for qrels in (before, after))
     shared = ours & theirs
     if not shared:
@@ -139,7 +137,7 @@ def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -
 
 
 def relevant_counts(qrels: Qrels, rel: int) -> dict[str, int]:
-    """How many relevant documents each query has, of those that have any."""
+    """Count the relevant documents of each query that has any."""
     counts = qrels.table.filter(pl.col("relevance") >= rel).group_by("query_id").len()
     return dict(counts.iter_rows())
 
@@ -163,7 +161,7 @@ def _facts(qrels: Qrels, rel: int) -> JudgementSet:
 
 
 def _alike(before: Qrels, after: Qrels) -> tuple[str, ...]:
-    """The queries whose judgements are the same in both sets."""
+    """Return the queries whose judgements are the same in both sets."""
     judged = [*_PAIR, "relevance"]
     one, two = before.table.select(judged), after.table.select(judged)
     moved = [x.join(y, on=judged, how="anti")["query_id"] for x, y in ((one, two), (two, one))]
@@ -172,7 +170,7 @@ def _alike(before: Qrels, after: Qrels) -> tuple[str, ...]:
 
 
 def _disagreement(before: Qrels, after: Qrels, rel: int) -> tuple[int, int]:
-    """Judgements that the second set lacks, and those it answers otherwise."""
+    """Count the judgements that the second set lacks, and those with other relevance."""
     known = [q.table.filter(pl.col("relevance") >= 0) for q in (before, after)]
     both = known[0].join(known[1], on=_PAIR, suffix="_after")
     other = (pl.col("relevance") >= rel) != (pl.col("relevance_after") >= rel)

@@ -1,4 +1,4 @@
-"""What a measure is: a value that prints as it is written and scores every query at once."""
+"""Base class of measures, which parse from and print as a name, and score all queries at once."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from citebed.runs.tables import Flags, Floats
 Cutoff = int | float | Literal["R"] | None
 CutoffKind = Literal["none", "rank", "rank or R", "recall", "multiple"]
 FLOOR = 1e-5
-"""The least value in a geometric mean, as in trec_eval: one zero does not make everything zero."""
+"""The lowest value in a geometric mean, as in trec_eval, so that one zero does not decide it."""
 SummaryKind = Literal["mean", "geometric mean", "sum"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A measure with its parameters; subclasses are one short file each.
+    """A measure with its parameters.
 
-    ``cutoff`` is what stands behind the ``@``: a rank, ``R`` for the number of relevant
-    documents of the query, or a recall level. ``rel`` is the lowest grade that counts as
-    relevant. ``judged_only`` takes unjudged documents out of the ranking first.
+    ``cutoff`` is the value after ``@``: a rank, ``R`` for the number of relevant documents of the
+    query, or a recall level. ``rel`` is the lowest relevant grade. ``judged_only`` first removes
+    unjudged documents from the ranking.
     """
 
     NAME: ClassVar[str]
@@ -81,27 +81,27 @@ class Measure:
         return Call(self.NAME, params, cutoff).written(repr)  # as ir_measures prints values
 
     def values(self, rankings: Rankings) -> Floats:
-        """The score of every judged query; 0 where the run has nothing for it."""
+        """Return the score of every judged query."""
         return self.score(rankings.condensed if self.judged_only else rankings)
 
     def score(self, rankings: Rankings) -> Floats:
-        """The formula, vectorised over queries."""
+        """Compute the formula for all queries at once."""
         raise NotImplementedError
 
     def summary(self, values: Floats) -> float:
-        """One number for all queries, added up in the queries' order as trec_eval does."""
+        """Summarise all queries in one number, added up in query order as in trec_eval."""
         if not len(values):
             return float("nan")
         mean = float(np.cumsum(self.scaled(values))[-1]) / len(values)
         return math.exp(mean) if self.SUMMARY == "geometric mean" else mean
 
     def scaled(self, values: Floats) -> Floats:
-        """Scores on the scale on which they are averaged: logarithms for geometric means."""
+        """Return scores on the scale for averaging: logarithms for geometric means."""
         return np.log(values) if self.SUMMARY == "geometric mean" else values
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The lowest and highest score on the scale of `scaled`; ``None`` without bounds."""
+        """The lowest and highest score on the scale of `scaled`, or ``None``."""
         if not all(map(math.isfinite, self.RANGE)):
             return None
         low, high = self.RANGE
@@ -110,11 +110,11 @@ class Measure:
         return low, high
 
     def relevant(self, rankings: Rankings) -> Flags:
-        """Which of the retrieved, judged documents are relevant."""
+        """Return which of the retrieved, judged documents are relevant."""
         return rankings.relevance >= self.rel
 
     def above_cutoff(self, rankings: Rankings) -> Flags:
-        """Which of the retrieved, judged documents stand within the cut-off."""
+        """Return which of the retrieved, judged documents are within the cut-off."""
         if self.cutoff is None:
             return np.ones(len(rankings.rank), bool)
         if self.cutoff == "R":
@@ -123,12 +123,12 @@ class Measure:
 
 
 def parameters(of: type[Measure]) -> list[Field[Any]]:
-    """The parameters as they are written in parentheses: a measure's own first."""
+    """Return a measure's parameters in the order of its name: its own first."""
     own = [field for field in fields(of) if field.name not in ("cutoff", "rel", "judged_only")]
     common = [field for field in fields(of) if field.name in ("rel", "judged_only")]
     return [*own, *common]
 
 
 def ratio(above: Floats, below: Floats) -> Floats:
-    """A division in which anything over 0 is 0."""
+    """Divide; return 0 where the divisor is 0."""
     return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)

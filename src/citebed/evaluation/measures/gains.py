@@ -1,4 +1,4 @@
-"""What a document of some grade is worth to the measures that cumulate gains."""
+"""Gains of grades, for measures that accumulate gains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAIR = re.compile(r"\s*([0-9]{1,9})=([^,]+)")
 
 
 def parse_gains(owner: str, text: str) -> dict[int, float]:
-    """What ``1=3.5,2=9`` says: the gains of grades; of a grade named twice the last."""
+    """Parse gains such as ``1=3.5,2=9``; of a grade named twice, the last gain counts."""
     gains = {}
     for part in text.split(",") if text else ():
         pair = _PAIR.fullmatch(part)
@@ -38,10 +38,10 @@ def parse_gains(owner: str, text: str) -> dict[int, float]:
 
 @dataclass(frozen=True, eq=False)
 class Gains:
-    """Gains of the retrieved documents, and those of the ideal ranking, query by query.
+    """Gains of the retrieved documents and of the ideal rankings.
 
-    ``retrieved`` are of the rows of the rankings; ``ideal`` of all judgements, a query's best first
-    (those not above 0 are 0, for no ideal ranking shows them).
+    ``retrieved`` has one gain per row of the rankings. ``ideal`` has the gains of all judgements,
+    each query's best first; negative gains are 0, since an ideal ranking omits these documents.
     """
 
     rankings: Rankings
@@ -50,16 +50,16 @@ class Gains:
 
     @cached_property
     def positive(self) -> Floats:
-        """For each query, how many documents have a gain above 0."""
+        """The number of documents with a gain above 0, per query."""
         return self.by_query((self.ideal > 0).astype(np.float64))
 
     def by_query(self, amounts: Floats) -> Floats:
-        """For each query, the sum of what stands beside the ideal ranking."""
+        """Sum amounts, one per row of the ideal rankings, within each query."""
         rankings = self.rankings
         return np.bincount(rankings.judged_query, amounts, rankings.queries).astype(np.float64)
 
     def ideal_at(self, amounts: Floats, query: Ints, rank: Ints) -> Floats:
-        """The running sum of what stands beside the ideal ranking, at these queries' ranks."""
+        """Return the running sums of amounts along ideal rankings, at given queries and ranks."""
         rankings = self.rankings
         sums = running(rankings.judged_query, rankings.ideal_place, amounts, rankings.queries)
         starts = np.searchsorted(rankings.judged_query, np.arange(rankings.queries + 1))
@@ -68,7 +68,7 @@ class Gains:
 
 
 def compute_gains(rankings: Rankings, rel: int, own: Mapping[int, float]) -> Gains:
-    """A grade is its own gain, below ``rel`` nothing, unless ``own`` says otherwise."""
+    """Compute gains: ``own`` gains if given, otherwise the grade, or 0 below ``rel``."""
     retrieved = _gain(rankings.relevance, rel, own)
     ideal = np.maximum(_gain(rankings.judged_relevance, rel, own), 0.0)
     if own:
@@ -85,7 +85,7 @@ def _gain(grades: Ints, rel: int, own: Mapping[int, float]) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class GainMeasure(Measure):
-    """A measure of gains: a grade is its own gain unless ``gains`` gives it another."""
+    """Base class of measures of gains; ``gains`` overrides the gains of grades."""
 
     gains: str = ""
 
@@ -94,5 +94,5 @@ class GainMeasure(Measure):
         parse_gains(self.NAME, self.gains)
 
     def gained(self, rankings: Rankings) -> Gains:
-        """The gains in a ranking and in the ideal one."""
+        """Return the gains of rankings and of the ideal rankings."""
         return compute_gains(rankings, self.rel, parse_gains(self.NAME, self.gains))

@@ -27,11 +27,11 @@ class _Interpolated(Measure):
             raise UnknownName(f"rounding of {self.NAME}", self.round, ROUNDING)
 
     def needed(self, rankings: Rankings, level: float) -> Floats:
-        """How many relevant documents of each query a recall level asks for."""
+        """Return the number of relevant documents that a recall level needs, per query."""
         return np.floor(level * rankings.judged(self.rel) + ROUNDING[self.round])
 
     def at_level(self, rankings: Rankings, level: float) -> Floats:
-        """The best precision among the relevant documents from that many on."""
+        """Return the highest precision at any rank with at least this recall."""
         relevant = self.relevant(rankings)
         place = rankings.so_far(relevant)
         wanted = self.needed(rankings, level)

@@ -1,6 +1,6 @@
-"""Measures by their names: in the grammar, ``NAME(parameter=value,…)@cutoff``, or as elsewhere.
+"""Parse names of measures: ``NAME(parameter=value,…)@cutoff``, trec_eval's and common names.
 
-Elsewhere they are called ``MAP``, ``R-prec``, ``F1``, ``P10``, ``P(5)``.
+Common names are, for example, ``MAP``, ``R-prec``, ``F1``, ``P10`` and ``P(5)``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _GLUED = re.compile(r"([A-Za-z]+)(?:[-_]?([0-9]{1,9})|\(([0-9]{1,9})\))")
 
 
 def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) -> Measure:
-    """The measure that a text names; parameters that it does not give are ``unless_given``.
+    """Parse the name of a measure; ``unless_given`` has defaults for missing parameters.
 
     >>> str(measure("nDCG@10"))
     'nDCG@10'
@@ -67,7 +67,7 @@ def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) 
 
 
 def _call(text: str) -> Call:
-    """The name, parameters and cut-off of a measure."""
+    """Split the text of a measure into name, parameters and cut-off."""
     what = "."
     try:
         call, rest = parse_call(text, cutoffs=True)
@@ -83,9 +83,9 @@ def _call(text: str) -> Call:
 def measures(
     texts: str | Measure | Iterable[str | Measure], unless_given: Mapping[str, Any] | None = None
 ) -> list[Measure]:
-    """Several measures, each once, in the order given; ``P@5,P@10`` in one text are two.
+    """Parse several measures, each once, in the order given.
 
-    So are those that trec_eval has under one name: ``ndcg_cut``, ``P.5,10``.
+    One text may name several: ``P@5,P@10``, or trec_eval's ``ndcg_cut`` and ``P.5,10``.
     """
     chosen: dict[Measure, None] = {}
     for text in [texts] if isinstance(texts, str | Measure) else texts:
@@ -102,12 +102,12 @@ def measures(
 
 
 def split_names(text: str) -> list[str]:
-    """At blanks and commas that are not inside parentheses."""
+    """Split a text at blanks and commas outside parentheses."""
     return re.findall(r"(?:\([^()]*\)|[^\s,()])+", text) or [text]
 
 
 def measure_class(name: str) -> type[Measure]:
-    """The measure of that name, in whatever case, or of that usual name; raises `UnknownName`."""
+    """Return the measure with this name (in any case) or common name, or raise `UnknownName`."""
     if name in MEASURES:
         return MEASURES[name]
     if (usual := class_by_usual_name(name)) is not None:
@@ -134,7 +134,7 @@ def _parameters(kind: type[Measure], call: Call) -> dict[str, Any]:
 
 
 def _typed(kind: type[Measure], name: str, value: Value, wanted: str) -> Any:
-    """A value as the measure's field has it: ``wanted`` is its annotation."""
+    """Convert a value to the type of the measure's field, given by its annotation ``wanted``."""
     text = value if isinstance(value, str) else value_text(value)
     typed: Any = text
     if wanted == "bool":
@@ -154,18 +154,18 @@ _IN_WORDS = {"bool": "True or False", "int": "a whole number", "float": "a numbe
 
 
 def class_by_usual_name(name: str) -> type[Measure] | None:
-    """The measure that a name means elsewhere, whatever its case, hyphens and underscores."""
+    """Return the measure with a common name, ignoring case, hyphens and underscores."""
     plain = plain_name(name)
     known = USUAL_NAMES.get(plain) or _LOWER.get(plain)
     return MEASURES[known] if known else None
 
 
 def from_usual_name(text: str) -> Measure | None:
-    """The measure behind ``F1``, ``F2`` (van Rijsbergen's: β is squared), ``P10`` or ``P(10)``."""
+    """Parse names such as ``F1``, ``F2`` (van Rijsbergen's, with β squared), ``P10``, ``P(10)``."""
     if (weight := _F.fullmatch(text)) is not None:
         beta = float(weight[1]) ** 2
         return SetF(beta=beta) if beta else None
-    if text.lower() in USUAL_NAMES:  # also one that begins with a digit, as no name of ours does
+    if text.lower() in USUAL_NAMES:  # such as 11pt_avg, which starts with a digit
         return MEASURES[USUAL_NAMES[text.lower()]]() if text[0].isdigit() else None
     if (glued := _GLUED.fullmatch(text)) is None:
         return None

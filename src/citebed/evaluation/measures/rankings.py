@@ -1,7 +1,7 @@
-"""What the measures see: for every judged query, the ranks of its judged documents.
+"""Rankings for measures: the ranks of the judged documents of every judged query.
 
-Documents that nobody judged matter only by the places they take, so they are not kept: a run
-of ten million lines becomes a few arrays as long as its judged part.
+Unjudged documents matter only through the ranks that they take, so they are not stored: a run of
+ten million lines becomes a few arrays as long as its judged part.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from citebed.runs.tables import Flags, Floats, Hashes, Ints, Run
 
 _BITS, _CELLS = 22, 1 << 17
 _COMPARED, _AT_ONCE = 4, 1 << 20
-"""So many comparisons a member of a tie cost less than to sort them all; and how many are made at
+"""Up to this many comparisons per tied document are faster than sorting; and how many are made at
 once."""
 _LAST = np.uint64((1 << _BITS) - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """Judged documents that were retrieved, by query and rank; and all judgements.
+    """Retrieved, judged documents by query and rank, and all judgements.
 
-    ``query``, ``rank`` (from 1), ``relevance``, ``tie_first`` (the rank of the first document
-    with the same score) and ``tie_size`` are of the retrieved, judged documents.
-    ``retrieved`` counts all documents of a query, judged or not. ``judged_query`` and
-    ``judged_relevance`` are all judgements, a query's best first, and ``highest`` is the highest
-    grade there is, also where these are some of the queries. ``in_run`` says which of the judged
-    queries the run has. ``counts`` keeps what `judged` has counted.
+    ``query``, ``rank`` (from 1), ``relevance``, ``tie_first`` (the rank of the first document with
+    the same score) and ``tie_size`` describe the retrieved, judged documents. ``retrieved`` counts
+    all documents of a query, judged or not. ``judged_query`` and ``judged_relevance`` have all
+    judgements, each query's highest grade first; ``highest`` is the highest grade of the whole
+    judgement set, even if this is a part of it. ``in_run`` marks the judged queries that the run
+    has. ``counts`` is the cache of `judged`.
     """
 
     query_ids: pl.Series
@@ -57,31 +57,31 @@ class Rankings:
 
     @property
     def queries(self) -> int:
-        """How many queries are judged."""
+        """The number of judged queries."""
         return len(self.in_run)
 
     def count(self, which: Flags) -> Floats:
-        """For each query, how many of the retrieved, judged documents are of that kind."""
+        """Count, per query, the retrieved, judged documents that are marked."""
         return self.total(which.astype(np.float64))
 
     def total(self, amounts: Floats) -> Floats:
-        """For each query, the sum over its retrieved, judged documents, added in rank order."""
+        """Sum amounts, one per retrieved, judged document, per query and in rank order."""
         return np.bincount(self.query, amounts, self.queries).astype(np.float64)
 
     def so_far(self, which: Flags) -> Ints:
-        """For each row, how many of that kind stand at its rank or above, within its query."""
+        """Count, for each row, the marked rows of its query at the same rank or above."""
         running = np.cumsum(which)
         starts = np.searchsorted(self.query, np.arange(self.queries))
         before = np.concatenate(([0], running))[starts]
         return np.asarray(running - before[self.query], np.int64)
 
     def first(self, documents: int) -> Rankings:
-        """The same with only so many documents of each query, the best."""
+        """Return the rankings cut to the first documents of each query."""
         best = self.rows(self.rank <= documents)
         return replace(best, retrieved=np.minimum(self.retrieved, documents))
 
     def judged(self, at_least: int) -> Floats:
-        """For each query, how many documents were judged at that level or above."""
+        """Count, per query, the documents judged with this grade or a higher one."""
         if at_least not in self.counts:
             which = self.judged_relevance >= at_least
             counts = np.bincount(self.judged_query, which, self.queries)
@@ -90,18 +90,18 @@ class Rankings:
 
     @cached_property
     def places(self) -> Ints:
-        """For each row, its place among its query's retrieved, judged documents, from 1."""
+        """The position of each row among its query's retrieved, judged documents, from 1."""
         return self.so_far(np.ones(len(self.query), bool))
 
     @cached_property
     def ideal_place(self) -> Ints:
-        """For every judgement, its place among its query's, best first, from 1."""
+        """The rank of each judgement in its query's ideal ranking, from 1."""
         starts = np.searchsorted(self.judged_query, np.arange(self.queries))
         return np.arange(1, len(self.judged_query) + 1) - starts[self.judged_query]
 
     @cached_property
     def condensed(self) -> Rankings:
-        """The same without the documents that nobody judged (Sakai's condensed lists)."""
+        """The rankings without unjudged documents (Sakai's condensed lists)."""
         judged = self.relevance >= 0
         rows = self.rows(judged)
         place = rows.places
@@ -118,7 +118,7 @@ class Rankings:
         )
 
     def rows(self, rows: Flags | Ints) -> Rankings:
-        """Some of the retrieved documents, or all in another order; ranks stay what they are."""
+        """Select or reorder the retrieved documents; ranks do not change."""
         return replace(
             self,
             query=self.query[rows],
@@ -130,27 +130,24 @@ class Rankings:
 
     @cached_property
     def with_ties(self) -> Flags:
-        """Which queries have a judged document that shares its score with another document."""
+        """Which queries have a judged document with the same score as another document."""
         tied = np.zeros(self.queries, bool)
         tied[self.query[self.tie_size > 1]] = True
         return tied
 
     @property
     def has_ties(self) -> bool:
-        """Whether any query has."""
+        """Whether any query has such a document."""
         return bool(self.with_ties.any())
 
     @cached_property
     def luckiest(self) -> Rankings:
-        """Ties put in the order that serves the run best: the more relevant first.
-
-        Only queries with ties are kept in it, so that it is quick.
-        """
+        """The queries with ties, with ties in the best order: the most relevant document first."""
         return self._retied(lucky=True)
 
     @cached_property
     def unluckiest(self) -> Rankings:
-        """Ties put in the worst order: unjudged, then not relevant, the best document last."""
+        """The queries with ties, with ties in the worst order: the most relevant document last."""
         return self._retied(lucky=False)
 
     def _retied(self, lucky: bool) -> Rankings:
@@ -167,10 +164,10 @@ class Rankings:
 
 
 def running(query: Ints, place: Ints, amounts: Floats, queries: int) -> Floats:
-    """The sums so far within each query; ``place`` counts its rows from 1.
+    """Return running sums within each query; ``place`` counts its rows from 1.
 
-    Added one place after the other, so that a sum has the very digits that a loop over one query
-    gives, whatever stands before it.
+    All queries advance one place at a time, so that every sum has exactly the digits of a loop over
+    its query.
     """
     total, sums = np.zeros(queries), np.empty(len(amounts))
     order = np.argsort(place, kind="stable")
@@ -183,7 +180,7 @@ def running(query: Ints, place: Ints, amounts: Floats, queries: int) -> Floats:
 
 
 def match(qrels: SortedQrels, ranked: Ranked) -> Rankings:
-    """Lay a run beside the judgements."""
+    """Match a ranked run with the judgements."""
     codes = encode_values(ranked.query_ids, qrels.query_ids)
     retrieved = np.zeros(len(qrels.query_ids), np.int64)
     known = codes >= 0
@@ -211,11 +208,11 @@ def match(qrels: SortedQrels, ranked: Ranked) -> Rankings:
 
 
 def judged_rows(qrels: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
-    """Rows of the run and of the judgements that are the same query and document.
+    """Return the rows of the run and of the judgements with the same query and document.
 
-    They are found by hash, and then compared letter by letter.
+    They are found by hash, and then their ids are compared.
     """
-    # Most documents are not judged: few of them have the last bits of one that is.
+    # A table of the hashes' last bits excludes most documents, since few are judged.
     there = _judgements_of(qrels, codes[codes >= 0])
     seen = np.zeros(1 << _BITS, bool)
     seen[qrels.keys[there] & _LAST] = True
@@ -225,7 +222,7 @@ def judged_rows(qrels: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, 
         begin, end = ranked.starts[first], ranked.starts[last]
         block = np.repeat(parts[first:last], lengths[first:last])
         block ^= ranked.hashes[begin:end]
-        # As signed numbers, which numpy takes as places without a copy.
+        # View as signed integers, which numpy accepts as indices without a copy.
         some = np.flatnonzero(seen.take((block & _LAST).view(np.int64)))
         rows.append(begin + some)
         keys.append(block[some])
@@ -241,14 +238,14 @@ def judged_rows(qrels: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, 
 
 
 def _judgements_of(qrels: SortedQrels, queries: Ints) -> Ints:
-    """The rows of the judgements of some queries: a part of a run has few of many."""
+    """Return the rows of the judgements of these queries."""
     wanted = np.zeros(len(qrels.query_ids), bool)
     wanted[queries] = True
     return np.flatnonzero(np.repeat(wanted, np.diff(qrels.starts)))
 
 
 def _ties(ranked: Ranked, row: Ints) -> tuple[Ints, Ints]:
-    """For these rows: the first row with the same score, and how many have it."""
+    """Return the first row with the same score as each row, and the number of such rows."""
     begin, length = tie_groups(ranked.tied)
     first, size = row.copy(), np.ones(len(row), np.int64)
     at = np.searchsorted(begin, row, "right") - 1
@@ -258,16 +255,16 @@ def _ties(ranked: Ranked, row: Ints) -> tuple[Ints, Ints]:
     return first, size
 
 
-# --- of a run that is in no order -------------------------------------------------------------
+# --- matching without sorting the run ---------------------------------------------------------
 
 
 def match_unordered(judged: SortedQrels, run: Run, query: Ints) -> Rankings:
-    """Lay a run beside the judgements without putting it in order.
+    """Match a run with the judgements without ranking all of it.
 
-    ``query`` is the number of each row's query, -1 where nobody judged it. Nothing is sorted but
-    numbers: query and score packed into 64 bits, the score's last bits cut off. A judged
-    document's rank is how many numbers of its query are smaller; where numbers are equal, by a
-    true tie or because of what was cut off, those few documents are put in the one order.
+    ``query`` is the number of each row's query, or -1 without judgements. Query and score are
+    packed into 64 bits, without the score's last bits, and only these numbers are sorted. A judged
+    document's rank follows from the count of smaller numbers. If numbers are equal, because of a
+    tie or the missing bits, these few documents are ranked exactly.
     """
     queries = len(judged.query_ids)
     row, judgement = _judged_unordered(judged, run, query)
@@ -294,7 +291,7 @@ def match_unordered(judged: SortedQrels, run: Run, query: Ints) -> Rankings:
 
 
 def _judged_unordered(judged: SortedQrels, run: Run, query: Ints) -> tuple[Ints, Ints]:
-    """Rows of the run and of the judgements that are the same: by hash, then letter by letter."""
+    """Return the matching rows of the run and of the judgements, by hash and then by id."""
     keys = run.doc_hashes ^ np.append(spread(np.arange(len(judged.query_ids))), np.uint64(0))[query]
     there = _judgements_of(judged, query[query >= 0])
     seen = np.zeros(1 << _BITS, bool)
@@ -309,10 +306,10 @@ def _judged_unordered(judged: SortedQrels, run: Run, query: Ints) -> tuple[Ints,
 
 
 def _packed(query: Ints, score: Floats, shift: np.uint64) -> Hashes:
-    """Numbers that are smaller in earlier queries, and within a query for greater scores.
+    """Pack query and score so that numbers ascend by query and descend by score.
 
-    The bits of a float that is not negative are in the order of the numbers, those of a negative
-    one in the opposite order, and its highest bit is set. Adding 0 makes -0 and 0 the same.
+    The bit patterns of non-negative floats have the order of the numbers. Those of negative floats
+    have the opposite order, with the highest bit set. Adding 0 turns -0 into 0.
     """
     sign, all_bits = np.uint64(1 << 63), np.uint64((1 << 64) - 1)
     falling = ~(score + 0.0).view(np.uint64)
@@ -327,9 +324,9 @@ def _packed(query: Ints, score: Floats, shift: np.uint64) -> Hashes:
 def _places(
     packed: Hashes, scores: Floats, doc_ids: pl.Series, row: Ints
 ) -> tuple[Ints, Ints, Ints]:
-    """Of rows: the place among all in order, from 1, that of the first tied, and how many are."""
+    """Return each row's rank among all rows, that of the first tied row, and the tie's size."""
     ordered, key = np.sort(packed), packed[row]
-    sorter = np.argsort(key)  # looked up in order they are found several times as quickly
+    sorter = np.argsort(key)  # sorted keys can be looked up several times as fast
     first, after = np.empty((2, len(row)), np.int64)
     first[sorter] = np.searchsorted(ordered, key[sorter], "left")
     after[sorter] = np.searchsorted(ordered, key[sorter], "right")
@@ -351,15 +348,14 @@ def _places(
 
 
 Among = tuple[Ints, Ints, Ints]
-"""Of rows, among the members of their group: how many stand above them, how many of these by their
-score, and how many have the same score."""
+"""For each row, the members of its group that rank above it, that have a higher score, and that
+have the same score."""
 
 
 def _among_few(
     packed: Hashes, scores: Floats, doc_ids: pl.Series, members: Ints, row: Ints, many: Ints
 ) -> Among:
-    """Each row is compared with all members of its group, of which there are so ``many``; some
-    rows at a time."""
+    """Compare each row with all members of its group; ``many`` are the sizes of the groups."""
     keys, scores, ids = packed[members], scores[members], doc_ids.gather(members)
     order = pl.Series(keys).arg_sort().to_numpy()
     begin, this = np.searchsorted(keys[order], packed[row]), np.searchsorted(members, row)
@@ -379,7 +375,7 @@ def _among_few(
 
 
 def _words(ids: pl.Series, start: int) -> Hashes:
-    """Eight bytes of each id as a number, so that numbers are in the order of the bytes."""
+    """Return eight bytes of each id as a number with the order of the bytes."""
     is_long = bool((ids.str.len_bytes() >= start + 8).all())
     padded = ids if is_long else ids.str.pad_end(start + 8, "\0")
     word = padded.cast(pl.Binary).bin.slice(start, 8)
@@ -387,10 +383,10 @@ def _words(ids: pl.Series, start: int) -> Hashes:
 
 
 def _is_greater(ids: pl.Series, words: list[Hashes], one: Ints, other: Ints) -> Flags:
-    """Which ids are greater than others, by their bytes.
+    """Return which ids are greater than others, by their bytes.
 
-    The first of them are compared as numbers; ids themselves, which lie anywhere in memory, only
-    where all of these are alike.
+    The first bytes are compared as numbers. The ids themselves, which are scattered in memory, are
+    compared only if these are equal.
     """
     greater, undecided = np.zeros(len(one), bool), np.flatnonzero(one != other)
     for word in words:
@@ -405,7 +401,7 @@ def _is_greater(ids: pl.Series, words: list[Hashes], one: Ints, other: Ints) -> 
 def _among_many(
     packed: Hashes, scores: Floats, doc_ids: pl.Series, members: Ints, row: Ints
 ) -> Among:
-    """All members are put in order."""
+    """Sort all members of the groups."""
     table = pl.DataFrame(
         {"key": packed[members], "score": scores[members], "doc_id": doc_ids.gather(members)}
     ).with_columns(row=members)
@@ -419,5 +415,5 @@ def _among_many(
 
 
 def _starts(new: Flags) -> Ints:
-    """For each row, where the stretch of equal rows that it is in starts."""
+    """Return, for each row, the start of its stretch of equal rows."""
     return np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))

@@ -1,7 +1,7 @@
-"""trec_eval's measures: names both ways, the order of lines, what is printed unless told.
+"""trec_eval's measures: their names in both directions, their order, and the default set.
 
-``map`` is one line; ``P`` is a line for each of its cut-offs, of which it has nine unless told
-(``P.5,10``); ``ndcg.1=3,2=9`` is one line of a measure that has parameters.
+``map`` prints one line. ``P`` prints a line for each cut-off, by default nine (``P.5,10`` sets
+others). ``ndcg.1=3,2=9`` prints one line for a measure with parameters.
 """
 
 from __future__ import annotations
@@ -58,11 +58,12 @@ MULTIPLES = tuple(f"{part / 5:g}" for part in range(1, 11))
 
 
 class TrecMeasure(NamedTuple):
-    """A measure of the program, and how one of its parameters makes one of ours.
+    """A measure of trec_eval, and a function from a parameter to citebed's measure.
 
-    ``form``: it takes no parameter (``one``), several that are a line each (``ranks``,
-    ``levels``), or several that make one line (``whole``). ``usual`` are those it has unless told.
-    ``by_level`` says whether the program's ``-l`` changes it. Some only trec_eval 10 has.
+    ``form`` is ``one`` without parameters, ``ranks`` or ``levels`` for a line per parameter, and
+    ``whole`` for one line with all parameters. ``usual`` are the default parameters. ``by_level``
+    says whether trec_eval's ``-l`` affects the measure; ``only_10``, whether it is new in trec_eval
+    10.
     """
 
     name: str
@@ -74,17 +75,17 @@ class TrecMeasure(NamedTuple):
 
     @property
     def kind(self) -> type[Measure]:
-        """What our measures of it are."""
+        """The class of citebed's measure."""
         return type(self.made(self.usual[0]))
 
     def label(self, parameter: str) -> str:
-        """What the program calls the line of a parameter."""
+        """Return trec_eval's name for the line of a parameter."""
         if self.form == "one" or not parameter:
             return self.name
         return f"{self.name}_{_shown(self.form, parameter)}"
 
     def lines(self, parameters: str | None) -> list[tuple[str, Measure]]:
-        """Its lines, each with its label; ``parameters`` as they stand behind the dot."""
+        """Return labels and measures; ``parameters`` is the text after the dot."""
         if parameters is None or self.form == "one":
             chosen = list(self.usual)
         elif self.form == "whole":
@@ -94,7 +95,7 @@ class TrecMeasure(NamedTuple):
         return [(self.label(parameter), self.made(parameter)) for parameter in chosen]
 
     def takes(self, number: str) -> bool:
-        """Whether a line may have that number behind its name."""
+        """Return whether a line's name may end with this number."""
         return (
             self.form == "levels"
             or self.name == "set_F"
@@ -104,7 +105,7 @@ class TrecMeasure(NamedTuple):
     def _sorted(self, parameters: str) -> list[str]:
         chosen = sorted((part.strip() for part in parameters.split(",")), key=self._number)
         if len({self._number(part) for part in chosen}) < len(chosen):
-            raise CitebedError(f"{self.name}.{parameters}: a cut-off stands there twice.")
+            raise CitebedError(f"{self.name}.{parameters}: a cut-off is given twice.")
         return chosen
 
     def _number(self, text: str) -> float:
@@ -153,7 +154,7 @@ def _rbp(pairs: str) -> Measure:
 
 
 def rbp_pairs(owner: str, pairs: str) -> tuple[float, str]:
-    """``p=0.8,1=3``: how far a reader goes on, and gains of grades."""
+    """Parse ``p=0.8,1=3`` into the persistence p and the gains of grades."""
     parts = pairs.split(",") if pairs else []
     persistence = ["0.9", *(part[2:] for part in parts if part.startswith("p="))]
     gains = ",".join(part for part in parts if not part.startswith("p="))
@@ -204,7 +205,7 @@ TREC_MEASURES = (
     TrecMeasure("rbp", _rbp, "whole", by_level=False, only_10=True),
     TrecMeasure("unj", _ranked(Unjudged), "ranks", ("5", "10", "20"), only_10=True),
 )
-"""In the order of its lines, but for what is no measure of a query: runid, relstring."""
+"""In trec_eval's order, without runid and relstring, which are not measures of a query."""
 
 NICKNAMES = {
     "official": ("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref",
@@ -216,14 +217,14 @@ NICKNAMES = {
 """Names of several measures."""
 
 _BY_NAME = {each.name: each for each in TREC_MEASURES}
-# In any case, but for what would be another measure of ours: RBP is not trec_eval's rbp.
+# Names in any case, except those of a different citebed measure: RBP is not trec_eval's rbp.
 _OURS = {name.lower() for name in MEASURES}
 _IN_ANY_CASE = {each.name.lower(): each for each in TREC_MEASURES if each.name not in _OURS}
 _FORM = re.compile(r"(?P<name>\w+?)[_.](?P<cutoff>[0-9]{1,18}(?:\.[0-9]{1,18})?)")
 
 
 def by_level(name: str) -> bool:
-    """Whether ``-l`` changes the measure of that name."""
+    """Return whether ``-l`` affects the measure with this name."""
     return name in _BY_NAME and _BY_NAME[name].by_level
 
 
@@ -234,15 +235,15 @@ def _known(name: str) -> TrecMeasure | None:
 def _switched(
     known: TrecMeasure, made: Measure, switches: Mapping[str, Any] | None = None
 ) -> Measure:
-    """The measure under the program's switches: ``-l`` is ``rel``, ``-J`` is ``judged_only``."""
+    """Apply trec_eval's switches to a measure: ``-l`` is ``rel``, ``-J`` is ``judged_only``."""
     heeded = {k: v for k, v in (switches or {}).items() if known.by_level or k != "rel"}
     return replace(made, **heeded)
 
 
 def from_trec_name(text: str, switches: Mapping[str, Any] | None = None) -> Measure | None:
-    """The measure behind a name such as ``ndcg_cut_10`` or ``ndcg_cut.10``; ``None`` if none.
+    """Return the measure named ``ndcg_cut_10`` or ``ndcg_cut.10``, for example, or ``None``.
 
-    ``switches`` are ``rel`` and ``judged_only`` for all; gains heed no ``rel``, as in trec_eval.
+    ``switches`` has ``rel`` and ``judged_only``; measures of gains ignore ``rel``, as in trec_eval.
     """
     match = _FORM.fullmatch(text)
     known = _known(match["name"] if match else text)
@@ -252,9 +253,9 @@ def from_trec_name(text: str, switches: Mapping[str, Any] | None = None) -> Meas
 
 
 def trec_lines(text: str, switches: Mapping[str, Any] | None = None) -> list[Measure] | None:
-    """The measures of what trec_eval takes behind ``-m``: ``ndcg_cut``, ``P.5,10``, ``official``.
+    """Return the measures of an argument of trec_eval's ``-m``: ``P.5,10``, ``official`` etc.
 
-    ``None`` where it is none of its names.
+    Return ``None`` if it is not a name of trec_eval.
     """
     name, dot, parameters = text.partition(".")
     known = _known(name)
@@ -270,9 +271,9 @@ def trec_lines(text: str, switches: Mapping[str, Any] | None = None) -> list[Mea
 
 
 def trec_name(measure: Measure, switches: Mapping[str, Any] | None = None) -> str:
-    """trec_eval's name of a measure where its value is the program's; our own where it is not.
+    """Return trec_eval's name of a measure, or citebed's if trec_eval does not have it.
 
-    Under its switches: ``AP(rel=2)`` is the ``map`` of ``-l 2``, and nobody's ``map`` otherwise.
+    The name depends on the switches: ``AP(rel=2)`` is ``map`` only with ``-l 2``.
     """
     return _line(measure, switches)[2]
 
@@ -280,12 +281,12 @@ def trec_name(measure: Measure, switches: Mapping[str, Any] | None = None) -> st
 def sort_like_trec_eval(
     measures: Iterable[Measure], switches: Mapping[str, Any] | None = None
 ) -> list[Measure]:
-    """Measures as the program orders its lines; those that it has not stand last, as given."""
+    """Sort measures in trec_eval's order; those that it does not have come last, as given."""
     return sorted(measures, key=lambda measure: _line(measure, switches)[:2])
 
 
 def _line(measure: Measure, switches: Mapping[str, Any] | None) -> tuple[int, float, str]:
-    """The place of a measure's line, first by its name and then by its cut-off; and its label."""
+    """Return a measure's position by name in trec_eval's output, its cut-off, and its label."""
     numbered = isinstance(measure.cutoff, int | float)
     cutoff = str(measure.cutoff) if numbered else f"{getattr(measure, 'beta', 1.0):g}"
     for place, known in enumerate(TREC_MEASURES):
@@ -297,10 +298,10 @@ def _line(measure: Measure, switches: Mapping[str, Any] | None) -> tuple[int, fl
 
 
 OFFICIAL = tuple(trec_lines("official") or ())
-"""What trec_eval prints unless told otherwise."""
+"""The measures that trec_eval prints by default."""
 
 
 def line_text(label: str, query: str, measure: Measure, value: float) -> str:
-    """A line as the program prints it: counts as whole numbers, all else with four places."""
+    """Format a line as trec_eval does: counts as integers, others with four decimals."""
     shown = f"{value:.0f}" if measure.SUMMARY == "sum" else f"{value:6.4f}"
     return f"{label:<22}\t{query}\t{shown}\n"

@@ -1,1 +1,1 @@
-"""Runs scored, summarised and compared, and what their scores rest on."""
+"""Scores of runs, their summaries, comparisons and coverage."""

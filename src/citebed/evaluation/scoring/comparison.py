@@ -1,4 +1,4 @@
-"""Comparing runs: paired by query id, with tests, intervals, effects and corrections."""
+"""Compare runs query by query, with tests, intervals, effect sizes and corrections."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ ON_LOGARITHMS = "difference and interval are of logarithms"
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """What is compared with what, and how.
+    """Options of a comparison.
 
-    With a ``baseline`` every other run is compared with it, else all pairs are. ``test`` is one
-    of `TESTS`; ``correction`` is ``none``, ``bonferroni``, ``holm``, ``bh`` or ``tukey``, over
-    the comparisons under one measure. ``tukey`` tests all pairs together, with its own test.
+    With a ``baseline``, every other run is compared with it; otherwise all pairs are compared.
+    ``test`` is one of `TESTS`. ``correction`` is ``none``, ``bonferroni``, ``holm``, ``bh`` or
+    ``tukey`` and applies to the comparisons under one measure. ``tukey`` tests all pairs together,
+    with its own test.
     """
 
     baseline: str | None = None
@@ -62,14 +63,14 @@ class Design:
 
 @dataclass(frozen=True)
 class Comparison(FlatRow):
-    """A run against another under one measure, over the queries that both have.
+    """A comparison of two runs under one measure, over the queries that both have.
 
-    ``difference`` is ``value`` less ``base_value`` (of geometric means, of their logarithms, as
-    ``note`` says), with its interval ``low`` to ``high``.
-    ``effect`` is the standardised difference, ``smallest`` the smallest mean difference that
-    this many queries can show (two-sided t-test, 5% level, 80% power). ``p`` is the test's,
-    ``p_adjusted`` after the correction. ``clusters`` is the number of independent units, and
-    ``design_effect`` by how much the clusters multiply the variance (nan without clusters).
+    ``difference`` is ``value`` minus ``base_value``, with its interval ``low`` to ``high`` (for
+    geometric means on logarithms, as ``note`` says). ``effect`` is the standardised difference, and
+    ``smallest`` the smallest mean difference that this many queries can show (two-sided t-test, 5 %
+    level, 80 % power). ``p_adjusted`` is ``p`` after the correction. ``clusters`` is the number of
+    independent units; ``design_effect`` is the factor by which clustering increases the variance
+    (nan without clusters).
     """
 
     measure: str
@@ -105,13 +106,13 @@ class Comparisons(Shown, tuple[_Compared_co, ...]):
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row a comparison, a column for each of its fields."""
+        """One row per comparison, with a column for each field."""
         return frame_of(self)
 
     def shown(self) -> pl.DataFrame:
-        """What one asks first: the two means, the difference with its interval, and p.
+        """Return the main columns: the two means, the difference with its interval, and p.
 
-        A note says where the difference is not that of the two means.
+        A column ``note`` is added if a difference is on logarithms.
         """
         names = "measure", "base", "run", "base_value", "value", "difference", "low", "high"
         notes = [ON_LOGARITHMS if ON_LOGARITHMS in of.note else "" for of in self]
@@ -128,7 +129,7 @@ class Scored(Protocol):
 
     @property
     def runs(self) -> Sequence[QueryScores]:
-        """Each run's scores."""
+        """The scores of each run."""
 
 
 def compare(
@@ -141,10 +142,10 @@ def compare(
 def compare_scores(
     runs: Sequence[QueryScores], design: Design, resampling: Resampling
 ) -> Comparisons[Comparison]:
-    """The same for runs that were scored under the same measures.
+    """Compare runs that were scored under the same measures.
 
-    Differences are paired by query; where scores have ``pairs``, by query and slice, which the
-    tests t and bootstrap can do.
+    Differences are paired by query or, if the scores have ``pairs``, by query and slice; the latter
+    needs the test ``t`` or ``bootstrap``.
     """
     if any(run.pairs for run in runs):
         _check_crossed(design)
@@ -173,12 +174,12 @@ def compare_scores(
 def _check_crossed(design: Design) -> None:
     if design.test not in CROSSED_TESTS:
         raise CitebedError(
-            f"the test '{design.test}' pairs queries only. With queries and slices both drawn, "
-            f"take {' or '.join(CROSSED_TESTS)}."
+            f"the test '{design.test}' cannot resample queries and slices together. "
+            f"Use {' or '.join(CROSSED_TESTS)}."
         )
     if design.correction == "tukey":
         raise CitebedError(
-            "Tukey's test draws queries only. With slices drawn too, correct with holm."
+            "Tukey's test cannot resample queries and slices together. Correct with holm."
         )
 
 
@@ -196,7 +197,7 @@ def _pairs(runs: Sequence[QueryScores], design: Design) -> list[tuple[QueryScore
 
 
 def shared_queries(*runs: QueryScores) -> tuple[list[str], list[Floats]]:
-    """The queries that all of the runs were scored on, and each run's scores for them."""
+    """Return the queries that all runs were scored on, and each run's scores for them."""
     ids = runs[0].query_ids
     for run in runs[1:]:
         ids = ids.filter(ids.is_in(run.query_ids.implode()))
@@ -256,7 +257,7 @@ def _compared(
 
 
 def _apart(measure: Measure) -> Bounds | None:
-    """How far apart two scores can be, either way."""
+    """Return the lowest and highest possible difference of two scores."""
     if measure.bounds is None:
         return None
     low, high = measure.bounds
@@ -264,8 +265,10 @@ def _apart(measure: Measure) -> Bounds | None:
 
 
 class _Tested(NamedTuple):
-    """Whether differences are more than chance, the interval of their mean, the smallest mean
-    that so many ``units`` can show."""
+    """A test of differences, the interval of their mean, and the smallest mean that can be shown.
+
+    ``units`` is the number of independent units.
+    """
 
     test: TestResult
     limits: Interval
@@ -280,7 +283,7 @@ def _tested(
     design: Design,
     resampling: Resampling,
 ) -> _Tested:
-    """Over queries, or clusters of them."""
+    """Test differences over queries, or over clusters of queries."""
     seed = resampling.seed
     samples, draws = resampling.samples or 10_000, resampling.draws(len(differences))
     test = paired_test(design.test, differences, clusters=labels, samples=samples, seed=seed)
@@ -298,7 +301,7 @@ def _tested(
 def _tested_crossed(
     cells: Crossed, bounds: Bounds | None, design: Design, resampling: Resampling
 ) -> _Tested:
-    """Over queries and slices, both drawn."""
+    """Test differences over queries and slices, both resampled."""
     draws = resampling.draws(max(cells.weights.shape))
     test = crossed_test(design.test, cells, samples=draws, seed=resampling.seed)
     smallest = (
@@ -316,7 +319,7 @@ def _note(note: str, measure: Measure) -> str:
 
 
 def _corrected(group: Sequence[Comparison], design: Design) -> list[Comparison]:
-    """The comparisons of one measure with their p-values corrected for their number."""
+    """Correct the p-values of one measure's comparisons for their number."""
     adjusted = adjust([of.p for of in group], design.correction).tolist()
     return [
         replace(of, p_adjusted=p, significant=p < design.alpha)
@@ -331,7 +334,7 @@ def _by_tukey(
     design: Design,
     resampling: Resampling,
 ) -> list[Comparison]:
-    """All pairs tested together; the runs have the same queries."""
+    """Replace the p-values by those of Tukey's test; the runs must have the same queries."""
     measure = runs[0].measures[at]
     matrix = np.stack([measure.scaled(run.values[at]) for run in runs], axis=1)
     labels = resampling.labels(runs[0].query_ids.to_list())

@@ -1,4 +1,4 @@
-"""The ledger: what an evaluation rests on, and what it does not know."""
+"""Coverage of an evaluation: missing queries, unjudged documents, and ties."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from citebed.wording import count
 
 @dataclass(frozen=True)
 class MeasureCoverage:
-    """For one measure: unjudged documents among those it looks at, and what ties could do.
+    """Coverage of one measure: unjudged documents, and the influence of ties.
 
-    ``looked_at`` counts the retrieved documents within the cut-off (all of them without one).
-    ``lowest`` and ``highest`` are the summary with every tie put in the worst and best order.
-    ``queries_in_32_bits`` counts the queries whose score is another one if scores of documents are
-    kept in 32 bits, as trec_eval 9.0.8 keeps them; the summary would then be ``in_32_bits``
-    (``None`` where no query changes).
+    ``looked_at`` counts the retrieved documents within the cut-off, or all without one. ``lowest``
+    and ``highest`` are the summary with all ties in the worst and in the best order.
+    ``queries_in_32_bits`` counts the queries whose score changes with 32-bit document scores, as in
+    trec_eval 9.0.8; ``in_32_bits`` is the summary in that case (``None`` if no query changes).
     """
 
     measure: str
@@ -38,12 +37,12 @@ class MeasureCoverage:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a run's scores rest on.
+    """Coverage of a run's scores.
 
-    ``measured`` queries went into the means. ``missing`` ones are judged but not in the run,
-    ``unjudged`` ones in the run but not judged; ``without_relevant`` are measured queries that
-    no document is relevant to (they score 0). ``ties`` counts groups of equal scores within
-    which documents differ in relevance (unjudged is 0), ``tied`` the documents in them.
+    ``measured`` queries are in the means. ``missing`` queries are judged but not in the run,
+    ``unjudged`` queries in the run but not judged. ``without_relevant`` counts measured queries
+    without relevant documents (they score 0). ``ties`` counts groups of equal scores whose
+    documents differ in relevance (unjudged is 0), ``tied`` the documents in them.
     """
 
     run: str
@@ -61,7 +60,7 @@ class Coverage:
     measures: tuple[MeasureCoverage, ...]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Flat rows, one a measure, the run's own numbers repeated."""
+        """Return flat rows, one per measure, which repeat the run's own numbers."""
         own = {
             name: value
             for name, value in vars(self).items()
@@ -71,7 +70,7 @@ class Coverage:
         return [{**own, **vars(measure)} for measure in self.measures]
 
     def notes(self) -> list[str]:
-        """What a reader of the scores has to know, in sentences; nothing when all is well."""
+        """Return notes on missing queries, unjudged queries and ties; empty if there are none."""
         notes = []
         if self.missing:
             done = "counted as 0" if self.measured == self.judged else "left out of the means"
@@ -144,8 +143,10 @@ def compute_coverage(
     values: Floats,
     counted: Flags,
 ) -> Coverage:
-    """Count what the scores of a run that has these queries rest on; ``values`` are a row a measure
-    over all judged queries."""
+    """Compute the coverage of a run with these queries.
+
+    ``values`` has one row per measure, over all judged queries; ``counted`` are the measured ones.
+    """
     missing = rankings.query_ids.to_numpy()[~rankings.in_run]
     unknown = query_ids.filter(~query_ids.is_in(rankings.query_ids.implode())).sort()
     ties, tied = _boundary_ties(rankings)
@@ -189,7 +190,7 @@ def _measured(
 
 
 def _boundary_ties(rankings: Rankings) -> tuple[int, int]:
-    """Groups of equal scores whose documents differ in relevance, and the documents in them."""
+    """Count groups of equal scores whose documents differ in relevance, and their documents."""
     rows = np.flatnonzero(rankings.tie_size > 1)
     if not len(rows):
         return 0, 0

@@ -1,4 +1,4 @@
-"""Runs evaluated: scored, summarised and compared, as one value that the doors all use."""
+"""Evaluate runs: score, summarise and compare them, for all interfaces of citebed."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _SUMMARY = {name: pl.Float64 if name in ("value", "low", "high") else pl.String
 class Evaluation(Shown):
     """Runs scored under the same judgements and measures.
 
-    ``source`` is the file of the judgements, beside which their queries may stand; ``read_as`` says
-    what files that are not TREC's were read as.
+    ``source`` is the file of the judgements; their queries may be beside it. ``read_as`` has notes
+    on how files in other formats than TREC's were read.
     """
 
     qrels: str
@@ -56,22 +56,22 @@ class Evaluation(Shown):
         return find_run(run, self.runs)
 
     def table(self) -> pl.DataFrame:
-        """A row a run, measure and query: ``run, measure, query_id, value``."""
+        """Return one row per run, measure and query: ``run, measure, query_id, value``."""
         return pl.concat([scores.table() for scores in self.runs])
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
-        """A row a run, query and measure: ``run, query_id, measure, value``."""
+        """One row per run, query and measure: ``run, query_id, measure, value``."""
         return self.table().select("run", "query_id", "measure", "value")
 
     def summaries(self, resampling: Resampling | None) -> tuple[list[Summary], ...]:
-        """Each run's summaries, a measure each; without intervals if there is no resampling."""
+        """Return each run's summaries, one per measure; without resampling, without intervals."""
         return tuple(summarise(scores, resampling) for scores in self.runs)
 
     def rows(
         self, resampling: Resampling | None = None, *, per_query: bool = False
     ) -> list[dict[str, Any]]:
-        """Flat rows, as ``--json`` prints them: means, and every query's scores if asked for."""
+        """Return flat rows as ``--json`` prints them: means, and optionally scores per query."""
         rows: list[dict[str, Any]] = []
         for scores, summaries in zip(self.runs, self.summaries(resampling), strict=True):
             if per_query:
@@ -87,12 +87,12 @@ class Evaluation(Shown):
         seed: int = 0,
         level: float = 0.95,
     ) -> pl.DataFrame:
-        """A row a run and measure: ``run, measure, value, low, high``.
+        """Return one row per run and measure: ``run, measure, value, low, high``.
 
-        The mean over queries (of counts the sum, of GMAP the geometric mean) has a bootstrap
-        interval from ``low`` to ``high``. With a ``cluster`` whole clusters are drawn: a mapping
-        from queries to clusters, a file of lines ``query_id cluster``, or the name of a field of
-        the queries that stand beside the judgements (``paper``).
+        The value is the mean over queries (the sum for counts, the geometric mean for GMAP), with a
+        bootstrap interval from ``low`` to ``high``. With a ``cluster``, whole clusters are
+        resampled. It is a mapping from queries to clusters, a file of lines ``query_id cluster``,
+        or the name of a field of the queries in the judgements' collection, such as ``paper``.
         """
         resampling = make_resampling(cluster, self.source, None, samples, seed, level)
         rows = [
@@ -122,9 +122,9 @@ class Evaluation(Shown):
         return compare(self, design, make_resampling(cluster, self.source, seed=seed))
 
     def notes(self, *, compared: bool = False) -> list[str]:
-        """What a reader of the scores has to know, in sentences; nothing when all is well.
+        """Return notes on the coverage of the scores; empty if there is nothing to note.
 
-        Runs that are ``compared`` are averaged over the queries that they share.
+        With ``compared``, runs are averaged over the queries that they share.
         """
         ledgers = [scores.ledger for scores in self.runs]
         notes = [*self.read_as]
@@ -137,7 +137,7 @@ class Evaluation(Shown):
         return notes
 
     def shown(self) -> pl.DataFrame:
-        """Runs down, measures across, each with its interval."""
+        """Return a table with a row per run and a column per measure, with intervals."""
         rows = [
             {"run": scores.run, "queries": scores.ledger.measured}
             | {str(of.measure): str(of) for of in summaries}
@@ -147,11 +147,11 @@ class Evaluation(Shown):
 
 
 def check_queries(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of single queries, none of which may be called as the mean is."""
+    """Raise an error if a query has the name "all", which marks the mean in rows."""
     if any(row["query_id"] == "all" for row in rows):
         raise CitebedError(
-            "a query is called 'all', and in rows so is the mean. Rename it, or leave out "
-            "--per-query."
+            "a query is called 'all', but rows use this name for the mean. Rename the query, or "
+            "leave out --per-query."
         )
     return rows
 
@@ -183,7 +183,7 @@ def evaluate_under(
     measures: str | Measure | Iterable[str | Measure],
     settings: Settings,
 ) -> list[Evaluation]:
-    """Score the same runs under each of some judgement sets."""
+    """Score the same runs under several judgement sets."""
     chosen = tuple(parse_measures(measures))
     kba: list[str] = []
     scored = score_runs(sets, _noting_kba(as_runs(runs), kba), chosen, settings)
@@ -194,7 +194,7 @@ def evaluate_under(
 
 
 def _noting_kba(runs: Iterable[Run], names: list[str]) -> Iterator[Run]:
-    """The runs, the names of KBA's among them and their teams noted as they pass."""
+    """Yield the runs, and append the names and teams of KBA runs to ``names``."""
     for run in runs:
         if run.team is not None:
             names.append(f"{run.name} ({run.team})" if run.team else run.name)
@@ -205,4 +205,4 @@ def _read_as(kba: Sequence[str]) -> tuple[str, ...]:
     if not kba:
         return ()
     some = ", ".join(kba[:5]) + (" …" if len(kba) > 5 else "")
-    return (f"read as KBA's filter runs, whose confidence is the score: {some}",)
+    return (f"read as KBA filter runs, with the confidence as score: {some}",)

@@ -1,4 +1,4 @@
-"""A run scored: every measure for every judged query, what that rests on, and means of it."""
+"""Scores of a run: every measure for every judged query, with coverage and summaries."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _MANY_QUERIES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How runs are scored.
+    """Options for scoring runs.
 
-    ``complete`` averages over all judged queries, a query that the run lacks counting 0
-    (trec_eval's ``-c``); otherwise over those that are judged and in the run, as trec_eval does
-    by default. ``score_type`` is ``double`` (trec_eval 10) or ``float`` (trec_eval 9).
+    With ``complete``, means are over all judged queries, and a missing query scores 0 (trec_eval's
+    ``-c``). Otherwise they are over the judged queries that the run has, which is trec_eval's
+    default. ``score_type`` is ``double`` (trec_eval 10) or ``float`` (trec_eval 9).
     """
 
     complete: bool = False
@@ -53,10 +53,10 @@ TREC_EVAL = Settings()
 
 
 class PairScores(NamedTuple):
-    """The scores of pairs of a query and a slice, of which a query's is the weighted mean.
+    """The scores of pairs of query and slice; a query's score is their weighted mean.
 
-    One row of ``values`` a measure, one column a pair; a pair has one of the ``weights`` and the
-    numbers of its ``query`` and ``slice``.
+    ``values`` has one row per measure and one column per pair. ``weights``, ``query`` and ``slice``
+    have the weight and the numbers of the query and slice of each pair.
     """
 
     values: Floats
@@ -65,7 +65,7 @@ class PairScores(NamedTuple):
     slice: Ints
 
     def crossed(self, values: Floats) -> Crossed:
-        """Values of the pairs, such as differences, as tables of queries and slices."""
+        """Arrange values of the pairs, such as differences, by queries and slices."""
         from citebed.evaluation.statistics.crossed import crossed_cells
 
         return crossed_cells(values, self.weights, self.query, self.slice)
@@ -73,9 +73,9 @@ class PairScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class QueryScores:
-    """A run's scores: one row of ``values`` a measure, one column a query of ``query_ids``.
+    """A run's scores: one row of ``values`` per measure, one column per query of ``query_ids``.
 
-    With ``pairs`` intervals and tests draw queries and slices both, else queries alone.
+    With ``pairs``, intervals and tests resample both queries and slices, otherwise queries.
     """
 
     run: str
@@ -86,11 +86,11 @@ class QueryScores:
 
 
 class HasRunName(Protocol):
-    """What has a run's name."""
+    """Anything with a run's name."""
 
     @property
     def run(self) -> str:
-        """The name."""
+        """The run's name."""
 
 
 _Named = TypeVar("_Named", bound=HasRunName)
@@ -98,13 +98,13 @@ _Named = TypeVar("_Named", bound=HasRunName)
 
 @dataclass(frozen=True, eq=False)
 class RunScores(QueryScores):
-    """Scores with what they rest on; ``tag`` is what the run calls itself in its file."""
+    """Scores with their coverage (``ledger``); ``tag`` is the run's tag in its file."""
 
     ledger: Coverage
     tag: str | None = None
 
     def of(self, measure: Measure | str) -> Floats:
-        """The scores under one measure, query by query."""
+        """Return the scores per query under one measure."""
         wanted = parse_measure(measure)
         if wanted not in self.measures:
             raise CitebedError(f"{self.run} was not scored under {wanted}.")
@@ -112,14 +112,14 @@ class RunScores(QueryScores):
 
     @property
     def summaries(self) -> dict[Measure, float]:
-        """The mean (or what the measure has in its place) of each measure."""
+        """The summary of each measure, usually the mean."""
         return {
             measure: measure.summary(row)
             for measure, row in zip(self.measures, self.values, strict=True)
         }
 
     def table(self) -> pl.DataFrame:
-        """A row a query and measure: ``run, measure, query_id, value``."""
+        """Return one row per query and measure: ``run, measure, query_id, value``."""
         names, queries = [str(measure) for measure in self.measures], len(self.query_ids)
         return pl.DataFrame(
             {
@@ -132,7 +132,7 @@ class RunScores(QueryScores):
 
 
 def find_run(name: str, runs: Sequence[_Named]) -> _Named:
-    """The run of that name."""
+    """Return the run with this name, or raise an error."""
     for scores in runs:
         if scores.run == name:
             return scores
@@ -140,14 +140,14 @@ def find_run(name: str, runs: Sequence[_Named]) -> _Named:
 
 
 def have_same_queries(runs: Sequence[QueryScores]) -> bool:
-    """Whether all runs were scored on the same queries."""
+    """Return True if all runs were scored on the same queries."""
     return all(run.query_ids.equals(runs[0].query_ids) for run in runs[1:])
 
 
 def score_runs(
     sets: Sequence[SortedQrels], runs: Iterable[Run], measures: Sequence[Measure], how: Settings
 ) -> list[tuple[RunScores, ...]]:
-    """Score runs under each of some judgement sets, one run after the other, holding one."""
+    """Score runs under several judgement sets, with one run in memory at a time."""
     scored = [[score_run(qrels, run, measures, how) for qrels in sets] for run in runs]
     return [tuple(of_set) for of_set in zip(*scored, strict=True)] or [()] * len(sets)
 
@@ -155,7 +155,7 @@ def score_runs(
 def score_run(
     qrels: SortedQrels, run: Run, measures: Sequence[Measure], settings: Settings = TREC_EVAL
 ) -> RunScores:
-    """Score one run under judgements that are ready."""
+    """Score one run under sorted judgements."""
     ranked = rank(run, settings.score_type)
     narrow = None if settings.score_type == "float" else rank_in_32_bits(run, ranked)
     rankings = _matched(qrels, ranked)
@@ -165,7 +165,7 @@ def score_run(
 
 
 def _with_32_bits(scored: RunScores, rankings: Rankings) -> Coverage:
-    """The ledger with what changes if some queries are ranked as ``rankings`` has them."""
+    """Add to the coverage what changes if some queries have the given 32-bit rankings."""
     counted = rankings.query_ids.is_in(scored.query_ids.implode()).to_numpy()
     measured = []
     for measure, values, of in zip(
@@ -183,9 +183,11 @@ def _with_32_bits(scored: RunScores, rankings: Rankings) -> Coverage:
 
 
 class AlignedRun(NamedTuple):
-    """A run laid beside judgements: its name, what it calls itself, the queries that it has, and
-    the places of judged documents; ``in_32_bits`` those of queries in which scores of 32 bits tie
-    more documents."""
+    """A run matched with judgements.
+
+    ``query_ids`` are all queries of the run; ``rankings`` has its judged documents. ``in_32_bits``
+    has the rankings of queries in which 32-bit scores create new ties.
+    """
 
     run: str
     tag: str | None
@@ -197,7 +199,7 @@ class AlignedRun(NamedTuple):
 def score_aligned(
     qrels: str, matched: AlignedRun, measures: Sequence[Measure], settings: Settings = TREC_EVAL
 ) -> RunScores:
-    """Score a run that was laid beside judgements, wherever that was done."""
+    """Score a run that was matched with judgements, locally or on a worker."""
     rankings = matched.rankings
     if not rankings.in_run.any():
         raise CitebedError(_nothing_shared(qrels, matched))
@@ -213,7 +215,7 @@ def score_aligned(
 
 
 def _matched(qrels: SortedQrels, ranked: Ranked) -> Rankings:
-    """Match, and look for documents that stand twice: beside it where there are many."""
+    """Match a run and check for repeated documents, in parallel if the run is large."""
     if len(ranked.scores) < _MANY_ROWS:
         check_repeated_documents(ranked)
         return match(qrels, ranked)
@@ -237,16 +239,16 @@ def _nothing_shared(qrels: str, matched: AlignedRun) -> str:
     )
 
 
-# --- in short: means with bootstrap intervals -----------------------------------------------
+# --- means with bootstrap intervals ---------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """How intervals and randomised tests draw.
+    """Options of resampling for intervals and randomised tests.
 
-    ``samples`` is 10,000 unless given, and 2,000 for intervals over more than 1,000 queries,
-    where more do not change them. ``clusters`` gives the cluster of each query: whole clusters
-    are drawn then.
+    The default number of ``samples`` is 10,000, but 2,000 for intervals over more than 1,000
+    queries, where more samples change nothing. ``clusters`` maps queries to clusters, which are
+    then resampled as a whole.
     """
 
     samples: int | None = None
@@ -255,7 +257,7 @@ class Resampling:
     clusters: Mapping[str, str] | None = None
 
     def labels(self, query_ids: list[str]) -> list[str] | None:
-        """The cluster of each of these queries."""
+        """Return the cluster of each of these queries, or ``None`` without clusters."""
         if self.clusters is None:
             return None
         missing = [query for query in query_ids if query not in self.clusters]
@@ -268,11 +270,11 @@ class Resampling:
         return [self.clusters[query] for query in query_ids]
 
     def draws(self, queries: int) -> int:
-        """How many resamples an interval over so many queries takes."""
+        """Return the number of samples for an interval over this many queries."""
         return self.samples or (10_000 if queries <= _MANY_QUERIES else 2_000)
 
     def crossed_interval(self, cells: Crossed, bounds: Bounds | None) -> Interval:
-        """The interval of a mean of values within bounds over queries and slices, both drawn."""
+        """Compute the interval of a mean, with both queries and slices resampled."""
         from citebed.evaluation.statistics.crossed import crossed_interval
 
         draws = self.draws(max(cells.weights.shape))
@@ -283,7 +285,7 @@ class Resampling:
 
 @dataclass(frozen=True)
 class Summary:
-    """A measure's mean over queries and the limits of its interval (nan where there is none)."""
+    """A measure's summary over queries with the limits of its interval (nan if there is none)."""
 
     measure: Measure
     value: float
@@ -298,7 +300,7 @@ class Summary:
         return f"{self.value:.4f}{limits}"
 
     def row(self, run: str) -> dict[str, Any]:
-        """As a flat row, with ``query_id`` "all"."""
+        """Return a flat row, with ``query_id`` "all"."""
         limits = {
             name: None if math.isnan(x) else x
             for name, x in (("low", self.low), ("high", self.high))
@@ -317,7 +319,7 @@ def make_resampling(
     seed: int = 0,
     level: float = 0.95,
 ) -> Resampling:
-    """How intervals and randomised tests draw; ``cluster`` is what `load_clusters` takes."""
+    """Make resampling options; ``cluster`` is anything that `load_clusters` accepts."""
     clusters = None
     if cluster is not None:
         from citebed.runs.query_files import load_clusters
@@ -327,7 +329,7 @@ def make_resampling(
 
 
 def summarise(scores: QueryScores, resampling: Resampling | None) -> list[Summary]:
-    """Each measure's summary; without intervals if there is no resampling."""
+    """Summarise each measure; without resampling, without intervals."""
     measures, values = scores.measures, scores.values
     intervals = [Interval(math.nan, math.nan, "")] * len(measures)
     averaged = [at for at, measure in enumerate(measures) if measure.SUMMARY != "sum"]

@@ -1,4 +1,4 @@
-"""The study behind a report: runs scored, summarised and compared at once."""
+"""The scores, summaries and comparisons behind a report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from citebed.runs.tables import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is measured and compared, and how."""
+    """Measures and options of a study."""
 
     measures: Sequence[str | Measure] = DEFAULT_MEASURES
     settings: Settings = TREC_EVAL
@@ -27,7 +27,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Study:
-    """Runs with their scores, summaries (a list a run) and comparisons (none of one run)."""
+    """Runs with their scores, summaries (one list per run) and comparisons (none for one run)."""
 
     plan: Plan
     qrels: SortedQrels
@@ -38,16 +38,15 @@ class Study:
 
     @property
     def base(self) -> int:
-        """The place of the run that others are laid against: the baseline, else the first."""
+        """The position of the run to compare others with: the baseline, or the first run."""
         names = [run.name for run in self.runs]
         return names.index(self.plan.design.baseline) if self.plan.design.baseline else 0
 
 
 def study(qrels: Any, runs: Any, plan: Plan) -> Study:
-    """Score runs, draw their intervals and compare them; all runs are held.
+    """Score runs, compute intervals, and compare the runs; all runs are kept in memory.
 
-    Runs must have names of their own, for that is how a reader tells them apart. Measures that
-    only count are not compared.
+    Runs must have distinct names. Counts are not compared.
     """
     tables = tuple(as_runs(runs))
     check_names([run.name for run in tables])

@@ -1,4 +1,4 @@
-"""trec_eval's command line, as its two versions have it."""
+"""Parse the command line of trec_eval, versions 9.0.8 and 10.0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from citebed.errors import CitebedError, UnknownName
 Version = Literal["9.0.8", "10.0"]
 VERSIONS: tuple[str, ...] = get_args(Version)
 OURS = "--as-version"
-"""The one option that is not trec_eval's: which version to be. It stands first."""
+"""The only option that trec_eval does not have: the version to imitate. It must come first."""
 
 _LETTERS = "hvqm:cl:nD:JN:M:R:T:oZ:"
 _WORDS = {
@@ -50,10 +50,10 @@ class Options:
 
 
 def read_options(words: Sequence[str]) -> Options:
-    """A command line as typed behind the program's name.
+    """Parse the words after the program's name.
 
-    As GNU's getopt has it: options may stand behind files, be run together (``-qc``) and their
-    long names be cut short.
+    As with GNU getopt, options may follow files, be combined (``-qc``), and have abbreviated long
+    names.
     """
     version, words = _version(words)
     try:
@@ -63,7 +63,7 @@ def read_options(words: Sequence[str]) -> Options:
     options: dict[str, Any] = {}
     for option, value in typed:
         letter = option[1:] if option[1] != "-" else _letter(option[2:])
-        if letter in "hv":  # the first of them counts, whatever comes behind
+        if letter in "hv":  # the first one wins, whatever follows
             return Options(version=version, info_request="help" if letter == "h" else "version")
         _take(letter, value, options)
     if len(files) != 2:
@@ -88,7 +88,7 @@ def _letter(word: str) -> str:
 
 
 def _take(letter: str, value: str, options: dict[str, Any]) -> None:
-    """Note what an option says."""
+    """Store the value of an option."""
     if letter in _FLAGS:
         options[_FLAGS[letter]] = True
     elif letter in _NUMBERS:
@@ -96,9 +96,7 @@ def _take(letter: str, value: str, options: dict[str, Any]) -> None:
     elif letter == "m":
         options.setdefault("measures", []).append(value)
     elif letter == "D" and value != "0":
-        raise CitebedError(
-            "-D prints what happens inside trec_eval, which is not built here. Leave it out."
-        )
+        raise CitebedError("-D (debug output) is not supported. Leave it out.")
     elif letter == "Z":
         options["means"] = value
     elif letter == "R":
@@ -108,10 +106,10 @@ def _take(letter: str, value: str, options: dict[str, Any]) -> None:
 
 
 def _whole(letter: str, text: str) -> int:
-    """A number as the program reads it, cut to 64 bits; only -N may be below 0."""
+    """Parse a number as trec_eval does, cut to 64 bits; only -N may be negative."""
     if not re.fullmatch(r"\s*\+?[0-9]+" if letter != "N" else r"\s*[+-]?[0-9]+", text, re.ASCII):
         raise CitebedError(f"-{letter} takes a whole number from 0; found '{text[:60]}'.")
-    digits = text.strip().lstrip("+-").lstrip("0")[:20]  # all beyond are cut
+    digits = text.strip().lstrip("+-").lstrip("0")[:20]  # larger numbers are cut anyway
     number = int(digits or "0")
     return max(-number, -_LARGEST - 1) if "-" in text else min(number, _LARGEST)
 
@@ -119,8 +117,8 @@ def _whole(letter: str, text: str) -> int:
 def _check_judgements(form: str) -> None:
     if form in _OTHER_JUDGEMENTS:
         raise CitebedError(
-            f"-R {form}: preferences and several judgements a document are not built here; "
-            "the form 'qrels' is."
+            f"-R {form}: preferences and several judgements per document are not supported. "
+            "Use the format 'qrels'."
         )
     if form != "qrels":
         raise UnknownName("format of judgements", form, ("qrels", *_OTHER_JUDGEMENTS))

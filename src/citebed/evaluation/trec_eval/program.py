@@ -1,8 +1,8 @@
-"""What trec_eval prints, by our measures.
+"""Print the output of trec_eval, versions 9.0.8 and 10.0, with citebed's measures.
 
-Its versions differ. Of a judged query that the run lacks, 9.0.8 knows nothing (with ``-c`` it
-divides by it); 10.0 refuses it, or with ``-c`` takes it as one retrieved document that nobody
-judged, and puts 0 in the place of some measures that would tell.
+The versions differ for a judged query that the run lacks. Version 9.0.8 ignores it, except that
+``-c`` counts it in the mean's divisor. Version 10.0 refuses it; with ``-c`` it is treated as a
+query with one unjudged document, and some measures are set to 0.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _NOTHING_IF_MISSING = ("num_ret", "utility", "rbp_resid")
 _LETTERS = np.array(list("0123456789>.-"))
 _ABOVE_9, _POOLED, _UNPOOLED = 10, 11, 12
 UNKNOWN = -1_000_000.0
-"""What is printed where the file has no mean."""
+"""The Z score of a query and measure without a mean in the file."""
 
 Means = Mapping[tuple[str, str], tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A run as the program sees it: ``counted`` queries have lines, ``queries`` are averaged."""
+    """A scored run: ``counted`` queries are printed, and means are over ``queries`` queries."""
 
     options: Options
     rankings: Rankings
@@ -67,12 +67,12 @@ class Scored:
 
     @property
     def names(self) -> list[str]:
-        """The queries that have lines."""
+        """The ids of the printed queries."""
         names: list[str] = self.rankings.query_ids.to_numpy()[self.counted].tolist()
         return names
 
     def values(self, line: Line) -> Floats:
-        """The value, or Z score, of each query that has lines; of geometric means the logarithm."""
+        """Return the value or Z score of each printed query; logarithms for geometric means."""
         assert line.measure is not None
         values = self._as_there(line, self._measure(line.measure, line.name))[self.counted]
         values = line.measure.scaled(values)
@@ -81,7 +81,7 @@ class Scored:
         return z_scores(self.means, line.label, self.names, values)
 
     def _measure(self, measure: Measure, name: str) -> Measure:
-        """The measure under the program's switches."""
+        """Apply the command line's switches to a measure."""
         switches: dict[str, Any] = {"rel": self.options.level} if by_level(name) else {}
         if isinstance(measure, Utility):
             switches["documents"] = self.options.documents
@@ -90,13 +90,13 @@ class Scored:
         return replace(measure, **switches)
 
     def _as_there(self, line: Line, measure: Measure) -> Floats:
-        """Our values, but for what the program has otherwise where there is nothing."""
+        """Return citebed's values, except where trec_eval divides by 0 and similar cases."""
         values, rankings = measure.score(self.rankings), self.rankings
-        if isinstance(measure, IPrec | ElevenPoint):  # it divides 0 by 0
+        if isinstance(measure, IPrec | ElevenPoint):  # trec_eval divides 0 by 0
             levels = measure.at() if isinstance(measure, ElevenPoint) else (_level(measure),)
             asks_nothing = np.any([measure.needed(rankings, x) == 0 for x in levels], axis=0)
             values = np.where(asks_nothing & (rankings.retrieved == 0), np.nan, values)
-        if isinstance(measure, RnDCG):  # it asks for relevant documents, and divides by its steps
+        if isinstance(measure, RnDCG):  # trec_eval divides by the number of steps, even if it is 0
             without = np.where(rankings.judged(self.options.level) > 0, np.nan, 0.0)
             some = (without != 0) & (measure.gained(rankings).positive > 0)
             values = np.where(some, values, without)
@@ -107,17 +107,17 @@ class Scored:
         return values
 
     def _is_nothing_if_missing(self, line: Line) -> bool:
-        """Whether version 10 puts 0 for a query that the run lacks; it looks at the label."""
+        """Return True if version 10 prints 0 for a missing query; it decides by the label."""
         listed = line.label in _NOTHING_IF_MISSING or line.name == "unj"
         return self.options.version == "10.0" and listed
 
     def summary(self, line: Line, values: Floats) -> float:
-        """One number for all queries."""
+        """Summarise all queries in one number."""
         measure = line.measure
         assert measure is not None
         if isinstance(measure, NumQ):
             return self.queries
-        if isinstance(measure, NumRel) and self.options.complete:  # whatever -l says
+        if isinstance(measure, NumRel) and self.options.complete:  # -l has no effect here
             return float(self.rankings.judged(1).sum())
         if measure.SUMMARY == "sum":
             return float(values.sum())
@@ -127,7 +127,7 @@ class Scored:
         return math.exp(mean) if geometric else mean
 
     def relstrings(self, line: Line) -> list[str]:
-        """For each query that has lines, the judgements of its first documents, a letter each."""
+        """Return, for each printed query, the judgements of its first documents as letters."""
         rankings, number = self.rankings, line.number
         empty = rankings.retrieved == 0
         if self.options.version == "10.0" and line.label == line.name:
@@ -144,7 +144,7 @@ class Scored:
 
 
 def _residuals(rankings: Rankings, p: float) -> Floats:
-    """RBP's residual, rank by rank as the program adds it up; 0 where all retrieved are judged."""
+    """Compute RBP's residual in trec_eval's order of additions; 0 if all documents are judged."""
     judged = rankings.rows(rankings.relevance >= 0)
     ends = np.cumsum(rankings.retrieved)
     unjudged = np.ones(ends[-1], bool)
@@ -192,20 +192,20 @@ def _check_complete(options: Options, rankings: Rankings) -> None:
     if not options.complete and not rankings.in_run.all():
         missing = rankings.query_ids.to_numpy()[~rankings.in_run]
         raise CitebedError(
-            f"the query '{missing[0]}' is judged and not in the run, which trec_eval 10 refuses. "
-            "-c counts it as 0."
+            f"the query '{missing[0]}' is judged but not in the run, which trec_eval 10 does not "
+            "accept. Use -c to count it as 0."
         )
 
 
 def _cut(options: Options, rankings: Rankings) -> Rankings:
-    """The first documents, and of those the judged ones."""
+    """Cut rankings to the first documents, and to the judged ones if requested."""
     if options.max_documents is not None:
         rankings = rankings.first(options.max_documents)
     return rankings.condensed if options.judged_only else rankings
 
 
 def printed(options: Options) -> Iterator[str]:
-    """The program's output, piece by piece."""
+    """Yield the program's output in pieces."""
     lines = select_lines(options.measures, options.version)
     scored = score(options)
     values: dict[str, Any] = {
@@ -246,7 +246,7 @@ def _line(scored: Scored, line: Line, query: str, value: float) -> str:
 
 
 def read_means(path: Path) -> Means:
-    """Lines ``query measure mean standard_deviation``, as means by query and measure."""
+    """Read lines ``query measure mean standard_deviation``."""
     means = {}
     for number, line in read_lines(path):
         fields = line.split()
@@ -270,22 +270,22 @@ def read_means(path: Path) -> Means:
 
 
 def z_scores(means: Means, label: str, queries: Sequence[str], values: Floats) -> Floats:
-    """The values of one label, query by query, as deviations from their means."""
+    """Convert the values of one label to deviations from their means."""
     pairs = [means.get((query, label), (np.nan, np.nan)) for query in queries]
     mean, deviation = np.array(pairs, np.float64).reshape(-1, 2).T
-    with np.errstate(divide="ignore", invalid="ignore"):  # as C divides by 0
+    with np.errstate(divide="ignore", invalid="ignore"):  # division by 0 as in C
         scores = (values - mean) / deviation
     return np.where(np.isnan(mean), UNKNOWN, scores)
 
 
-# --- which lines are printed for what stands behind -m, and in which order --------------------
+# --- the lines for the arguments of -m, and their order ---------------------------------------
 
 _SHOWN_JUDGEMENTS = 10
 _NOT_BUILT = ("prefs", "all_prefs", "qrels_jg")
 
 
 class Line(NamedTuple):
-    """A line of the program: its label, whose it is, and what it measures.
+    """A line of the output: its label, the name of its measure in trec_eval, and the measure.
 
     ``measure`` is ``None`` for the run's tag (``runid``) and for the judgements of the first
     ``number`` documents as letters (``relstring``).
@@ -306,7 +306,7 @@ _RESIDUAL = TrecMeasure("rbp_resid", _residual, "whole", by_level=False, only_10
 
 
 def _in_order() -> Iterator[TrecMeasure | str]:
-    """All names of the program; those that are texts, not numbers, as such."""
+    """Yield all measures of trec_eval in order; runid and relstring as plain names."""
     yield "runid"
     for each in TREC_MEASURES:
         yield each
@@ -317,9 +317,9 @@ def _in_order() -> Iterator[TrecMeasure | str]:
 
 
 def select_lines(wanted: Sequence[str], version: Version) -> list[Line]:
-    """The lines for what was asked, in the program's order, whatever order it was asked in.
+    """Return the lines for the arguments of ``-m``, in trec_eval's order.
 
-    A name that is asked for twice has the parameters that it was first given.
+    If a name is given twice, the first parameters count.
     """
     order = [each for each in _in_order() if _has(version, each)]
     names = [_name(each) for each in order]
@@ -345,17 +345,17 @@ def _has(version: Version, each: TrecMeasure | str) -> bool:
 
 
 def _named(text: str, names: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Each name that a text stands for, with its parameters."""
+    """Return each name that an argument of ``-m`` stands for, with its parameters."""
     name, dot, parameters = text.partition(".")
-    if name in NICKNAMES and (parameters or not dot):  # the program passes parameters over
+    if name in NICKNAMES and (parameters or not dot):  # trec_eval ignores the parameters
         more = ("runid", "relstring", "rbp_resid") if name == "all_trec" else ("runid",)
         return [(each, None) for each in names if each in (*NICKNAMES[name], *more)]
     if name in _NOT_BUILT or name.startswith("prefs_") or name.endswith("_avgjg"):
-        raise CitebedError(f"-m {text}: it needs other judgements than qrels, which are not built.")
+        raise CitebedError(f"-m {text}: measures that need other judgements are not supported.")
     if name not in names:
         raise UnknownName("measure of trec_eval", name, (*NICKNAMES, *names))
     if dot and not parameters:
-        raise CitebedError(f"-m {text}: there is nothing behind the dot.")
+        raise CitebedError(f"-m {text}: missing parameter after the dot.")
     return [(name, parameters if dot else None)]
 
 
@@ -365,12 +365,12 @@ def _lines(each: TrecMeasure | str, parameters: str | None) -> list[Line]:
     if each == "runid" or parameters is None:
         return [Line(each, each, None, _SHOWN_JUDGEMENTS)]
     if not re.fullmatch(r"[0-9]{1,9}", parameters):
-        raise CitebedError(f"relstring.{parameters}: how many documents is a whole number from 0.")
+        raise CitebedError(f"relstring.{parameters}: expected a whole number from 0.")
     return [Line(f"{each}_{parameters}", each, None, int(parameters))]
 
 
 def is_for_queries(line: Line) -> bool:
-    """Whether the line is printed for each query."""
+    """Return True if the line is printed for each query."""
     if line.measure is None:
         return line.name != "runid"
     return not isinstance(line.measure, NumQ) and line.measure.SUMMARY != "geometric mean"
