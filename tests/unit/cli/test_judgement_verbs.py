@@ -173,7 +173,7 @@ def test_a_pool(call: Run) -> None:
     ("arguments", "message"),
     [
         (("subset", "a.qrels", "-o", "x"), "nothing says what to keep"),
-        (("subset", "a.qrels", "--source", "cited", "-o", "x"), "names no source"),
+        (("subset", "a.qrels", "--source", "cited", "-o", "x"), "does not name the sources"),
         (("difference", "a.qrels", "a.qrels", "-o", "x"), "no judgement is left"),
         (("difference", "a.qrels", "none", "-o", "x"), "no such file: none"),
         (("difference", "a.qrels", "b.qrels", "-o", "a.qrels"), "would be lost"),
@@ -295,7 +295,7 @@ PAIRS = pl.DataFrame({"doc_id": ["a"], "other_id": ["x"], "count": [2]})
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (PAIRS.drop("count"), "there is no column count"),
+        (PAIRS.drop("count"), "missing column: count"),
         (PAIRS.with_columns(count=pl.lit("many")), "'count' holds String; expected numbers"),
         (PAIRS.with_columns(count=pl.lit(-1)), "a count is below 0"),
         (PAIRS.with_columns(count=pl.lit(float("nan"))), "is not a finite number"),

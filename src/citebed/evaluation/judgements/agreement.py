@@ -1,11 +1,10 @@
-"""How well judges agree: raw agreement, Cohen's kappa, Krippendorff's alpha, with intervals.
+"""Agreement of judges: raw agreement, Cohen's kappa and Krippendorff's alpha, with intervals.
 
-Judgements are a table with the columns ``item``, ``judge`` and ``value``: who said what of which
-document (for a query, say). A null or nan value is a missing one. Values are numbers, or words; the
-order of words is told by ``scale``, lowest first.
+Judgements are a table with the columns ``item``, ``judge`` and ``value``. Null and nan values are
+missing. Values are numbers, or words whose order is given by ``scale``, lowest first.
 
-Every figure is a function of sums over items, so that its interval comes from resampling items:
-those judged by several are taken for a sample of all items.
+Every figure is a function of sums over items. Its interval comes from resampling the items that
+several judges judged, as a sample of all items.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from citebed.wording import short
 Columns = pl.DataFrame | Mapping[str, Sequence[Any]]
 """Judgements in the columns ``item``, ``judge`` and ``value``."""
 Scale = Sequence[Any]
-"""All values there are, lowest first."""
+"""All possible values, lowest first."""
 Metric = Literal["nominal", "ordinal", "interval"]
 Weights = Literal["none", "linear", "quadratic"]
 
@@ -40,8 +39,8 @@ NO_PAIRS = "no item was judged by two judges"
 class Agreement(FlatRow):
     """A measure of agreement with the limits of its interval.
 
-    What cannot be computed is ``None``, and ``note`` says why. ``items`` is how many items were
-    judged by two or more, ``judges`` how many judged these.
+    Values that cannot be computed are ``None``; ``note`` explains why. ``items`` counts the items
+    with two or more judges, ``judges`` the judges of these items.
     """
 
     measure: str
@@ -55,7 +54,7 @@ class Agreement(FlatRow):
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are made: percentiles of the figure in resampled items."""
+    """Options of intervals, which are percentiles over resampled items."""
 
     level: float = 0.95
     samples: int = 10_000
@@ -75,7 +74,7 @@ USUAL = Bootstrap()
 
 
 class _Coded(NamedTuple):
-    """Judgements of items that several judged, as numbers from 0, one row a judgement."""
+    """Judgements of items with several judges, coded as numbers from 0, one row each."""
 
     items: Integers
     judges: Integers
@@ -86,16 +85,16 @@ class _Coded(NamedTuple):
 
     @property
     def n_items(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return len(np.unique(self.items))
 
     @property
     def n_judges(self) -> int:
-        """How many judges there are."""
+        """The number of judges."""
         return len(np.unique(self.judges))
 
     def places(self, what: str) -> Floats:
-        """The values as numbers: themselves, or where words stand on their scale."""
+        """Return the values as numbers; words by their position on the scale."""
         if not self.ordered:
             raise CitebedError(
                 f"{what} needs values in an order, found words such as "
@@ -106,7 +105,7 @@ class _Coded(NamedTuple):
 
 
 def _coded(judgements: Columns, scale: Scale | None, among: Sequence[Any] = ()) -> _Coded:
-    """The judgements of items that two or more judged; ``among`` some judges only, if told."""
+    """Code the judgements of items with two or more judges, optionally of some judges only."""
     table = _table(judgements)
     if among:
         _check_judges(table, among)
@@ -130,7 +129,7 @@ def _coded(judgements: Columns, scale: Scale | None, among: Sequence[Any] = ()) 
 
 
 def _table(judgements: Columns) -> pl.DataFrame:
-    """The columns with what is missing left out; a judge who judged an item twice is refused."""
+    """Drop missing values; raise an error if a judge judged an item twice."""
     table = judgements if isinstance(judgements, pl.DataFrame) else pl.DataFrame(judgements)
     lost = [name for name in ("item", "judge", "value") if name not in table.columns]
     if lost:
@@ -162,7 +161,7 @@ def _check_judges(table: pl.DataFrame, among: Sequence[Any]) -> None:
 # --- resampling -----------------------------------------------------------------------------
 
 Statistic = Callable[[Floats], Floats]
-"""A figure from sums over items, one row a sample; nan where everybody said the same."""
+"""Computes a figure from sums over items, one row per sample; nan if all values are equal."""
 
 _BLOCK = 1 << 22  # numbers in memory at a time
 
@@ -170,7 +169,7 @@ _BLOCK = 1 << 22  # numbers in memory at a time
 def _measured(
     measure: str, coded: _Coded, columns: Floats, statistic: Statistic, bootstrap: Bootstrap
 ) -> Agreement:
-    """A figure and its interval, from columns with one row an item."""
+    """Compute a figure and its interval, from columns with one row per item."""
     items, judges = coded.n_items, coded.n_judges
     if not items:
         return Agreement(measure, None, None, None, 0, 0, NO_PAIRS)
@@ -187,22 +186,22 @@ def _measured(
 def _limits(
     columns: Floats, statistic: Statistic, bootstrap: Bootstrap
 ) -> tuple[float | None, float | None, str]:
-    """The percentiles of a figure in resampled items, and a remark on them."""
+    """Return the percentiles of a figure over resampled items, and a note."""
     drawn = np.concatenate(list(_resampled(columns, statistic, bootstrap)))
     known = drawn[~np.isnan(drawn)]
     lost = len(drawn) - len(known)
-    note = f"in {lost:,} of {len(drawn):,} samples everybody said the same" if lost else ""
+    note = f"in {lost:,} of {len(drawn):,} samples all judgements are equal" if lost else ""
     if lost > len(known):
         return None, None, f"{note}: no interval"
     tail = (1 - bootstrap.level) / 2
     low, high = np.quantile(known, [tail, 1 - tail], method="inverted_cdf")
     if np.ptp(known) == 0:
-        note = "the same in every sample: the interval cannot show how uncertain that is"
+        note = "no variation between samples: the interval is not informative"
     return float(low), float(high), note
 
 
 def _resampled(columns: Floats, statistic: Statistic, bootstrap: Bootstrap) -> Iterator[Floats]:
-    """The figure in every sample, in blocks, each with a seed of its own."""
+    """Yield the figure of every sample in blocks, each with its own seed."""
     step = max(1, _BLOCK // max(1, columns.shape[1]))
     starts = range(0, max(1, bootstrap.samples), step)
     seeds = np.random.SeedSequence(bootstrap.seed).generate_state(len(starts))
@@ -215,7 +214,7 @@ def _resampled(columns: Floats, statistic: Statistic, bootstrap: Bootstrap) -> I
 
 
 def raw_agreement(judgements: Columns, *, bootstrap: Bootstrap = USUAL) -> Agreement:
-    """Of all pairs of judgements of one item, the share that say the same."""
+    """Return the share of pairs of judgements of one item that are equal."""
     coded = _coded(judgements, None)
     counts = _counts(coded)
     sizes = counts.sum(axis=1)
@@ -225,7 +224,7 @@ def raw_agreement(judgements: Columns, *, bootstrap: Bootstrap = USUAL) -> Agree
 
 
 def _counts(coded: _Coded) -> Floats:
-    """How many judges gave each item each value: a row an item, a column a value."""
+    """Count the judges per item (row) and value (column)."""
     counts = np.zeros((coded.n_items, len(coded.scale)))
     np.add.at(counts, (coded.items, coded.values), 1)
     return counts
@@ -242,12 +241,12 @@ def cohens_kappa(
     scale: Scale | None = None,
     bootstrap: Bootstrap = USUAL,
 ) -> Agreement:
-    """Agreement of two judges beyond chance, chance being that each keeps to their own habits.
+    """Compute the agreement of two judges beyond chance, as expected from each judge's totals.
 
-    κ = 1 - Σ w·o / Σ w·e over pairs of values, with o the items that were given the pair, e what
-    is expected from each judge's own totals, and w = 0 for the same value, else 1; with weights
-    the distance of the values or its square. Where more than two judged, name a pair; alpha is
-    for any number. Undefined where both gave one and the same value throughout.
+    κ = 1 - Σ w·o / Σ w·e over pairs of values, with o the number of items with the pair and e the
+    number expected from each judge's totals. The weight w is 0 for equal values and 1 for others,
+    or with ``weights`` the distance of the values or its square. With more than two judges, name a
+    pair, or use alpha. Undefined if both judges used a single, common value.
 
     Cohen (1960), A Coefficient of Agreement for Nominal Scales; Cohen (1968), Weighted kappa.
     """
@@ -256,7 +255,7 @@ def cohens_kappa(
         raise UnknownName("weights", weights, WEIGHTS)
     coded = _coded(judgements, scale, judges or ())
     if coded.n_judges > 2:
-        note = f"kappa is of two judges, here are {coded.n_judges}: name a pair, or take alpha"
+        note = f"kappa needs two judges, found {coded.n_judges}: name a pair, or use alpha"
         return Agreement(measure, None, None, None, coded.n_items, coded.n_judges, note)
     places = np.arange(len(coded.scale)) if weights == "none" else coded.places(measure)
     apart = WEIGHTS[weights](np.abs(places[:, None] - places[None, :]).astype(np.float64))
@@ -269,18 +268,18 @@ WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda distance: distance,
     "quadratic": np.square,
 }
-"""What a disagreement costs, by the distance of the values."""
+"""The weight of a disagreement, as a function of the distance of the values."""
 
 
 def _both(coded: _Coded) -> Integers:
-    """What the first judge and what the second said, a row an item."""
-    said = np.zeros((coded.n_items, 2), dtype=np.int64)
-    said[coded.items, coded.judges] = coded.values
-    return said
+    """Return the values of the first and of the second judge, one row per item."""
+    values = np.zeros((coded.n_items, 2), dtype=np.int64)
+    values[coded.items, coded.judges] = coded.values
+    return values
 
 
 def _cells(pairs: Integers) -> tuple[Floats, Integers]:
-    """The cells of the table of two judges that are not empty, and the one of each item."""
+    """Return the non-empty cells of the two judges' table, and the cell of each item."""
     cells, which = np.unique(pairs.reshape(-1, 2), axis=0, return_inverse=True)
     columns = np.zeros((len(pairs), len(cells)))
     columns[np.arange(len(pairs)), which.reshape(-1)] = 1
@@ -302,7 +301,7 @@ def kappas_of_pairs(
     scale: Scale | None = None,
     bootstrap: Bootstrap = USUAL,
 ) -> dict[tuple[Any, Any], Agreement]:
-    """Cohen's kappa of every two judges who have judged an item in common."""
+    """Compute Cohen's kappa for every two judges with a common item."""
     coded = _coded(judgements, scale)
     theirs = [set(coded.items[coded.judges == judge]) for judge in range(len(coded.names))]
     return {
@@ -328,12 +327,12 @@ def krippendorffs_alpha(
     scale: Scale | None = None,
     bootstrap: Bootstrap = USUAL,
 ) -> Agreement:
-    """Agreement of any number of judges beyond chance; not everybody needs to judge everything.
+    """Compute the agreement of any number of judges beyond chance; judgements may be missing.
 
-    α = 1 - (n - 1) · Σ o·δ² / Σ n_c·n_k·δ² over values c and k, with o the coincidences (an item
-    with m judgements gives each of its pairs 1/(m - 1)), n_c their totals and n the total of all.
-    δ is 1 for different values (nominal), the difference of the values (interval), or of their
-    mean ranks among all judgements (ordinal). Undefined where all judgements say the same.
+    α = 1 - (n - 1) · Σ o·δ² / Σ n_c·n_k·δ² over values c and k, with o the coincidences (each pair
+    of an item with m judgements counts 1/(m - 1)), n_c their totals and n the overall total. δ is 1
+    for different values (nominal), the difference of the values (interval), or that of their mean
+    ranks among all judgements (ordinal). Undefined if all judgements are equal.
 
     Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
     """
@@ -358,9 +357,9 @@ def krippendorffs_alpha(
 
 
 def _coincidences(counts: Floats) -> tuple[Floats, Integers]:
-    """How often each two values meet in each item, both orders together, and which two they are.
+    """Count how often two values coincide in each item, in both orders, and return these pairs.
 
-    Values that never meet have no column.
+    Pairs that never coincide have no column.
     """
     sizes = counts.sum(axis=1) - 1
     cells = np.argwhere(np.triu(counts.T @ counts))
@@ -379,7 +378,7 @@ def _nominal(sums: Floats, totals: Floats, cells: Integers, _places: Floats) -> 
 
 
 def _interval(sums: Floats, totals: Floats, cells: Integers, places: Floats) -> _Two:
-    """Σ o·δ² and Σ n_c·n_k·δ²; the latter is 2·n·Σ n_c·x_c², x being the place less the mean."""
+    """Compute Σ o·δ² and Σ n_c·n_k·δ²; the latter is 2·n·Σ n_c·x_c² with x the centred value."""
     size = totals.sum(axis=1, keepdims=True)
     centred = places - (totals * places).sum(axis=1, keepdims=True) / size
     apart = np.square(centred[:, cells[:, 0]] - centred[:, cells[:, 1]])
@@ -388,7 +387,7 @@ def _interval(sums: Floats, totals: Floats, cells: Integers, places: Floats) -> 
 
 
 def _ordinal(sums: Floats, totals: Floats, cells: Integers, _places: Floats) -> _Two:
-    """That of the interval metric with mean ranks for values."""
+    """Apply the interval metric to mean ranks."""
     return _interval(sums, totals, cells, np.cumsum(totals, axis=1) - totals / 2)
 
 
@@ -397,4 +396,4 @@ METRICS: dict[str, Callable[[Floats, Floats, Integers, Floats], _Two]] = {
     "ordinal": _ordinal,
     "interval": _interval,
 }
-"""How far apart two values are, by name."""
+"""Observed and expected disagreement, by metric."""

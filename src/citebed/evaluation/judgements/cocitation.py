@@ -1,8 +1,8 @@
-"""Judgements by co-citation: documents that are cited together with a relevant one.
+"""Expand judgements by co-citation: add documents that are cited together with a relevant one.
 
-ACM-CR's judgements are what a paragraph cites; what it might as well have cited is missing, and
-its author proposes co-citations against that (Boudin, JCDL 2021, future work). What comes out is
-a guess, so it is a set of its own: no pair of it is in the judgements it was made from.
+ACM-CR's judgements are the citations of a paragraph; other papers that it could have cited are
+missing. Its author proposes co-citations as a remedy (Boudin, JCDL 2021, future work). The result
+is a guess, so it is a separate set without any pair of the original judgements.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ LABEL = "cocited"
 
 @dataclass(frozen=True, kw_only=True)
 class ExpansionOptions:
-    """When a co-cited document is taken, and as what.
+    """Options of an expansion.
 
-    It must be cited together with one and the same relevant document (of grade ``rel`` or
-    above) ``min_cocitations`` times; it gets ``grade``.
+    A document is added with ``grade`` if it is cited at least ``min_cocitations`` times together
+    with one relevant document (of grade ``rel`` or higher).
     """
 
     min_cocitations: int = 2
@@ -42,19 +42,18 @@ class ExpansionOptions:
         if self.grade < 0:
             raise CitebedError(f"the grade {self.grade} is below 0, which means 'not judged'.")
         if self.grade > LARGEST_GRADE:
-            raise CitebedError(f"the grade {self.grade} is too large for one.")
+            raise CitebedError(f"the grade {self.grade} is too large (at most {LARGEST_GRADE:,}).")
 
 
 @dataclass(frozen=True, eq=False)
 class ExpansionResult:
-    """The new judgements, and what was passed over.
+    """The new judgements, and the numbers of skipped candidates.
 
-    ``qrels`` has besides its three columns ``count`` (the most co-citations with one relevant
-    document), ``through`` (that document; the first by id of several) and ``relevant`` (with how
-    many relevant documents it is co-cited often enough). ``seeds`` counts the pairs of a query
-    and a relevant document that were started from, ``below_minimum`` candidates with fewer
-    co-citations, ``already_judged`` those that the judgements have, ``excluded`` those that the
-    query may not have.
+    ``qrels`` has three more columns: ``count`` (the highest number of co-citations with one
+    relevant document), ``through`` (that document; of several the first by id) and ``relevant``
+    (the number of relevant documents with enough co-citations). ``seeds`` counts the pairs of query
+    and relevant document. ``below_minimum`` candidates have too few co-citations,
+    ``already_judged`` ones are in the judgements, and ``excluded`` ones are not allowed.
     """
 
     qrels: Qrels
@@ -65,11 +64,11 @@ class ExpansionResult:
 
 
 def cocitations(lists: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
-    """How often two documents stand in one reference list: ``doc_id, other_id, count``.
+    """Count how often two documents are in the same reference list: ``doc_id, other_id, count``.
 
-    ``lists`` has the columns ``citer`` and ``doc_id``; a document counts once a list. ``doc_id``
-    of the result is one of ``wanted``: the relevant documents suffice, and all pairs of a large
-    collection would not fit anywhere.
+    ``lists`` has the columns ``citer`` and ``doc_id``; a document counts once per list. ``doc_id``
+    of the result is limited to ``wanted`` (the relevant documents), since all pairs of a large
+    collection would not fit into memory.
     """
     lists = lists.select("citer", "doc_id").drop_nulls().unique()
     ours = lists.filter(pl.col("doc_id").is_in(wanted.unique().to_list()))
@@ -82,7 +81,7 @@ def cocitations(lists: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
 
 
 def both_ways(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Pairs in both directions; of a pair that is given more than once the larger count."""
+    """Return pairs in both directions, with the largest count of repeated pairs."""
     pairs = pairs.select("doc_id", "other_id", pl.col("count").cast(pl.Float64))
     turned = pairs.select(
         pl.col("other_id").alias("doc_id"), pl.col("doc_id").alias("other_id"), "count"
@@ -92,7 +91,7 @@ def both_ways(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def added(*tables: pl.DataFrame) -> pl.DataFrame:
-    """Counts of the same pair from several sources, added up."""
+    """Add up the counts of pairs from several sources."""
     return pl.concat(tables).group_by("doc_id", "other_id").agg(pl.col("count").sum())
 
 
@@ -104,13 +103,12 @@ def expand(
     own: pl.DataFrame | None = None,
     barred: pl.DataFrame | None = None,
 ) -> ExpansionResult:
-    """Documents co-cited with a query's relevant ones, as new judgements.
+    """Make judgements of documents that are co-cited with a query's relevant documents.
 
-    ``pairs`` has ``doc_id, other_id, count``, in both directions. ``own`` (``query_id, doc_id``)
-    is the reference list of the paper that a query comes from: where a pair stands in it, that
-    list made one of the co-citations, and it is taken off, for it would only repeat which
-    documents that paper cites. ``barred`` (``query_id, doc_id``) are documents that a query
-    may not have, such as its own paper.
+    ``pairs`` has ``doc_id, other_id, count`` in both directions. ``own`` (``query_id, doc_id``) is
+    the reference list of the query's own paper; its co-citations are subtracted, because they only
+    repeat what that paper cites. ``barred`` (``query_id, doc_id``) are documents that a query must
+    not get, such as its own paper.
     """
     table = as_checked_qrels(qrels).table.select(*PAIR, "relevance")
     seeds = table.filter(pl.col("relevance") >= how.rel).select(*PAIR)
@@ -135,7 +133,7 @@ def expand(
 
 
 def _less_own(candidates: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
-    """One co-citation less where the query's own paper cites both."""
+    """Subtract one co-citation if the query's own paper cites both documents."""
     own = own.select(*PAIR).unique().with_columns(there=pl.lit(1.0))
     ours = candidates.join(own, on=PAIR, how="left", maintain_order="left")["there"]
     others = own.rename({"doc_id": "other_id"})
@@ -145,7 +143,7 @@ def _less_own(candidates: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
 
 
 def _candidates(often: pl.DataFrame) -> pl.DataFrame:
-    """A row a query and document, with the relevant document that speaks loudest for it."""
+    """Return one row per query and document, with the most co-cited relevant document."""
     return (
         often.sort("count", "doc_id", descending=[True, False])
         .group_by("query_id", "other_id", maintain_order=True)
@@ -162,7 +160,7 @@ def _candidates(often: pl.DataFrame) -> pl.DataFrame:
 
 
 class CitingTables(Protocol):
-    """The tables of a collection that say who cites what."""
+    """The tables of a collection with citations."""
 
     @property
     def documents(self) -> pl.DataFrame:
@@ -170,7 +168,7 @@ class CitingTables(Protocol):
 
     @property
     def papers(self) -> pl.DataFrame:
-        """The citing papers; ``doc_id`` where one is a document too."""
+        """The citing papers, with a ``doc_id`` if one is a document, too."""
 
     @property
     def references(self) -> pl.DataFrame:
@@ -182,7 +180,7 @@ class CitingTables(Protocol):
 
 
 class Cocitations(NamedTuple):
-    """Pairs in both directions, the queries' own reference lists, and what they may not have."""
+    """Pairs in both directions, the queries' own reference lists, and excluded documents."""
 
     pairs: pl.DataFrame
     own: pl.DataFrame | None
@@ -198,13 +196,11 @@ def from_collection(
     rel: int = 1,
     not_own_paper: bool = False,
 ) -> Cocitations:
-    """Co-citations of the relevant documents (of grade ``rel``) in a collection.
+    """Count the co-citations of the relevant documents (of grade ``rel``) in a collection.
 
-    They are counted in its citing papers' and documents' reference lists, and the links of kind
-    ``cocited`` are added.
-
-    ``queries`` are those of the judgements, as far as they are known: what searching bars for
-    them is barred here. With ``not_own_paper`` the reference lists of their papers are left out.
+    Co-citations are those in the reference lists of citing papers and documents, plus the links of
+    kind ``cocited``. If the ``queries`` are known, the documents that a search excludes for them
+    are excluded here, too. With ``not_own_paper`` the reference lists of their papers do not count.
     """
     relevant = qrels.table.filter(pl.col("relevance") >= rel)["doc_id"]
     lists = _lists(collection)
@@ -223,9 +219,9 @@ def from_collection(
 
 
 def from_file(path: Path) -> Cocitations:
-    """Pairs from Parquet (``doc_id, other_id, count``) or lines ``doc_id other_id count``.
+    """Read pairs from Parquet (``doc_id, other_id, count``) or lines ``doc_id other_id count``.
 
-    The count may be left out, and is 1 then.
+    The default count is 1.
     """
     if is_parquet(path):
         pairs = _table_of_pairs(path)
@@ -240,7 +236,7 @@ def _table_of_pairs(path: Path) -> pl.DataFrame:
     pairs = read_parquet(path)
     missing = [name for name in ("doc_id", "other_id", "count") if name not in pairs.columns]
     if missing:
-        raise FormatError(path, None, f"there is no column {', '.join(missing)}.")
+        raise FormatError(path, None, f"missing column: {', '.join(missing)}.")
     try:
         ids = [id_column(pairs[name]) for name in ("doc_id", "other_id")]
         checked = pl.DataFrame([*ids, number_column(pairs["count"], pl.Float64)])
@@ -266,7 +262,7 @@ def _pair(path: Path, at: int, line: str) -> tuple[str, str, float]:
 
 
 def _lists(collection: CitingTables) -> pl.DataFrame:
-    """Who cites what: ``citer, doc_id``. A citing paper that is a document too is one citer."""
+    """Return the citations ``citer, doc_id``; a paper that is also a document is one citer."""
     papers = collection.papers.select("paper_id", pl.col("doc_id").alias("self"))
     named = collection.references.join(papers, on="paper_id", how="left").select(
         pl.coalesce("document " + pl.col("self"), "paper " + pl.col("paper_id")).alias("citer"),
@@ -281,7 +277,7 @@ def _lists(collection: CitingTables) -> pl.DataFrame:
 def _own_lists(
     collection: CitingTables, queries: pl.DataFrame | None, qrels: Qrels
 ) -> pl.DataFrame:
-    """For each query, the reference list of the paper that it comes from."""
+    """Return the reference list of each query's own paper."""
     if queries is None or queries["paper_id"].null_count() == queries.height:
         name = qrels.source.name if qrels.source else qrels.name
         raise CitebedError(
@@ -293,7 +289,7 @@ def _own_lists(
 
 
 def _barred(collection: CitingTables, queries: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
-    """What searching bars too: documents that a query excludes, and those later than it."""
+    """Return what a search excludes, too: a query's exclusions and documents later than it."""
     excluded = queries.select("query_id", pl.col("exclude").alias("doc_id"))
     excluded = excluded.explode("doc_id").drop_nulls()
     date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))

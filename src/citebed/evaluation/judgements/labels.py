@@ -1,8 +1,8 @@
-"""The second field of judgements, in which a set may say where each of them comes from.
+"""Read the second field of judgements, which may name the source of each judgement.
 
-Evaluation programs do not look at it. The export of a campaign has ``cited``, ``manual`` or
-``automatic`` there, a merged set the name of the set that judged first, an expanded one
-``cocited``. Here it is a column ``label`` of the table.
+Evaluation programs ignore this field. A campaign's export has ``cited``, ``manual`` or
+``automatic`` there; a merged set has the name of the first set that judged, and an expanded set
+``cocited``. In tables it is the column ``label``.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from citebed.runs.trec_files import QRELS, read_coded
 LABEL = "label"
 _SECOND = QRELS._replace(columns=("iteration", "doc_id", "relevance"))
 _A_NUMBER = r"^Q?[0-9]+$"
-"""An iteration, or the number of a reference, which is no source."""
+"""An iteration or the number of a reference, which is not a source."""
 
 
 def read_labelled(path: str | Path) -> Qrels:
-    """Judgements from a file, with a column ``label`` where their second field is a word."""
+    """Read judgements, with a column ``label`` if their second field has words."""
     path = Path(path)
     with at_hand(path) as file:
         qrels = replace(read_qrels(file), name=run_name(path), source=path)
@@ -40,16 +40,16 @@ def read_labelled(path: str | Path) -> Qrels:
 def _labels(file: Path) -> pl.Series | None:
     if not is_parquet(file):
         if detect_kba_form(file) is not None:
-            return None  # KBA's have a document in the second field
+            return None  # in KBA's files the second field is the document
         return read_coded(file, _SECOND)["iteration"]
     table = read_parquet(file)
-    # A column of that name alone is PyTerrier's, and holds the relevance.
+    # Without a column "relevance", "label" is PyTerrier's name for the relevance.
     known = {"relevance", LABEL} <= set(table.columns)
     return table[LABEL].cast(pl.String).fill_null("0") if known else None
 
 
 def read_labelled_sets(paths: Sequence[Path]) -> list[Qrels]:
-    """Sets of judgements under names that tell them apart, with their labels."""
+    """Read judgement sets with labels, under distinct names."""
     names = distinct_names(paths)
     return [
         replace(read_labelled(path), name=name) for path, name in zip(paths, names, strict=True)
@@ -57,10 +57,10 @@ def read_labelled_sets(paths: Sequence[Path]) -> list[Qrels]:
 
 
 def as_labelled(qrels: Any) -> Qrels:
-    """Judgements from whatever holds them; of a file with its labels."""
+    """Convert judgements as `as_qrels` does; read files with labels."""
     return read_labelled(qrels) if isinstance(qrels, str | Path) else as_qrels(qrels)
 
 
 def set_label(name: str) -> str:
-    """The name of a set as a label, which is one word."""
+    """Turn the name of a set into a label, which is one word."""
     return "-".join(name.split()) or "0"

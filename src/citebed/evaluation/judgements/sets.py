@@ -1,8 +1,8 @@
-"""Tools for sets of judgements: sample, subset, difference, merge.
+"""Operations on judgement sets: sample, subset, difference, merge.
 
-They take files, tables, dicts or `Qrels`, give `Qrels`, leave their inputs alone and keep the order
-of the rows, and what the second field of a file says of each (`labels`). A grade below 0 means what
-it means in trec_eval: in the pool, but not judged.
+They accept files, tables, dicts or `Qrels` and return `Qrels`. They do not change their inputs, and
+keep the order of the rows and the labels (`labels`). As in trec_eval, a grade below 0 means pooled
+but not judged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SampleBy = Literal["judgement", "query"]
 
 
 def as_checked_qrels(data: Any) -> Qrels:
-    """Judgements in which no document is judged twice for a query."""
+    """Convert judgements; raise an error if a document is judged twice for a query."""
     qrels = as_labelled(data)
     check_repeated_pairs(qrels, number_pairs(qrels.table).keys[0])
     return qrels
@@ -35,13 +35,12 @@ def as_checked_qrels(data: Any) -> Qrels:
 
 
 def sample(qrels: Any, share: float, seed: int = 0, by: SampleBy = "judgement") -> Qrels:
-    """A random share of the judgements, or of the queries with all their judgements.
+    """Draw a random share of the judgements, or of the queries with all their judgements.
 
-    By judgement, every query keeps its share: of n judgements ⌊share·n⌋ or one more, drawn so
-    that each judgement stays with probability ``share`` exactly (a query with one judgement may
-    lose it). By query, the nearest whole number of queries stays. The draw depends on the seed
-    and the ids alone, not on the order of the rows, and with one seed the smaller of two
-    samples is part of the larger.
+    By judgement, a query with n judgements keeps ⌊share·n⌋ or one more, so that each judgement
+    stays with probability ``share`` (a single judgement may be lost). By query, the nearest whole
+    number of queries stays. The draw depends only on the seed and the ids, not on the order of the
+    rows. With one seed, a smaller sample is part of a larger one.
     """
     if not 0 < share <= 1:
         raise CitebedError(f"the share {share} is not above 0 and up to 1.")
@@ -65,14 +64,14 @@ def sample(qrels: Any, share: float, seed: int = 0, by: SampleBy = "judgement") 
 
 
 def round_half_up(value: float) -> int:
-    """The nearest whole number, the upper one of two equally near."""
+    """Round to the nearest integer, halves up."""
     return int(np.floor(value + 0.5))
 
 
 def _drawn(draw: np.random.Generator, starts: Ints, query: Ints, share: float) -> Flags:
-    """Which rows stay, query by query."""
+    """Return which rows stay."""
     sizes = np.diff(np.append(starts, len(query)))
-    # The random part of each query's size first, the rows' lots after: neither depends on share.
+    # First draw for the sizes of the queries, then for the rows; neither draw depends on share.
     wanted = np.floor(share * sizes + draw.random(len(starts)))
     order = np.lexsort((draw.random(len(query)), query))
     place = np.empty(len(query), np.int64)
@@ -88,10 +87,10 @@ def subset(
     min_relevance: int | None = None,
     sources: Iterable[str] | None = None,
 ) -> Qrels:
-    """The judgements of these queries, documents and sources, of this grade and above.
+    """Select judgements by query, document, source and lowest grade.
 
-    What is dropped counts as unjudged afterwards, which is not the same as a measure's ``rel``:
-    bpref and judged-only measures see the difference.
+    Dropped judgements count as unjudged, unlike with a measure's ``rel``; this matters for bpref
+    and judged-only measures.
     """
     conditions = []
     if queries is not None:
@@ -110,7 +109,7 @@ def _from(qrels: Qrels, sources: list[str]) -> pl.Expr:
     known = qrels.table[LABEL].unique().sort().to_list() if LABEL in qrels.table.columns else []
     if not known:
         raise CitebedError(
-            f"{qrels.name} names no source of its judgements; that would be its second field."
+            f"{qrels.name} does not name the sources of its judgements in the second field."
         )
     for source in sources:
         if source not in known:
@@ -123,15 +122,12 @@ def _ids(name: str, values: Iterable[str]) -> list[str]:
 
 
 def pooled(qrels: Any, runs: Iterable[Run], depth: int) -> Qrels:
-    """The judgements of documents that a run has among its first ``depth`` for the query.
-
-    These are the judgements that a pool of that depth from these runs would have made.
-    """
+    """Select the judgements in a pool of this depth: documents in the first ``depth`` of a run."""
     if depth < 1:
         raise CitebedError(f"the depth {depth} is not a rank from 1.")
     tops = [in_rank_order(run).filter(pl.col("rank") <= depth).select(PAIR) for run in runs]
     if not tops:
-        raise CitebedError("a pool needs at least one run. Name the runs it is made of.")
+        raise CitebedError("a pool needs at least one run.")
     judgements = as_labelled(qrels)
     ours, *pool = number_pairs(judgements.table, *tops).keys
     check_repeated_pairs(judgements, ours)
@@ -144,10 +140,10 @@ def pooled(qrels: Any, runs: Iterable[Run], depth: int) -> Qrels:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """What one set judges and others do not.
+    """The judgements of one set that other sets lack.
 
-    ``shared`` counts the judgements that others have too, ``changed`` those of them to which
-    another set gives another grade: they are left out all the same.
+    ``shared`` counts the judgements that others have, too, and ``changed`` those among them with
+    another grade; both are left out.
     """
 
     qrels: Qrels
@@ -156,13 +152,13 @@ class Difference:
 
 
 def difference(qrels: Any, *others: Any) -> Difference:
-    """One set less others: the judgements of pairs that no other set judges.
+    """Return the judgements of pairs that no other set judges.
 
-    The study of cited and non-cited papers has J1 and J1+2; ``difference(j12, j1)`` is what its
-    second phase judged. A grade below 0 in another set is no judgement, and takes nothing away.
+    In the study of cited and non-cited papers, for example, ``difference(j12, j1)`` is what the
+    second phase judged. Grades below 0 in other sets are not judgements, and remove nothing.
     """
     if not others:
-        raise CitebedError("there is no set of judgements to take away.")
+        raise CitebedError("difference needs at least one other judgement set.")
     judged = as_checked_qrels(qrels)
     mine = judged.table.select(*PAIR, "relevance")
     known = [as_checked_qrels(other).table.filter(pl.col("relevance") >= 0) for other in others]
@@ -182,30 +178,30 @@ def difference(qrels: Any, *others: Any) -> Difference:
 
 
 class _Grades(NamedTuple):
-    """A row a pair, a column a set; ``there`` says which cells are judgements."""
+    """Grades with one row per pair and one column per set; ``there`` marks judgements."""
 
     grades: Ints
     there: Flags
 
     def first(self) -> Ints:
-        """The first judgement of each pair that has one."""
+        """Return the first judgement of each pair."""
         return np.asarray(self.grades[np.arange(len(self.grades)), self.there.argmax(axis=1)])
 
     def highest(self) -> Ints:
-        """The highest of a pair's judgements."""
+        """Return the highest judgement of each pair."""
         return np.asarray(np.where(self.there, self.grades, _LOW).max(axis=1))
 
     def lowest(self) -> Ints:
-        """The lowest of a pair's judgements."""
+        """Return the lowest judgement of each pair."""
         return np.asarray(np.where(self.there, self.grades, _HIGH).min(axis=1))
 
     def alike(self) -> Flags:
-        """Whether all judgements of a pair are the same."""
+        """Return which pairs have equal judgements in all sets."""
         return np.asarray(self.highest() <= self.lowest())
 
 
 Answer = tuple[Ints, Flags]
-"""A grade a pair, and whether there is one."""
+"""A grade per pair, and whether the pair has one."""
 
 _LOW, _HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -220,7 +216,7 @@ def _mean(of: _Grades) -> Answer:
 
 
 def _majority(of: _Grades) -> Answer:
-    """The votes of each cell's grade; two grades with the most votes are none."""
+    """Return the grade with the most votes; none if several grades tie."""
     same = of.grades[:, :, None] == of.grades[:, None, :]
     votes = (same & of.there[:, :, None] & of.there[:, None, :]).sum(axis=2)
     winners = of.there & (votes == votes.max(axis=1, keepdims=True))
@@ -245,12 +241,12 @@ RULES: dict[str, tuple[str, Callable[[_Grades], Answer]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Several sets made into one.
+    """The result of merging several sets.
 
-    ``conflicts`` has the pairs on which sets disagree: ``query_id``, ``doc_id``, a column a set
-    (null where it does not judge the pair) and ``merged`` (null where the pair was left out).
-    ``pairs`` counts all pairs, ``shared`` those that more than one set judges, ``left_out``
-    those that the rule gave no grade.
+    ``conflicts`` has the pairs on which sets disagree: ``query_id``, ``doc_id``, one column per set
+    (null if it does not judge the pair) and ``merged`` (null if the pair was left out). ``pairs``
+    counts all pairs, ``shared`` those judged in several sets, and ``left_out`` those to which the
+    rule gave no grade.
     """
 
     qrels: Qrels
@@ -266,17 +262,17 @@ def merge(
     rule: str,
     maps: Mapping[str, Mapping[int, int]] | None = None,
 ) -> Merged:
-    """One set of several by a rule; ``maps`` changes grades first, set by set.
+    """Merge judgement sets by a rule; ``maps`` first changes the grades of single sets.
 
-    A pair that one set judges takes that grade (but under ``agreed``). A grade below 0 says
-    "not judged": it gives way to any judgement and is no conflict; where there is nothing else,
-    the highest of them stays. Rows are in order of query and document. The
-    ``label`` of a pair is the one it has in the first set that judges it, or that set's name.
+    A pair that only one set judges keeps its grade, except under ``agreed``. Grades below 0 mean
+    unjudged: any judgement replaces them without a conflict, and if there is none, the highest of
+    them is kept. Rows are sorted by query and document. The ``label`` of a pair is that of the
+    first set that judges it, or this set's name.
     """
     if rule not in RULES:
         raise UnknownName("rule", rule, RULES)
     if not sets:
-        raise CitebedError("there is no set of judgements to merge.")
+        raise CitebedError("merge needs at least one judgement set.")
     judged = [as_labelled(one) for one in sets]
     names = _names(judged)
     for name in maps or {}:
@@ -310,7 +306,7 @@ def _names(sets: Sequence[Qrels]) -> list[str]:
 
 
 def _mapped(qrels: Qrels, grades: Mapping[int, int]) -> Ints:
-    """The grades of a set, changed all at once."""
+    """Map the grades of a set, all at once."""
     old = qrels.table["relevance"]
     unknown = sorted(set(grades) - set(old.unique()))
     if unknown:
@@ -319,13 +315,13 @@ def _mapped(qrels: Qrels, grades: Mapping[int, int]) -> Ints:
             f"its grades are {', '.join(map(str, sorted(old.unique())))}."
         )
     if any(abs(grade) > LARGEST_GRADE for grade in grades.values()):
-        raise CitebedError(f"{qrels.name}: a grade to map to is too large for one.")
+        raise CitebedError(f"{qrels.name}: a grade to map to is too large.")
     new = old.replace(list(grades), list(grades.values())) if grades else old
     return new.to_numpy()
 
 
 def _labels(sets: Sequence[Qrels], rows: Sequence[Ints], grades: _Grades) -> pl.Series:
-    """Where each pair comes from: the label that the first set that judges it gives it."""
+    """Return each pair's label in the first set that judges it."""
     judged = grades.there & (grades.grades >= 0)
     first = np.where(judged.any(axis=1), judged.argmax(axis=1), grades.there.argmax(axis=1))
     labels = pl.Series(LABEL, [set_label(one.name) for one in sets]).gather(first)

@@ -1,7 +1,7 @@
-"""What is in a set of judgements: queries, grades, means a query, documents by their source.
+"""Statistics of a judgement set: queries, grades, means per query, and documents by source.
 
-The figures of Tables 2 and 3 of Ritchie, Robertson & Teufel (2007), Creating a test collection:
-relevance judgements of cited & non-cited papers, and more.
+They include the figures of Tables 2 and 3 of Ritchie, Robertson & Teufel (2007), Creating a test
+collection: relevance judgements of cited & non-cited papers.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from citebed.evaluation.judgements.sets import as_checked_qrels
 
 
 class JudgementCounts(NamedTuple):
-    """How many documents were judged, and how many of them relevant; over all queries."""
+    """Numbers of judged and of relevant documents over all queries."""
 
     judged: int
     relevant: int
 
     def per_query(self, queries: int) -> dict[str, float]:
-        """The means of the paper's tables: judged in all, relevant, not relevant."""
+        """Return the means per query: judged, relevant, not relevant."""
         return {
             "judged": self.judged / queries,
             "relevant": self.relevant / queries,
@@ -35,11 +35,10 @@ class JudgementCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgementStatistics:
-    """What is in a set of judgements; ``grades`` counts the judgements of each grade.
+    """Statistics of a judgement set; ``grades`` counts the judgements of each grade.
 
-    ``documents`` are those that stand in the set, ``collection`` how many there are to search,
-    where that is known. ``sources`` tallies the judgements of each source, by the second field
-    of the file; it is empty where that says nothing.
+    ``documents`` counts the documents in the set, ``collection`` those of the collection, if known.
+    ``sources`` has the counts of each source in the second field of the file, if it names any.
     """
 
     name: str
@@ -56,16 +55,16 @@ class JudgementStatistics:
 
     @property
     def means(self) -> dict[str, float]:
-        """A query's documents on average: judged, relevant, not relevant."""
+        """The mean numbers per query of judged, relevant and not relevant documents."""
         return self.total.per_query(self.queries)
 
     @property
     def per_thousand(self) -> float | None:
-        """A query's relevant documents for each 1,000 documents of the collection."""
+        """Mean relevant documents of a query per 1,000 documents of the collection."""
         return 1000 * self.means["relevant"] / self.collection if self.collection else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """Flat rows ``qrels, figure, value``."""
+        """Return flat rows ``qrels, figure, value``."""
         by_source = {
             f"{source}: {what} per query, mean": value
             for source, tally in self.sources.items()
@@ -75,7 +74,7 @@ class JudgementStatistics:
         return [{"qrels": self.name, "figure": k, "value": v} for k, v in figures.items()]
 
     def table_2(self) -> dict[str, float]:
-        """The figures of the paper's Table 2, in its order."""
+        """Return the figures of the paper's Table 2, in its order."""
         means = {f"{what} per query, mean": value for what, value in self.means.items()}
         judged = means.pop("judged per query, mean")
         figures = {"queries": self.queries, **means, "judged per query, mean": judged}
@@ -100,10 +99,10 @@ class JudgementStatistics:
 
 
 def describe(qrels: Any, rel: int = 1, documents: int | None = None) -> JudgementStatistics:
-    """Count queries, judgements, grades, sources; ``rel`` is the lowest grade that is relevant.
+    """Count queries, judgements, grades and sources; ``rel`` is the lowest relevant grade.
 
-    ``documents`` is how many the collection has. A document below 0 is not judged, so it counts
-    among the grades only.
+    ``documents`` is the size of the collection. Grades below 0 mean unjudged, and are counted only
+    in ``grades``.
     """
     if documents is not None and documents < 1:
         raise CitebedError(f"a collection of {documents} documents: expected 1 or more.")
@@ -131,7 +130,7 @@ def describe(qrels: Any, rel: int = 1, documents: int | None = None) -> Judgemen
 
 
 def _by_source(table: pl.DataFrame, counts: dict[str, pl.Expr]) -> dict[str, JudgementCounts]:
-    """The sources in the order in which they come."""
+    """Count judgements by source, in order of first occurrence."""
     if LABEL not in table.columns:
         return {}
     tallies = table.group_by(LABEL, maintain_order=True).agg(**counts)

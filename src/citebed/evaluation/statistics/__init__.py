@@ -1,7 +1,7 @@
-"""Statistics of scores query by query: tests, intervals, corrections, effects, correlations.
+"""Statistics of scores per query: tests, intervals, corrections, effects, correlations.
 
-Pure functions over numpy arrays that know nothing of runs or files. All of them take the
-clusters that queries come in, where queries of one cluster are not independent.
+Pure functions over numpy arrays, independent of runs and files. They accept clusters of queries
+for queries that are not independent.
 """
 
 # ruff: isort: skip_file

@@ -1,4 +1,4 @@
-"""Many comparisons at once: corrections of p-values, and Tukey's test of all pairs together."""
+"""Multiple comparisons: corrections of p-values, and Tukey's test of all pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from citebed.evaluation.statistics.units import Floats, Labels, as_matrix, make_
 
 
 def _bonferroni(p: Floats) -> Floats:
-    """Keeps the chance of any false finding, however the comparisons depend on one another.
+    """Control the probability of any false finding, under any dependence of the comparisons.
 
     Dunn (1961), Multiple Comparisons among Means.
     """
@@ -24,7 +24,7 @@ def _bonferroni(p: Floats) -> Floats:
 
 
 def _holm(p: Floats) -> Floats:
-    """Keeps the chance of any false finding, as bonferroni, and never finds less.
+    """Control the probability of any false finding, with at least the power of Bonferroni.
 
     Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure.
     """
@@ -32,8 +32,7 @@ def _holm(p: Floats) -> Floats:
 
 
 def _bh(p: Floats) -> Floats:
-    """Keeps the expected share of false ones among the findings, for comparisons that are
-    independent or depend on one another positively.
+    """Control the false discovery rate, for independent or positively dependent comparisons.
 
     Benjamini & Hochberg (1995), Controlling the False Discovery Rate.
     """
@@ -44,13 +43,13 @@ def _bh(p: Floats) -> Floats:
 CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
     "none": lambda p: p, "bonferroni": _bonferroni, "holm": _holm, "bh": _bh,
 }  # fmt: skip
-"""All corrections by name: of p-values in ascending order, not yet cut at 1."""
+"""All corrections by name, for p-values in ascending order; results may exceed 1."""
 
 
 def adjust(p_values: ArrayLike, method: str) -> Floats:
-    """The p-values, corrected for their number; compare them with the level as they are.
+    """Correct p-values for their number; compare the results with the level directly.
 
-    A p-value of nan is no comparison: it stays nan and is not counted.
+    A p-value of nan stays nan and does not count as a comparison.
     """
     correction = CORRECTIONS.get(method)
     if correction is None:
@@ -68,9 +67,9 @@ def adjust(p_values: ArrayLike, method: str) -> Floats:
 
 
 class Pair(NamedTuple):
-    """Two systems by column, the mean of the second less that of the first, and its p-value.
+    """Two systems by column, the mean of the second minus the first, and its p-value.
 
-    The p-value already counts all pairs: compare it with the level as it is.
+    The p-value is already corrected for all pairs.
     """
 
     first: int
@@ -86,11 +85,11 @@ def tukey(
     samples: int = 10_000,
     seed: int = 0,
 ) -> list[Pair]:
-    """All pairs of systems, tested together: a row of the table is a query, a column a system.
+    """Test all pairs of systems together; rows are queries, columns systems.
 
-    p-values are by the range of the means when systems change places within each query, which
-    assumes only that systems are exchangeable within a query, or with clusters within a cluster,
-    whose queries are shuffled alike. Systems that never differ have 1.
+    The p-values come from the range of the means after shuffling the systems within each query.
+    This assumes only that systems are exchangeable within a query; with clusters, within a cluster,
+    whose queries are shuffled alike. If systems never differ, p-values are 1.
 
     Carterette (2012), Multiple Testing in Statistical Analysis of Systems-Based Information
     Retrieval Experiments; Sakai (2018), Laboratory Experiments in Information Retrieval.

@@ -1,7 +1,6 @@
-"""Correlations between two lists of scores of the same things, systems or queries.
+"""Correlations between two lists of scores of the same systems or queries.
 
-All are symmetric but ``tau_ap``, and all are nan where a list has fewer than two values or no
-two that differ.
+All are symmetric except ``tau_ap``. All are nan if a list has fewer than two different values.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def _both(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> float:
-    """Pearson's product-moment correlation."""
+    """Compute Pearson's product-moment correlation."""
     first, second = _both(x, y)
     return _pearson(first, second)
 
@@ -48,7 +47,7 @@ def _pearson(x: Floats, y: Floats) -> float:
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """Spearman's rank correlation: Pearson's of the ranks, ties sharing their mean rank."""
+    """Compute Spearman's rank correlation; ties share their mean rank."""
     first, second = _both(x, y)
     return _pearson(average_ranks(first), average_ranks(second))
 
@@ -57,10 +56,10 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
-    """Kendall's τ-b: pairs in the same order less pairs in the opposite, ties accounted for.
+    """Compute Kendall's τ-b in n log n steps.
 
-    (C - D) / √((P - T_x)·(P - T_y)) over P pairs, T_x and T_y of them tied. In n log n steps.
-    Kendall (1945), The Treatment of Ties in Ranking Problems; Knight (1966).
+    It is (C - D) / √((P - T_x)·(P - T_y)) with C concordant and D discordant of P pairs, T_x and
+    T_y of them tied. Kendall (1945), The Treatment of Ties in Ranking Problems; Knight (1966).
     """
     first, second = _both(x, y)
     n = len(first)
@@ -69,7 +68,7 @@ def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
     if pairs in (tied_x, tied_y):
         return math.nan
     ranks = _dense(second)
-    # Things tied in x stand in the order of y, so that none of them stands before a smaller one.
+    # Ties in x are sorted by y, so that they do not count as discordant.
     opposite = int(np.sum(greater_before(ranks[np.lexsort((ranks, first))])))
     tied_both = _tied(_dense(first) * n + ranks)
     same = pairs - tied_x - tied_y + tied_both - opposite
@@ -78,21 +77,21 @@ def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def _dense(values: Floats) -> Integers:
-    """The values as whole numbers from 0 in the same order."""
+    """Return the values' dense ranks from 0."""
     return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
 
 
 def _tied(values: Floats | Integers) -> float:
-    """How many pairs are tied."""
+    """Count the tied pairs."""
     sizes = np.unique(values, return_counts=True)[1]
     return float(np.sum(sizes * (sizes - 1)) / 2)
 
 
 def greater_before(ranks: Integers) -> Integers:
-    """For each of some whole numbers from 0, how many greater ones stand before it.
+    """Count, for each of some integers from 0, the greater ones before it.
 
-    Two numbers are told apart by the highest bit in which they differ, so they are counted bit
-    by bit: among numbers alike in all higher bits, the ones that stand before a zero.
+    Two numbers are compared by the highest bit in which they differ. Therefore pairs are counted
+    bit by bit: among numbers with equal higher bits, the ones before each zero.
     """
     counts = np.zeros(len(ranks), dtype=np.int64)
     for bit in reversed(range(int(ranks.max(initial=0)).bit_length())):
@@ -109,13 +108,12 @@ def greater_before(ranks: Integers) -> Integers:
 
 
 def tau_ap(truth: ArrayLike, estimate: ArrayLike) -> float:
-    """The AP correlation τ_ap of an estimated ranking with the true one; the top counts most.
+    """Compute the AP correlation τ_ap of an estimated ranking with the true one.
 
-    2/(n-1) · Σ C(i)/(i-1) - 1 over the ranks i > 1 of the estimate, the highest score first,
-    where C(i) is how many of those above it are rightly there. It is not symmetric. Ties, in
-    either list, are broken in all possible ways and τ_ap averaged over them: for ties in the
-    estimate this is Urbano and Marrero's τ_AP,a, and a pair tied in truth counts as half right.
-    nan with fewer than two systems, or where one list is all one tie.
+    It is 2/(n-1) · Σ C(i)/(i-1) - 1 over the ranks i > 1 of the estimate, highest score first; C(i)
+    counts the items that are correctly above rank i, so that the top counts most. It is not
+    symmetric. Ties are broken in all possible ways, and τ_ap is averaged over them: for ties in the
+    estimate this is Urbano and Marrero's τ_AP,a, and a pair tied in the truth counts half.
 
     Yilmaz, Aslam & Robertson (2008), A New Rank Correlation Coefficient for Information
     Retrieval; Urbano & Marrero (2017), The Treatment of Ties in AP Correlation.
@@ -128,14 +126,14 @@ def tau_ap(truth: ArrayLike, estimate: ArrayLike) -> float:
     above = np.repeat(np.cumsum(sizes) - sizes, sizes)
     right = (_greater_above(ranks, order) + above - _greater_above(ranks.max() - ranks, order)) / 2
     share = np.repeat(np.add.reduceat(right, np.cumsum(sizes) - sizes) / sizes, sizes)
-    # One of t tied things comes after each number k < t of the others with the same chance, and
-    # of two tied things either is as likely to be right: k/2 of those k are.
+    # One of t tied items comes after each number k < t of the others with equal probability, and
+    # k/2 of these are expected to be in the right order.
     places = np.arange(1, len(true))
     expected = (share[1:] + (places - above[1:]) / 2) / places
     return 2 * float(expected.sum()) / len(places) - 1
 
 
 def _greater_above(ranks: Integers, order: Integers) -> Integers:
-    """How many greater ranks come strictly before each in an order, in that order."""
-    # Among ties the smaller rank goes first, so that none of them counts.
+    """Count the greater ranks strictly before each one, in this order."""
+    # Among ties the smaller rank comes first, so that ties do not count.
     return greater_before(ranks[np.lexsort((ranks, order))])

@@ -1,13 +1,13 @@
-"""Means over cells that two kinds of units cross, both drawn at random: queries and slices.
+"""Statistics of means over cells of two crossed kinds of random units: queries and slices.
 
-A cell has one query and one slice. Cells of a query are alike, and so are cells of a slice, so
-neither may be drawn without the other. The variance of their weighted mean is that of two-way
-clusters: over rows, plus over columns, less over cells, which both have counted.
+A cell is a pair of query and slice. Cells of the same query are correlated, and so are cells of the
+same slice. The variance of their weighted mean is that of two-way clusters: over rows, plus over
+columns, minus over cells, which both include (Cameron, Gelbach & Miller (2011), Robust Inference
+With Multiway Clustering).
 
-Cameron, Gelbach & Miller (2011), Robust Inference With Multiway Clustering. Rows and columns are
-resampled independently of each other: Owen (2007), The Pigeonhole Bootstrap. By itself that is too
-wide, for it counts what is a cell's own three times; the standard error of a resample counts it
-three times too, so the ratio of both has the right scale, and intervals are studentised.
+Rows and columns are resampled independently: Owen (2007), The Pigeonhole Bootstrap. By itself this
+is too wide, because it counts the variance within cells three times. The standard error of a
+resample counts it three times, too, so that studentised intervals have the right scale.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from citebed.evaluation.statistics.units import (
 )
 
 CROSSED_TESTS = ("t", "bootstrap")
-"""The paired tests that can take two kinds of units."""
+"""The paired tests that support two kinds of units."""
 
 _BLOCK = 1 << 18
 
 
 class Crossed(NamedTuple):
-    """Cells as tables, a row a unit of one kind and a column one of the other; 0 without a cell.
+    """Tables with one row per unit of one kind and one column per unit of the other.
 
-    ``weights`` are the cells' shares of the mean, and ``rests`` what each value has above it,
-    times its share.
+    ``weights`` are the cells' weights in the mean; ``rests`` are the deviations from the mean times
+    the weights. Both are 0 where there is no cell.
     """
 
     mean: float
@@ -62,7 +62,7 @@ class Crossed(NamedTuple):
 
     @property
     def smaller_unit_count(self) -> int:
-        """How many units there are of the rarer kind."""
+        """The number of units of the rarer kind."""
         return int(min(self.weights.shape))
 
     @property
@@ -85,9 +85,10 @@ class Crossed(NamedTuple):
         return math.sqrt(self.variance(*(np.array([np.square(of).sum()]) for of in sums))[0])
 
     def variance(self, rows: Floats, columns: Floats, cells: Floats) -> Floats:
-        """From sums of squares over rows, columns and cells, each times n/(n-1).
+        """Combine sums of squares over rows, columns and cells, each times n/(n-1).
 
-        Chance can make what is counted twice too large: it is never less than over either kind.
+        The result is at least the variance over rows and over columns, since the subtracted term
+        can be too large by chance.
         """
         n, m = self.weights.shape
         over_rows, over_columns = rows * n / (n - 1), columns * m / (m - 1)
@@ -96,7 +97,7 @@ class Crossed(NamedTuple):
 
 
 def crossed_cells(values: ArrayLike, weights: ArrayLike, rows: Labels, columns: Labels) -> Crossed:
-    """Cells with their values and weights, and each cell's unit of one kind and of the other."""
+    """Make tables of cells, given the value, weight, row and column of each cell."""
     cells, shares = as_values(values), as_values(weights)
     if not len(cells) or len(shares) != len(cells) or not shares.sum() > 0:
         raise CitebedError("expected a value and a weight for each cell, and one cell at least")
@@ -110,9 +111,9 @@ def crossed_cells(values: ArrayLike, weights: ArrayLike, rows: Labels, columns: 
 
 
 def crossed_ratios(cells: Crossed, samples: int, seed: int) -> Floats:
-    """Shifts of resampled means, each over its own standard error; infinite without spread.
+    """Return the shifts of resampled means divided by their standard errors.
 
-    Samples in which there is no cell at all are left out.
+    The ratio is infinite without spread. Samples without any cell are left out.
     """
     check_samples(samples)
     rng, (n, m) = np.random.default_rng(seed), cells.weights.shape
@@ -124,9 +125,9 @@ def crossed_ratios(cells: Crossed, samples: int, seed: int) -> Floats:
 
 
 def _resampled(cells: Crossed, u: Floats, v: Floats) -> Floats:
-    """Ratios of samples in which rows come ``u`` times and columns ``v`` times.
+    """Return the ratios of samples in which rows are drawn ``u`` and columns ``v`` times.
 
-    A unit that is drawn twice is two units, and their cells are cells of their own.
+    A unit that is drawn twice counts as two units with cells of their own.
     """
     w, e = cells.weights, cells.rests
     row_sizes, row_rests = (thin_product(v, table.T.copy()) for table in (w, e))
@@ -158,12 +159,12 @@ def crossed_interval(
     seed: int = 0,
     bounds: Bounds | None = None,
 ) -> Interval:
-    """An interval for the mean of which rows and columns both are a sample; studentised.
+    """Compute a studentised interval for the mean, with rows and columns both as samples.
 
-    Where all cells have the same value, or so many resamples have no spread that a limit is
-    infinite, `bounded_interval` over the units of the rarer kind if values have ``bounds``.
-    Without bounds Student's t with as many degrees of freedom as there are such units, less one,
-    and nan where all cells are the same; nan with fewer than two units of a kind.
+    If all cells are equal, or a limit is infinite because many resamples have no spread, the
+    interval is `bounded_interval` over the units of the rarer kind, provided values have
+    ``bounds``. Without bounds it is Student's t, with one degree of freedom less than these units;
+    nan if all cells are equal. With fewer than two units of a kind it is nan.
     """
     check_level(level)
     tail, error = (1 - level) / 2, cells.error
@@ -184,9 +185,9 @@ def crossed_interval(
 
 
 def crossed_test(name: str, cells: Crossed, *, samples: int = 10_000, seed: int = 0) -> TestResult:
-    """A two-sided test that the mean of differences is 0: ``t``, or the studentised bootstrap.
+    """Test two-sided whether the mean difference is 0, by ``t`` or the studentised bootstrap.
 
-    Student's t has as many degrees of freedom as there are units of the rarer kind, less one.
+    The degrees of freedom of t are the number of units of the rarer kind minus one.
     """
     if name not in CROSSED_TESTS:
         raise UnknownName("test over two kinds of units", name, CROSSED_TESTS)
@@ -196,8 +197,7 @@ def crossed_test(name: str, cells: Crossed, *, samples: int = 10_000, seed: int 
     error = cells.error
     if math.isnan(error) or not error:
         why = "fewer than two units of a kind" if math.isnan(error) else "all cells are equal"
-        none = f"{why}: there is no spread to measure against"
-        return TestResult(name, math.nan, math.nan, n, m, none)
+        return TestResult(name, math.nan, math.nan, n, m, f"{why}: the test statistic is undefined")
     statistic = cells.mean / error
     if name == "t":
         from scipy.special import stdtr

@@ -1,4 +1,4 @@
-"""How large a difference is, and how large one would have to be."""
+"""Effect sizes, the influence of clusters, and the smallest detectable difference."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from citebed.evaluation.statistics.units import (
 
 
 class Effect(NamedTuple):
-    """A difference between two systems: its mean, its standardised size, and who won how often.
+    """A difference between two systems: mean, standardised size, and wins, ties and losses.
 
-    ``standardised`` is nan where it cannot be had: fewer than two queries, or no spread.
+    ``standardised`` is nan for fewer than two queries or without spread.
     """
 
     mean: float
@@ -34,10 +34,10 @@ class Effect(NamedTuple):
 
 
 class Clustering(NamedTuple):
-    """What clusters do to a mean.
+    """The influence of clusters on a mean.
 
-    ``correlation`` of two queries of one cluster (1: a cluster is as good as one query; nan
-    where it cannot be estimated), and ``design_effect``, by which it multiplies the variance.
+    ``correlation`` is that of two queries of one cluster (1 means that a cluster is worth a single
+    query; nan if it cannot be estimated). It multiplies the variance by ``design_effect``.
     """
 
     n: int
@@ -49,13 +49,13 @@ class Clustering(NamedTuple):
 def effect(
     differences: ArrayLike, *, clusters: Labels | None = None, tolerance: float = 1e-12
 ) -> Effect:
-    """The size of a difference, from the differences query by query.
+    """Compute the size of a difference from the differences per query.
 
-    Standardised is Hedges' g of paired data: the mean over the standard deviation of the
-    differences (Cohen's d_z), times the correction for few of them with n-1 degrees of freedom.
-    With clusters the standard deviation is that of one query's difference in the population,
-    √(variance between + variance within clusters) as the analysis of variance has them, and
-    there are G-1 degrees of freedom. Differences up to ``tolerance`` are ties.
+    The standardised size is Hedges' g for paired data: the mean divided by the standard deviation
+    of the differences (Cohen's d_z), times a small-sample correction with n-1 degrees of freedom.
+    With clusters, the standard deviation is √(variance between + variance within clusters) from
+    the analysis of variance, and there are G-1 degrees of freedom. Differences up to ``tolerance``
+    are ties.
 
     Cohen (1988), Statistical Power Analysis; Hedges (1981), Distribution Theory for Glass's
     Estimator of Effect Size; Hedges (2007), Effect Sizes in Cluster-Randomized Designs.
@@ -80,7 +80,7 @@ def _standardised(d: Floats, clusters: Labels | None) -> float:
 
 
 def hedges_correction(degrees: int) -> float:
-    """What makes a standardised effect unbiased: Γ(f/2) / (√(f/2)·Γ((f-1)/2)); 0 for f = 1."""
+    """Return the small-sample correction Γ(f/2) / (√(f/2)·Γ((f-1)/2)); 0 for f = 1."""
     if degrees < 2:
         return 0.0
     half = degrees / 2
@@ -91,12 +91,12 @@ def hedges_correction(degrees: int) -> float:
 
 
 def clustering(values: ArrayLike, clusters: Labels) -> Clustering:
-    """How alike queries of one cluster are, and what that costs.
+    """Estimate the correlation of queries within clusters, and the design effect.
 
     The correlation is the analysis-of-variance estimator for unequal sizes, (B - W) / (B + (n₀
     - 1)·W) with the mean squares B between and W within clusters and n₀ = (N - Σn²/N) / (G - 1).
     The design effect is 1 + (Σn²/N - 1)·correlation: the mean of N queries is worth N divided by
-    it. A correlation below zero, which is chance, counts as 0 there.
+    it. A negative correlation, which is due to chance, counts as 0 there.
 
     Donner (1986), A Review of Inference Procedures for the Intraclass Correlation Coefficient;
     Kish (1965), Survey Sampling.
@@ -114,9 +114,9 @@ def clustering(values: ArrayLike, clusters: Labels) -> Clustering:
 
 
 def _components(v: Floats, clusters: Labels) -> tuple[float, float]:
-    """The variance between clusters, which may be negative, and within, by one-way ANOVA.
+    """Return the variances between clusters (may be negative) and within, by one-way ANOVA.
 
-    There must be more than one cluster, and more queries than clusters.
+    There must be several clusters, and more queries than clusters.
     """
     units = make_units(v[:, None], clusters)
     sums, sizes = units.sums[:, 0], units.sizes
@@ -138,12 +138,12 @@ def smallest_effect(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> float:
-    """The smallest mean difference that this many queries, with this spread, can show.
+    """Return the smallest mean difference that this many queries with this spread can show.
 
-    A two-sided t-test at level ``alpha`` finds a true difference of this size with a chance of
-    ``power``. It is the standard error of the mean (with clusters, the clustered one) times the
-    noncentrality of Student's t with G-1 degrees of freedom for which that holds. nan with fewer
-    than two queries or clusters; 0 where differences have no spread.
+    A two-sided t-test at level ``alpha`` detects a true difference of this size with probability
+    ``power``. It is the (clustered) standard error of the mean times the required noncentrality of
+    Student's t with G-1 degrees of freedom. It is nan for fewer than two queries or clusters, and 0
+    without spread.
 
     Cohen (1988), Statistical Power Analysis; Webber, Moffat & Zobel (2008), Statistical Power in
     Retrieval Experimentation.
@@ -159,11 +159,11 @@ def smallest_effect(
 
 @lru_cache
 def noncentrality(degrees: int, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The noncentrality at which a two-sided t-test has this power, by bisection.
+    """Find, by bisection, the noncentrality at which a two-sided t-test has this power.
 
-    T is (Z + noncentrality) / s, with Z normal and s the root of a χ² over its degrees of
-    freedom. The power is integrated over s: scipy's noncentral t loses its digits, and
-    statsmodels' search its way, where there are few degrees of freedom.
+    T is (Z + noncentrality) / s with Z normal and s² a χ² divided by its degrees of freedom. The
+    power is integrated over s, because scipy's noncentral t loses precision, and statsmodels'
+    search fails to converge, for few degrees of freedom.
     """
     from scipy.special import ndtr, stdtrit
 
@@ -183,7 +183,7 @@ def noncentrality(degrees: int, alpha: float = 0.05, power: float = 0.8) -> floa
 
 
 def _chi(degrees: int) -> tuple[Floats, Floats]:
-    """Points of √(χ²/f) and their weights, enough of them for an integral to nine digits."""
+    """Return points of √(χ²/f) with weights, for integrals to nine digits."""
     reach = 12 / math.sqrt(2 * degrees)
     low, high = max(0.0, 1 - reach), 1 + reach
     points = low + (np.arange(20_000) + 0.5) * (high - low) / 20_000

@@ -30,16 +30,16 @@ from citebed.evaluation.statistics.units import (
 )
 
 _NORMAL = NormalDist()
-_FEW_OTHERS = 15  # so few values that differ from the commonest one do not show their spread
+_FEW_OTHERS = 15  # fewer values that differ from the most common one do not show the spread
 _WEIGHTS = 1 << 17
 Bounds = tuple[float, float]
 
 
 class Interval(NamedTuple):
-    """Two limits, and the method that gave them.
+    """Two limits, and the method that computed them.
 
-    Both are nan where there are fewer than two queries (or clusters), or where all queries have
-    the same value and nobody said between which bounds values lie.
+    Both are nan for fewer than two queries (or clusters), or if all values are equal and no bounds
+    are given.
     """
 
     low: float
@@ -47,12 +47,14 @@ class Interval(NamedTuple):
     method: str
 
     def through(self, function: Callable[[float], float]) -> Interval:
-        """The interval on another scale: ``math.exp`` brings the mean of logarithms back to a
-        geometric mean. The function must be increasing."""
+        """Transform the interval by an increasing function.
+
+        ``math.exp`` turns the mean of logarithms into a geometric mean.
+        """
         return Interval(function(self.low), function(self.high), self.method)
 
     def within(self, least: float, most: float) -> Interval:
-        """The interval cut to where the mean can be, such as 0 to 1; nan stays nan."""
+        """Cut the interval to the possible range of the mean, such as 0 to 1; nan stays nan."""
         return Interval(
             min(max(self.low, least), most), min(max(self.high, least), most), self.method
         )
@@ -70,11 +72,10 @@ class _Column(NamedTuple):
 
 
 def _studentised(column: _Column, tail: float) -> Interval:
-    """Bootstrap-t: quantiles of the resampled mean's shift over its own standard error.
+    """Bootstrap-t: quantiles of the resampled mean's shift divided by its own standard error.
 
-    Where so many resamples have no spread that a limit is infinite (nearly all queries have the
-    same value, and values have no bounds), BCa's interval is given, and named. Efron & Tibshirani
-    (1993), chapter 12.5.
+    If a limit is infinite, because many resamples have no spread (nearly all values are equal, and
+    have no bounds), the result is the BCa interval. Efron & Tibshirani (1993), chapter 12.5.
     """
     low, high = order_statistics(column.ratios, tail, 1 - tail)
     if math.isinf(low) or math.isinf(high):
@@ -96,7 +97,7 @@ def _bca(column: _Column, tail: float) -> Interval:
     Efron (1987), Better Bootstrap Confidence Intervals.
     """
     shifts = column.shifts
-    # A resample with the very mean of the values is half below it, rounding apart.
+    # A resample whose mean equals that of the values, up to rounding, counts as half below it.
     rounding = 1e-9 * float(np.abs(shifts).max())
     below = (np.mean(shifts < -rounding) + np.mean(shifts <= rounding)) / 2
     edge = 0.5 / len(shifts)
@@ -124,13 +125,13 @@ def _student(column: _Column, tail: float) -> Interval:
 
 
 def check_level(level: float) -> None:
-    """Refuse a level that is no share."""
+    """Raise an error unless the level is between 0 and 1."""
     if not 0 < level < 1:
         raise CitebedError(f"found level={level}, expected a share between 0 and 1, such as 0.95")
 
 
 def order_statistics(values: Floats, *levels: float) -> list[float]:
-    """The order statistics at some levels: values that were drawn, never between two."""
+    """Return the order statistics at some levels, without interpolation."""
     places = [min(max(math.ceil(len(values) * level), 1), len(values)) - 1 for level in levels]
     parted = np.partition(values, sorted(set(places)))
     return [float(parted[place]) for place in places]
@@ -155,10 +156,7 @@ def mean_interval(  # noqa: PLR0913 - each is one that a notebook user looks for
     method: str = "studentised",
     bounds: Bounds | None = None,
 ) -> Interval:
-    """An interval for the mean of which these values, one a query, are a sample.
-
-    See ``mean_intervals``.
-    """
+    """Compute an interval for the mean, given one value per query; see `mean_intervals`."""
     column = as_values(values)[:, None]
     (interval,) = mean_intervals(
         column,
@@ -182,18 +180,17 @@ def mean_intervals(  # noqa: PLR0913 - likewise
     method: str = "studentised",
     bounds: Sequence[Bounds | None] | None = None,
 ) -> list[Interval]:
-    """An interval for the mean of each column, all columns resampled together.
+    """Compute an interval for the mean of each column, with all columns resampled together.
 
-    Rows are queries; with ``clusters`` whole clusters are resampled. The default, studentised,
-    covers what it says for the skewed scores of few queries and for clusters of unequal size,
-    where percentile and BCa intervals are too short. A geometric mean is the mean of logarithms:
-    give those, and bring the limits back with ``Interval.through(math.exp)``.
+    Rows are queries; with ``clusters`` whole clusters are resampled. The default method,
+    studentised, has the right coverage for the skewed scores of few queries and for clusters of
+    unequal size, where percentile and BCa intervals are too short. For a geometric mean pass
+    logarithms, and transform the interval with ``Interval.through(math.exp)``.
 
-    ``bounds`` are the lowest and the highest value of each column, ``None`` where there are none.
-    Resampling cannot tell what a sample hardly shows: `bounded_interval` takes over where all
-    queries have the same value, where all have the lowest or the highest one (0/1 scores), and,
-    unless another method is named, where more than half have the same value and fewer than 15
-    another.
+    ``bounds`` are the lowest and the highest possible value of each column, or ``None``. With
+    bounds, `bounded_interval` replaces resampling where it fails: if all values are equal, if all
+    are at the bounds (0/1 scores) and, with the default method, if more than half of the values are
+    equal and fewer than 15 differ.
     """
     interval_of = INTERVALS.get(method)
     if interval_of is None:
@@ -224,7 +221,7 @@ def mean_intervals(  # noqa: PLR0913 - likewise
 
 
 def _is_nearly_constant(values: Floats) -> bool:
-    """Whether more than half of the values are the same, and fewer than 15 others."""
+    """Return True if more than half of the values are equal and fewer than 15 differ."""
     commonest = int(np.unique(values.round(12), return_counts=True)[1].max())
     return 2 * commonest > len(values) and len(values) - commonest < _FEW_OTHERS
 
@@ -232,13 +229,13 @@ def _is_nearly_constant(values: Floats) -> bool:
 def bounded_interval(
     units: Units, bounds: Bounds, tail: float, samples: int = 10_000, seed: int = 0
 ) -> Interval:
-    """An interval for the mean of values that lie between bounds, whatever their distribution.
+    """Compute an interval for the mean of bounded values, for any distribution.
 
-    The lower limit is a quantile of weighted means of the values and of the lower bound itself,
-    the weights uniform over all that add up to 1; the upper limit likewise. The bound stands for
-    what was not in the sample. For 0/1 scores this is Clopper's and Pearson's interval, and for n
-    equal values c the bound c - (c - lowest)·(1 - tail^(1/n)); both are computed exactly. With
-    clusters of unequal size the bound is a cluster of average size.
+    The lower limit is a quantile of weighted means of the values and the lower bound, with weights
+    drawn uniformly from all that sum to 1; the upper limit likewise. The bound represents values
+    that are not in the sample. For 0/1 scores this is the interval of Clopper and Pearson, and for
+    n equal values c the limit is c - (c - lowest)·(1 - tail^(1/n)); both are computed exactly. With
+    clusters of unequal size the bound counts as a cluster of average size.
 
     Gaffke (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of a
     nonnegative variable; Learned-Miller & Thomas (2019), A New Confidence Interval for the Mean
@@ -270,8 +267,8 @@ def _lower_limit(units: Units, lowest: float, tail: float, samples: int, seed: i
 def least_share(successes: int, n: int, tail: float) -> float:
     """Return Clopper and Pearson's lower limit for a share, given the successes in n draws.
 
-    It is the share with which so many successes or more have the probability ``tail``. scipy has
-    it too (``betaincinv``), but importing that takes as long as scoring a small run.
+    With this share, so many successes or more have the probability ``tail``. scipy has the same
+    function (``betaincinv``), but importing it takes as long as scoring a small run.
     """
     hits = np.arange(1, n + 1)
     log_ways = np.cumsum(np.log((n + 1 - hits) / hits))[successes - 1 :]

@@ -1,4 +1,4 @@
-"""Paired tests: a function each from units to a result, which says what it assumes."""
+"""Paired tests; the docstring of each test states its statistic and assumptions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ from citebed.evaluation.statistics.units import (
 class TestResult(NamedTuple):
     """The outcome of a two-sided test of no difference.
 
-    ``statistic`` is the test's own (its declaration says which). ``n`` counts queries and
-    ``n_clusters`` the clusters they are in (without clusters, the queries). ``note`` says how
-    the p-value was found, or why there is none.
+    ``statistic`` is the test's own. ``n`` counts queries and ``n_clusters`` their clusters (without
+    clusters, the queries). ``note`` says how the p-value was computed, or why there is none.
     """
 
     name: str
@@ -43,7 +42,7 @@ class TestResult(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What a test is given: differences, their clusters by number, and how to draw."""
+    """The input of a test: differences, numbered clusters, and resampling options."""
 
     differences: Floats
     codes: Integers | None
@@ -66,22 +65,22 @@ class Outcome(NamedTuple):
 
 
 def without_spread(sample: Sample, variance: float) -> Outcome | None:
-    """The outcome where a standard error cannot be had: one unit, or no spread at all."""
+    """Return the outcome for a single unit or without spread, otherwise ``None``."""
     if sample.units.n_units < 2:
         unit = "cluster" if sample.clustered else "query"
-        return Outcome(math.nan, math.nan, f"one {unit}: there is no spread to measure against")
+        return Outcome(math.nan, math.nan, f"only one {unit}: the test statistic is undefined")
     if variance == 0:
         mean = float(sample.units.means[0])
         same = (
             "all clusters have the same mean" if sample.clustered else "all differences are equal"
         )
-        note = f"{same}: there is no spread to measure against"
+        note = f"{same}: the test statistic is undefined"
         return Outcome(math.copysign(math.inf, mean), math.nan, note)
     return None
 
 
 def signed_sums(sample: Sample, scores: Floats) -> Floats:
-    """Scores of the queries (signs, signed ranks) summed over clusters."""
+    """Sum the scores of queries (signs, signed ranks) over clusters."""
     if sample.codes is None:
         return scores
     return np.asarray(np.bincount(sample.codes, scores, sample.units.n_units), dtype=np.float64)
@@ -93,9 +92,9 @@ def signed_sums(sample: Sample, scores: Floats) -> Floats:
 def _student(sample: Sample) -> Outcome:
     """The mean difference divided by its standard error.
 
-    Differences are independent, with a mean that is near to normal. With clusters the variance of
-    the mean is G/(G-1) · Σ (S_g - n_g·m)² / N², over G clusters of n_g queries with sum S_g, and
-    there are G-1 degrees of freedom; clusters, not queries, are independent.
+    Assumes independent differences with a nearly normal mean. With clusters, only these must be
+    independent; the variance of the mean is G/(G-1) · Σ (S_g - n_g·m)² / N², over G clusters of n_g
+    queries with sum S_g, and there are G-1 degrees of freedom.
 
     Student (1908), The Probable Error of a Mean; with clusters Liang & Zeger (1986) and Cameron &
     Miller (2015), A Practitioner's Guide to Cluster-Robust Inference.
@@ -115,7 +114,7 @@ def _student(sample: Sample) -> Outcome:
 
 
 def _permutation(sample: Sample) -> Outcome:
-    """The mean difference: which system gave which score is a matter of chance, query by query.
+    """The mean difference; assumes that systems are exchangeable within each query.
 
     The signs of a cluster's queries are flipped together.
 
@@ -133,10 +132,10 @@ def _permutation(sample: Sample) -> Outcome:
 def _wilcoxon(sample: Sample) -> Outcome:
     """The smaller of the rank sums of positive and of negative differences.
 
-    Differences are independent, and symmetric about zero; zeros are left out, ties share their
-    mean rank. Exact up to 50 queries, or 13 where there are zeros or ties, else the normal
-    approximation with tie correction. With clusters differences are ranked over all queries,
-    signed ranks summed over each cluster, and the signs of whole clusters flipped.
+    Assumes independent differences, symmetric about 0. Zeros are left out, and ties share their
+    mean rank. The p-value is exact up to 50 queries (13 with zeros or ties), and above it is the
+    normal approximation with tie correction. With clusters, differences are ranked over all
+    queries, signed ranks are summed over each cluster, and the signs of clusters are flipped.
 
     Wilcoxon (1945), Individual Comparisons by Ranking Methods; with clusters Rosner, Glynn & Lee
     (2006), The Wilcoxon Signed Rank Test for Paired Comparisons of Clustered Data.
@@ -157,7 +156,7 @@ def _wilcoxon(sample: Sample) -> Outcome:
 
 
 def _exact_p(plus: float, ranks: Floats) -> float:
-    """Twice the smaller tail among all signs of these ranks, which may be halves."""
+    """Return twice the smaller tail over all signs of these ranks, which may be halves."""
     doubled = np.rint(2 * ranks).astype(np.int64)
     chances = np.zeros(int(doubled.sum()) + 1)
     chances[0] = 1.0
@@ -169,7 +168,7 @@ def _exact_p(plus: float, ranks: Floats) -> float:
 
 
 def _normal_p(plus: float, ties: Floats) -> float:
-    """The normal approximation, its variance corrected for ties, without continuity correction."""
+    """Return the normal approximation with tie correction, without continuity correction."""
     from scipy.special import ndtr
 
     n = float(ties.sum())
@@ -181,10 +180,10 @@ def _normal_p(plus: float, ties: Floats) -> float:
 
 
 def _sign(sample: Sample) -> Outcome:
-    """The number of wins, queries with a difference above zero; how large it is does not matter.
+    """The number of wins, that is, of queries with a difference above 0, whatever its size.
 
-    Queries are independent; zeros are left out. With clusters wins less losses of each, and the
-    signs of whole clusters flipped as in the permutation test.
+    Assumes independent queries; zeros are left out. With clusters, wins minus losses are summed
+    over each cluster, and the signs of clusters are flipped as in the permutation test.
 
     Arbuthnott (1710); Conover (1999), Practical Nonparametric Statistics, 3.4; with clusters
     Canay, Romano & Shaikh (2017), Randomization Tests under an Approximate Symmetry Assumption.
@@ -205,11 +204,11 @@ def _sign(sample: Sample) -> Outcome:
 
 
 def _bootstrap(sample: Sample) -> Outcome:
-    """The mean difference divided by its standard error, among resamples.
+    """The mean difference divided by its standard error, compared with resamples.
 
-    Independent differences stand for those of all queries; they are shifted to a mean of zero and
-    resampled, each resample with its own standard error (studentised); one without spread counts
-    as extreme. Whole clusters are resampled, with the standard error of the clustered t-test.
+    Assumes independent differences. They are shifted to a mean of 0 and resampled; each resample is
+    divided by its own standard error (studentised), and one without spread counts as extreme.
+    Clusters are resampled as a whole, with the standard error of the clustered t-test.
 
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, algorithm 16.2; Sakai (2006),
     Evaluating Evaluation Metrics Based on the Bootstrap; with clusters Cameron, Gelbach & Miller
@@ -237,7 +236,7 @@ TESTS: dict[str, Callable[[Sample], Outcome]] = {
     "sign": _sign,
     "bootstrap": _bootstrap,
 }
-"""All paired tests by name, in the order in which they are explained."""
+"""All paired tests by name, in the order of the documentation."""
 
 
 def paired_test(
@@ -248,11 +247,11 @@ def paired_test(
     samples: int = 10_000,
     seed: int = 0,
 ) -> TestResult:
-    """A two-sided test that two systems do not differ, from their differences query by query.
+    """Test two-sided whether two systems differ, given the differences per query.
 
-    ``clusters`` names the cluster of each query (the paper it was taken from); clusters that
-    all hold one query are no clusters. No queries, or a single one where a spread is needed, or
-    differences all equal give a p-value of nan; differences all zero give 1. The note says why.
+    ``clusters`` has the cluster of each query, such as its paper; they are ignored if each has a
+    single query. The p-value is nan without queries or without the spread that a test needs, and 1
+    if all differences are 0. The note explains these cases.
     """
     test = TESTS.get(name)
     if test is None:

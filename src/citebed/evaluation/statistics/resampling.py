@@ -1,6 +1,6 @@
-"""The engines under the tests and intervals: resampled sums, flipped signs, shuffled rows.
+"""Resampling for tests and intervals: resampled sums, flipped signs, shuffled rows.
 
-All work in blocks, so that memory stays bounded whatever the number of samples.
+All functions work in blocks, so that memory is bounded for any number of samples.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.evaluation.statistics.units import Floats, Units
 
-# Numbers in memory at a time, for drawing, weighting and shuffling or flipping. Blocks of that size
-# stay in the cache and in memory that the process already has; larger ones are slower.
+# Numbers in memory at a time, for drawing, weighting and shuffling or flipping. Blocks of this size
+# fit into the cache and into memory that the process already has; larger ones are slower.
 _DRAWING, _WEIGHTING, _SHUFFLING = 1 << 14, 1 << 17, 1 << 16
 _MOST_SAMPLES = 10_000_000
 _Real = TypeVar("_Real", np.float32, np.float64)
@@ -26,7 +26,7 @@ _POISSON = np.repeat(np.arange(6, dtype=np.float32), [95, 92, 49, 15, 4, 1])
 
 
 def check_samples(samples: int) -> None:
-    """Refuse to work with no samples at all, or without end."""
+    """Raise an error unless the number of samples is in the allowed range."""
     if not 1 <= samples <= _MOST_SAMPLES:
         raise CitebedError(
             f"found samples={samples}, expected 1 to {_MOST_SAMPLES:,} (10,000 is usual)"
@@ -34,12 +34,12 @@ def check_samples(samples: int) -> None:
 
 
 def resampled_sums(columns: Floats, samples: int, seed: int) -> Floats:
-    """Sums of each column over units drawn with replacement, one row a sample.
+    """Sum each column over units drawn with replacement; return one row per sample.
 
-    All columns of a sample come from the same units. More than 500 units are not drawn one by
-    one: each is given a weight of its own with mean and variance 1, which for so many comes to
-    the same (Chamandy et al. 2012, Estimating Uncertainty for Massive Data Streams) and is
-    several times as quick. The caller divides by the resampled size either way.
+    All columns of a sample use the same units. More than 500 units are not drawn one by one, but
+    each gets an independent weight with mean and variance 1. For that many units this is
+    equivalent (Chamandy et al. 2012, Estimating Uncertainty for Massive Data Streams) and several
+    times as fast. The caller divides by the resampled size in both cases.
     """
     check_samples(samples)
     rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def resampled_sums(columns: Floats, samples: int, seed: int) -> Floats:
 
 
 def draw_counts(rng: np.random.Generator, rows: int, units: int) -> Floats:
-    """How often each unit is drawn, in each of some samples of as many units as there are."""
+    """Draw samples with replacement, and return how often each one has each unit."""
     chosen = rng.integers(0, units, size=(rows, units))
     chosen += np.arange(0, rows * units, units)[:, None]
     counts = np.bincount(chosen.ravel(), minlength=rows * units)
@@ -65,10 +65,10 @@ def draw_counts(rng: np.random.Generator, rows: int, units: int) -> Floats:
 
 
 def thin_product(weights: NDArray[_Real], columns: NDArray[_Real]) -> Floats:
-    """The matrix product, in pieces too small to be shared out to threads.
+    """Compute a matrix product in pieces too small for multithreading.
 
-    Threads bring nothing for products this thin, and on a busy machine they wait for one another:
-    up to fifty times as long.
+    Threads do not help with products this thin, and on a busy machine they wait for each other,
+    which can take fifty times as long.
     """
     product = np.empty((len(weights), columns.shape[1]))
     for left in range(0, columns.shape[1], 16):
@@ -81,17 +81,17 @@ def thin_product(weights: NDArray[_Real], columns: NDArray[_Real]) -> Floats:
 
 
 def blocks(samples: int, width: int, size: int) -> Iterator[tuple[int, int]]:
-    """Ranges of samples of ``width`` numbers each, about ``size`` numbers at a time."""
+    """Yield ranges of samples of ``width`` numbers each, with about ``size`` numbers per range."""
     step = max(8, size // max(1, width))
     for start in range(0, samples, step):
         yield start, min(samples, start + step)
 
 
 class Resampled(NamedTuple):
-    """What resampling the units gives, one row a sample and one column a measure.
+    """Resampled means, one row per sample and one column per measure.
 
-    ``shifts`` are the resampled means less the mean; ``ratios`` are the same divided by their
-    own standard errors: 0 for no shift, and infinite for a shift in a sample without spread.
+    ``shifts`` are the resampled means minus the mean. ``ratios`` are the shifts divided by their
+    own standard errors: 0 without a shift, infinite for a shift in a sample without spread.
     """
 
     shifts: Floats
@@ -99,7 +99,7 @@ class Resampled(NamedTuple):
 
 
 def resample(units: Units, samples: int, seed: int) -> Resampled:
-    """Resample whole units; the mean is over the queries in the sample, however many they are.
+    """Resample whole units; means are over the queries in the sample, whatever their number.
 
     With residuals e_g = S_g - n_g·m a resampled shift is d = Σe/Σn, and its variance by the
     formula of ``variance_of_means`` needs only the sums of e², e·n and n².
@@ -125,15 +125,16 @@ _ENUMERATED = 16  # up to this many signs all 2^n are tried
 
 
 def flip_signs(sums: Floats, samples: int, seed: int) -> tuple[float, str]:
-    """The share of sign flips whose total is at least as far from zero as the one found; a note.
+    """Return the p-value of a sign-flip test, and a note.
 
-    Units of zero do not matter and are left out. Up to 16 others all 2^n flips are counted;
-    above that ``samples`` random ones, with the one found counted among them, so that the
-    p-value is never 0 (Phipson & Smyth 2010, Permutation P-values Should Never Be Zero).
+    It is the share of flips whose total is at least as far from 0 as the observed one. Units of 0
+    are left out. Up to 16 units, all 2^n flips are counted; above, ``samples`` random ones and the
+    observed one, so that the p-value is never 0 (Phipson & Smyth 2010, Permutation P-values Should
+    Never Be Zero).
     """
     check_samples(samples)
     moving = sums[sums != 0]
-    # Sums that are equal on paper come out a rounding error apart.
+    # Mathematically equal sums may differ by rounding errors.
     bound = abs(float(moving.sum())) - 1e-10 * float(np.abs(moving).sum())
     if len(moving) <= _ENUMERATED:
         codes = np.arange(1 << len(moving))[:, None]
@@ -144,10 +145,10 @@ def flip_signs(sums: Floats, samples: int, seed: int) -> tuple[float, str]:
 
 
 def _flipped(sums: Floats, samples: int, seed: int) -> Iterator[Floats]:
-    """Totals with random signs, in blocks.
+    """Yield totals with random signs, in blocks.
 
-    A random byte decides eight signs at once: the 256 totals of every eight units are made
-    beforehand, and a sample is a look-up for each eight.
+    A random byte decides eight signs at once: the 256 possible totals of every eight units are
+    computed first, and a sample needs one look-up for eight units.
     """
     eights = np.zeros(-(-len(sums) // 8) * 8)
     eights[: len(sums)] = sums
@@ -161,7 +162,7 @@ def _flipped(sums: Floats, samples: int, seed: int) -> Iterator[Floats]:
 
 
 def shuffled_ranges(sums: Floats, samples: int, seed: int) -> Floats:
-    """Greatest less smallest total of a column, after shuffling every row; one a sample."""
+    """Return, per sample, the range of the column totals after shuffling every row."""
     check_samples(samples)
     rng = np.random.default_rng(seed)
     ranges = np.empty(samples)

@@ -1,8 +1,8 @@
-"""What is independent of what: queries, or clusters of queries.
+"""Independent units of statistics: queries, or clusters of queries.
 
-Queries taken from one paper resemble one another, so their scores are not independent; the
-papers are. All statistics here work on *units*: the queries themselves, or with clusters the
-sums over each cluster. The mean stays the mean over queries, whatever the clusters' sizes.
+Queries from one paper are similar, so their scores are not independent, but papers are. All
+statistics work on *units*: the queries or, with clusters, the sums over each cluster. The mean is
+always the mean over queries, whatever the sizes of the clusters.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = Sequence[Any] | NDArray[Any]
 
-# A spread below this share of the values is rounding, not spread.
+# A relative spread below this is due to rounding.
 NEGLIGIBLE = 1e-12
 
 
 def as_values(values: ArrayLike) -> Floats:
-    """The values as one column of numbers; anything but finite numbers is refused."""
+    """Convert values to one column of finite numbers, or raise an error."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
         raise CitebedError(
-            f"found an array of {array.ndim} dimensions where one value a query is expected"
+            f"found an array of {array.ndim} dimensions where one value per query is expected"
         )
     return _finite(array)
 
 
 def as_matrix(matrix: ArrayLike) -> Floats:
-    """The values as a table, one row a query; anything but finite numbers is refused."""
+    """Convert values to a table of finite numbers with one row per query, or raise an error."""
     array = np.asarray(matrix, dtype=np.float64)
     if array.ndim != 2:
         raise CitebedError(
             f"found an array of {array.ndim} dimensions where a table is expected: "
-            "one row a query, one column a system or measure"
+            "one row per query, one column per system or measure"
         )
     return _finite(array)
 
@@ -56,11 +56,11 @@ def _finite(array: Floats) -> Floats:
 
 
 def cluster_codes(clusters: Labels, n: int) -> Integers:
-    """Each query's cluster as a number from 0; one label a query, of any kind."""
+    """Number the clusters from 0; there is one label per query, of any type."""
     if len(clusters) != n:
         raise CitebedError(
             f"found {count(len(clusters), 'cluster label')} for {count(n, 'query')}: "
-            "give one a query"
+            "give one per query"
         )
     if isinstance(clusters, np.ndarray) and clusters.dtype.kind in "iuUS":
         return np.asarray(np.unique(clusters, return_inverse=True)[1], dtype=np.int64)
@@ -69,39 +69,39 @@ def cluster_codes(clusters: Labels, n: int) -> Integers:
 
 
 class Units(NamedTuple):
-    """Sums of values by unit (a row a unit, a column a measure) and the queries in each."""
+    """Sums of values, one row per unit and one column per measure, and the units' sizes."""
 
     sums: Floats
     sizes: Floats
 
     @property
     def n_units(self) -> int:
-        """How many units there are."""
+        """The number of units."""
         return len(self.sizes)
 
     @property
     def n_queries(self) -> float:
-        """How many queries there are in all."""
+        """The number of queries."""
         return float(self.sizes.sum())
 
     @property
     def single(self) -> bool:
-        """Whether every unit is one query."""
+        """Whether every unit is a single query."""
         return bool(np.all(self.sizes == 1))
 
     @property
     def means(self) -> Floats:
-        """The mean over all queries, of each column."""
+        """The mean of each column over all queries."""
         return np.asarray(self.sums.sum(axis=0) / self.n_queries)
 
     @property
     def residuals(self) -> Floats:
-        """What each unit's sum has above its size times the mean."""
+        """Each unit's sum minus its size times the mean."""
         return self.sums - self.sizes[:, None] * self.means
 
 
 def make_units(matrix: Floats, clusters: Labels | None) -> Units:
-    """The units of a table of values: its rows, or the sums of its rows over each cluster."""
+    """Make units of a table of values: its rows, or their sums over each cluster."""
     if clusters is None:
         return Units(matrix, np.ones(len(matrix)))
     codes = cluster_codes(clusters, len(matrix))
@@ -111,12 +111,12 @@ def make_units(matrix: Floats, clusters: Labels | None) -> Units:
 
 
 def variance_of_means(units: Units) -> Floats:
-    """The variance of each column's mean, robust to any correlation within units.
+    """Compute the variance of each column's mean, robust to any correlation within units.
 
     G/(G-1) · Σ (S_g - n_g·m)² / N² over G units of n_g queries with sum S_g, where m is the mean
     of all N queries. Without clusters (n_g = 1) this is s²/n, the square of the usual standard
     error. It is the sandwich estimator CR1 of a regression on a constant, as Stata and
-    statsmodels compute it. Spread that is only rounding counts as none. Needs two units.
+    statsmodels compute it. Spread due to rounding counts as 0. At least two units are needed.
 
     Liang & Zeger (1986), Longitudinal data analysis using generalized linear models;
     Cameron & Miller (2015), A Practitioner's Guide to Cluster-Robust Inference.
@@ -129,12 +129,12 @@ def variance_of_means(units: Units) -> Floats:
 
 
 def average_ranks(values: Floats) -> Floats:
-    """Ranks from 1, the smallest first; equal values share the mean of their ranks."""
+    """Rank values from 1, smallest first; equal values share their mean rank."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[places])
 
 
 def tie_sizes(values: Floats) -> Floats:
-    """How often each distinct value is there."""
+    """Count how often each distinct value occurs."""
     return np.unique(values, return_counts=True)[1].astype(np.float64)

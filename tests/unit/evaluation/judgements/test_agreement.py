@@ -326,7 +326,7 @@ def test_one_item_has_no_interval() -> None:
 def test_samples_in_which_everybody_says_the_same_are_told() -> None:
     rare = krippendorffs_alpha(two([(0, 0)] * 7 + [(1, 1), (0, 1)]))
     assert rare.value is not None
-    assert "samples everybody said the same" in rare.note
+    assert "samples all judgements are equal" in rare.note
     # With a single other item of three, 8 of 27 samples are without it: the interval stands.
     assert krippendorffs_alpha(two([(0, 0), (0, 0), (1, 0)])).low is not None
 
@@ -339,7 +339,7 @@ def test_most_samples_without_a_value_give_no_interval(monkeypatch: pytest.Monke
     )
     found = krippendorffs_alpha(two([(0, 0), (1, 1)]), bootstrap=Bootstrap(samples=8))
     assert (found.value, found.low, found.high) == (1.0, None, None)
-    assert found.note == "in 8 of 8 samples everybody said the same: no interval"
+    assert found.note == "in 8 of 8 samples all judgements are equal: no interval"
 
 
 def test_kappa_is_of_two_judges() -> None:

@@ -154,7 +154,7 @@ def test_a_subset_by_source() -> None:
     assert pairs_of(subset(SOURCED, sources=["cited"])) == {("p", "a"): 2, ("q", "a"): 1}
     with pytest.raises(CitebedError, match=r"unknown source 'sited'\. Did you mean 'cited'"):
         subset(SOURCED, sources=["sited"])
-    with pytest.raises(CitebedError, match="names no source"):
+    with pytest.raises(CitebedError, match="does not name the sources"):
         subset(SET, sources=["cited"])
 
 
