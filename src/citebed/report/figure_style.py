@@ -1,4 +1,4 @@
-"""What figures share: the house's style, file names, and SVG that is the same twice."""
+"""Style, file names and reproducible output of all figures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OPEN: dict[Any, Any] = {
     "axes.spines.right": False,
     "legend.frameon": False,
 }
-"""For figures without a frame around their panels."""
+"""The style of figures without frames around their panels."""
 
 _UNDATED: dict[str, Any] = {
     "svg": {"Date": None, "Creator": "citebed"},
@@ -57,13 +57,14 @@ _UNDATED: dict[str, Any] = {
 def drawn(
     make: Callable[[], Figure], *endings: str, style: dict[Any, Any] | None = None, **how: Any
 ) -> list[bytes]:
-    """A figure as files, ``svg``, ``png`` or ``pdf``: text as text, no date, the same each time.
+    """Render a figure as ``svg``, ``png`` or ``pdf``, reproducibly and with text as text.
 
-    ``style`` changes the house's; ``how`` goes to matplotlib (``dpi``, ``transparent``).
+    ``style`` overrides the default style; ``how`` is passed to matplotlib (``dpi``,
+    ``transparent``).
     """
     files = []
     with mpl.rc_context({**STYLE, **(style or {})}), warnings.catch_warnings():
-        # The reader's fonts draw the text; that ours lacks a letter is no reason to complain.
+        # The reader's fonts render the text, so that missing glyphs here do not matter.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = make()
         for ending in endings:
@@ -74,14 +75,14 @@ def drawn(
 
 
 def svg(make: Callable[[], Figure]) -> bytes:
-    """A figure as SVG without background, which takes on the colour of a page."""
+    """Render a figure as SVG with a transparent background."""
     return drawn(make, "svg", transparent=True)[0]
 
 
 def panels(
     number: int, columns: int, base: tuple[float, float], each: tuple[float, float], **shared: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of so many panels in rows; its size in inches grows from ``base`` by ``each``."""
+    """Make a figure with a grid of panels, of size ``base`` plus ``each`` per panel (in inches)."""
     rows = -(-number // columns)
     size = (base[0] + each[0] * columns, base[1] + each[1] * rows)
     figure = Figure(figsize=size, layout="constrained")
@@ -92,16 +93,13 @@ def panels(
 
 
 def label(text: str, at_most: int = 30) -> str:
-    """A name as a figure can show it: no control characters, not too long."""
+    """Shorten a name and replace its control characters, for a figure."""
     plain = "".join(c if c.isprintable() else "\ufffd" for c in text)
     return plain if len(plain) <= at_most else f"{plain[: at_most - 1]}…"
 
 
 def lines_of(name: str, across: int, most: int = 4) -> str:
-    """A name whole, over as many lines as it needs; past ``most`` its middle is left out.
-
-    ``across`` is how many letters of usual width have room in a line.
-    """
+    """Wrap a name into lines of ``across`` characters; cut the middle beyond ``most`` lines."""
     plain = label(name, len(name) + 1)
     lines = _wrapped(plain, across)
     if len(lines) > most:
@@ -120,7 +118,7 @@ def _wrapped(text: str, across: int) -> list[str]:
 
 
 class FileNames:
-    """File names from names that may hold anything, each once, whatever the letters' case."""
+    """Makes file names from arbitrary names, distinct even if case is ignored."""
 
     def __init__(self) -> None:
         self._names = FreeIds(fold=str.lower)
@@ -134,13 +132,13 @@ class FileNames:
 def draw_file(
     make: Callable[[], Figure], path: str | Path, endings: Sequence[str], style: dict[Any, Any]
 ) -> None:
-    """Draw a figure to a file by its ending: whole or not at all, and the same each time."""
+    """Write a figure to a file, atomically and reproducibly; the ending decides the format."""
     ending = picture_ending(path, endings)
     write_whole(Path(path), *drawn(make, ending, style=style, dpi=200))
 
 
 def picture_ending(path: str | Path, endings: Sequence[str]) -> str:
-    """How a picture's file is written, by the end of its name; any other is an error."""
+    """Return the format of a figure's file by its ending, or raise an error."""
     ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in endings:
         raise UnknownName("picture format", ending or Path(path).name, endings)
@@ -148,7 +146,7 @@ def picture_ending(path: str | Path, endings: Sequence[str]) -> str:
 
 
 def write_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[Path]:
-    """Put files into a folder (made where it is missing): all are written before one is placed."""
+    """Write files into a folder, which is created if missing; all files appear together."""
     names = []
     with several_files(folder) as draft:
         for name, content in files:

@@ -1,4 +1,4 @@
-"""What the measures say of themselves, for a terminal and for the docs."""
+"""Help on measures from their docstrings, for the terminal and the docs."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _CUTOFFS = {"none": "", "rank": "@k", "rank or R": "@k", "recall": "@x", "multip
 
 
 def as_written(kind: type[Measure]) -> str:
-    """How a measure is written: ``nDCG(dcg='log2',rel=1,judged_only=False)[@k]``."""
+    """Return a measure's syntax: ``nDCG(dcg='log2',rel=1,judged_only=False)[@k]``."""
     inside = ", ".join(f"{field.name}={field.default!r}" for field in parameters(kind))
     cutoff = _CUTOFFS[kind.CUTOFF]
     return f"{kind.NAME}({inside})" + (cutoff if kind.NEEDS_CUTOFF or not cutoff else f"[{cutoff}]")
 
 
 def measure_paragraphs(kind: type[Measure]) -> list[str]:
-    """Every paragraph: what it is, formula, edge cases, and the paper."""
+    """Return the paragraphs on a measure: description, formula, edge cases, and citation."""
     text = inspect.getdoc(kind) or ""
     parts = [part.replace("\n", " ").replace("``", "`") for part in text.split("\n\n")]
     return [*parts, *([f"{kind.CITATION}."] if kind.CITATION else [])]
 
 
 def measure_page() -> str:
-    """All measures as a page of the docs."""
+    """Return the documentation page of all measures."""
     parts = [
         "# Measures\n\nEvery measure with its formula, its edge cases and its source. "
         "`citebed measures` prints the same; `make docs` writes this page.\n\n"
@@ -41,7 +41,7 @@ def measure_page() -> str:
 
 
 def trec_eval_name(kind: type[Measure]) -> str:
-    """trec_eval's name of the measure without its cut-off; a dash where it has none."""
+    """Return trec_eval's name of a measure without cut-off, or a dash."""
     for known in TREC_MEASURES:
         if known.kind is kind:
             return known.name

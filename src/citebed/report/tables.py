@@ -1,8 +1,8 @@
-"""One model of tables: a subject declares its columns, and all forms are written from them.
+"""A table model: declared columns, written as text, Markdown, LaTeX and HTML.
 
-For a terminal, Markdown and LaTeX a cell is one line of text; a page sets what is smaller beside
-it apart, sorts by its number and tells on demand what a column means. Rows for programs are the
-data model's own, not these.
+In a terminal, Markdown and LaTeX a cell is one line of text. An HTML page also shows the cell's
+small text, sorts by its number, and explains columns in tooltips. Rows for programs (``--json``)
+come from the data model, not from here.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "|*_`<\\"})
 
 
 class Cell(NamedTuple):
-    """A cell: its text, a smaller text beside it, and the number to sort by (else the text).
+    """A cell: its text, a smaller text beside it, and the number to sort by, if any.
 
-    ``mark`` is set apart behind the text: a dagger, or a blank to leave room for one. ``line`` is
-    the whole cell as one line of text, where that is not simply all of these in a row.
+    ``mark`` follows the text: a dagger, or a blank in its place. ``line`` is the cell as one line
+    of text, if that is not just text, mark and small text in a row.
     """
 
     text: str
@@ -51,12 +51,12 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its head, and what stands in it for each thing that has a row.
+    """A column: its head, and how to make its cell from the object of a row.
 
-    ``value`` is the name of an attribute (or key), or a function that gives a number, a text or a
-    cell; ``how`` is the format of numbers. ``title`` says what it means. Names are set to the
-    ``left``, all else to the right. ``short`` is the head where a page's would be too long, and
-    ``kind`` a class of its own in a page.
+    ``value`` is the name of an attribute (or key), or a function that returns a number, a text or a
+    `Cell`. ``how`` is the number format. ``title`` explains the column. Names are aligned to the
+    ``left``, everything else to the right. ``short`` is a shorter head for text, and ``kind`` a CSS
+    class.
     """
 
     head: str
@@ -68,7 +68,7 @@ class Column:
     kind: str = ""
 
     def cell(self, of: Any) -> Cell:
-        """What stands in this column for one thing."""
+        """Return this column's cell for one object."""
         if callable(self.value):
             value = self.value(of)
         else:
@@ -83,7 +83,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: columns, rows of as many cells, what it is of, and a note under it."""
+    """A table: columns, rows of cells, a caption, and a note below."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
@@ -92,16 +92,16 @@ class Table:
 
     @property
     def head(self) -> list[str]:
-        """The heads of the columns, as text has them."""
+        """The heads of the columns for text."""
         return [column.head if column.short is None else column.short for column in self.columns]
 
     @cached_property
     def lines(self) -> list[list[str]]:
-        """The rows, every cell as one line of text."""
+        """The rows, with every cell as one line of text."""
         return [[str(cell) for cell in row] for row in self.rows]
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it, for a page that sets it itself."""
+        """Return the table for JSON, for pages that render it in the browser."""
         return {
             "caption": self.caption,
             "note": self.note,
@@ -113,16 +113,16 @@ class Table:
         }
 
     def written(self, style: str) -> str:
-        """In a style by its name: ``table``, ``markdown`` or ``latex``."""
+        """Write the table in a style: ``table``, ``markdown`` or ``latex``."""
         styles = {"table": self.text, "markdown": self.markdown, "latex": self.latex}
         return styles[style]()
 
     def text(self, width: int | None = None, *, rule: bool = False) -> str:
-        """Aligned columns that fit ``width`` characters, by default those of the screen.
+        """Write aligned columns within ``width`` characters, by default the terminal's width.
 
-        No cell is ever cut. Heads and names are folded at blanks where the table is too wide; if
-        that is not enough, every row becomes a record of lines ``head  cell``. Without a screen
-        (a pipe, a file) lines are as long as they are. ``rule`` draws a line below the head.
+        No cell is ever cut. If the table is too wide, heads and names are folded at blanks; if that
+        is not enough, every row becomes a block of lines ``head  cell``. Without a terminal (in a
+        pipe or file) lines have any length. ``rule`` draws a line below the head.
         """
         width = screen_width() if width is None else width
         lines = [[for_terminal(cell) for cell in row] for row in (self.head, *self.lines)]
@@ -134,7 +134,7 @@ class Table:
         return f"{head}{under}{''.join(rows)}"
 
     def _widths(self, lines: Sequence[Sequence[str]], most: int | None) -> list[int] | None:
-        """The width of each column, ``None`` where they do not fit. Numbers keep theirs."""
+        """Return the column widths, or ``None`` if they do not fit; only names can be folded."""
         widths = [max(map(text_width, cells)) for cells in zip(*lines, strict=True)]
         over = 0 if most is None else sum(widths) + _GAP * (len(widths) - 1) - most
         if over <= 0:
@@ -143,7 +143,7 @@ class Table:
         for column, (head, *cells) in zip(self.columns, zip(*lines, strict=True), strict=True):
             whole = [word for text in cells for word in text.split()] if column.left else cells
             least.append(max(map(text_width, (*head.split(), *whole)), default=0))
-            if column.left:  # the blanks that set a name in are part of its first word
+            if column.left:  # the indentation of a name belongs to its first word
                 least[-1] += max(len(text) - len(text.lstrip()) for text in (head, *cells))
         while over > 0:
             at = max(range(len(widths)), key=lambda k: (widths[k] > least[k]) * widths[k])
@@ -153,7 +153,7 @@ class Table:
         return widths
 
     def _folded(self, row: Sequence[str], widths: Sequence[int]) -> list[str]:
-        """A row as lines, each cell folded into its column."""
+        """Fold the cells of a row into their columns, and return its lines."""
         cells = [fold(cell, width) for cell, width in zip(row, widths, strict=True)]
         height = max(map(len, cells), default=1)
         lines = zip(*([*cell, *[""] * (height - len(cell))] for cell in cells), strict=True)
@@ -167,10 +167,10 @@ class Table:
         return (" " * _GAP).join(cells).rstrip()
 
     def _records(self, lines: Sequence[Sequence[str]], width: int) -> str:
-        """A block of lines a row, each a head and its cell; empty cells are skipped."""
+        """Write a block of lines ``head  cell`` per row, without empty cells."""
         head, *rows = lines
         margin = max(map(text_width, head)) + _GAP
-        above = margin > width // 2  # then heads are on lines of their own
+        above = margin > width // 2  # put long heads on lines of their own
         margin = _GAP if above else margin
         blocks = []
         for row in rows:
@@ -190,14 +190,14 @@ class Table:
         return "\n".join(blocks)
 
     def markdown(self) -> str:
-        """A table that GitHub and pandoc understand."""
+        """Write a Markdown table for GitHub and pandoc."""
         marks = [":--" if column.left else "--:" for column in self.columns]
         lines = [[cell.translate(_MARKDOWN) for cell in row] for row in (self.head, *self.lines)]
         lines.insert(1, marks)
         return "".join(f"| {' | '.join(row)} |\n" for row in lines)
 
     def latex(self) -> str:
-        """A ``tabular`` with booktabs' lines."""
+        """Write a LaTeX ``tabular`` with booktabs."""
         columns = "".join("l" if column.left else "r" for column in self.columns)
         rows = ([cell.translate(_LATEX) for cell in row] for row in (self.head, *self.lines))
         lines = [" & ".join(row) + r" \\" for row in rows]
@@ -216,7 +216,7 @@ class Table:
 
 
 def build_table(columns: Sequence[Column], things: Iterable[Any], caption: str = "") -> Table:
-    """A row for each thing, by what the columns say of it."""
+    """Build a table with one row per object."""
     return Table(columns, [[column.cell(of) for column in columns] for of in things], caption)
 
 
@@ -226,14 +226,14 @@ def text_table(
     left: Iterable[int] = (0,),
     caption: str = "",
 ) -> Table:
-    """A table of texts; columns whose number is in ``left`` are set to the left."""
+    """Build a table of texts; columns whose number is in ``left`` are aligned to the left."""
     names = frozenset(left)
     columns = [Column(text, left=at in names) for at, text in enumerate(head)]
     return Table(columns, [[Cell(text) for text in row] for row in rows], caption)
 
 
 def across(corner: str, cells: Iterable[tuple[str, str, str]], caption: str = "") -> Table:
-    """Cells of (row, column, text), rows and columns in the order in which they come."""
+    """Build a table from cells (row, column, text), in order of first occurrence."""
     rows: dict[str, list[str]] = {}
     heads: dict[str, None] = {}
     for row, column, text in cells:
@@ -248,7 +248,7 @@ def frame_table(
     none: str = "",
     left: Iterable[int] | None = None,
 ) -> Table:
-    """A data frame as it is; ``text`` writes what is known. Numbers are set to the right."""
+    """Build a table from a data frame; ``text`` formats values, and ``none`` replaces null."""
     if left is None:
         left = [at for at, kind in enumerate(frame.dtypes) if not kind.is_numeric()]
     rows = ([none if cell is None else text(cell) for cell in row] for row in frame.iter_rows())
@@ -256,7 +256,7 @@ def frame_table(
 
 
 def legend(columns: Sequence[Column], *heads: str) -> str:
-    """``d: standardised difference; w/t/l: queries won, tied, lost``: what columns mean."""
+    """Explain columns: ``d: standardised difference; w/t/l: queries won, tied, lost``."""
     return "; ".join(f"{each.head}: {each.title}" for each in columns if each.head in heads)
 
 
@@ -264,37 +264,37 @@ def legend(columns: Sequence[Column], *heads: str) -> str:
 
 
 def number(value: float, how: str) -> str:
-    """A number as ``how`` formats it; a dash where there is none."""
+    """Format a number; nan becomes a dash."""
     return "–" if math.isnan(value) else format(value, how)
 
 
 def interval(value: float, low: float, high: float, how: str = ".4f", mark: str = "") -> Cell:
-    """A number, and beside it the limits of its interval where it has one."""
+    """Make a cell of a number and the limits of its interval, if it has one."""
     known = not (math.isnan(low) or math.isnan(high))
     limits = f"[{number(low, how)}, {number(high, how)}]" if known else ""
     return Cell(number(value, how), limits, None if math.isnan(value) else value, mark)
 
 
 def p_text(p: float) -> str:
-    """``0.031``, ``<0.0001``; a dash where there is none."""
+    """Format a p-value: ``0.0310``, ``<0.0001``, or a dash for nan."""
     if math.isnan(p):
         return "–"
     return "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
 def screen_width() -> int | None:
-    """How many characters a line may have: the terminal's columns, ``COLUMNS`` before them."""
+    """Return the terminal's width in characters (``COLUMNS`` overrides it), or ``None``."""
     given = os.environ.get("COLUMNS", "")
     if given.isascii() and given.isdigit() and int(given):
         return int(given)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None
     except (AttributeError, ValueError, OSError):
-        return None  # a pipe, a file, or no standard output at all
+        return None  # a pipe, a file, or no standard output
 
 
 def fold(text: str, width: int) -> list[str]:
-    """The text in lines of at most ``width`` characters, divided at blanks and nowhere else."""
+    """Split a text at blanks into lines of at most ``width`` characters; never split a word."""
     if text_width(text) <= width:
         return [text]
     inset = text[: len(text) - len(text.lstrip())]
@@ -309,7 +309,7 @@ def fold(text: str, width: int) -> list[str]:
 
 
 def text_width(text: str) -> int:
-    """How many places a text takes on a terminal."""
+    """Return the width of a text in a terminal."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text

@@ -1,4 +1,4 @@
-"""The one door to the terminal: nothing that is printed for people can make a terminal obey.
+"""Terminal output: escapes control characters, and shows progress bars.
 
 A title, an id or a file name may come from anyone, and a terminal obeys what it reads: escape
 sequences move the cursor and set the window title, and bidirectional control characters change
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 
 class EscapingStream:
-    """A text stream that writes out, as ``\\x1b``, what a terminal would obey."""
+    """A text stream that escapes control characters, for example as ``\\x1b``."""
 
     def __init__(self, stream: TextIO) -> None:
         self.exact = stream
 
     def write(self, text: str) -> int:
-        """Write a text, made harmless."""
+        """Write an escaped text."""
         self.exact.write(for_terminal(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write some texts, made harmless."""
+        """Write several escaped texts."""
         for line in lines:
             self.write(line)
 
     @property
     def buffer(self) -> Any:
-        """Bytes would go around this stream, so it has none."""
+        """Not available, because bytes would bypass the escaping."""
         raise AttributeError("buffer")
 
     def __getattr__(self, name: str) -> Any:
@@ -49,7 +49,7 @@ class EscapingStream:
 
 @contextlib.contextmanager
 def escape_terminal_output() -> Iterator[None]:
-    """Make what is printed to the standard streams harmless from here on."""
+    """Escape everything that is printed to the standard streams in this context."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, EscapingStream(exact(stream))) for stream in before)
     try:
@@ -86,7 +86,7 @@ def console(*, err: bool = False) -> Console:
 
 @contextlib.contextmanager
 def progress_bar(quiet: bool = False, unit: str = "bytes") -> Iterator[Progress]:
-    """A bar on standard error, where somebody sees it."""
+    """Show a progress bar on standard error, if it is a terminal or a notebook."""
     from citebed.collection.progress import Progress
 
     is_notebook = type(exact(sys.stderr)).__module__.startswith("ipykernel.")

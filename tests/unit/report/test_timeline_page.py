@@ -167,7 +167,7 @@ def test_intervals_and_paired_tests_stand_in_the_page(tmp_path: Path) -> None:
     rows = [[cell.text_content() for cell in row] for row in tests.xpath("./tbody/tr")]
     assert [row[:2] for row in rows] == [["AP, uniform", "next"], ["AP, uniform", "last"]]
     assert any(
-        "both drawn: 10 slices" in item
+        "both queries and slices: 10 slices" in item
         for item in page.xpath("//section[@id='scores']//li//text()")
     )
 

@@ -1,4 +1,4 @@
-"""A collection in one picture: its years, its venues, its passages, its reference lists."""
+"""Draw a collection: its years, venues, passages and reference lists."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ Panel = Callable[[SubFigure], None]
 def draw(statistics: CollectionStatistics, path: str | Path) -> None:
     """Draw the statistics to a file, SVG, PNG or PDF by its ending.
 
-    What the collection does not have is left out of the picture. The file is written whole or
-    not at all, and the same statistics give the same file.
+    Panels without data are left out. The file is written atomically, and the same statistics give
+    the same file.
     """
     draw_file(lambda: _figure(statistics), path, ENDINGS, _STYLE)
 
@@ -108,7 +108,7 @@ def _bars(axes: Axes, places: list[int], heights: tuple[int, ...], color: str, l
 
 
 def _bar_axis(axes: Axes, places: list[int]) -> None:
-    """Few bars are each named, and kept from growing into walls; many get round numbers."""
+    """Label each of a few bars and limit their width; label many bars at round numbers."""
     room = max(0.0, (6 - len(places)) / 2)
     axes.set_xlim(places[0] - 0.7 - room, places[-1] + 0.7 + room)
     if len(places) <= 8:
@@ -120,7 +120,7 @@ def _bar_axis(axes: Axes, places: list[int]) -> None:
 def _draw_bars(
     axes: Axes, title: str, places: list[int], both: list[tuple[int, int]], labels: tuple[str, str]
 ) -> None:
-    """All there are in light bars and, before them in dark, those that have something."""
+    """Draw light bars of totals and, in front, dark bars of parts."""
     every, some = zip(*both, strict=True)
     _bars(axes, places, every, LIGHT, labels[0])
     _bars(axes, places, some, MARK, labels[1])
@@ -141,7 +141,7 @@ def _draw_bars(
 
 
 def _is_plausible(year: int) -> bool:
-    """Whether a year is one of publication: 11 and 3011 are slips, and would squeeze all others."""
+    """Return True for a plausible year; errors such as 11 or 3011 would distort the axis."""
     return EARLIEST <= year <= datetime.date.today().year + 1
 
 

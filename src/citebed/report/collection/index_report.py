@@ -1,4 +1,4 @@
-"""What indexing did, for people."""
+"""Report on indexing, for the terminal."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from citebed.wording import count, printable
 
 
 def index_lines(collection: Path, report: IndexReport) -> list[str]:
-    """The report for people, a sentence a line."""
+    """Return the report, one sentence per line."""
     size = f"{report.bytes / 1e6:.1f} MB"
     name = printable(collection)
     if report.unchanged:
-        whole = f"{name}: the index is up to date ({count(report.documents, 'document')})"
-        return [whole, *_vector_lines(name, report)]
+        state = f"{name}: the index is up to date ({count(report.documents, 'document')})"
+        return [state, *_vector_lines(name, report)]
     if not report.documents:
         return [f"{name}: there are no documents to index; run: citebed import {name} FILES…"]
     kept = report.documents - report.counted

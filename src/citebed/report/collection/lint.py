@@ -1,4 +1,4 @@
-"""What lint found, for people and for programs."""
+"""Findings of lint, as text and as rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDTH = 88
 
 @dataclass(frozen=True, repr=False)
 class Findings(Shown, Sequence[Finding]):
-    """What each check found, in the order of the checks; prints as the command does."""
+    """The findings of each check, in the order of the checks; prints like the command."""
 
     findings: tuple[Finding, ...]
 
@@ -44,7 +44,7 @@ class Findings(Shown, Sequence[Finding]):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Flat rows, as ``--json`` prints them."""
+        """Flat rows as ``--json`` prints them."""
         return lint_rows(self.findings)
 
     @cached_property
@@ -60,12 +60,12 @@ class Findings(Shown, Sequence[Finding]):
 def linted(
     collection: Collection, only: Iterable[str] | None = None, *, examples: int | None = 3
 ) -> Findings:
-    """Look for what would spoil an experiment, with the checks named, or with all."""
+    """Check a collection for problems, with the named checks or with all."""
     return Findings(tuple(lint(collection, only, examples=examples)))
 
 
 def lint_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """A row for each check and, if it found something, for each of its examples.
+    """Return a row per check or, if it found something, per example.
 
     Fields: ``check``, ``severity``, ``count`` and, for an example, ``place``, ``id``, ``what``.
     """
@@ -82,7 +82,7 @@ def lint_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 
 
 def lint_text(findings: Sequence[Finding]) -> str:
-    """The findings in order of severity, each with examples and how to mend it."""
+    """Write the findings by severity, with examples and how to fix them."""
     hits = [finding for finding in findings if finding.count]
     blocks = [
         _block(finding)

@@ -1,4 +1,4 @@
-"""How a collection stands, at a glance: how much is in it, and whether its index is up to date."""
+"""The state of a collection: its size, and whether its index is up to date."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ _SAID: dict[IndexState, str] = {
 
 @dataclass(frozen=True)
 class CollectionState:
-    """A collection's numbers; ``queries`` has a number for each query set. Of the ``problems``
-    those are ``skipped`` that could not be read at all."""
+    """A collection's counts; ``queries`` has a count per query set.
+
+    ``skipped`` of the ``problems`` could not be read at all.
+    """
 
     name: str
     documents: int
@@ -33,11 +35,11 @@ class CollectionState:
     skipped: int
 
     def row(self) -> dict[str, Any]:
-        """As a row, with words for people."""
+        """Return a row with texts for display."""
         return {**vars(self), "index_said": _SAID[self.index], "said": self.said()}
 
     def said(self) -> list[str]:
-        """The same in a few words each."""
+        """Return the counts as short phrases."""
         sets = [f"{number:,} {name}" for name, number in self.queries.items() if number]
         papers = [count(self.papers, "citing paper")] if self.papers else []
         asked = [f"queries: {', '.join(sets)}"] if sets else []
@@ -45,7 +47,7 @@ class CollectionState:
 
 
 def collection_state(collection: Collection) -> CollectionState:
-    """How a collection stands."""
+    """Return the state of a collection."""
     return CollectionState(
         collection.name,
         collection.scan_documents().select("doc_id").collect().height,

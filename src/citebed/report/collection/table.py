@@ -1,4 +1,4 @@
-"""The statistics of a collection and of its index as tables for a terminal."""
+"""Tables of the statistics of a collection and its index, for the terminal."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SHORTER = (
 
 
 def short_name(name: str, width: int) -> str:
-    """A name in at most ``width`` characters: usual words abbreviated, then the end cut off."""
+    """Shorten a name to ``width`` characters: abbreviate common words, then cut the end."""
     for long, short in _SHORTER:
         if len(name) <= width:
             return name
@@ -70,7 +70,7 @@ def statistics_text(
     index: IndexStatistics | None = None,
     width: int | None = None,
 ) -> str:
-    """All tables under a line with the main numbers, for a screen of ``width`` characters."""
+    """Write all tables below a line with the main numbers, for a width in characters."""
     width = screen_width() if width is None else width
     lines = _NOTE_WIDTH if width is None else width
     parts = ["\n".join(fold(for_terminal(_header(statistics)), lines)) + "\n"]
@@ -84,7 +84,7 @@ def statistics_text(
 def collection_tables(
     statistics: CollectionStatistics, index: IndexStatistics | None = None
 ) -> list[Table]:
-    """One table for each thing there is to say; a table that would be empty is left out."""
+    """Return all tables that are not empty."""
     references = statistics.references
     made = [
         _passages(statistics.passages) if statistics.passages else None,
@@ -99,9 +99,10 @@ def collection_tables(
 
 
 def table1(statistics: CollectionStatistics) -> Table:
-    """Table 1 of ACM-CR (Boudin 2021): contexts, those usable as queries, and what one has on
-    average: tokens, characters (without blanks between sentences) and citations, each as often
-    as it stands there. Sentences are those that cite.
+    """Make Table 1 of ACM-CR (Boudin 2021): numbers of contexts, and means per context.
+
+    Means are of tokens, characters (without blanks between sentences) and citations, including
+    repeated ones. Sentences are those that cite.
     """
     rows = []
     for passages in statistics.passages:
@@ -125,7 +126,7 @@ def _mean(value: float | None, digits: int = 1) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    """A percentage that is 0 or 100 only where it is so exactly."""
+    """Format a percentage; it is 0 or 100 only if it is so exactly."""
     if not whole:
         return ""
     percent = 100 * part / whole
@@ -155,7 +156,7 @@ def _table(
     note: str = "",
     corner: str = "",
 ) -> Table:
-    """Names down; rows may end before the last column."""
+    """Make a table with names in the first column; rows may be incomplete."""
     whole = ([*row, *[""] * (len(heads) + 1 - len(row))] for row in rows)
     return replace(text_table([corner, *heads], whole, caption=title), note=note)
 
@@ -272,7 +273,7 @@ def _import(statistics: CollectionStatistics) -> Table:
 
 
 def index_table(statistics: IndexStatistics) -> Table:
-    """The index: each field, and all of the documents' own text."""
+    """Make the table of an index: each field, and all of the documents' own text."""
     state = "" if statistics.current else ", the collection has changed since"
     title = f"Index ({statistics.analyser}, {statistics.bytes / 1e6:.1f} MB{state})"
     heads = ["documents", "tokens", "unique terms", f"in > {FREQUENT:,} documents"]
@@ -287,13 +288,12 @@ def index_table(statistics: IndexStatistics) -> Table:
     return _table(title, heads, rows, corner="field")
 
 
-# --- A value that prints as a table -----------------------------------------------------------
+# --- the result for Python ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
 class CollectionStats(Shown):
-    """What is in a collection; ``index`` is ``None`` where there is none, and a note tells of one
-    that cannot be read."""
+    """Statistics of a collection and its index, if it has one; notes say if it is damaged."""
 
     collection: CollectionStatistics
     index: IndexStatistics | None = None
@@ -301,7 +301,7 @@ class CollectionStats(Shown):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Flat rows, as ``--json`` prints them."""
+        """Flat rows as ``--json`` prints them."""
         return [*rows(self.collection), *(index_rows(self.index) if self.index else ())]
 
     @cached_property
@@ -310,15 +310,14 @@ class CollectionStats(Shown):
         return pl.DataFrame(self.rows, infer_schema_length=None)
 
     def shown(self) -> pl.DataFrame:
-        """All rows; whole numbers as such, others to two digits."""
+        """Return all rows, with integers as such and other numbers to two decimals."""
         value, whole = pl.col("value"), pl.col("value").cast(pl.Int64, strict=False)
         text = pl.when(value == whole).then(whole.cast(pl.String)).otherwise(value.round(2))
         return self.table.with_columns(text, pl.col("share").round(2))
 
 
 def collection_stats(collection: Collection, tally: Tally | None = None) -> CollectionStats:
-    """Count what is in a collection and in its index; a ``tally`` of its documents that was made
-    elsewhere is not made again."""
+    """Compute statistics of a collection and its index; ``tally`` has counts made on workers."""
     numbers = statistics(collection, tally=tally)
     if not (collection.folder / FOLDER / DESCRIPTION).exists():
         return CollectionStats(numbers)

@@ -1,7 +1,8 @@
 """Figures of a contrast: every query under both judgement sets, and the systems' means.
 
-As Figures 1 and 2 of Ritchie, Robertson & Teufel (2007), with their axes: the first set, J1, is on
-the vertical and the second, J1+2, on the horizontal axis, so that what rose is below the diagonal.
+They follow Figures 1 and 2 of Ritchie, Robertson & Teufel (2007): the first set, J1, is on the
+vertical axis and the second, J1+2, on the horizontal one, so that queries that rose are below the
+diagonal.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from citebed.wording import count
 ENDINGS = ("svg", "png")
 _SIZES = (0.25, 0.8), (2.75, 2.75)
 _ACROSS = 34
-"""How many letters of usual width stand beside a panel, or below it."""
+"""Characters per line of an axis label."""
 _BESIDE = 20
 _LINES = 16
-"""How many letters a line has beside the ends of slopes, and how many lines a usual panel."""
+"""Characters per line of a name beside a slope, and lines of names per panel."""
 _DOT = 16.0
 _LARGEST_DOT = 420.0
 _NUMBERED = 6
-"""Places where at least so many queries lie get their number written beside them."""
+"""The number of queries from which a point shows its number."""
 
 _HOW: dict[str, Any] = {"style": {"axes.titlelocation": "center"}, "dpi": 160}
 Made = tuple[str, Callable[[], Figure]]
@@ -48,17 +49,17 @@ def draw_contrast(
     runs: Sequence[str] | None = None,
     full: bool = False,
 ) -> list[Path]:
-    """Draw a contrast into a folder, each figure as SVG and PNG; gives the files.
+    """Draw a contrast into a folder, each figure as SVG and PNG; return the files.
 
     ``systems`` shows the means of all runs. ``RUN`` shows a run's queries under each measure, side
     by side, for the ``runs`` named or those that `most_informative_runs` chooses. With ``full``,
     all runs are drawn, and each measure also alone, as ``RUN_MEASURE``. With a ``pair`` of runs,
     ``FIRST-SECOND`` plots one against the other per query, under each of the two sets.
-    Measures without scores of their own by query (GMAP) have no scatter plots. All files are
-    drawn before any is put into the folder.
+    Measures without their own scores per query (GMAP) have no scatter plots. All files appear
+    together, at the end.
     """
     for run in (*(pair or ()), *(runs or ())):
-        contrast.before[run]  # an unknown name is told before anything is drawn
+        contrast.before[run]  # raises an error for an unknown name
     files = (
         (f"{name}.{ending}", whole)
         for name, make in _figures(contrast, pair, runs, full)
@@ -68,17 +69,14 @@ def draw_contrast(
 
 
 def contrast_pictures(contrast: Contrast) -> list[tuple[str, bytes]]:
-    """The figures for a page, by name, as SVG: the queries of runs that say most, the systems."""
+    """Return the figures for a page, by name, as SVG."""
     how = {"transparent": True, **_HOW}
     made = _figures(contrast, None, None, full=False)
     return [(name, drawn(make, "svg", **how)[0]) for name, make in made]
 
 
 def most_informative_runs(contrast: Contrast) -> list[str]:
-    """The runs whose queries say most: the best under the second set, and the one that moves most.
-
-    Both by the first measure; two runs or fewer are all of them.
-    """
+    """Return the best run under the second set and the run that changes most."""
     first = [of for of in contrast.changes if of.measure == str(contrast.measures[0])]
     if len(first) <= 2:
         return [of.run for of in first]
@@ -123,7 +121,7 @@ def _run_figure(contrast: Contrast, run: str, measures: Sequence[Measure]) -> Fi
 
 
 def _entitle(figure: Figure, said: Sequence[str], columns: int) -> None:
-    """Sentences over all panels, as broad as these are together."""
+    """Write a title of several lines above all panels."""
     lines = (lines_of(sentence, _ACROSS * columns + 8) for sentence in said)
     figure.suptitle("\n".join(lines), fontsize=8)
 
@@ -147,18 +145,18 @@ def _pair_figure(contrast: Contrast, first: str, second: str) -> Figure:
 
 
 def scatter(axes: Axes, x: Floats, y: Floats, limits: tuple[float, float]) -> None:
-    """Points in a square with its diagonal; what lies in one place is one larger ring.
+    """Plot points in a square with its diagonal; points in the same place become a larger ring.
 
-    The area of a ring grows with the number of queries there, until the largest would cover
-    its neighbours; from six on the number stands beside it.
+    The area of a ring grows with the number of queries, up to a limit. From six queries on, the
+    number is shown.
     """
     low, high = _limits(x, y, limits)
     room = 0.04 * (high - low)
     axes.plot([low, high], [low, high], color=RULE, linewidth=0.7, zorder=1)
     places = Counter(zip(x.round(9).tolist(), y.round(9).tolist(), strict=True)).most_common()
     unit = min(_DOT, _LARGEST_DOT / max((number for _, number in places), default=1))
-    # The largest come first, so that none lies hidden under another; all of one size are drawn
-    # at once, which keeps the file small.
+    # Draw the largest rings first, so that none is hidden, and all rings of one size at once, which
+    # keeps the file small.
     for number, group in groupby(places, key=lambda place: place[1]):
         points = [place for place, _ in group]
         size = max(_DOT, unit * number)
@@ -181,7 +179,7 @@ def scatter(axes: Axes, x: Floats, y: Floats, limits: tuple[float, float]) -> No
 
 
 def _number(axes: Axes, place: tuple[float, float], number: int, size: float) -> None:
-    """How many queries lie there: in the ring where it fits, else to its upper right."""
+    """Write the number of queries into a ring or, if it is too small, to its upper right."""
     across = 2 * math.sqrt(size / math.pi)
     inside = across > 4.2 * len(str(number)) + 2
     offset = 0.0 if inside else across / 2 * 0.75
@@ -192,7 +190,7 @@ def _number(axes: Axes, place: tuple[float, float], number: int, size: float) ->
 
 
 def _limits(x: Floats, y: Floats, limits: tuple[float, float]) -> tuple[float, float]:
-    """The measure's own range; where it has none, that of the scores."""
+    """Return the measure's range or, if that is infinite, the range of the scores."""
     if all(map(math.isfinite, limits)):
         return limits
     least, most = min(x.min(), y.min(), 0.0), max(x.max(), y.max(), 1.0)
@@ -203,7 +201,7 @@ def _limits(x: Floats, y: Floats, limits: tuple[float, float]) -> tuple[float, f
 
 
 def _systems_figure(contrast: Contrast) -> Figure:
-    """Per measure a line a run from its mean under the first set to that under the second."""
+    """Draw, per measure and run, a line between the means under the first and second set."""
     columns = min(3, len(contrast.measures))
     names = {scores.run: lines_of(scores.run, _BESIDE) for scores in contrast.before.runs}
     most = max(name.count("\n") + 1 for name in names.values())
@@ -217,7 +215,7 @@ def _systems_figure(contrast: Contrast) -> Figure:
 def _slopes(
     axes: Axes, contrast: Contrast, measure: Measure, names: Mapping[str, str], apart: float
 ) -> None:
-    """A panel of them; names stand ``apart``, as a share of its height."""
+    """Draw one panel; ``apart`` is the distance of names as a share of the panel's height."""
     runs = list(names)
     ends = [(c.before, c.after) for c in (contrast.change(run, measure) for run in runs)]
     for before, after in ends:
@@ -238,10 +236,10 @@ def _slopes(
 def spread(
     heights: Sequence[float], apart: float, least: float, most: float = math.inf
 ) -> list[float]:
-    """Heights moved so that they are that far apart, in the same order, and near where they were.
+    """Move heights so that they are at least ``apart``, in the same order, and near the originals.
 
-    Neighbours that are too close become a block around their mean, not below ``least`` and, where
-    there is room for all, not above ``most``.
+    Neighbours that are too close form a block around their mean, not below ``least`` and, if there
+    is room, not above ``most``.
     """
     blocks: list[tuple[float, list[int]]] = []
     for at in sorted(range(len(heights)), key=lambda place: (heights[place], -place)):

@@ -1,4 +1,4 @@
-"""A contrast of two judgement sets as one page: what changes, orders, conclusions, queries."""
+"""Report on a contrast of two judgement sets, as one HTML page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARTS = {
 }
 _MOST_MOVES = 6
 _STYLE = ".plots { grid-template-columns: minmax(0, 1fr); }\n"
-"""Panels in a row need all of it."""
+"""Rows of panels need the full width."""
 _HEADINGS = {
     "judgements": "The two sets",
     "changes": "What changes",
@@ -40,7 +40,7 @@ _HEADINGS = {
 def contrast_page(
     contrast: Contrast, command: str, title: str = "", back: tuple[str, str] | None = None
 ) -> str:
-    """The page: HTML with its style and script, which loads nothing from anywhere."""
+    """Return the page as self-contained HTML."""
     tables = {name: _tables(contrast, parts) for name, parts in _PARTS.items()}
     tables["movers"] = _movers(contrast)
     wanted = {name: heading for name, heading in _HEADINGS.items() if tables.get(name, True)}

@@ -1,4 +1,4 @@
-"""Contrasts of judgement sets and pool bias as tables, and what to know of them in sentences."""
+"""Tables and notes on contrasts of judgement sets and on pool bias."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from citebed.report.tables import (
 from citebed.wording import count
 
 SHORT = ("judgements", "changes", "summary")
-"""The parts that tell a contrast in short."""
+"""The parts of a short report."""
 DOUBTS = 50
-"""So many differences that rest on unjudged documents are listed unless all are asked for."""
+"""The number of differences that depend on unjudged documents in a short report."""
 _MOVES = {"from best": "fell from the best value", "from 0": "rose from 0"}
 _FATE_HEADS = {
     "survives": "survive", "vanishes": "vanish", "appears": "appear",
@@ -52,7 +52,7 @@ SETS = (
     Column("not relevant", lambda of: (of.judged - of.relevant) / of.queries, ".2f"),
     Column("one relevant", "single"),
 )
-"""What each judgement set holds, by query."""
+"""Counts of each judgement set, per query."""
 
 DIGESTS = (
     Column("measure", "measure", left=True),
@@ -69,10 +69,7 @@ DIGESTS = (
     Column("appear", "appear"),
     Column("turn", "turn_round"),
 )
-"""A row a measure: means, queries, orders, and what becomes of significant differences.
-
-``+/-`` are runs, and queries of all runs, that rose and that fell.
-"""
+"""One row per measure; ``+/-`` are runs, and queries of all runs, that rose and that fell."""
 
 AGREEMENTS = (
     Column("measure", "measure", left=True),
@@ -87,7 +84,7 @@ AGREEMENTS = (
     Column("Spearman", "spearman", ".3f"),
     Column("Pearson", "pearson", ".3f"),
 )
-"""A row for the systems and one for each run's queries, per measure."""
+"""One row for the systems and one for the queries of each run, per measure."""
 
 CONCLUSIONS = (
     Column("measure", "measure", left=True),
@@ -127,7 +124,7 @@ FALLS = (
     ),
     Column("rank", lambda of: f"{of.before_rank} → {of.after_rank}"),
 )
-"""Runs and measures down: the score with and without the team's own judgements."""
+"""One row per run and measure: the score with and without the team's own judgements."""
 
 BOUNDS = (
     Column("measure", "measure", left=True),
@@ -140,7 +137,7 @@ BOUNDS = (
     Column("p", "worst_p", p_text),
     Column("verdict", "verdict", left=True),
 )
-"""The significant differences, each as judged and in its worst case."""
+"""The significant differences, as judged and in the worst case."""
 
 
 def _if_by_query(of: ContrastSummary, text: str) -> str:
@@ -153,7 +150,7 @@ def _if_by_query(of: ContrastSummary, text: str) -> str:
 def contrast_tables(
     contrast: Contrast, part: str | None = None, *, full: bool = False
 ) -> Iterator[Table]:
-    """The tables of a contrast: in short, in ``full``, or of one part."""
+    """Yield the tables of a contrast: the short report, the ``full`` one, or one part."""
 
     def wanted(name: str) -> bool:
         return part == name or (part is None and (full or name in SHORT))
@@ -184,13 +181,13 @@ def contrast_tables(
 
 
 def contrast_lines(contrast: Contrast, part: str | None = None, *, full: bool = False) -> list[str]:
-    """What to know of a contrast: the queries that moved furthest, and what was left out."""
+    """Return the queries that changed most, if requested, and the notes of a contrast."""
     lines = extremes_lines(contrast) if part == "movers" or full else []
     return lines + [f"note: {note}" for note in contrast.notes()]
 
 
 def changes_table(changes: Sequence[Change], caption: str = "", with_change: bool = True) -> Table:
-    """Runs down, measures across: ``0.1182 → 0.1592 +0.0410``, under both sets, and the change."""
+    """Make a table of runs by measures: ``0.1182 → 0.1592 +0.0410``, with the change optional."""
     cells = (
         (
             of.run, of.measure,
@@ -202,13 +199,13 @@ def changes_table(changes: Sequence[Change], caption: str = "", with_change: boo
 
 
 def directions_table(changes: Sequence[Change]) -> Table:
-    """Runs down, measures across: how many queries rose, stayed the same and fell."""
+    """Make a table of runs by measures: the numbers of queries that rose, stayed and fell."""
     cells = ((of.run, of.measure, f"{of.rose}/{of.same}/{of.fell}") for of in changes)
     return across("rose/same/fell", cells, "Queries that rose, stayed, fell")
 
 
 def fates_table(conclusions: Sequence[SignificanceChange]) -> Table:
-    """Per measure, what became of the significant differences."""
+    """Make a table of the outcomes of significant differences, per measure."""
     rows = [
         [measure, *(str(counts[fate]) for fate in OUTCOMES)]
         for measure, counts in count_outcomes(conclusions).items()
@@ -220,12 +217,12 @@ def fates_table(conclusions: Sequence[SignificanceChange]) -> Table:
 def changed_conclusions(
     conclusions: Sequence[SignificanceChange], every: bool = False
 ) -> list[SignificanceChange]:
-    """The differences whose significance changed; or every one."""
+    """Return the differences whose significance changed, or ``every`` difference."""
     return [of for of in conclusions if every or of.fate not in ("survives", "none")]
 
 
 def largest_moves(movers: Sequence[QueryChange], shown: int) -> list[QueryChange]:
-    """The ``shown`` largest moves of each measure."""
+    """Return the ``shown`` largest changes under each measure."""
     measures = list(dict.fromkeys(of.measure for of in movers))
     ordered = sorted(movers, key=lambda of: (measures.index(of.measure), -abs(of.change)))
     groups = groupby(ordered, key=lambda of: of.measure)
@@ -233,9 +230,9 @@ def largest_moves(movers: Sequence[QueryChange], shown: int) -> list[QueryChange
 
 
 def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
-    """Per measure, the queries that fell from the best value and that rose from 0.
+    """List, per measure, the queries that fell from the best value or rose from 0.
 
-    Those for which most runs did so come first, each with the number of runs.
+    Each has the number of its runs; queries with the most runs come first.
     """
     lines = []
     for measure in map(str, contrast.by_query):
@@ -256,19 +253,19 @@ def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
 
 
 def bias_tables(bias: PoolBias, part: str | None = None, *, full: bool = False) -> Iterator[Table]:
-    """The tables of a pool bias, or one; all conclusions only if asked for."""
+    """Return the tables of a pool bias, or one of them; ``full`` lists all worst cases."""
     bounds = bias.bounds if full or part else _doubtful(bias)[:DOUBTS]
     made = {
         "falls": build_table(FALLS, bias.falls, "Left out of the pool"),
         "orders": orders_table(bias.orders),
         "unjudged": shares_table(bias.shares),
-        "conclusions": build_table(BOUNDS, bounds, "What rests on unjudged documents"),
+        "conclusions": build_table(BOUNDS, bounds, "Differences that depend on unjudged documents"),
     }
     return (table for name, table in made.items() if part in (None, name) and table.rows)
 
 
 def orders_table(orders: Sequence[RankingAgreement]) -> Table:
-    """Teams down, measures across: τ and τ_AP of the order of all runs with and without."""
+    """Make a table of teams by measures: τ and τ_AP of the runs' order with and without a team."""
     cells = (
         (of.team, of.measure, f"{number(of.kendall, '.3f')} / {number(of.tau_ap, '.3f')}")
         for of in orders
@@ -277,18 +274,18 @@ def orders_table(orders: Sequence[RankingAgreement]) -> Table:
 
 
 def shares_table(shares: Sequence[UnjudgedShare]) -> Table:
-    """Runs down, cut-offs across: the unjudged share with and without."""
+    """Make a table of runs by cut-offs: the unjudged share with and without a team."""
     cells = ((of.run, f"@{of.cutoff}", f"{of.before:.1%} → {of.after:.1%}") for of in shares)
     return across("unjudged", cells, "Unjudged documents, with → without")
 
 
 def _doubtful(bias: PoolBias) -> list[WorstCase]:
-    """The differences that rest on unjudged documents."""
+    """Return the differences that depend on unjudged documents."""
     return [bound for bound in bias.bounds if bound.verdict != "stands"]
 
 
 def bias_lines(bias: PoolBias, *, full: bool = False) -> list[str]:
-    """How the tables were made and what they come to; every doubt in words only in ``full``."""
+    """Return notes on the tables; ``full`` has a sentence for every doubtful difference."""
     verdicts = Counter(bound.verdict for bound in bias.bounds)
     words = {"stands": "stand"}
     said = ", ".join(f"{verdicts[each]} {words.get(each, each)}" for each in VERDICTS)
@@ -297,13 +294,13 @@ def bias_lines(bias: PoolBias, *, full: bool = False) -> list[str]:
     return [
         *(bound.sentence() for bound in (doubts if full else ())),
         *(
-            [f"{left_out:,} more of {len(doubts):,} differences that rest on unjudged documents"]
+            [f"{left_out:,} more of {len(doubts):,} differences that depend on unjudged documents"]
             if left_out > 0 and not full
             else []
         ),
         f"{count(bias.judged, 'judgement')}; {bias.unclaimed:,} "
         f"{'is' if bias.unclaimed == 1 else 'are'} of documents that no run has in its first "
-        f"{bias.depth}: nobody's, so they stay",
+        f"{bias.depth}; they belong to no team and are kept",
         f"of {count(len(bias.bounds), 'significant difference')} {said}; "
         f"{count(bias.undecided, 'pair')} without one",
         "worst case: every unjudged document within the cut-off (or the depth) that only the "

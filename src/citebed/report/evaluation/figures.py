@@ -1,6 +1,6 @@
-"""Figures of an evaluation: each measure's means with intervals, and differences by query.
+"""Figures of an evaluation: each measure's means with intervals, and differences per query.
 
-Both read in black and white, and are the same bytes for the same scores.
+Both are readable in black and white, and reproducible.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from citebed.wording import count
 
 _WIDTH = 5.6
 _NAMED_BARS = 40
-"""Up to so many queries are named under their bars."""
+"""The largest number of queries with names under their bars."""
 
 _SINGLE_BARS = 100
-"""More bars than this are drawn as one outline."""
+"""The largest number of single bars; more become an outline."""
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A run's mean under one measure, and the limits of its interval (nan where it has none)."""
+    """A run's mean under one measure with the limits of its interval (nan if it has none)."""
 
     run: str
     value: float
@@ -39,10 +39,10 @@ class Mean:
 
 
 def interval_svg(measure: str, means: Sequence[Mean], baseline: str | None = None) -> bytes:
-    """Runs down, each a dot in its interval, with the numbers beside; the baseline's is hollow.
+    """Plot each run as a dot in its interval, with the numbers beside; the baseline's is hollow.
 
-    A dotted line goes down from the baseline, so that one sees whose intervals it crosses. Runs
-    that overlap may still differ: the intervals are of means, not of paired differences.
+    A dotted line at the baseline shows which intervals include it. Runs with overlapping intervals
+    may still differ, since the intervals are those of means, not of paired differences.
     """
     return svg(lambda: _interval_figure(measure, means, baseline))
 
@@ -75,7 +75,7 @@ def _interval_figure(measure: str, means: Sequence[Mean], baseline: str | None) 
 
 
 def numbers(mean: Mean) -> str:
-    """``0.295 [0.257, 0.334]``."""
+    """Format a mean with its interval: ``0.295 [0.257, 0.334]``."""
     if math.isnan(mean.low):
         return f"{mean.value:.3f}"
     return f"{mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}]"
@@ -84,7 +84,7 @@ def numbers(mean: Mean) -> str:
 def differences_svg(
     measure: str, base: str, run: str, query_ids: Sequence[str], differences: Floats
 ) -> bytes:
-    """A bar a query, the largest gain first; above the line the run is better than the base."""
+    """Plot one bar per query, the largest gain first; gains are above the line."""
     order = np.argsort(-differences, kind="stable")
     ids = [query_ids[at] for at in order]
     return svg(lambda: _differences_figure(measure, base, run, ids, differences[order]))
@@ -112,7 +112,7 @@ def _differences_figure(
 
 
 def _bars(axes: Axes, heights: Floats) -> None:
-    """Gains dark, losses light, so that they differ in print too; many bars as one outline."""
+    """Draw gains dark and losses light; draw many bars as an outline."""
     for part, fill in ((np.maximum(heights, 0), MARK), (np.minimum(heights, 0), LIGHT)):
         if len(heights) <= _SINGLE_BARS:
             axes.bar(range(len(heights)), part, 0.8, color=fill, edgecolor=MARK, linewidth=0.5)
@@ -134,7 +134,7 @@ def _name_bars(axes: Axes, ids: Sequence[str]) -> None:
 def measure_means(
     runs: Sequence[str], summaries: Sequence[Sequence[Summary]]
 ) -> dict[Measure, list[Mean]]:
-    """For each measure the runs' means; counts have none."""
+    """Return the runs' means per measure, without counts."""
     means: dict[Measure, list[Mean]] = {}
     for run, row in zip(runs, summaries, strict=True):
         for summary in row:
@@ -145,7 +145,7 @@ def measure_means(
 
 
 def by_query(measures: Sequence[Measure]) -> list[int]:
-    """The places of the measures that have scores of their own by query: means, not counts."""
+    """Return the positions of measures with their own scores per query: means, not counts."""
     return [at for at, measure in enumerate(measures) if measure.SUMMARY == "mean"]
 
 
@@ -154,10 +154,10 @@ def evaluation_figures(
     summaries: Sequence[Sequence[Summary]],
     baseline: str | None = None,
 ) -> dict[str, bytes]:
-    """All figures of an evaluation, by file name.
+    """Draw all figures of an evaluation, by file name.
 
-    ``intervals_MEASURE.svg`` for each measure; ``differences_MEASURE_RUN-BASE.svg`` for each
-    measure with scores by query and each run but the baseline (the first, if none is named).
+    There is ``intervals_MEASURE.svg`` for each measure, and ``differences_MEASURE_RUN-BASE.svg``
+    for each measure with scores per query and each run except the baseline (by default the first).
     """
     names = FileNames()
     files = {}

@@ -1,4 +1,4 @@
-"""An evaluation as one page: tables, interval plots, every query, and what the scores rest on."""
+"""Report on an evaluation as one HTML page: tables, interval plots, queries, and coverage."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from citebed.wording import count
 
 @dataclass(frozen=True, kw_only=True)
 class Front:
-    """What a page says of itself, and the texts it shows beside ids.
+    """The title of a page, the ``command`` that made it, and texts to show beside ids.
 
-    ``command`` is how the page was made; ``budget`` limits the characters of data by query. Where
-    the page is served, ``back`` is an address to go back to, with words for it.
+    ``budget`` limits the characters of data per query. ``back`` is the address and text of a link
+    back, for pages that are served.
     """
 
     title: str
@@ -53,11 +53,7 @@ class Front:
 
 
 def evaluation_page(study: Study, front: Front) -> str:
-    """The page: HTML with its style, script and data, which loads nothing from anywhere.
-
-    With one run there is no comparison, and nothing to lay side by side: its queries are shown
-    alone.
-    """
+    """Return the page as self-contained HTML; a single run has no comparisons."""
     sections = {"data": "Data", "scores": "Scores"}
     values: dict[str, Any] = {"query_data": None, **_scores(study)}
     if study.comparisons:
@@ -117,7 +113,7 @@ def _scores(study: Study) -> dict[str, Any]:
 
 
 def _interval_plots(study: Study) -> list[Figure]:
-    """For each measure the runs' means with their intervals."""
+    """Plot the runs' means with their intervals, per measure."""
     names = FileNames()
     baseline = study.plan.design.baseline if len(study.runs) > 1 else None
     means = measure_means([run.name for run in study.runs], study.summaries)
@@ -163,6 +159,6 @@ def _notes(evaluation: Evaluation) -> list[str]:
 
 
 def _ledger(ledgers: Sequence[Coverage]) -> list[Table]:
-    """What was counted, and what nobody judged; where there are ties, how far they reach."""
+    """Return tables of counts and unjudged documents and, if there are ties, of their influence."""
     tables = [build_table(COUNTS, ledgers, "Queries, documents and ties"), unjudged_table(ledgers)]
     return [*tables, ties_table(ledgers)] if any(of.ties for of in ledgers) else tables

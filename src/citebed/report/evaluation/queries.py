@@ -1,6 +1,6 @@
-"""What a page shows query by query: both rankings, with grades, and the texts; kept compact.
+"""Compact data for a page's view of single queries: rankings with grades, and texts.
 
-Documents are named once and then numbered. When it grows too large for a page, the queries
+Documents are named once and then numbered. If the data become too large for a page, the queries
 whose scores differ most between the runs are kept.
 """
 
@@ -24,7 +24,7 @@ from citebed.runs.ranking import Ranked, SortedQrels, encode_values, rank
 from citebed.runs.tables import Floats, Ints
 
 DEPTH = 20
-"""So many documents of each ranking are shown."""
+"""The number of documents per ranking."""
 
 BUDGET = 2_400_000
 """Bytes of data: with them a page stays under 3 MB."""
@@ -35,16 +35,16 @@ _LONGEST = 4_000
 UNJUDGED = -1
 
 Titles = Callable[[Sequence[str]], Mapping[str, str]]
-"""Gives the titles of documents, as far as it knows them."""
+"""Returns the known titles of documents."""
 
 
 def no_titles(documents: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG001
-    """For documents whose titles nobody knows."""
+    """Return no titles."""
     return {}
 
 
 def titles_around(qrels: Path, collection: Path | None = None) -> Titles:
-    """Looks titles up in the collection that was named, else in the one around the judgements."""
+    """Return a function that finds titles in the collection, by default the judgements' own."""
     around = Path(os.path.realpath(qrels)).parent.parent
     folder = collection or (around if (around / "citebed.toml").is_file() else None)
     if folder is None:
@@ -62,14 +62,14 @@ def titles_around(qrels: Path, collection: Path | None = None) -> Titles:
 
 
 def texts_beside(qrels: Path, queries: Path | None = None) -> dict[str, str]:
-    """The texts of the queries in a file, else of those that stand beside the judgements."""
+    """Return the texts of queries from a file, by default that of the judgements' collection."""
     source = queries or queries_beside(qrels)
     return query_texts(source) if source else {}
 
 
 @dataclass(frozen=True, eq=False)
 class QueryData:
-    """The data for the page's script, and how many of how many queries are in it."""
+    """The data for the page's script, with the numbers of included and of all queries."""
 
     data: dict[str, Any]
     shown: int
@@ -79,7 +79,7 @@ class QueryData:
 def query_data(
     study: Study, texts: Mapping[str, str], titles: Titles, budget: int = BUDGET
 ) -> QueryData:
-    """The rankings of the queries, those with the largest differences first."""
+    """Collect the rankings of queries, those with the largest differences first."""
     places = by_query(study.evaluation.measures)
     values = _values(study)[:, places]
     order = _by_spread(values)
@@ -108,7 +108,7 @@ def query_data(
 
 
 def _values(study: Study) -> Floats:
-    """Scores by run, measure and judged query; nan where the run was not scored."""
+    """Return scores by run, measure and judged query; nan for queries that were not scored."""
     judged = study.qrels.query_ids
     whole = np.full((len(study.runs), len(study.evaluation.measures), len(judged)), np.nan)
     for at, scores in enumerate(study.evaluation.runs):
@@ -117,7 +117,7 @@ def _values(study: Study) -> Floats:
 
 
 def _by_spread(values: Floats) -> Ints:
-    """The scored queries, the one with the largest difference between two runs first."""
+    """Sort the scored queries by the largest difference between two runs, descending."""
     apart = np.fmax.reduce(values, axis=0) - np.fmin.reduce(values, axis=0)
     largest = np.fmax.reduce(apart, axis=0)
     order = np.argsort(-largest, kind="stable")
@@ -125,9 +125,9 @@ def _by_spread(values: Floats) -> Ints:
 
 
 def _shown(judged: SortedQrels, ranked: Sequence[Ranked], chosen: Ints) -> pl.DataFrame:
-    """A row a query and document that is shown: its grade, and its rank and score in each run.
+    """Return one row per query and document to show: grade, and rank and score in each run.
 
-    Shown are the first documents of every run, and of the relevant ones the best.
+    These are the first documents of every run, and the documents with the highest grades.
     """
     lists = [_ranking(one, judged.query_ids, chosen) for one in ranked]
     judgements = _judgements(judged, chosen)
@@ -166,7 +166,7 @@ def _ranking(ranked: Ranked, query_ids: pl.Series, chosen: Ints) -> pl.DataFrame
 
 
 def _judgements(judged: SortedQrels, chosen: Ints) -> pl.DataFrame:
-    """The chosen queries' judgements, each with its place among the query's, best first."""
+    """Return the chosen queries' judgements, each with its position by grade."""
     place = np.arange(len(judged.relevance)) - judged.starts[judged.query]
     rows = np.flatnonzero(np.isin(judged.query, chosen))
     return pl.DataFrame(
@@ -180,7 +180,7 @@ def _judgements(judged: SortedQrels, chosen: Ints) -> pl.DataFrame:
 
 
 class _Packed:
-    """Queries as the script reads them, and the documents they name, numbered."""
+    """Queries in the script's format, and their numbered documents."""
 
     def __init__(self, query_ids: pl.Series, texts: Mapping[str, str], runs: int) -> None:
         self.queries: list[dict[str, Any]] = []
@@ -222,7 +222,7 @@ class _Packed:
         return _shortened(self.titles.get(document, ""))
 
     def title_list(self) -> list[str]:
-        """The titles of the documents, in their order; nothing where none is known."""
+        """Return the titles of the documents in order, or nothing if none is known."""
         return [self._title(name) for name in self.documents] if self.titles else []
 
 
@@ -231,7 +231,7 @@ def _bytes(text: str) -> int:
 
 
 def _first_scores(ranks: Sequence[int], scores: Sequence[float]) -> list[float]:
-    """The scores of the documents that are shown, in rank order."""
+    """Return the scores of the first documents, in rank order."""
     first = sorted(pair for pair in zip(ranks, scores, strict=True) if 0 < pair[0] <= DEPTH)
     return [float(f"{score:.6g}") for _, score in first]
 

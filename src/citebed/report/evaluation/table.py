@@ -1,4 +1,4 @@
-"""Evaluations and comparisons of runs as tables, and as trec_eval prints them."""
+"""Tables of scores, coverage and comparisons, and output in trec_eval's format."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from citebed.report.tables import (
 )
 from citebed.wording import count
 
-if TYPE_CHECKING:  # who prints no comparison does without them
+if TYPE_CHECKING:  # only comparisons need these at run time
     from citebed.evaluation.scoring.comparison import Comparison, Design
 
 
 def scores_table(evaluation: Evaluation, summaries: Sequence[Sequence[Summary]]) -> Table:
-    """Runs down, measures across, each with its interval."""
+    """Make a table of runs by measures, with intervals."""
     columns = [
         Column("run", lambda of: of[0].run, left=True),
         Column("queries", lambda of: of[0].ledger.measured),
@@ -51,7 +51,7 @@ def _summary(at: int, of: tuple[RunScores, Sequence[Summary]]) -> Cell:
 
 
 def about(measure: Measure) -> str:
-    """What a measure is, in a line, and how it is summed up if not by its mean."""
+    """Describe a measure in a line, with its summary if that is not the mean."""
     first = (type(measure).__doc__ or "").strip().split("\n")[0]
     return first if measure.SUMMARY == "mean" else f"{first} ({measure.SUMMARY} over queries)"
 
@@ -59,12 +59,12 @@ def about(measure: Measure) -> str:
 def queries_table(
     run: str, query_ids: Iterable[str], heads: Iterable[str], scores: Iterable[Iterable[float]]
 ) -> Table:
-    """A run's scores: queries down, measures (and weightings) across, a column of scores each."""
+    """Make a table of a run's scores, queries by measures (and weightings)."""
     columns = ([f"{value:.4f}" for value in values] for values in scores)
     return text_table([f"{run}, query", *heads], zip(query_ids, *columns, strict=True))
 
 
-# --- what scores rest on --------------------------------------------------------------------
+# --- coverage -------------------------------------------------------------------------------
 
 COUNTS = (
     Column("run", "run", left=True),
@@ -86,13 +86,13 @@ COUNTS = (
 
 
 def unjudged_table(ledgers: Sequence[Coverage]) -> Table:
-    """Of the documents each measure looks at, how many nobody judged."""
+    """Make a table of the unjudged documents within each measure's cut-off."""
     what = "Unjudged documents within each measure's cut-off"
     return _by_measure(ledgers, _unjudged, what, "unjudged documents")
 
 
 def ties_table(ledgers: Sequence[Coverage]) -> Table:
-    """How far ties reach under each measure."""
+    """Make a table of each measure's means with ties in the worst and best order."""
     what = "Means if ties were put in the worst and in the best order"
     return _by_measure(ledgers, _tie, what)
 
@@ -133,9 +133,9 @@ def _tie(of: MeasureCoverage) -> Cell:
 def trec_eval_text(
     scores: RunScores, per_query: bool, switches: Mapping[str, Any] | None = None
 ) -> str:
-    """The lines of the trec_eval program: measure, query, value.
+    """Write scores as trec_eval does: measure, query, value.
 
-    ``switches`` are those of the whole program, under which its names are its names.
+    ``switches`` are trec_eval's switches, on which its names of measures depend.
     """
     labels = [trec_name(measure, switches) for measure in scores.measures]
     rows = list(zip(labels, scores.measures, scores.values, strict=True))
@@ -187,10 +187,10 @@ COMPARISON = (
 
 
 def comparison_table(compared: Sequence[Comparison], design: Design | None = None) -> Table:
-    """A row a comparison; † where the difference is significant.
+    """Make a table of comparisons; † marks significant differences.
 
-    Where the ``design`` is known, what is the same in all rows has no column: the base, or a
-    correction that is none.
+    With a ``design``, columns that would be constant are left out: the base, and the corrected
+    p-value without a correction.
     """
     same = set()
     against = ""
@@ -206,7 +206,7 @@ def comparison_table(compared: Sequence[Comparison], design: Design | None = Non
 
 
 def comparison_notes(compared: Sequence[Comparison], alpha: float) -> list[str]:
-    """How the table was made, and what its columns say."""
+    """Return notes on the tests and the columns of a comparison table."""
     first = compared[0]
     units = {(of.queries, of.clusters) for of in compared}
     over = ", ".join(
@@ -229,8 +229,8 @@ def comparison_notes(compared: Sequence[Comparison], alpha: float) -> list[str]:
     effects = [of.design_effect for of in compared if not math.isnan(of.design_effect)]
     if effects:
         lines.append(
-            f"queries of one cluster are alike: variances are {min(effects):.2f} to "
-            f"{max(effects):.2f} times those of independent queries"
+            f"design effect: clustering increases variances by factors of {min(effects):.2f} to "
+            f"{max(effects):.2f}"
         )
     lines += sorted(
         {f"note: {of.measure}: {of.note}" for of in compared if of.note and "log" in of.note}

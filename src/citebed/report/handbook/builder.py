@@ -1,7 +1,7 @@
-"""Builds the handbook: every page of the documentation as HTML, and an index to search them.
+"""Build the handbook: all documentation pages as HTML, with a search index.
 
-Pages come from the checkout, or from the copy of them that an installed package has; those of the
-Python door from docstrings. A browser opens them as files: nothing is loaded from elsewhere.
+Pages come from the checkout or from the installed package's copy; the Python reference comes from
+docstrings. The site works from local files and loads nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PACKAGE = Path(str(resources.files("citebed")))
 _ASSETS = ("handbook.css", "handbook.js")
 _COPIED = (".svg", ".png", ".ipynb")
 _MANY = 12
-"""So many parts of a page are listed at its top."""
+"""The number of parts from which a page has a table of contents."""
 _LISTED = re.compile(r"\]\((docs/[^)\s]+\.md)\)")
 _GROUPS = (
     ("Start", ("README.md",)),
@@ -43,7 +43,7 @@ _GROUPS = (
 
 
 class Page(NamedTuple):
-    """A page: where it was written, the file it becomes, its title, its text."""
+    """A page: its source path, its file name in the handbook, its title, and its text."""
 
     source: str
     file: str
@@ -52,7 +52,7 @@ class Page(NamedTuple):
 
 
 class Section(NamedTuple):
-    """What stands under one heading, to be searched."""
+    """The text under one heading, for the search index."""
 
     anchor: str
     heading: str
@@ -60,18 +60,18 @@ class Section(NamedTuple):
 
 
 def handbook_source() -> Path:
-    """The folder that has ``README.md`` and ``docs``: the package's own, else the checkout's."""
+    """Return the folder with ``README.md`` and ``docs``, in the package or in the checkout."""
     for folder in (_PACKAGE / "handbook", _PACKAGE.parents[1]):
         if (folder / "docs" / "datamodel.md").is_file():
             return folder
     raise CitebedError(
-        "this installation of citebed has no pages. Install it from its wheel or a checkout, or "
-        "read docs/ where you got it."
+        "this installation of citebed has no documentation pages. Install it from a wheel or a "
+        "checkout."
     )
 
 
 def build_handbook(target: Path, source: Path | None = None) -> int:
-    """Write the whole site into the folder ``target``; gives the number of pages."""
+    """Write the site into the folder ``target``; return the number of pages."""
     source = source or handbook_source()
     pages = {page.source: page for page in _pages(source)}
     renderer = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
@@ -111,7 +111,7 @@ def _page(name: str, text: str) -> Page:
 
 
 def _file_of(name: str) -> str:
-    """All pages stand in one folder: ``docs/how-to/measure.md`` is ``how-to-measure.html``."""
+    """Return the file name of a page: ``docs/how-to/measure.md`` is ``how-to-measure.html``."""
     if name == "README.md":
         return "index.html"
     return f"{name.removeprefix('docs/').removesuffix('.md').replace('/', '-').lower()}.html"
@@ -132,7 +132,7 @@ def _groups(pages: dict[str, Page]) -> list[tuple[str, list[Page]]]:
 
 
 def _lead_on_site(tokens: list[Token], page: Page, pages: dict[str, Page]) -> None:
-    """Give headings their anchors, and let links and figures lead to where they are on the site."""
+    """Add anchors to headings, and adapt the targets of links and figures to the site."""
     times: Counter[str] = Counter()
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
@@ -155,12 +155,12 @@ def _place(target: str, page: Page, pages: dict[str, Page]) -> str:
 
 
 def _anchor(heading: str) -> str:
-    """The name of a heading, as readers of Markdown give it; the second of a name has ``-1``."""
+    """Return the anchor of a heading, as in common Markdown renderers."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def _parts(tokens: list[Token]) -> list[tuple[str, str]]:
-    """The anchors and headings of a page that has many, to be listed at its top."""
+    """Return the anchors and headings for a page's table of contents, if it has many parts."""
     parts = [
         (str(token.attrs["id"]), _plain(tokens[at + 1]))
         for at, token in enumerate(tokens)
@@ -193,7 +193,7 @@ def _copy_figures(source: Path, folder: Path) -> None:
             shutil.copyfile(path, place)
 
 
-# --- the Python door, from the docstrings of its public names ---------------------------------
+# --- the Python reference, from the docstrings of public names --------------------------------
 
 
 _HEAD = """# Python, name by name
@@ -204,7 +204,7 @@ What `import citebed` offers, from the docstrings.
 
 
 def _python_page() -> str:
-    """A page of Markdown: a section for each public name, and one for each method of a class."""
+    """Return a Markdown page with a section for each public name and method."""
     door = import_module("citebed")
     names = [name for name in dir(door) if not name.startswith("_")]
     values = {name: getattr(door, name) for name in sorted(names, key=str.lower)}
@@ -212,7 +212,7 @@ def _python_page() -> str:
 
 
 def _entry(name: str, value: Any) -> Iterator[str]:
-    """A function, a class with its methods, or a package that is called as its function."""
+    """Yield the section of a function, of a class with its methods, or of a callable package."""
     yield f"## citebed.{name}\n"
     yield _signature(f"citebed.{name}", value)
     yield f"{inspect.getdoc(value) or ''}\n"
@@ -233,7 +233,7 @@ def _member(owner: str, name: str, value: Any) -> Iterator[str]:
 
 
 def _signature(name: str, value: Callable[..., Any]) -> str:
-    """How it is called, a parameter a line; defaults that are no plain values are not shown."""
+    """Format a signature, one parameter per line; complex defaults are not shown."""
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):

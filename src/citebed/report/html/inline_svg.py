@@ -1,7 +1,7 @@
-"""Figures of matplotlib made fit to stand in a page.
+"""Adapt SVG figures from matplotlib for inclusion in a page.
 
-The page's policy forbids style attributes, two figures must not share ids, and colours follow
-the page from light to dark; a file for a paper needs none of that, so it stays as it was drawn.
+The page's policy forbids style attributes, ids must be unique in the page, and colours follow its
+light or dark theme. Files for papers are not changed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _COLOURS = {
 
 
 class Figure(NamedTuple):
-    """A figure in a page: its markup, the label of its box, and the file it can be saved as.
+    """A figure in a page: its markup, its label, and the file name for saving it.
 
-    ``link`` leads to the figure as it was drawn, which the markup is not.
+    ``link`` is a data URL of the original figure.
     """
 
     svg: Markup
@@ -41,13 +41,13 @@ class Figure(NamedTuple):
 
 
 def figure_of(svg: bytes, name: str, says: str, label: str, file: str) -> Figure:
-    """A drawn figure made ready for a page; ``name`` and ``says`` as for `inline_svg`."""
+    """Prepare a rendered figure for a page; ``name`` and ``says`` as for `inline_svg`."""
     link = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
     return Figure(inline_svg(svg, name, says), label, f"{file}.svg", link)
 
 
 def inline_svg(svg: bytes, name: str, says: str) -> Markup:
-    """A figure as part of a page; ``name`` keeps its ids apart, ``says`` is read to the blind."""
+    """Return a figure as markup; ``name`` prefixes its ids, and ``says`` is its ARIA label."""
     root = etree.fromstring(svg, etree.XMLParser(resolve_entities=False, no_network=True))
     for part in list(root.iter(*_DROPPED)):
         part.getparent().remove(part)
@@ -62,7 +62,7 @@ def inline_svg(svg: bytes, name: str, says: str) -> Markup:
 
 
 def _plain_style(part: etree._Element) -> None:
-    """Style attributes as presentation attributes, and our colours as the page's."""
+    """Replace style attributes by presentation attributes, and colours by the page's."""
     for declaration in part.get("style", "").split(";"):
         name, _, value = declaration.partition(":")
         if value:

@@ -1,9 +1,8 @@
-"""Pages from the templates of this folder: one file with its style, script and data.
+"""Render the templates of this folder as self-contained pages with style, scripts and data.
 
-Templates escape whatever they are given but `Markup`, which only `inline_svg` makes, and
-`recommendation_page` of what `answers_html` escaped. The page's
-Content-Security-Policy lets the browser load nothing at all, and run only the one style and the
-two scripts of this file (the first of them all pages have), which it knows by their hashes.
+Templates escape everything except `Markup`, which only `inline_svg` and `recommendation_page` (from
+escaped text) make. The page's Content-Security-Policy forbids loading anything, and allows only the
+page's own style and two scripts, by their hashes.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 def render(
     template: str, sections: Mapping[str, str], scripts: Sequence[str], **values: Any
 ) -> str:
-    """A template of this folder as a page.
+    """Render a template of this folder.
 
-    ``sections`` are the headings of its parts by their ids, which the template has a block each
-    for; ``scripts`` are the files of this folder that the page needs. ``libraries``, a title, the
-    ``command`` and all else that the template shows are ``values``; ``more_style`` is its own,
-    and ``back`` an address with words, where the page is served and leads back.
+    ``sections`` has the headings by section id; the template has a block for each. ``scripts`` are
+    files of this folder. ``values`` has ``libraries``, the title, the ``command`` and everything
+    else that the template shows. ``more_style`` is added to the style. ``back`` is the address and
+    text of a link back, for pages that are served.
     """
     values.setdefault("back", None)
     style = asset(_HERE, "page.css") + values.pop("more_style", "")
@@ -50,7 +49,7 @@ def render(
 
 @cache
 def environment() -> Environment:
-    """The templates of this folder."""
+    """Return the Jinja environment for the templates of this folder."""
     made = templates(_HERE, for_page)
     made.filters["signs"] = _signs
     made.policies.update({"json.dumps_function": _json, "json.dumps_kwargs": {}})
@@ -58,12 +57,12 @@ def environment() -> Environment:
 
 
 def _signs(text: str, column: Column) -> str:
-    """Numbers with a real minus sign; names as they are."""
+    """Write numbers with a minus sign instead of a hyphen; leave names unchanged."""
     return text if column.left else text.replace("-", "−")
 
 
 def _json(data: Any) -> str:
-    """Compact; what a page may not hold is written by its number (the rest the filter does)."""
+    """Serialise to compact JSON with escaped control characters; Jinja's filter escapes HTML."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

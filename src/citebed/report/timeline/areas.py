@@ -1,8 +1,8 @@
-"""Two systems as areas: each area is a score, and what lies between them their difference.
+"""Plot two systems as areas: each area is a score, and the area between them the difference.
 
-Over time, slices lie where they are and what they contribute is spread over their length, under
-the relevant documents by day; over weight they are as wide as their weights. Where the first
-system is better the space between them is filled, where the second is, hatched.
+Over time, a slice is at its place in time, and its contribution is spread over its length, below
+the relevant documents by day. Over weight, a slice is as wide as its weight. The area between the
+lines is filled where the first system is better, and hatched where the second is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from citebed.runs.tables import Floats
 
 _HATCHES = 150
 _APART = 0.135
-"""Dates stand no nearer to each other than this share of the axis."""
+"""The smallest distance of dates, as a share of the axis."""
 
 
 class Pair(NamedTuple):
@@ -46,7 +46,7 @@ class Pair(NamedTuple):
     second: Areas
 
     def sentence(self) -> str:
-        """``0.513 − 0.365 = +0.148 (ahead by 0.160, behind by 0.012)``."""
+        """Return ``0.513 − 0.365 = +0.148 (ahead by 0.160, behind by 0.012)``, for example."""
         first, second = self.first.score, self.second.score
         apart, widths = self.first.heights - self.second.heights, self.first.widths
         ahead, behind = widths @ np.maximum(apart, 0), widths @ np.maximum(-apart, 0)
@@ -59,7 +59,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class AreasPlot:
-    """What is drawn: two systems under some weightings, and above them the documents by day."""
+    """A plot of two systems under some weightings, below the documents by day."""
 
     title: str
     runs: tuple[str, str]
@@ -70,7 +70,7 @@ class AreasPlot:
     cut: Cut
 
     def figure(self) -> Figure:
-        """A panel a weighting, one above the other; over time the documents above them."""
+        """Draw a panel for each weighting and, over time, one of the documents above them."""
         timed = self.over == "time"
         heights = [0.9] * timed + [1.75] * len(self.pairs)
         figure = Figure(figsize=(WIDTH, 0.9 + sum(heights)), layout="constrained")
@@ -128,7 +128,7 @@ _PLAIN: dict[str, Any] = {"fontweight": "normal", "fontsize": 8}
 
 
 def score_limits(series: Sequence[Floats], measure: Measure) -> tuple[float, float]:
-    """From 0, or less, up to what is reached; the end of the measure's scale if that is near."""
+    """Return the limits of a score axis: from 0 or less to the maximum or the end of the scale."""
     known = np.concatenate(series)
     low, high = float(np.nanmin(known)), float(np.nanmax(known))
     end = measure.RANGE[1]
@@ -139,7 +139,7 @@ def score_limits(series: Sequence[Floats], measure: Measure) -> tuple[float, flo
 
 
 def _slice_axis(axes: Axes, of: Areas) -> None:
-    """The starts of slices on an axis that goes by their weights."""
+    """Label the starts of slices on an axis of weights."""
     axes.set_xlim(0, 1)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xticks(of.edges, minor=True)
@@ -150,7 +150,7 @@ def _slice_axis(axes: Axes, of: Areas) -> None:
 
 
 def _date_places(edges: Floats) -> list[int]:
-    """Which slices' starts are named: as many as have room."""
+    """Choose the slices whose starts are labelled, as many as there is room for."""
     places = [0]
     for at in range(1, len(edges) - 1):
         if edges[at] - edges[places[-1]] >= _APART and edges[at] <= 1 - _APART / 2:
@@ -159,7 +159,7 @@ def _date_places(edges: Floats) -> list[int]:
 
 
 def _boxes(edges: Floats, low: Floats, high: Floats) -> Path:
-    """The boxes between two heights, of the slices where ``high`` is the higher one."""
+    """Return the boxes between two heights, for slices where ``high`` is above ``low``."""
     wide = np.flatnonzero(high > low)
     left, right, low, high = edges[wide], edges[wide + 1], low[wide], high[wide]
     corners = [(left, low), (left, high), (right, high), (right, low), (left, low)]
@@ -169,10 +169,10 @@ def _boxes(edges: Floats, low: Floats, high: Floats) -> Path:
 
 
 def _hatch(axes: Axes, boxes: Path) -> None:
-    """Slanted lines within boxes.
+    """Draw slanted lines within boxes.
 
-    They are lines cut by a clip path, for a pattern of matplotlib's would be an SVG fill that
-    refers to an id, and ids change when a picture becomes part of a page.
+    They are lines with a clip path, because matplotlib's hatches become SVG fills that refer to
+    ids, and ids change when a figure is included in a page.
     """
     if not np.size(boxes.vertices):
         return
@@ -188,7 +188,7 @@ def _hatch(axes: Axes, boxes: Path) -> None:
 
 
 def _hatched_key(text: str) -> Line2D:
-    """The key of what is hatched: slanted lines, as the mark of a line that is none."""
+    """Make the legend entry of hatched areas: slanted lines as the mark of an invisible line."""
     points = [(x, y) for at in np.linspace(-1, 0.7, 7) for x, y in ((at, -0.4), (at + 0.3, 0.4))]
     slanted = Path(points, [Path.MOVETO, Path.LINETO] * 7)
     style: dict[str, Any] = {"color": INK, "markersize": 18, "markeredgewidth": 0.5}

@@ -1,4 +1,4 @@
-"""What a timeline's pictures share: time on an axis, documents by day, slices, and long names."""
+"""Shared parts of timeline figures: date axes, documents by day, slices, and legends."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from citebed.runs.tables import Floats
 from citebed.runs.times import DAY
 
 WIDTH = 6.4
-"""How wide pictures are, in inches."""
+"""The width of figures in inches."""
 
 _DOTS = 400
-"""Up to so many days are dots; more are one outline."""
+"""The largest number of days drawn as dots; more become an outline."""
 
 _COUNTED = 32
-"""Up to so many slices have their number of relevant documents written above them."""
+"""The largest number of slices that show their numbers of relevant documents."""
 
 _LINES = 40
-"""Up to so many slices have a line at each boundary; more would hide what they cut."""
+"""The largest number of slices with a line at each boundary."""
 
 _ABOVE = 0.9
-"""Where the row of slices stands, as a share of the height."""
+"""The position of the row of slices, as a share of the height."""
 
 
 def days(seconds: Any) -> Floats:
-    """Epoch seconds as days, as matplotlib counts them."""
+    """Convert epoch seconds to matplotlib's days."""
     return np.asarray(seconds, np.float64) / DAY
 
 
 def date_axis(axes: Axes, first: float, last: float, most: int = 7) -> None:
-    """Dates as ISO 8601 has them, with hours where there are few days."""
+    """Label an axis with ISO dates, or with hours if there are few days."""
     axes.set_xlim(first, last)
     # matplotlib gives these two no types
     locator: Any = dates.AutoDateLocator
@@ -56,7 +56,7 @@ def date_axis(axes: Axes, first: float, last: float, most: int = 7) -> None:
 
 
 def draw_volume(axes: Axes, volume: Volume, ticks: int = 5) -> None:
-    """Relevant documents of each day and their moving average, with room above for slices."""
+    """Plot relevant documents per day and their moving average, with room above for slices."""
     bounds = days(volume.bounds)
     middles = (bounds[:-1] + bounds[1:]) / 2
     _draw_counts(axes, middles, volume)
@@ -70,7 +70,7 @@ def draw_volume(axes: Axes, volume: Volume, ticks: int = 5) -> None:
 
 
 def _draw_counts(axes: Axes, middles: Floats, volume: Volume) -> None:
-    """Dots; or, where there are too many to tell apart, an outline."""
+    """Draw dots or, if there are too many, an outline."""
     name = f"a {volume.unit}"
     if len(volume.counts) > _DOTS:
         axes.fill_between(middles, volume.counts, step="mid", color=LIGHT, linewidth=0, label=name)
@@ -80,10 +80,10 @@ def _draw_counts(axes: Axes, middles: Floats, volume: Volume) -> None:
 
 
 def draw_slices(axes: Axes, cut: Cut, counted: bool = True) -> None:
-    """How time is cut: a line at each boundary, and above a row of the slices.
+    """Draw a line at each boundary, and the slices in a row above.
 
-    Slices without relevant documents are dashed; the numbers are those of relevant documents,
-    where there is room. After figure 2 of Dietz, Dalton & Balog (2013).
+    Slices without relevant documents are dashed. If there is room, the numbers of relevant
+    documents are shown. After figure 2 of Dietz, Dalton & Balog (2013).
     """
     bounds = days(cut.bounds)
     gaps = np.minimum(0.1 * np.diff(bounds), 0.003 * (bounds[-1] - bounds[0]))
@@ -113,7 +113,7 @@ def draw_slices(axes: Axes, cut: Cut, counted: bool = True) -> None:
 
 
 def legend_below(figure: Figure, keys: Sequence[Any], **how: Any) -> None:
-    """Keys under the panels: in two columns where their names are short, else in one."""
+    """Add a legend below the panels, in two columns if the names are short."""
     long = max(text_width(line) for key in keys for line in str(key.get_label()).split("\n"))
     columns = 2 if long <= 38 else 1
     style: dict[str, Any] = {"loc": "outside lower left", "frameon": False, **how}
@@ -121,5 +121,5 @@ def legend_below(figure: Figure, keys: Sequence[Any], **how: Any) -> None:
 
 
 def line_key(name: str, **style: Any) -> Line2D:
-    """The key of a line, its name whole."""
+    """Make the legend entry of a line, with its full name."""
     return Line2D([], [], label=lines_of(name, 78), **style)

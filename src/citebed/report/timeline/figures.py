@@ -1,7 +1,7 @@
-"""Pictures of a timeline: relevant documents by day, scores over time, two systems as areas.
+"""Figures of a timeline: relevant documents by day, scores over time, two systems as areas.
 
-All read in black and white, and are the same bytes for the same scores. After figures 1 to 4 of
-Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommendation Systems, 2013.
+All are readable in black and white and reproducible. They follow figures 1 to 4 of Dietz, Dalton &
+Balog, Time-aware Evaluation of Cumulative Citation Recommendation Systems, 2013.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ from citebed.timeline.scoring.trends import theil_sen
 from citebed.wording import count
 
 _TOGETHER = 4
-"""Up to so many systems share one panel; more get a panel each."""
+"""The largest number of systems in one panel; more systems get a panel each."""
 
 _PNG_DPI = 200
 
 
 class LineStyle(NamedTuple):
-    """How one of several systems is drawn, so that each is told apart in black and white."""
+    """The style of a system's line, distinct even in black and white."""
 
     colour: str
     dashes: Any
@@ -80,7 +80,7 @@ _FEW = (
     LineStyle(MARK, (0, (1, 1)), "^", MARK, 1.4),
     LineStyle(INK, (0, (7, 1.5, 1, 1.5)), "D", "white", 0.8),
 )
-# Colours that people with any colour vision tell apart (Okabe and Ito); each line has its own mark.
+# Colours that are distinct with any colour vision (Okabe and Ito); each line has its own mark.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00")
 _MANY = tuple(
     LineStyle(colour, dashes, mark)
@@ -88,7 +88,7 @@ _MANY = tuple(
         product(("solid", (0, (4, 1.5))), _COLOURS), "os^Dv<P>XphH", strict=True
     )
 )
-"""Up to so many systems are laid over each other; of more, the best."""
+"""The styles of an overlay; of more systems, the best are shown."""
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,16 @@ class TimelineFigure:
 
     @cached_property
     def svg(self) -> bytes:
-        """Text as text, no background, no date."""
+        """The figure as SVG, without background and date."""
         return svg(self.make)
 
     @cached_property
     def png(self) -> bytes:
-        """On white, for slides and mails."""
+        """The figure as PNG on white, for slides and mails."""
         return drawn(self.make, "png", dpi=_PNG_DPI)[0]
 
     def files(self) -> dict[str, bytes]:
-        """The picture as files, by name."""
+        """Return the figure's files by name."""
         return {f"{self.name}.svg": self.svg, f"{self.name}.png": self.png}
 
 
@@ -125,11 +125,11 @@ def timeline_pictures(
     pairs: Sequence[tuple[str, str]] = (),
     over: Over = "time",
 ) -> list[TimelineFigure]:
-    """All pictures of scored runs: kinds ``volume``, ``scores`` and ``areas``.
+    """Make all figures of scored runs: kinds ``volume``, ``scores`` and ``areas``.
 
-    ``focus`` is the query looked at beside all; else that with the most relevant documents in
-    one slice. ``pairs`` are the runs to lay side by side, by name; else the best with those next
-    to it. ``over`` says what slices are as wide as there: as they last, or as they weigh.
+    ``focus`` is the query to show besides all queries; by default the one with the most relevant
+    documents in one slice. ``pairs`` are the names of runs to compare; by default the best run with
+    the three next ones. ``over`` says whether slices are as wide as their time or their weight.
     """
     topics, names = runs[0].pairs, FileNames()
     places = [None] if len(topics.queries) == 1 else [None, focus or burstiest(topics)]
@@ -147,7 +147,7 @@ def timeline_pictures(
 def best_pairs(
     runs: Sequence[StreamScores], weight: str
 ) -> list[tuple[StreamScores, StreamScores]]:
-    """The best system by the first measure under a weighting, with each of the three next to it."""
+    """Pair the best system, by the first measure, with each of the three next ones."""
     best, *others = sorted(runs, key=lambda scores: -scores.mean(runs[0].measures[0], weight))
     return [(best, other) for other in others[:3]]
 
@@ -156,7 +156,7 @@ def best_pairs(
 
 
 def volume_picture(topics: TopicSlices, query: str | None, names: FileNames) -> TimelineFigure:
-    """Relevant documents per day, their average over seven days, and how time is cut."""
+    """Plot relevant documents per day, their average over seven days, and the slices."""
     documents, cut = volume(topics, query), slice_bounds(topics, query)
     top = int(documents.counts.argmax())
     whose = "all queries" if query is None else query
@@ -189,10 +189,10 @@ def volume_picture(topics: TopicSlices, query: str | None, names: FileNames) -> 
 def scores_picture(
     runs: Sequence[StreamScores], measure: Measure, names: FileNames
 ) -> TimelineFigure:
-    """Each system's mean over queries, a step a slice; gaps have no relevant documents.
+    """Plot each system's mean over queries per slice; gaps have no relevant documents.
 
-    Four systems share a panel. More have one each, the best first: the system in front of the
-    span from the lowest to the highest of all systems, with its trend dashed.
+    Up to four systems share a panel. More get one each, best first: the system, its trend (dashed),
+    and the range of all systems.
     """
     runs = runs if len(runs) <= _TOGETHER else best_first(runs, measure)
     series = [steps(scores, measure) for scores in runs]
@@ -217,7 +217,7 @@ def scores_picture(
 def overlay_picture(
     runs: Sequence[StreamScores], measure: Measure, names: FileNames
 ) -> TimelineFigure:
-    """All systems in one panel, as in figure 3 of the paper; of very many the best ones."""
+    """Plot all systems, or the best ones, in one panel, as in figure 3 of the paper."""
     shown = best_first(runs, measure)[: len(_MANY)]
     series = [steps(scores, measure) for scores in shown]
     labels = _with_means(shown, measure)
@@ -242,12 +242,12 @@ def _with_means(runs: Sequence[StreamScores], measure: Measure) -> list[str]:
 
 
 def best_first(runs: Sequence[StreamScores], measure: Measure) -> list[StreamScores]:
-    """The systems by their mean over slices and queries."""
+    """Sort systems by their mean over slices and queries, best first."""
     return sorted(runs, key=lambda scores: -scores.mean(measure, "uniform"))
 
 
 def _step_line(steps: Steps) -> tuple[Floats, Floats]:
-    """Level through each slice; a gap breaks the line."""
+    """Return the points of a step line with one step per slice; nan breaks the line."""
     return np.repeat(days(steps.bounds), 2)[1:-1], np.repeat(steps.values, 2)
 
 
@@ -259,7 +259,7 @@ def _in_one_panel(
     looks: Iterable[LineStyle],
     height: float,
 ) -> Figure:
-    """Systems laid over each other, each with the look of its line and marks."""
+    """Draw systems in one panel, each with its own line and marks."""
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.subplots()
     handles = []
@@ -288,7 +288,7 @@ def _middles(steps: Steps) -> Floats:
 
 
 def _spread(values: Floats, at: int) -> list[int]:
-    """Where marks stand: some twenty, not at the same slices for all, and on each lonely slice."""
+    """Choose about twenty slices for marks, different for each system, and all isolated slices."""
     every = max(1, len(values) // 20)
     known = ~np.isnan(values)
     beside = np.convolve(np.concatenate(([0], known, [0])), [1, 0, 1], "valid")
@@ -352,7 +352,7 @@ def areas_picture(
     names: FileNames,
     over: Over = "time",
 ) -> TimelineFigure:
-    """Two systems under each weighting, as areas that are their scores."""
+    """Plot two systems under each weighting, with their scores as areas."""
     measure, topics = runs[0].measures[0], runs[0].pairs
     pairs = [
         Pair(weight, *(areas(scores, measure, weight, query, over) for scores in runs))

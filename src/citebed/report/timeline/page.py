@@ -1,4 +1,4 @@
-"""A timeline as one page: scores under each weighting, pictures, trends, slices, the ledger."""
+"""Report on a timeline as one HTML page: scores, figures, trends, slices, and coverage."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from citebed.timeline.scoring.topic_slices import WEIGHTINGS
 from citebed.timeline.timelines import Timeline
 
 MOST_SLICES = 1000
-"""More slices than this are not listed: the page would grow too large."""
+"""The largest number of slices that a page lists."""
 
 MOST_SENTENCES = 12
 
 
 class Extras(NamedTuple):
-    """What stands in a page when it was asked for.
+    """Optional contents of a page.
 
-    ``official`` are tables of official scores, ``compared`` the paired tests by ``design``; slices
-    in pictures of two systems are as wide as ``over`` says. Where the page is served, ``back`` is
-    an address to go back to, with words for it.
+    ``official`` has tables of official scores, ``compared`` the paired tests with options
+    ``design``. ``over`` is the width of slices in figures of two systems. ``back`` is the address
+    and text of a link back, for pages that are served.
     """
 
     official: Sequence[Table] = ()
@@ -54,7 +54,7 @@ class Extras(NamedTuple):
 def timeline_page(
     of: Timeline, drawn: Sequence[TimelineFigure], extras: Extras, title: str, command: str
 ) -> str:
-    """The page: HTML with its style and script, which loads nothing from anywhere."""
+    """Return the page as self-contained HTML."""
     pictures = {kind: _figures(drawn, kind) for kind in ("volume", "scores", "areas")}
     sections = {
         "data": "Data", "scores": "Scores", "over-time": "Over time",
@@ -109,7 +109,7 @@ def _scores(of: Timeline, extras: Extras) -> dict[str, Any]:
 
 
 def _tests(extras: Extras) -> dict[str, Any]:
-    """The paired tests, if there are any, and how they were made."""
+    """Return the table of paired tests, if there are any, and notes on it."""
     if not extras.compared:
         return {"tests": None, "test_notes": []}
     named = [of.named for of in extras.compared]
@@ -127,9 +127,9 @@ def _first_line(text: str | None) -> str:
 
 
 def _trends(of: Timeline) -> dict[str, Any]:
-    """Sentences: for all trends or, where these would be too many to read, the significant ones.
+    """Return sentences on all trends or, if these are too many, on the significant ones.
 
-    With too few slices for a trend there is no table of them.
+    There is no table if there are too few slices for a trend.
     """
     significant = [trend for trend in of.trends_found if trend[2].significant(of.alpha)]
     few = len(of.trends_found) <= MOST_SENTENCES
@@ -167,5 +167,5 @@ def _ledger(of: Timeline) -> dict[str, Any]:
     notes = [f"{note[:1].upper()}{note[1:]}." for note in of.notes()]
     notes += [f"{note}." for note in of.run_notes()]
     ledgers = [scores.ledger for scores in of.runs]
-    table = build_table(COUNTS, ledgers, "What the runs gave, and where it is")
+    table = build_table(COUNTS, ledgers, "Documents of the runs")
     return {"notes": notes, "ledger": table}

@@ -1,4 +1,4 @@
-"""The numbers behind a timeline's pictures: documents by day, scores by slice, scores as areas."""
+"""Data series for a timeline's figures: documents by day, scores by slice, scores as areas."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from citebed.timeline.scoring.stream_scores import StreamScores
 from citebed.timeline.scoring.topic_slices import TopicSlices, weights_of
 
 WINDOW = 7
-"""How many days, or units as they are counted in, a moving average is over."""
+"""The width of the moving average, in days or other units."""
 
 _MOST_POINTS = 800
 _MOST_SLICES = 500
 
 
 def day_name(seconds: float) -> str:
-    """The day of an epoch second: ``2011-10-07``."""
+    """Format the day of an epoch second: ``2011-10-07``."""
     return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d}"
 
 
@@ -30,10 +30,10 @@ def day_name(seconds: float) -> str:
 
 
 class Volume(NamedTuple):
-    """Relevant documents by time: ``counts`` in each ``unit``, and their moving average.
+    """Relevant documents over time: ``counts`` per ``unit``, and their moving average.
 
-    The unit is a day; a week, month or year of the calendar where there would be too many.
-    ``bounds`` are the epoch seconds at which the units start, and the end of the last.
+    The unit is a day or, for long streams, a week, calendar month or year. ``bounds`` has the
+    start of each unit in epoch seconds, and the end of the last one.
     """
 
     bounds: Ints
@@ -43,10 +43,9 @@ class Volume(NamedTuple):
 
 
 def volume(pairs: TopicSlices, query: str | None = None) -> Volume:
-    """The relevant documents of each UTC day, of one query or of all together.
+    """Count the relevant documents per day (UTC), for one query or for all together.
 
-    Days are from the first to the last on which a document in the slices was judged, whatever
-    its query.
+    Days go from the first to the last judged document in the slices, whatever its query.
     """
     qrels = pairs.qrels
     inside = pairs.slices.slice_index(qrels.times) >= 0
@@ -61,7 +60,7 @@ def volume(pairs: TopicSlices, query: str | None = None) -> Volume:
 
 
 def _units(first: int, last: int) -> tuple[str, Ints]:
-    """The unit in which to count from one day to another, and the days that bound each."""
+    """Choose the unit for a range of days, and return it with its bounds in days."""
     if last - first < _MOST_POINTS:
         return "day", np.arange(first, last + 2)
     if last - first < 7 * _MOST_POINTS:
@@ -72,7 +71,7 @@ def _units(first: int, last: int) -> tuple[str, Ints]:
 
 
 def moving_average(counts: Ints, window: int = WINDOW) -> Floats:
-    """The mean over as many days before each as after it; at the ends over those that there are."""
+    """Return the centred moving average; at the ends, over fewer values."""
     sums = np.concatenate(([0], np.cumsum(counts)))
     at = np.arange(len(counts))
     low = np.maximum(at - window // 2, 0)
@@ -81,20 +80,20 @@ def moving_average(counts: Ints, window: int = WINDOW) -> Floats:
 
 
 def burstiest(pairs: TopicSlices) -> str:
-    """The query with the most relevant documents in one slice: the one to look at for bursts."""
+    """Return the query with the most relevant documents in one slice."""
     number = int(pairs.query[int(np.argmax(pairs.relevant))])
     return str(pairs.qrels.query_ids[number])
 
 
 class Cut(NamedTuple):
-    """How time is cut: where slices start, the end of the last, and their relevant documents."""
+    """The bounds of slices and their numbers of relevant documents."""
 
     bounds: Ints
     relevant: Ints
 
 
 def slice_bounds(pairs: TopicSlices, query: str | None = None) -> Cut:
-    """The slices with their relevant documents, of one query or of all together."""
+    """Return the slices with their relevant documents, for one query or for all together."""
     chosen = np.ones(len(pairs), bool)
     if query is not None:
         chosen = pairs.query == pairs.query_number(query)
@@ -106,9 +105,9 @@ def slice_bounds(pairs: TopicSlices, query: str | None = None) -> Cut:
 
 
 class Steps(NamedTuple):
-    """Scores over time: one of ``values`` from each bound to the next, nan for a gap.
+    """Scores over time: one value between each two bounds, nan for a gap.
 
-    Where there are many slices, ``joined`` neighbours are one step, the mean of their scores.
+    If there are many slices, ``joined`` neighbours become one step with their mean.
     """
 
     bounds: Ints
@@ -117,7 +116,7 @@ class Steps(NamedTuple):
 
 
 def steps(scores: StreamScores, measure: Measure) -> Steps:
-    """A system's mean over queries in each slice, nan in slices without relevant documents."""
+    """Return a system's mean over queries per slice, nan without relevant documents."""
     values, bounds = scores.by_slice(measure), scores.pairs.slices.filled
     joined = math.ceil(len(values) / _MOST_SLICES)
     starts = np.arange(0, len(values), joined)
@@ -129,14 +128,14 @@ def steps(scores: StreamScores, measure: Measure) -> Steps:
 
 
 Over = Literal["time", "weight"]
-"""What slices are as wide as, where a score is drawn as an area."""
+"""The width of slices in area plots."""
 
 
 class Areas(NamedTuple):
-    """A score as an area: slices with their ``widths``, which add up to 1, and ``heights``.
+    """A score as an area: slices with ``widths``, which sum to 1, and ``heights``.
 
-    ``starts`` are the slices' starts in epoch seconds, ``edges`` where they lie on the axis and
-    the end of the last. ``empty`` ones have no relevant documents and no height.
+    ``starts`` are the slices' starts in epoch seconds, ``edges`` their positions on the axis and
+    the end of the last one. ``empty`` slices have no relevant documents.
     """
 
     starts: Ints
@@ -152,7 +151,7 @@ class Areas(NamedTuple):
 
     @property
     def seen(self) -> Floats:
-        """The heights, nan for a gap."""
+        """The heights, nan for empty slices."""
         return np.where(self.empty, np.nan, self.heights)
 
 
@@ -163,12 +162,12 @@ def areas(
     query: str | None = None,
     over: Over = "time",
 ) -> Areas:
-    """A system's score under a weighting taken apart into slices, for one query or for all.
+    """Split a system's score under a weighting into slices, for one query or for all.
 
-    Over time, as in figure 4 of Dietz, Dalton & Balog (2013), a slice is as wide as it lasts, all
-    time being 1, and what it contributes, P(i|q)·m(d_i,q), is spread over that width. Over weight
-    it is P(i|q) wide and m(d_i,q) high. For all of Q queries contributions and weights are the
-    means over queries. The area is the score either way, also where many slices are joined.
+    Over time, as in figure 4 of Dietz, Dalton & Balog (2013), a slice's width is its share of the
+    time, and its contribution P(i|q)·m(d_i,q) is its area. Over weight, its width is P(i|q) and its
+    height m(d_i,q). For all queries, contributions and weights are means over queries. The total
+    area is the score in either case, even if many slices are joined.
     """
     weights, parts = _by_slice(scores, measure, weight, query)
     slices, bounds = scores.pairs.slices, scores.pairs.slices.filled
@@ -188,7 +187,7 @@ def areas(
 def _by_slice(
     scores: StreamScores, measure: Measure, weight: str, query: str | None
 ) -> tuple[Floats, Floats]:
-    """Each slice's weight and what it contributes, of one query or as means over all."""
+    """Return each slice's weight and contribution, for one query or as means over all."""
     pairs = scores.pairs
     share = weights_of(weight, pairs) / (len(pairs.queries) if query is None else 1)
     if query is not None:

@@ -1,4 +1,4 @@
-"""Timelines as tables, and trends in plain words."""
+"""Tables of timelines, and sentences on trends."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ COUNTS = (
     Column("outside", "outside", ",", "in no slice"),
     Column(
         "no judgements", lambda of: of.skipped.unjudged, ",",
-        "documents of queries that nobody judged",
+        "documents for queries without judgements",
     ),
     Column("untimed", lambda of: of.skipped.untimed, ",", "documents without a time"),
     Column("pairs", "pairs", ",", "of query and slice that are scored"),
     Column("silent", "silent", ",", "such pairs in which the run returned nothing, which score 0"),
 )  # fmt: skip
-"""What is counted of a run."""
+"""Counts of a run."""
 
 
 def systems_table(timelines: Sequence[Timeline]) -> Table:
-    """Runs down, behind their teams if some have one; measures and weightings across.
+    """Make a table of runs (with teams, if known) by measures and weightings.
 
-    Of one stream cut in several ways the slicings stand side by side, as weeks and days do in
-    tables 2 and 3 of Dietz, Dalton & Balog (2013).
+    Several slicings of one stream are side by side, like weeks and days in tables 2 and 3 of Dietz,
+    Dalton & Balog (2013).
     """
     first = timelines[0]
     columns = [
@@ -89,14 +89,14 @@ def _queries(number: int) -> Cell:
 
 
 def _means(of: Timeline) -> Iterator[tuple[str, list[Cell]]]:
-    """Each run's means, measure by measure and weighting by weighting."""
+    """Yield each run's means by measure and weighting."""
     for scores in of.runs:
         rows = of.table.filter(run=scores.run).select("value", "low", "high").fill_null(math.nan)
         yield scores.run, [interval(*row) for row in rows.iter_rows()]
 
 
 def with_teams(columns: Sequence[Column], teams: Mapping[str, str]) -> Sequence[Column]:
-    """The columns of a table of runs, with their teams in front if there are any."""
+    """Add a column of teams in front, if there are any."""
     if not any(teams.values()):
         return columns
     run = columns[0]
@@ -104,20 +104,20 @@ def with_teams(columns: Sequence[Column], teams: Mapping[str, str]) -> Sequence[
 
 
 def _heads(scores: StreamScores, weights: Sequence[str]) -> list[str]:
-    """The columns of measures and weightings; in one slice there is nothing to weigh."""
+    """Return heads of measures and weightings; with a single slice, of measures only."""
     if len(scores.pairs.slices) == len(weights) == 1:
         return [str(measure) for measure in scores.measures]
     return [f"{measure}, {weight}" for measure in scores.measures for weight in weights]
 
 
 def queries_table(scores: StreamScores, weights: Sequence[str]) -> Table:
-    """A run's scores query by query, measures and weightings across."""
+    """Make a table of a run's scores, queries by measures and weightings."""
     columns = (scores.by_query(*pair) for pair in product(scores.measures, weights))
     return scores_by_query(scores.run, scores.pairs.query_ids, _heads(scores, weights), columns)
 
 
 def kinds_table(timeline: Timeline) -> Table:
-    """The scores of each kind of query in time, with how many queries are of it."""
+    """Make a table of scores by kind of query, with the number of queries of each kind."""
     counts = dict(timeline.by_kind.select("kind", "queries").unique().iter_rows())
     kinds = [kind for kind in KINDS if kind in counts]
     head = ["run", "measure", "weight", *(f"{kind} ({counts[kind]})" for kind in kinds)]
@@ -128,7 +128,7 @@ def kinds_table(timeline: Timeline) -> Table:
 
 
 def slices_table(pairs: TopicSlices, scores: Mapping[str, Floats], of: str = "") -> Table:
-    """Slices down, with the queries and relevant documents in each; scores across, by name."""
+    """Make a table of slices with their queries, relevant documents, and scores by name."""
     queries = np.bincount(pairs.slice, minlength=len(pairs.slices))
     relevant = np.bincount(pairs.slice, pairs.relevant, len(pairs.slices)).astype(np.int64)
     columns = [
@@ -151,15 +151,15 @@ def _slice(pairs: TopicSlices, at: int) -> Cell:
 
 
 def stream_comparison_notes(compared: Sequence[StreamComparison], alpha: float) -> list[str]:
-    """How the table of paired tests was made, and what its columns say."""
+    """Return notes on the paired tests and the columns of their table."""
     notes = comparison_notes(compared, alpha)
     if compared[0].units == "both":
         slices = count(
             compared[0].slices, "slice with relevant documents", "slices with relevant documents"
         )
         notes.append(
-            f"intervals and tests are over queries and slices, both drawn: {slices}; d and w/t/l "
-            "are over queries"
+            f"intervals and tests resample both queries and slices: {slices}; d and w/t/l are "
+            "over queries"
         )
     return notes
 
@@ -172,10 +172,10 @@ _ONE_WAY = {True: "gains", False: "loses"}
 
 
 def trend_sentence(run: str, measure: str, trend: Trend, alpha: float) -> str:
-    """``lsisRFAI loses 0.011 AP per week (95% interval −0.018 to −0.004), significant …``.
+    """Describe a trend: ``lsisRFAI loses 0.011 AP per week (95% interval −0.018 to −0.004), …``.
 
-    The same for all where slices are too few. All numbers are of one line, so they go one way;
-    where the test and the interval do not agree on whether there is a trend, both are told.
+    With too few slices, the sentence is the same for all runs. If the test and the interval
+    disagree on the trend, the sentence says so.
     """
     if math.isnan(trend.slope) or math.isnan(trend.low):
         return f"No trends: only {count(trend.slices, 'slice')} with relevant documents"
@@ -187,8 +187,8 @@ def trend_sentence(run: str, measure: str, trend: Trend, alpha: float) -> str:
     if trend.significant(alpha):  # many slices are equal, the others go one way
         way = "up" if trend.test.s > 0 else "down"
         return (
-            f"{run} has as a rule no change of {measure} per {trend.unit} {interval}, but where "
-            f"there is one it goes {way}, significant {_p_value(trend)}"
+            f"{run} has a median change of 0 {measure} per {trend.unit} {interval}, but the other "
+            f"changes go {way}, significant {_p_value(trend)}"
         )
     return f"{run} keeps its {measure} {interval}, no significant change {_p_value(trend)}"
 
@@ -199,7 +199,7 @@ def _p_value(trend: Trend) -> str:
 
 
 def _verdict(trend: Trend, alpha: float) -> str:
-    """Whether there is a trend, by the test; and what the interval says, if it differs."""
+    """Return the test's verdict, and the interval's if it differs."""
     low, high = (round(limit, _digits(trend)) for limit in (trend.low, trend.high))
     significant, one_sided = trend.significant(alpha), low > 0 or high < 0  # as they are written
     verdict = f"{'' if significant else 'not '}significant {_p_value(trend)}"
@@ -209,9 +209,9 @@ def _verdict(trend: Trend, alpha: float) -> str:
 
 
 def _digits(trend: Trend) -> int:
-    """As many decimals as show two figures of the slope or of its interval's width.
+    """Return the number of decimals that shows two digits of the slope or the interval's width.
 
-    And more where a limit that is not 0 would be written as 0.
+    More are used if a limit would otherwise round to 0.
     """
     scale = max(abs(trend.slope), (trend.high - trend.low) / 2)
     digits = min(max(2, 1 - math.floor(math.log10(scale))), _MOST_DIGITS) if scale else 2
@@ -222,7 +222,7 @@ def _digits(trend: Trend) -> int:
 
 
 def _limits(trend: Trend) -> str:
-    """The interval of the slope, with the signs that the table has."""
+    """Format the interval of the slope, with minus signs as in the table."""
     digits = _digits(trend)
     return f"{_plain(trend.low, digits)} to {_plain(trend.high, digits)}"
 
@@ -233,18 +233,18 @@ def _plain(number: float, digits: int) -> str:
 
 
 def _ends(trend: Trend) -> str:
-    """Where the line starts and ends, if that differs as it is written."""
+    """Describe the start and end of the trend line, if they differ after rounding."""
     first, last = f"{trend.first:.3f}", f"{trend.last:.3f}"
     if first == last:
         return ""
     said = f"; along that line from {_plain(trend.first, 3)} to {_plain(trend.last, 3)}"
     if abs(trend.first) < 0.0005 or not 0.005 < abs(trend.drop) < _MOST_TIMES:
-        return said  # a share of next to nothing, or next to no share
+        return said  # a relative change would be meaningless
     return f"{said}, {'down' if trend.drop > 0 else 'up'} {abs(trend.drop):.0%}"
 
 
 def trends_table(of: Timeline) -> Table:
-    """All trends, a row each."""
+    """Make a table with one row per trend."""
     unit = of.trends_found[0][2].unit
     columns = [
         Column("run", lambda each: each[0], left=True),
@@ -276,9 +276,9 @@ def _slope(trend: Trend, alpha: float) -> Cell:
 
 
 def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
-    """For each measure how alike systems are ranked from slice to slice; two are no ranking.
+    """Describe, per measure, how stable the ranking of systems is across slices.
 
-    Nothing is to say of one slice.
+    Return nothing for fewer than three systems or for a single slice.
     """
     if len(runs) < 3 or len(runs[0].pairs.slices) == 1:
         return []
@@ -291,9 +291,9 @@ def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
 
 
 def stability_sentence(measure: str, stable: Stability) -> str:
-    """How alike systems are ranked from slice to slice."""
+    """Describe how stable the ranking of systems is across slices."""
     if math.isnan(stable.with_overall):
-        return f"{measure}: no slice tells the systems apart"
+        return f"{measure}: all systems score the same in every slice"
     following = f", with that of the next slice at τ = {stable.with_next:.2f}"
     return (
         f"{measure}: the ranking of systems in a slice agrees with the overall one at τ = "
@@ -306,7 +306,7 @@ def stability_sentence(measure: str, stable: Stability) -> str:
 
 
 def _scores(**heads: str) -> list[Column]:
-    """Columns of scores by their fields, to four places, which they are sorted by too."""
+    """Make columns of scores, rounded to four decimals for display and sorting."""
     return [Column(head, partial(_rounded, name), ".4f") for name, head in heads.items()]
 
 
@@ -331,7 +331,7 @@ ENTITIES = (
     Column("cutoff", "cutoff"),
     *_scores(precision="P", recall="R", f1="F1", su="SU"),
 )
-"""Official scores entity by entity."""
+"""Official scores per entity."""
 
 
 def official_table(
@@ -340,5 +340,5 @@ def official_table(
     columns: Sequence[Column] = OFFICIAL,
     caption: str = "",
 ) -> Table:
-    """Official scores, a row each."""
+    """Make a table of official scores."""
     return build_table(with_teams(columns, teams), scores.iter_rows(named=True), caption)

@@ -1,4 +1,4 @@
-"""Does a system degrade? The trend of its slice scores, and how stable rankings of systems are."""
+"""Trends of a system's slice scores, and the stability of rankings of systems."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNITS = {"day": DAY, "week": 7 * DAY, "month": 30.4375 * DAY, "year": 365.25 * D
 
 
 class MannKendall(NamedTuple):
-    """S, its variance with ties accounted for, Z with continuity correction, and p two-sided."""
+    """S, its variance with tie correction, Z with continuity correction, and the two-sided p."""
 
     s: int
     variance: float
@@ -33,13 +33,13 @@ class MannKendall(NamedTuple):
 
 @dataclass(frozen=True)
 class Trend:
-    """How a series of slice scores goes: nan where there are too few slices to say.
+    """The trend of a series of slice scores; nan if there are too few slices.
 
-    ``slope`` is Theil's and Sen's, per ``unit`` of time, with its interval at ``level``;
-    ``test`` is corrected by the factor ``correction`` for neighbouring slices being alike.
-    ``first`` and ``last`` are where the line of that slope is at the first and last slice, also
-    where that is below every score; ``drop`` is what is lost between them as a share of the first
-    (nan where the line starts at 0, or goes below 0 though no score does).
+    ``slope`` is the Theil-Sen slope per ``unit`` of time, with its interval at ``level``. ``test``
+    is corrected by the factor ``correction`` for correlated neighbouring slices. ``first`` and
+    ``last`` are the values of the trend line at the first and last slice, which may be below every
+    score. ``drop`` is the loss between them as a share of the first (nan if the line starts at 0,
+    or goes below 0 though no score does).
     """
 
     slices: int
@@ -55,11 +55,11 @@ class Trend:
     drop: float
 
     def significant(self, alpha: float = 0.05) -> bool:
-        """Whether the Mann-Kendall test finds a trend."""
+        """Return True if the Mann-Kendall test finds a trend."""
         return self.test.p < alpha
 
     def row(self, run: str, measure: str, alpha: float) -> dict[str, Any]:
-        """As a flat row; ``None`` where it is not known."""
+        """Return a flat row, with ``None`` for unknown values."""
         known = {
             "slope": self.slope, "low": self.low, "high": self.high,
             "s": math.nan if math.isnan(self.test.p) else self.test.s, "z": self.test.z,
@@ -72,11 +72,11 @@ class Trend:
 
 
 def mann_kendall(values: Sequence[float] | Floats, correction: float = 1.0) -> MannKendall:
-    """The Mann-Kendall test for a trend, up or down, of values in the order of time.
+    """Test for a trend of values in order of time, up or down, by Mann-Kendall.
 
     S = Σ_{i<j} sign(x_j - x_i); Var S = (n(n-1)(2n+5) - Σ t(t-1)(2t+5)) / 18 over groups of t
-    equal values, times ``correction`` (`serial_correction`). The normal approximation is good
-    from ten values on. nan below three values.
+    equal values, times ``correction`` (`serial_correction`). The normal approximation is good from
+    ten values on. The result is nan for fewer than three values.
     Mann (1945), Nonparametric Tests Against Trend; Kendall (1975), Rank Correlation Methods.
     """
     x = np.asarray(values, np.float64)
@@ -93,13 +93,13 @@ def mann_kendall(values: Sequence[float] | Floats, correction: float = 1.0) -> M
 
 
 def serial_correction(x: Floats, y: Floats) -> float:
-    """By how much the variance of Mann's and Kendall's S grows as neighbours are alike; 1 or more.
+    """Return the factor (at least 1) by which autocorrelation increases the variance of S.
 
     1 + 2/(n(n-1)(n-2)) · Σ_k (n-k)(n-k-1)(n-k-2)·ρ(k), ρ(k) the autocorrelation at lag k of the
     ranks of the values less their trend, over the first lags at which it is significantly
-    positive (above 1.96/√n). Bursts that last for several slices make neighbours alike, and the
-    uncorrected test then finds trends where there are none. Hamed & Rao (1998), A modified
-    Mann-Kendall trend test for autocorrelated data.
+    positive (above 1.96/√n). Bursts of several slices make neighbours similar, and the uncorrected
+    test then finds trends where there are none. Hamed & Rao (1998), A modified Mann-Kendall trend
+    test for autocorrelated data.
     """
     n = len(y)
     if n < 5:
@@ -116,12 +116,12 @@ def serial_correction(x: Floats, y: Floats) -> float:
 
 
 def theil_sen(x: Floats, y: Floats) -> float:
-    """The median of the slopes between all pairs of points; nan with fewer than two."""
+    """Return the median of the slopes between all pairs of points; nan for fewer than two."""
     return float(_slopes(x, np.asarray(y, np.float64)[None, :])[0]) if len(x) > 1 else math.nan
 
 
 def _slopes(x: Floats, series: Floats) -> Floats:
-    """The Theil-Sen slope of each row."""
+    """Return the Theil-Sen slope of each row."""
     n = len(x)
     pairs = n * (n - 1) // 2
     ends = np.cumsum(np.arange(n - 1, 0, -1))  # of the pairs that are 1, 2, … points apart
@@ -140,7 +140,7 @@ def _slopes(x: Floats, series: Floats) -> Floats:
 
 
 def _medians(rows: Floats) -> Floats:
-    """The median of each row, whose order is lost."""
+    """Return the median of each row; the rows are partially sorted in place."""
     half = rows.shape[1] // 2
     rows.partition(half, axis=1)
     upper = rows[:, half]
@@ -150,14 +150,14 @@ def _medians(rows: Floats) -> Floats:
 def slope_interval(
     x: Floats, y: Floats, *, level: float = 0.95, samples: int = 1000, seed: int = 0
 ) -> Interval:
-    """An interval for the Theil-Sen slope by a moving-block bootstrap of the residuals.
+    """Compute an interval for the Theil-Sen slope by a moving-block bootstrap of the residuals.
 
-    Blocks of l = ⌈n^(1/3)⌉ neighbouring residuals, drawn with replacement from the circle, are
-    put on the fitted line: what is alike in neighbouring slices stays together. The limits are
-    the slope less the quantiles of the resampled slopes' deviations from it. Residuals are
-    smaller than errors, by √((n-2)/n), and few blocks vary less than they should: both are made
-    up for, the latter by Student's t with n/l - 1 degrees of freedom in place of the normal.
-    nan with fewer than five points. Künsch (1989); Politis & Romano (1992).
+    Blocks of l = ⌈n^(1/3)⌉ neighbouring residuals, drawn with replacement from a circle, are added
+    to the fitted line, so that the correlation of neighbours is preserved. The limits are the slope
+    minus the quantiles of the resampled slopes' deviations from it. Two corrections apply: a factor
+    because residuals are smaller than errors by √((n-2)/n), and Student's t with n/l - 1 degrees of
+    freedom in place of the normal because few blocks vary too little. The result is nan for fewer
+    than five points. Künsch (1989); Politis & Romano (1992).
     """
     n = len(x)
     if n < 5:
@@ -170,16 +170,16 @@ def slope_interval(
     tails = ((1 - level) / 2, (1 + level) / 2)
     stretch = student_quantile(tails[1], n / length - 1) / _NORMAL.inv_cdf(tails[1])
     low, high = np.quantile(slopes - slope, tails) * stretch * math.sqrt(n / (n - 2))
-    # The slope itself is in it, however odd the resampled ones are.
+    # The interval always includes the slope itself.
     ends = min(slope - float(high), slope), max(slope - float(low), slope)
     return Interval(*ends, "block bootstrap")
 
 
 def student_quantile(level: float, df: float) -> float:
-    """Student's t by the normal's expansion in 1/df: within 2% from two degrees of freedom on.
+    """Approximate a quantile of Student's t by an expansion in 1/df, within 2 % from df = 2 on.
 
-    That is near enough here, and spares every start the import of scipy. Abramowitz & Stegun
-    (1964), 26.7.5.
+    This is accurate enough here, and avoids the import of scipy. Abramowitz & Stegun (1964),
+    26.7.5.
     """
     z = _NORMAL.inv_cdf(level)
     terms = (
@@ -192,14 +192,14 @@ def student_quantile(level: float, df: float) -> float:
 
 
 def _block_rows(n: int, length: int, samples: int, rng: np.random.Generator) -> Ints:
-    """For each sample, which residual each point gets."""
+    """Return, for each sample, the residual of each point."""
     starts = rng.integers(0, n, (samples, math.ceil(n / length)))
     rows = (starts[:, :, None] + np.arange(length)) % n
     return rows.reshape(samples, -1)[:, :n]
 
 
 def unit_of(middles: Floats) -> str:
-    """The unit in which to tell a slope: the longest that is no longer than slices usually are."""
+    """Choose the unit of a slope: the longest unit that does not exceed the typical slice."""
     step = float(np.median(np.diff(middles))) if len(middles) > 1 else DAY
     fitting = [name for name, size in UNITS.items() if size <= step * 1.1]
     return fitting[-1] if fitting else "day"
@@ -208,10 +208,10 @@ def unit_of(middles: Floats) -> str:
 def trend(
     middles: Floats, scores: Floats, *, level: float = 0.95, samples: int = 1000, seed: int = 0
 ) -> Trend:
-    """The trend of slice scores (nan for slices without relevant documents, which are left out).
+    """Compute the trend of slice scores; scores of nan (no relevant documents) are left out.
 
-    ``middles`` are the middles of the slices in epoch seconds. Of more than 250 slices so many
-    neighbours are joined to means that no more are left: all pairs of more would take minutes.
+    ``middles`` are the middles of the slices in epoch seconds. With more than 250 slices,
+    neighbours are averaged, because all pairs of more points would take minutes.
     """
     known = ~np.isnan(scores)
     unit = unit_of(middles)
@@ -221,7 +221,7 @@ def trend(
     x, y = _joined(x), _joined(y)
     slope = theil_sen(x, y)
     first, last = _line_ends(x, y, slope)
-    outside = min(first, last) < 0 <= y.min(initial=0.0)  # a share of what no score can be
+    outside = min(first, last) < 0 <= y.min(initial=0.0)  # no score can be there
     drop = (first - last) / abs(first) if first and not outside else math.nan
     limits = slope_interval(x, y, level=level, samples=samples, seed=seed)
     correction = serial_correction(x, y)
@@ -232,10 +232,10 @@ def trend(
 
 
 def _line_ends(x: Floats, y: Floats, slope: float) -> tuple[float, float]:
-    """The line through the points at its ends, which may be below every score; nan without a slope.
+    """Return the trend line at the first and last point; nan without a slope.
 
-    One line for how much changes and from where to where: means of some first and last slices
-    can go up where it goes down.
+    Means of the first and last slices would be an alternative, but they can rise while the slope
+    falls.
     """
     if math.isnan(slope):
         return math.nan, math.nan
@@ -244,17 +244,17 @@ def _line_ends(x: Floats, y: Floats, slope: float) -> tuple[float, float]:
 
 
 def _joined(values: Floats) -> Floats:
-    """Means of as many neighbours as it takes."""
+    """Average neighbours so that at most ``_MOST_POINTS`` values remain."""
     starts = np.arange(0, len(values), max(1, math.ceil(len(values) / _MOST_POINTS)))
     sizes = np.diff(starts, append=len(values))
     return np.add.reduceat(values, starts) / sizes if len(values) else values
 
 
 class Stability(NamedTuple):
-    """How alike systems are ranked across slices, by Kendall's τ; nan where nothing is to rank.
+    """The stability of the ranking of systems across slices, by Kendall's τ; nan without rankings.
 
-    ``with_overall`` is the mean τ of each slice's ranking with that of the means over slices,
-    ``with_next`` with the ranking of the slice that follows. ``slices`` could be ranked.
+    ``with_overall`` is the mean τ of each slice's ranking with the overall ranking, ``with_next``
+    with that of the next slice. ``slices`` is the number of slices with a ranking.
     """
 
     with_overall: float
@@ -263,9 +263,9 @@ class Stability(NamedTuple):
 
 
 def stability(by_slice: Mapping[str, Floats]) -> Stability:
-    """The stability of the ranking of systems, from their scores slice by slice.
+    """Compute the stability of the ranking of systems from their slice scores.
 
-    Slices in which all systems score the same rank nothing and are left out.
+    Slices in which all systems score the same are left out.
     """
     matrix = np.stack(list(by_slice.values())) if by_slice else np.empty((0, 0))
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]

@@ -150,8 +150,8 @@ def test_a_trend_in_a_few_slices_is_told_though_the_median_slope_is_zero() -> No
     found = trend(DAY * np.arange(50.0), scores)
     assert (found.slope, found.significant()) == (0, True)
     sentence = trend_sentence("me", "AP", found, 0.05)
-    assert "as a rule no change of AP per day" in sentence
-    assert "it goes down, significant" in sentence
+    assert "has a median change of 0 AP per day" in sentence
+    assert "changes go down, significant" in sentence
 
 
 # What a reader was told once: "loses 0.002 … up 28%". The median of the slopes is not the
