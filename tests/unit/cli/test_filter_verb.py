@@ -119,7 +119,7 @@ def test_what_is_left_out_is_counted_and_told(run: Run) -> None:
         (["s.jsonl", "-t", "t.jsonl", "-j", "t.jsonl"], "does not learn from judgements"),
         (["s.jsonl", "-t", "t.jsonl", "--feedback-delay", "soon"], "is not a duration"),
         (["s.jsonl", "-t", "s.jsonl"], "s.jsonl:1: no topic"),
-        (["s.jsonl", "-t", "t.jsonl", "--team", "a b"], "take one word"),
+        (["s.jsonl", "-t", "t.jsonl", "--team", "a b"], "must be one word"),
         (["s.jsonl", "-t", "t.jsonl", "-m", "incremental", "--analyser", "x"], "unknown analyser"),
         (["s.jsonl", "-t", "t.jsonl", "-m", "incremental", "-j", "t.jsonl"], "t.jsonl:1:"),
         (["t.jsonl", "-t", "t.jsonl", "--strict"], "t.jsonl:1: the doc_id None"),

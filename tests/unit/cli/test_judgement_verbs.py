@@ -176,10 +176,10 @@ def test_a_pool(call: Run) -> None:
         (("subset", "a.qrels", "--source", "cited", "-o", "x"), "does not name the sources"),
         (("difference", "a.qrels", "a.qrels", "-o", "x"), "no judgement is left"),
         (("difference", "a.qrels", "none", "-o", "x"), "no such file: none"),
-        (("difference", "a.qrels", "b.qrels", "-o", "a.qrels"), "would be lost"),
+        (("difference", "a.qrels", "b.qrels", "-o", "a.qrels"), "is an input file"),
         (("subset", "a.qrels", "--depth", "3", "-o", "x"), "belong together"),
         (("subset", "a.qrels", "--min-relevance", "9", "-o", "x"), "no judgement is left"),
-        (("subset", "a.qrels", "--min-relevance", "1", "-o", "a.qrels"), "would be lost"),
+        (("subset", "a.qrels", "--min-relevance", "1", "-o", "a.qrels"), "is an input file"),
         (("subset", "a.qrels", "--queries", "none", "-o", "x"), "no such file: none"),
         (("sample", "a.qrels", "--share", "2", "-o", "x"), "share 2.0"),
         (("merge", "a.qrels", "b.qrels", "--rule", "maxx", "-o", "x"), "Did you mean 'max'"),
@@ -364,7 +364,7 @@ def test_fuse(call: Run) -> None:
         (("--weights", "1"), "found 1 weight for 2 runs"),
         (("--weights", "0,0"), "all weights are 0"),
         (("--normalise", "zscore"), "rrf reads ranks"),
-        (("-o", "one.run"), "would be lost"),
+        (("-o", "one.run"), "is an input file"),
     ],
 )
 def test_fusing_what_makes_no_sense(call: Run, options: tuple[str, ...], message: str) -> None:

@@ -226,7 +226,7 @@ def test_times_from_a_collection(run: Run) -> None:
         (["t.qrels", "me.run", "--weight", "bursty"], "unknown weighting 'bursty'"),
         (["t.qrels", "me.run", "-m", "AP(rel=2)"], "--rel 2"),
         (["t.qrels", "me.run", "--assessors", "vote"], "unknown rule for several assessors"),
-        (["t.qrels", "me.run", "--rel", "2"], "the lowest grade that is relevant (--rel)"),
+        (["t.qrels", "me.run", "--rel", "2"], "the lowest relevant grade (--rel)"),
         (["me.run", "t.qrels"], "a run, but judgements were expected"),
         (["t.qrels", "t.qrels"], "instead of a run"),
         (["t.qrels", "gone.run"], "gone.run"),
@@ -247,7 +247,10 @@ def test_times_from_a_collection(run: Run) -> None:
             ["t.qrels", "me.run", "--all-cutoffs"],
             "--all-cutoffs: works only with the official scoring",
         ),
-        (["t.qrels", "me.run", "--slice", "cuts", "--to", "2011-10-20"], "give no --from and no"),
+        (
+            ["t.qrels", "me.run", "--slice", "cuts", "--to", "2011-10-20"],
+            "Leave out --from and --to",
+        ),
         (["official", "t.qrels", "me.run", "--cutoff-step", "0"], "expected from 1 to 999"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_query_that_the_run_lacks(files: list[str], capsys: pytest.CaptureFixt
     with Path(files[0]).open("a") as qrels:
         qrels.write("q3 0 x 1\n")
     assert main(["trec_eval", "--as-version", "10.0", "-m", "map", *files]) == 1
-    assert "the query 'q3' is judged and not in the run" in capsys.readouterr().err
+    assert "the query 'q3' is judged but not in the run" in capsys.readouterr().err
     assert main(["trec_eval", "--as-version", "10.0", "-cqn", "-m", "map", *files]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "map                   \tq3\t0.0000"
 

@@ -282,10 +282,10 @@ def test_a_writer_goes_on_after_what_is_there(tmp_path: Path, name: str) -> None
 
 def test_names_and_ids_that_a_run_cannot_hold_are_refused(tmp_path: Path) -> None:
     for team in ("", "a b", "#a"):
-        with pytest.raises(CitebedError, match="take one word"):
+        with pytest.raises(CitebedError, match="must be one word"):
             FilterRunWriter(tmp_path / "a", {}, team, "s")
     table = pl.DataFrame([("E F", *ROWS[0][1:])], schema=SCHEMA, orient="row")
-    with pytest.raises(CitebedError, match="'E F' has a blank"):
+    with pytest.raises(CitebedError, match="'E F' is empty or contains a blank"):
         write_filter_run(tmp_path / "a", table, {}, "t", "s")
     assert not (tmp_path / "a").exists()
 

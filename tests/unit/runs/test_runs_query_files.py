@@ -36,7 +36,7 @@ def test_texts_by_query(tmp_path: Path) -> None:
         (b'{"query_id": "1", "text": 5}\n', 1, "must be text"),
         (b'{"query_id": "1", "text": "a"}\n{"query_id": "1", "text": "b"}\n', 2, "second time"),
         (b'{"query_id": "1"}\n\xff\xfe', 2, "0xff is not UTF-8"),
-        (b'{"query_id": [1]}', 1, "no query_id"),
+        (b'{"query_id": [1]}', 1, "missing query_id"),
         (b'{"query_id": "\\ud800"}', 1, "half a character"),
         (b'{"query_id": ' + b"[" * 100_000, 1, "not JSON"),
     ],

@@ -318,10 +318,10 @@ def test_a_query_whose_name_starts_as_a_remark_is_not_lost(
     text = f"{before}#hash Q0 a 1 2.5 t\nq9 Q0 b 2 1 t\n".encode()
     (tmp_path / "x.run").write_bytes(gzip.compress(text) if packed else text)
     line = before.count("\n") + 1
-    with pytest.raises(FormatError, match=rf"x\.run:{line}: .*has a query the name '#hash'"):
+    with pytest.raises(FormatError, match=rf"x\.run:{line}: .*does a query have the id '#hash'"):
         read_run(tmp_path / "x.run")
     (tmp_path / "x.qrels").write_text("q 0 a 1\n  #hash 0 a 1\n")
-    with pytest.raises(FormatError, match=r"x\.qrels:2: .*has a query the name '#hash'"):
+    with pytest.raises(FormatError, match=r"x\.qrels:2: .*does a query have the id '#hash'"):
         read_qrels(tmp_path / "x.qrels")
 
 

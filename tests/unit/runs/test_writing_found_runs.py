@@ -71,7 +71,9 @@ def test_a_run_without_results(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a b", "a\tb", "a\nb", "", "a\u00a0b", "\u2028", "a\x1fb", " "])
 def test_ids_that_a_trec_run_cannot_hold(tmp_path: Path, name: str) -> None:
     for row in ((name, "d", 1, 1.0), ("q", name, 1, 1.0)):
-        with pytest.raises(CitebedError, match=r"blank in it.*Write Parquet instead: x.parquet"):
+        with pytest.raises(
+            CitebedError, match=r"contains a blank.*Write Parquet instead: x.parquet"
+        ):
             write_run(tmp_path / "x" / "x.run", table(row), "t", {})
     assert not list(tmp_path.iterdir())
 

@@ -305,7 +305,7 @@ def test_where_no_item_was_judged_twice_there_is_no_value() -> None:
 def test_where_everybody_says_the_same_chance_cannot_be_told() -> None:
     raw, kappa, alpha = all_of(two([(1, 1)] * 9))
     assert (raw.value, raw.low, raw.high) == (1.0, 1.0, 1.0)
-    assert "cannot show how uncertain" in raw.note
+    assert "the interval is not informative" in raw.note
     for found in (kappa, alpha):
         assert (found.value, found.low, found.high, found.items) == (None, None, None, 9)
         assert found.note == ONE_VALUE
@@ -345,7 +345,7 @@ def test_most_samples_without_a_value_give_no_interval(monkeypatch: pytest.Monke
 def test_kappa_is_of_two_judges() -> None:
     found = cohens_kappa(PUBLISHED)
     assert found.value is None
-    assert "here are 4: name a pair, or take alpha" in found.note
+    assert "found 4: name a pair, or use alpha" in found.note
     pair = cohens_kappa(PUBLISHED, judges=("A", "B"))
     assert pair == kappas_of_pairs(PUBLISHED)["A", "B"]
     assert len(kappas_of_pairs(PUBLISHED)) == 6

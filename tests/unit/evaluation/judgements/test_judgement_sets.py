@@ -177,7 +177,7 @@ def test_a_difference_by_hand() -> None:
     found = difference(SET, other)
     assert pairs_of(found.qrels) == {("p", "b"): 0, ("q", "a"): 1, ("q", "c"): -1}
     assert (found.shared, found.changed) == (2, 1)
-    with pytest.raises(CitebedError, match="no set of judgements to take away"):
+    with pytest.raises(CitebedError, match="at least one other judgement set"):
         difference(SET)
 
 
