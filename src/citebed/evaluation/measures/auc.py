@@ -32,7 +32,7 @@ class AUC(Measure):
         return np.where(others > 0, ratio(right, known * others), ratio(hits, known))
 
     def _below(self, rankings: Rankings, others: Floats) -> Floats:
-        """For each row: documents not relevant with a lower score, those of equal score half."""
+        """Count, per row, non-relevant documents with a lower score; equal scores count half."""
         relevant = self.relevant(rankings).astype(np.float64)
         same = np.stack((rankings.query, rankings.tie_first))
         new = np.ones(len(relevant), bool)

@@ -55,7 +55,7 @@ class nDCG(GainMeasure):
         return np.bincount(query, ideal, rankings.queries).astype(np.float64)
 
     def _gains(self, rankings: Rankings) -> tuple[Floats, Floats]:
-        """Of the retrieved documents, and of the ideal ranking."""
+        """Return the gains of the retrieved documents and of the ideal ranking."""
         gained = self.gained(rankings)
         if self.dcg == "log2":
             return gained.retrieved, gained.ideal
@@ -72,7 +72,7 @@ def _raised(grades: Floats, highest: Floats) -> Floats:
 
 
 def _discounted(gained: Gains) -> tuple[Floats, Floats]:
-    """Gains over log2(rank + 1), of the retrieved documents and of the ideal ranking."""
+    """Return gains over log2(rank + 1), of the retrieved documents and of the ideal ranking."""
     rankings = gained.rankings
     return (
         gained.retrieved / np.log2(rankings.rank + 1.0),
@@ -127,7 +127,7 @@ class RnDCG(GainMeasure):
         return ratio(total, steps + further)
 
     def _steps(self, gained: Gains) -> tuple[Ints, Ints]:
-        """Queries, and how many documents stand before the gain goes down."""
+        """Return queries with the ranks after which their ideal gain drops."""
         query, ideal = gained.rankings.judged_query, gained.ideal
         following = np.append(np.where(query[1:] == query[:-1], ideal[1:], 0.0), 0.0)
         last = np.flatnonzero((ideal > 0) & (ideal != following[: len(ideal)]))

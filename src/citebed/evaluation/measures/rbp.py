@@ -36,12 +36,12 @@ class RBP(Measure):
         return rankings.total(counts * self.weights(rankings))
 
     def weights(self, rankings: Rankings) -> Floats:
-        """What each rank is worth; over all ranks they add up to 1."""
+        """Return the weight of each rank; the weights of all ranks sum to 1."""
         return np.asarray((1.0 - self.p) * self.p ** (rankings.rank - 1.0))
 
 
 def powers(p: float, most: int) -> Floats:
-    """The powers of p from 0 on, each made from the one before: in trec_eval's very digits."""
+    """Return the powers of p from 0 on by repeated multiplication, exactly as in trec_eval."""
     return np.cumprod(np.append(1.0, np.full(most, p)))
 
 

@@ -1,8 +1,8 @@
-"""Rankings to study: sizes of slices, levels of disorder, and ways to perturb an ideal ranking.
+"""Rankings for the study: slice sizes, levels of disorder, and perturbations of an ideal ranking.
 
-The paper says "random perturbation of an ideal ranking" and no more, so there are several. Each
-takes numbers drawn once for all levels: at a higher level θ, from 0 (ideal) to 1, the same
-ranking is perturbed further, and a level's rankings are the same whatever others are studied.
+The paper only says "random perturbation of an ideal ranking", so there are several methods. Each
+uses random numbers that are drawn once for all levels: a higher level θ, from 0 (ideal) to 1,
+perturbs the same ranking further, and a level's rankings do not depend on the other levels.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ MOST = 1_000_000
 
 @dataclass(frozen=True)
 class Setting:
-    """A slice of ``D`` documents of which ``R`` are relevant.
+    """A slice of ``D`` documents with ``R`` relevant ones.
 
-    ``written`` is R as it was asked for: settings with the same are alike but for their length.
+    ``written`` is R as the user wrote it; settings with equal texts differ only in length.
     """
 
     D: int
@@ -50,10 +50,10 @@ class Setting:
 
 
 def settings_of(documents: str = DOCUMENTS, relevant: str = RELEVANT) -> list[Setting]:
-    """Every number of documents with every number of relevant ones.
+    """Combine every number of documents with every number of relevant documents.
 
-    Lists with commas; a number of relevant documents is whole, or a part of all: ``D/10``. A
-    setting that comes twice counts once.
+    Both are lists separated by commas. A number of relevant documents is an integer or a fraction
+    such as ``D/10``. Repeated settings count once.
     """
     settings: dict[tuple[int, int], Setting] = {}
     for text in _pieces(documents, "the numbers of documents"):
@@ -65,7 +65,7 @@ def settings_of(documents: str = DOCUMENTS, relevant: str = RELEVANT) -> list[Se
 
 
 def levels_of(text: str) -> tuple[float, ...]:
-    """Levels of disorder from 0 to 1, in rising order, each once."""
+    """Parse levels of disorder from 0 to 1; return them sorted, each once."""
     levels = set()
     for piece in _pieces(text, "the levels"):
         try:
@@ -76,7 +76,7 @@ def levels_of(text: str) -> tuple[float, ...]:
 
 
 def checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
-    """Levels that are all from 0 to 1, or an error that names the first that is not."""
+    """Raise an error unless all levels are from 0 to 1."""
     if not levels:
         raise CitebedError("no level of disorder is given. Give some from 0 to 1, e.g. 0,0.5,1.")
     for level in levels:
@@ -119,11 +119,11 @@ def _relevant(text: str, length: int) -> int:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A way to perturb; ``means`` says in words what the level is.
+    """A perturbation method; ``means`` explains the level.
 
-    ``order`` takes a setting, the levels and draws of the shape (2, rankings, D), uniform in
-    [0, 1), and gives the shape (levels, rankings, D): for each place from the top the document
-    there, known by its place in the ideal ranking, from 0.
+    ``order`` takes a setting, the levels, and draws of the shape (2, rankings, D), uniform in
+    [0, 1). It returns the shape (levels, rankings, D): for each rank, the document's position in
+    the ideal ranking, from 0.
     """
 
     means: str
@@ -131,7 +131,7 @@ class Perturbation:
 
 
 def _shuffle(_: Setting, levels: Floats, draws: Floats) -> Ints:
-    """Those drawn below θ are taken out, and put back in the order of their second draw."""
+    """Remove documents with a draw below θ, and put them back in the order of their second draw."""
     taken = draws[0] < levels[:, None, None]
     documents = np.argsort(np.where(taken, draws[1], 1.0), axis=-1, kind="stable")
     places = np.argsort(~taken, axis=-1, kind="stable")
@@ -142,7 +142,7 @@ def _shuffle(_: Setting, levels: Floats, draws: Floats) -> Ints:
 
 
 def _exchange(setting: Setting, levels: Floats, draws: Floats) -> Ints:
-    """Every relevant document has a partner; those drawn below θ change places with theirs."""
+    """Give every relevant document a partner; exchange them if the draw is below θ."""
     relevant = setting.R
     if relevant > setting.D - relevant:
         raise CitebedError(
@@ -160,7 +160,7 @@ def _exchange(setting: Setting, levels: Floats, draws: Floats) -> Ints:
 
 
 def _noise(setting: Setting, levels: Floats, draws: Floats) -> Ints:
-    """By (1 − θ)·ideal score + θ·noise; ideal scores fall evenly from 1 at the top to 0."""
+    """Sort by (1 − θ)·ideal score + θ·noise; ideal scores fall evenly from 1 to 0."""
     ideal = 1.0 - np.arange(setting.D) / max(setting.D - 1, 1)
     theta = levels[:, None, None]
     return np.argsort(-((1.0 - theta) * ideal + theta * draws[0]), axis=-1, kind="stable")
@@ -182,13 +182,13 @@ PERTURBATIONS = {
         _noise,
     ),
 }
-"""All perturbations by name; the first is the one that is used unless another is named."""
+"""All perturbations by name; the first is the default."""
 
 
 def as_rankings(setting: Setting, order: Ints) -> Rankings:
-    """Rankings as the measures see them: all documents judged and retrieved, none tied.
+    """Convert to `Rankings`, with all documents judged and retrieved, without ties.
 
-    ``order`` has the document at each place along its last axis; the first R are relevant.
+    ``order`` has the document at each rank along its last axis; the first R documents are relevant.
     """
     length = setting.D
     queries = order.size // length

@@ -1,5 +1,4 @@
-"""The study: many perturbed rankings of each size, every measure's mean at every level, and how
-far a measure moves with the size of a slice at the same disorder."""
+"""Score many perturbed rankings of each size, and study how measures depend on the slice size."""
 
 from __future__ import annotations
 
@@ -31,22 +30,22 @@ MEASURES = ("AP", "nDCG@R", "nDCG", "Rprec", "AUC", "AUC:rescaled")
 RESCALED = "rescaled"
 LEVELS = tuple(step / 10 for step in range(11))
 _DRAWN = 2**18
-"""About so many documents are drawn at once; and four times as many are scored at once."""
+"""The number of documents drawn at once; four times as many are scored at once."""
 Verdict = Literal["moves little", "moves somewhat", "moves much", "does not fall", "one level"]
 LITTLE, MUCH = 0.1, 1 / 3
-"""Up to which parts of its fall a measure moves little, and somewhat, with the size of a slice."""
+"""The shares of a measure's fall up to which it moves little, and somewhat, with slice size."""
 
 NEAR = 0.25
-"""Up to which mean distance from 1 − θ a measure is said to follow the disorder."""
+"""The mean distance from 1 − θ up to which a measure follows the disorder."""
 
 # --- measures ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class StudyMeasure:
-    """A measure, with ``rescaled`` moved from its own range to [-1, 1].
+    """A measure; with ``rescaled``, from its own range to [-1, 1].
 
-    It prints as it is written: ``AUC``, ``AUC:rescaled`` (which is 2·AUC − 1).
+    It prints as its name: ``AUC``, or ``AUC:rescaled`` for 2·AUC − 1.
     """
 
     measure: Measure
@@ -67,12 +66,12 @@ class StudyMeasure:
         return f"{self.measure}:{RESCALED}" if self.rescaled else str(self.measure)
 
     def values(self, rankings: Rankings) -> Floats:
-        """The score of every ranking."""
+        """Return the score of every ranking."""
         values = self.measure.values(rankings)
         return self.rescale(values) if self.rescaled else values
 
     def rescale(self, values: Floats) -> Floats:
-        """Values of the measure moved from its range to [-1, 1]."""
+        """Rescale values from the measure's range to [-1, 1]."""
         low, high = self.measure.RANGE
         return 2.0 * (values - low) / (high - low) - 1.0
 
@@ -91,9 +90,9 @@ class StudyMeasure:
         return self.measure.SUMMARY == "geometric mean" and not self.rescaled
 
     def mean(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Mean over rankings (the last axis), with the ends of its 95% interval.
+        """Return the mean over rankings (the last axis) with its 95 % interval.
 
-        The interval is that of chance in drawing the rankings: 1.96 standard errors either way.
+        The interval covers the random choice of rankings: 1.96 standard errors on either side.
         """
         scale = np.log(values) if self.geometric else values
         middle = scale.mean(axis=-1)
@@ -104,10 +103,9 @@ class StudyMeasure:
 
 
 def studied(texts: Iterable[str | Measure | StudyMeasure] = MEASURES) -> list[StudyMeasure]:
-    """The measures that texts name, each once; ``AP,nDCG@R`` in one text are two.
+    """Parse measures, each once; one text may have several, as in ``AP,nDCG@R``.
 
-    Behind a colon stands what is done with it: ``AUC:rescaled``. ``RescaledAUC``
-    is the same.
+    The suffix ``:rescaled`` rescales a measure; ``AUC:rescaled`` is ``RescaledAUC``.
     """
     measures: dict[str, StudyMeasure] = {}
     for text in texts:
@@ -133,7 +131,7 @@ def _studied(text: str | Measure) -> StudyMeasure:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyOptions:
-    """What is simulated; as in the paper unless told otherwise, which names no levels."""
+    """Options of a simulation; the defaults are those of the paper, which names no levels."""
 
     settings: tuple[Setting, ...] = field(default_factory=lambda: tuple(settings_of()))
     levels: tuple[float, ...] = LEVELS
@@ -157,7 +155,7 @@ class StudyOptions:
 
     @property
     def how(self) -> Perturbation:
-        """The perturbation itself."""
+        """The perturbation method."""
         return PERTURBATIONS[self.perturbation]
 
 
@@ -165,8 +163,8 @@ class StudyOptions:
 class Simulation:
     """Means over rankings, in the shape (measures, settings, levels).
 
-    ``low`` and ``high`` are the 95% interval of the mean, and ``deviation`` is how far single
-    rankings scatter around it (a standard deviation).
+    ``low`` and ``high`` are the 95 % interval of the mean; ``deviation`` is the standard deviation
+    of single rankings.
     """
 
     measures: tuple[StudyMeasure, ...]
@@ -177,7 +175,7 @@ class Simulation:
     deviation: Floats
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a measure, setting and level."""
+        """Return one row per measure, setting and level."""
         return [
             {
                 "measure": str(measure),
@@ -201,9 +199,9 @@ def simulate(
 ) -> Simulation:
     """Score perturbed ideal rankings of every size at every level with every measure.
 
-    All measures see the same rankings. Those of a setting follow from the seed, D, R and the
-    perturbation alone: other settings, levels and measures beside it change nothing, and more
-    rankings are added to the same first ones.
+    All measures score the same rankings. The rankings of a setting depend only on the seed, D, R
+    and the perturbation, not on other settings, levels or measures. More rankings extend the same
+    first ones.
     """
     chosen = tuple(studied(measures))
     options = options or StudyOptions()
@@ -217,7 +215,7 @@ def simulate(
 
 
 def _scores(measures: tuple[StudyMeasure, ...], setting: Setting, options: StudyOptions) -> Floats:
-    """The shape (measures, levels, rankings)."""
+    """Return scores of the shape (measures, levels, rankings)."""
     blocks = [
         _block_scores(measures, setting, options, draws) for draws in _draws(setting, options)
     ]
@@ -225,7 +223,7 @@ def _scores(measures: tuple[StudyMeasure, ...], setting: Setting, options: Study
 
 
 def _draws(setting: Setting, options: StudyOptions) -> Iterator[Floats]:
-    """Draws for all rankings in blocks, each with a seed of its own, to bound the memory."""
+    """Yield draws for all rankings in blocks, each with its own seed, to bound the memory."""
     size = max(1, _DRAWN // setting.D)
     for block, start in enumerate(range(0, options.rankings, size)):
         rng = np.random.default_rng([options.seed, setting.D, setting.R, block])
@@ -302,7 +300,7 @@ class Robustness(FlatRow):
 
 
 def robustness(simulation: Simulation) -> list[Robustness]:
-    """The study summed up, one for each measure."""
+    """Summarise a simulation, one result per measure."""
     return [
         _of(simulation, measure, simulation.mean[at])
         for at, measure in enumerate(simulation.measures)
@@ -337,7 +335,7 @@ def _distance(means: Floats, levels: Floats) -> float:
 
 
 def _largest(means: Floats, groups: Sequence[Hashable]) -> float:
-    """The largest move within a group of settings; nan where no group has two."""
+    """Return the largest move within a group of settings; nan if no group has two settings."""
     sizes = [
         np.ptp(means[[at for at, each in enumerate(groups) if each == group]], axis=0).max()
         for group in dict.fromkeys(groups)
