@@ -49,7 +49,7 @@ def test_accepted(text: bytes, tmp_path: Path) -> None:
     ("text", "line", "told"),
     [
         (b"", None, "the file is empty"),
-        (b"\n\n", None, "nothing in it"),
+        (b"\n\n", None, "no lines of data"),
         (b"q1 Q0 a 1 2 t\nq1 Q0 b 2 nan t\n", 2, "'nan' is not a finite number"),
         (b"q1 Q0 a 1 2 t\nq1 Q0 b 2 -inf t\n", 2, "'-inf' is not a finite number"),
         (b"q1 Q0 a 1 1_0 t\n", 1, "'1_0' is not a finite number"),

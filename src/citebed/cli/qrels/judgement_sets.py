@@ -308,7 +308,7 @@ def expand(
         source = cocitation.from_file(cocited)
     proposed = cocitation.expand(judged, source.pairs, how, own=source.own, barred=source.barred)
     facts = {
-        "tool": "qrels expand", "label": label, **vars(how),
+        "tool": "qrels expand", "label": label, "at_least": at_least, "grade": grade, "rel": rel,
         "not_own_paper": not_own_paper, "cocitations": source.what,
     }  # fmt: skip
     _write(out, proposed.qrels, facts, [qrels, cocited], label)

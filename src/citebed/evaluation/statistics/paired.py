@@ -68,7 +68,7 @@ def without_spread(sample: Sample, variance: float) -> Outcome | None:
     """Return the outcome for a single unit or without spread, otherwise ``None``."""
     if sample.units.n_units < 2:
         unit = "cluster" if sample.clustered else "query"
-        return Outcome(math.nan, math.nan, f"only one {unit}: the test statistic is undefined")
+        return Outcome(math.nan, math.nan, f"one {unit}: the test statistic is undefined")
     if variance == 0:
         mean = float(sample.units.means[0])
         same = (

@@ -260,7 +260,7 @@ def test_merging_what_cannot_be_merged() -> None:
         merge([ONE], "majorty")
     with pytest.raises(CitebedError, match="two sets of judgements are called 'one'"):
         merge([ONE, ONE], "max")
-    with pytest.raises(CitebedError, match="no set"):
+    with pytest.raises(CitebedError, match="at least one judgement set"):
         merge([], "max")
     with pytest.raises(CitebedError, match="cannot be called 'doc_id'"):
         merge([ONE, as_qrels({"q": {"a": 1}}, "doc_id")], "max")

@@ -84,7 +84,7 @@ def test_the_time_may_stand_in_the_id() -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        (b'{"doc_id": "d", "time": 1, "text": "x"', "no JSON object"),
+        (b'{"doc_id": "d", "time": 1, "text": "x"', "not a JSON object"),
         (b'["d"]', "not a JSON object in UTF-8 (found ['d'])"),
         (b"nay", "(Expecting value at character 1)"),
         (b'{"doc_id": "d", "time": 1, "text": "\xff"}', "(byte 37 is not UTF-8)"),
