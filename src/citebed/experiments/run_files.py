@@ -26,7 +26,7 @@ from citebed.files.places import free_place
 from citebed.files.reading import read_small
 from citebed.files.writing import own_folder, workshop
 from citebed.retrieval.running.run_files import RUNS
-from citebed.runs.reader import run_name, read_qrels, read_run
+from citebed.runs.reader import read_qrels, read_run, run_name
 from citebed.wording import count, printable
 
 QRELS = "qrels"

@@ -101,7 +101,7 @@ def test_what_is_left_out_is_counted_and_told(run: Run) -> None:
     assert code == 0
     assert "skipped 2 lines" in out
     assert "skipped s.jsonl:4: the time '2011-12-09T13:00:00' is neither" in err
-    assert "skipped s.jsonl:5: no JSON object" in err
+    assert "skipped s.jsonl:5: not a JSON object" in err
     _, out, _ = run("filter", "s.jsonl", "-t", "t.jsonl", "--utc", "-o", "utc")
     assert "read 4 documents, skipped 1 line," in out
     code, _, err = run("filter", "s.jsonl", "-t", "t.jsonl", "--strict", "-o", "strict")

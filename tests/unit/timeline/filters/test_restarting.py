@@ -211,7 +211,7 @@ def test_lines_that_were_skipped_before_are_errors_if_it_goes_on_strictly(
     out = tmp_path / "other"
     with pytest.raises(Killed):
         run_filter(stopped._replace(source=breaking(stopped.source, 15)), out, OPTIONS)
-    with pytest.raises(FormatError, match=r"s:1: no JSON object"):
+    with pytest.raises(FormatError, match=r"s:1: not a JSON object"):
         run_filter(stopped, out, replace(OPTIONS, strict=True))
     assert run_filter(stopped, out, OPTIONS).skipped == 1
 
