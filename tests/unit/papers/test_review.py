@@ -200,7 +200,7 @@ def test_a_reference_is_a_candidate_a_doi_an_address_or_nothing(annotation: Anno
         ChangeReference(item="r5", doi="page 12")
     with pytest.raises(ValueError, match="is not a URL"):
         ChangeReference(item="r5", url="javascript:alert(1)")
-    with pytest.raises(StepRefused, match="not offered"):
+    with pytest.raises(StepRefused, match="not a candidate"):
         fifth(doc_id="elsewhere")
 
 
