@@ -339,7 +339,7 @@ def test_a_worker_that_is_too_slow_is_killed(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_worker_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "false")
-    with pytest.raises(CitebedError, match=r"could not be started \(exit code 1\)"):
+    with pytest.raises(CitebedError, match=r"could not start \(exit code 1\)"):
         workers.Worker("time:sleep").run(0)
 
 
@@ -353,7 +353,7 @@ def test_a_machine_that_gives_no_more_threads(monkeypatch: pytest.MonkeyPatch) -
         original(thread)
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    with pytest.raises(CitebedError, match=r"not be started \(can't start new thread\)"):
+    with pytest.raises(CitebedError, match=r"not start \(can't start new thread\)"):
         list(workers.run_all("builtins:len", ["one", "two"], 2, lambda *_: ()))
     assert not started[0].is_alive()
 

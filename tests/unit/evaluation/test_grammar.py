@@ -58,7 +58,7 @@ def test_written_and_printed(written: str, printed: str) -> None:
         ("RBP(p=a)", "'a' is not a number"),
         ("AP(judged_only=maybe)", "not True or False"),
         ("nDCG(dcg='log')", "unknown nDCG's dcg 'log'"),
-        ("SetF(beta=0)", "not above 0"),
+        ("SetF(beta=-1)", "below 0"),
         ("ERR(max_rel=0)", "not a grade"),
         ("IPrec(round='down')@0.1", "unknown rounding"),
         ("AP@", "cannot read the measure"),

@@ -205,7 +205,7 @@ def test_what_cannot_be_read_is_told_and_changes_nothing(client: TestClient, dra
     assert "/tmp" not in answer.text
     assert client.get(draft).json()["file"] == "a.txt"
     assert send(client, f"{draft}x", a_txt=FIRST.encode()).status_code == 400
-    assert client.post(f"{draft}/files").status_code == 422
+    assert client.post(f"{draft}/files").status_code == 400
 
 
 def test_a_save_of_an_older_version_is_answered_with_both_texts(

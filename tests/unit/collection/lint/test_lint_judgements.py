@@ -49,8 +49,8 @@ def test_absent_documents_and_what_became_of_them(collect: Collect, found: Found
     collection = collect(files, Rules(types=("article",)))
     assert found(collection, "absent-documents") == [
         ("gone", "judged for 2 queries, relevant to 1; not in any source"),
-        ("D2", "judged for 1 queries, relevant to 1; in the collection as d2"),
-        ("d3", "judged for 1 queries, relevant to 1; set aside: type book"),
+        ("D2", "judged for 1 query, relevant to 1; in the collection as d2"),
+        ("d3", "judged for 1 query, relevant to 1; set aside: type book"),
     ]
 
 
