@@ -143,7 +143,7 @@ def contrast(
     judged = count(len(contrasted.sets.query_ids), "query")
     runs_said = count(len(contrasted.before.runs), "run")
     say_all([*drawn, f"{judged} judged in both sets; {runs_said}"], style)
-    _say_more(part, full, style, "correlations, differences between runs, queries that change most")
+    _say_more(part, full, style, "correlations, differences, queries that change most")
 
 
 def _draw(

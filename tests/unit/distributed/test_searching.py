@@ -37,7 +37,8 @@ def made(folder: Path) -> Path:
         for n in range(40)
     ]
     sections = [
-        {"doc_id": f"d{n}", "text": text(n, 30), "position": 1, "heading": ""} for n in (2, 30)
+        {"doc_id": f"d{n}", "record": f"d{n}", "text": text(n, 30), "position": 1, "heading": ""}
+        for n in (2, 30)
     ]
     contexts = [
         {"paper_id": f"p{n % 3}", "cited": [f"d{n}"], "text": text(n + 1, 6), "context_id": str(n)}

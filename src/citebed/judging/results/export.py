@@ -99,7 +99,7 @@ def export_campaign(
         name: (qrels.table["query_id"].n_unique(), qrels.table.height)
         for name, qrels in contents.sets.items()
     }
-    facts = {
+    facts: dict[str, Any] = {
         "campaign": store.name,
         "version": version,
         "simulated": store.simulated,

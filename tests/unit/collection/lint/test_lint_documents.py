@@ -29,7 +29,7 @@ def test_documents_without_title_and_without_text(collect: Collect, found: Found
 
 def test_a_document_with_full_text_is_not_empty(collect: Collect, found: Found) -> None:
     collection = collect({"a.bib": bibtex_entry("a", year=2000)})
-    sections = frame(SECTIONS, {"doc_id": ["a"], "text": ["All of it."]}, 1)
+    sections = frame(SECTIONS, {"doc_id": ["a"], "record": ["a"], "text": ["All of it."]}, 1)
     write_table(collection.folder / "sections.parquet", sections, SECTIONS)
     assert found(collection, "documents-without-text") == []
 
