@@ -23,7 +23,7 @@ FULL = os.environ.get("CITEBED_FULL") == "1"
 
 PACKAGES = re.compile(
     "annotated-types|lxml|markdown-it-py|mdurl|numpy|polars|polars-runtime-32|pydantic|pydantic-core"
-    "|pystemmer|pyyaml|typing-extensions|typing-inspection"
+    "|pypdfium2|pystemmer|pyyaml|typing-extensions|typing-inspection"
     "|hypothesis|sortedcontainers|pytest|iniconfig|packaging|pluggy|pygments|pytest-xdist|execnet"
 )
 TESTS = [

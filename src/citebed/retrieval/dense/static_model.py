@@ -62,6 +62,22 @@ class Tokens(NamedTuple):
     numbers: Ids
 
 
+_BLOCK = 32
+
+
+def _product(rows: Vectors, matrix: Vectors) -> Vectors:
+    """``rows @ matrix``, in blocks of one size. A row's product then does not depend on how many
+    other rows there are, to the last bit, so that a shard and an increment give the vectors of a
+    whole index; BLAS rounds differently for other sizes."""
+    found = np.empty((len(rows), matrix.shape[1]), np.float32)
+    block = np.zeros((_BLOCK, rows.shape[1]), np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        part = rows[start : start + _BLOCK]
+        block[: len(part)] = part
+        found[start : start + _BLOCK] = (block @ matrix)[: len(part)]
+    return found
+
+
 class StaticModel:
     """A model of word vectors; ``shipped_model`` opens the one of the package."""
 
@@ -100,7 +116,7 @@ class StaticModel:
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """A vector of length 1 for each text that looks for documents; zeros likewise."""
-        return unit_rows(self._sums(texts) @ self._query)
+        return unit_rows(_product(self._sums(texts), self._query))
 
     def prepare(self) -> None:
         """Make ready for many texts, one at a time: compiled code is loaded."""

@@ -180,7 +180,8 @@ class Signals:
         is: probabilities were learned from these, and would be far too high."""
         raw = found.raw.copy()
         own = usable(query.own_terms or query.terms, self._searcher.view)
-        raw[:, RAW.index("bm25")] = self._searcher.contributions(own.ids, found.docs) @ own.weights
+        table = self._searcher.contributions(own.ids, found.docs)
+        raw[:, RAW.index("bm25")] = weighted_sums(table, own.weights)
         for kind, rows in vectors.items():
             values = self._vectors[kind].likeness(rows, found.docs)
             known = self._vectors[kind].scales[found.docs] > 0
@@ -222,7 +223,7 @@ class Signals:
         the best for one of the sentences; and what each term adds."""
         final = usable(query.terms, self._searcher.view)
         table = self._searcher.contributions(final.ids, docs)
-        scores = table @ final.weights
+        scores = weighted_sums(table, final.weights)
         order = np.argsort(hits.docs)
         place = np.searchsorted(hits.docs, docs, sorter=order)
         place[place == len(hits.docs)] = 0
@@ -244,7 +245,7 @@ class Signals:
         columns = np.searchsorted(terms, own.ids)
         there = columns < len(terms)
         there[there] = terms[columns[there]] == own.ids[there]
-        scores = table[:, columns[there]] @ own.weights[there]
+        scores = weighted_sums(table[:, columns[there]], own.weights[there])
         return _share(scores, scores[others])
 
     # --- What other papers say ---
@@ -338,6 +339,12 @@ def _pairs(first: NDArray[Any], second: NDArray[Any]) -> tuple[Docs, Docs]:
     """Pairs of numbers, each once and in order."""
     both = np.unique(first.astype(np.int64) << 32 | second.astype(np.int64))
     return both >> 32, both & 0xFFFFFFFF
+
+
+def weighted_sums(table: Reals, weights: Reals) -> Reals:
+    """The weighted sum of each row. A row's sum does not depend on the other rows, to the last bit;
+    a product of matrices does not promise that, and a shard must give the scores of one machine."""
+    return np.asarray(np.einsum("rc,c->r", np.ascontiguousarray(table), weights), np.float64)
 
 
 def _share(scores: Reals, of: Reals) -> Reals:

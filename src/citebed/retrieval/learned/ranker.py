@@ -22,7 +22,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import file_hash, read_small
 from citebed.retrieval.dense.vectors import Embedder, Vectors
 from citebed.retrieval.learned.constants import Constants, read_constants
-from citebed.retrieval.learned.features import RAW, SIGNALS
+from citebed.retrieval.learned.features import RAW, SIGNALS, weighted_sums
 from citebed.retrieval.query import Features
 
 Reals = NDArray[np.float64]
@@ -64,7 +64,7 @@ class Level:
 
     def scores(self, features: Features) -> Reals:
         """The documents' scores."""
-        return np.asarray(features.values @ self.weights, np.float64)
+        return weighted_sums(features.values, self.weights)
 
     def probabilities(self, features: Features, scores: Reals) -> Reals:
         """How likely each document is right."""
@@ -72,7 +72,9 @@ class Level:
 
     def probabilities_of(self, rows: Reals) -> Reals:
         """The same, of rows of ``INPUTS``: their logistic function."""
-        return np.asarray(np.exp(-np.logaddexp(0, -rows @ self.probability)), np.float64)
+        return np.asarray(
+            np.exp(-np.logaddexp(0, -weighted_sums(rows, self.probability))), np.float64
+        )
 
 
 @dataclass(frozen=True)

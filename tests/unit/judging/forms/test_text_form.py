@@ -127,7 +127,7 @@ def test_what_is_empty_is_not_answered(marks: str) -> None:
         ("Q1: [ ] 4", "'4' is not a grade"),
         ("Q1: [4] not sure", "'4 not sure' is not a grade"),
         ("Q1: [4] Q1: [3]", "has more than one answer here"),
-        ("Q1: [4]\n\nTitle without a number\n    Q1: [ ]", "more than once"),
+        ("Q1: [4]\n\nTitle without a number\n    Q1: [ ]", "more than one answer here"),
         ("Q1-Q2: [4]", "'Q1-Q2' names several questions"),
         ("Q1, Q2: [4]", "'Q1, Q2' names several questions"),
         ("Q1 - 4", "'Q1 - 4' names several questions"),
