@@ -85,7 +85,7 @@ contracts: $(VENV)/.ready-dev
 kernels: $(VENV)/.ready-dev
 	$(BIN)/python -c "from citebed.retrieval import kernels; kernels.compile_search(); \
 	  from citebed.retrieval.index import compiled as words; words.compile_all(); \
-	  from citebed.retrieval.dense import compiled as vectors; vectors.compile_all()"
+	  from citebed.retrieval.vectors import compiled as vectors; vectors.compile_all()"
 
 # The tests of pages need Chromium and axe-core (from the npm registry), those of judging also a
 # PostgreSQL server; where they may not be installed those tests say that they did not run.

@@ -12,9 +12,9 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.evaluation import Settings, evaluate
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from common import shared_data
 

@@ -35,9 +35,9 @@ from citebed.report.contrast.table import (
     fates_table,
 )
 from citebed.report.tables import Table, build_table, text_table
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.runs.tables import Qrels, Run
 from common import REPOSITORY
 from models import imported

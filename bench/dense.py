@@ -22,11 +22,11 @@ import numpy as np
 
 from acm_cr import imported
 from citebed.collection import Collection
-from citebed.retrieval.dense.static_model import SHIPPED, shipped_model
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.models import model_of
 from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.vectors.static_model import SHIPPED, shipped_model
 from common import watch
 
 BEST = 10
@@ -40,7 +40,7 @@ searcher = Searcher(index, model_of("bm25"))
 searcher.search(searcher.query(sys.argv[2]), 10)
 """
 WITH_VECTORS = """
-from citebed.retrieval.dense.static_model import shipped_model
+from citebed.retrieval.vectors.static_model import shipped_model
 index.vectors_of(shipped_model(), "static").similar(shipped_model().queries([sys.argv[2]]))
 """
 

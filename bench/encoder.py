@@ -19,12 +19,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 import citebed
-from citebed.retrieval.dense.adapter import read_adapter
 from citebed.retrieval.encoders import fetch_encoder
 from citebed.retrieval.encoders.fetching.joining import onnx_weights
 from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, WEIGHTS, read_public
 from citebed.retrieval.index.embedding import document_text
 from citebed.retrieval.rerank import Encoder, load_encoder
+from citebed.retrieval.vectors.adapter import read_adapter
 
 Vectors = NDArray[np.float32]
 

@@ -28,10 +28,10 @@ import polars as pl
 import citebed
 from citebed.collection import open_collection
 from citebed.collection.rules import load_profile
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.query import Query
-from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.search.judged import MOVING, Judged, Moving
 from common import machine, shared_data
 from fields import Asked, computer_science, interval, life_sciences, of_people

@@ -24,9 +24,9 @@ import numpy as np
 import citebed
 from citebed.collection import open_collection
 from citebed.collection.rules import load_profile
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.training.prepared import fold_of
 from common import machine, shared_data
 

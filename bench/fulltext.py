@@ -15,8 +15,8 @@ from pathlib import Path
 from citebed.collection import ImportOptions, Rules, import_sources, open_collection
 from citebed.collection.rules import load_profile
 from citebed.evaluation import Settings, evaluate
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.building import write_index
-from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, fields_of
 from common import shared_data
 

@@ -24,12 +24,12 @@ import polars as pl
 
 import citebed
 from citebed.collection import open_collection
+from citebed.retrieval.execution.runner import Runner
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.learned.features import SIGNALS
-from citebed.retrieval.learned.fit import OF_WORDS
-from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.query import Query
-from citebed.retrieval.running.runner import Runner
+from citebed.retrieval.ranking.features import SIGNALS
+from citebed.retrieval.ranking.fitted_weights import OF_WORDS
+from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.training.ranker import OF_CITING, Example, Examples, RankerSettings, figures
 
 ORIGINS = Path(__file__).with_name("origins.jsonl")

@@ -23,13 +23,13 @@ import numpy as np
 
 import citebed
 from citebed.collection import open_collection
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.learned.features import SIGNALS
-from citebed.retrieval.learned.fit import Fit, fit_of, fitted_level
-from citebed.retrieval.learned.fitting import WEIGHTS
-from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.retrieval.ranking.features import SIGNALS
+from citebed.retrieval.ranking.fitted_weights import Fit, fit_of, fitted_level
+from citebed.retrieval.ranking.fitting import WEIGHTS
+from citebed.retrieval.ranking.ranker import shipped_ranker
 from common import machine, shared_data
 from fields import Asked, computer_science, interval, life_sciences, rows
 

@@ -17,7 +17,7 @@ from typing import Any
 from citebed.collection.filters import Filter
 from citebed.retrieval.library.layout import laid_out
 from citebed.retrieval.library.library import Library
-from citebed.retrieval.recommending.recommender import Recommender
+from citebed.retrieval.recommend.recommender import Recommender
 from common import machine
 
 WORDS = (

@@ -169,7 +169,7 @@ def build(folder: Path, work: Path) -> None:
 def recommend(folder: Path) -> None:
     """`citebed recommend` from a cold shell with a paragraph, and in a running process with each
     set of queries: seconds by the clock and of the processor, the first ones not counted."""
-    from citebed.retrieval.recommending.recommender import Recommender
+    from citebed.retrieval.recommend.recommender import Recommender
 
     collection = Collection(folder)
     texts = collection.queries("paragraphs")["text"].to_list()

@@ -26,14 +26,14 @@ import numpy as np
 import citebed
 import fields
 from citebed.collection import open_collection
-from citebed.retrieval.dense.static_model import model_of
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.learned.fit import fit_of, fitted_level
-from citebed.retrieval.learned.ranker import SHIPPED, ranker_json, shipped_ranker
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.query import Result
-from citebed.retrieval.recommending.silence import Silence
-from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.retrieval.ranking.fitted_weights import fit_of, fitted_level
+from citebed.retrieval.ranking.ranker import SHIPPED, ranker_json, shipped_ranker
+from citebed.retrieval.recommend.abstention import Silence
+from citebed.retrieval.vectors.static_model import model_of
 from citebed.training.asking import Source, learn_asking
 from common import machine, shared_data
 

@@ -26,14 +26,14 @@ from typing import Any, NamedTuple
 
 from citebed.collection import import_sources, open_collection
 from citebed.report.tables import text_table
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.building import write_index
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.learned.constants import Constants
-from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.pipeline import SEEN, pipeline_of
-from citebed.retrieval.recommending.recommender import DEFAULT_MODEL
-from citebed.retrieval.recommending.silence import Match, Silence
-from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.retrieval.ranking.constants import Constants
+from citebed.retrieval.ranking.ranker import shipped_ranker
+from citebed.retrieval.recommend.abstention import Match, Silence
+from citebed.retrieval.recommend.recommender import DEFAULT_MODEL
 from citebed.training.prepared import TEST, fold_of
 from common import shared_data, write_between
 

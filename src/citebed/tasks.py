@@ -24,7 +24,7 @@ from typing import IO, Any
 from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
 from citebed.files.system_errors import describe_error, system_error
-from citebed.workers import end_with_parent
+from citebed.processes import end_with_parent
 
 _EVERY = 0.1
 """Seconds between two progress reports."""
@@ -82,7 +82,7 @@ def _indexed(folder: Path, made: Outcome, progress: Progress) -> Outcome:
     from citebed.collection import open_collection
     from citebed.report.collection.index_report import index_lines
     from citebed.retrieval.index.building import IndexOptions
-    from citebed.retrieval.learned.fitting import build_index
+    from citebed.retrieval.ranking.fitting import build_index
 
     progress.step("indexing: documents", 0)
     report = build_index(open_collection(folder), IndexOptions(), progress)
@@ -98,8 +98,8 @@ def _search(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
     import shlex
 
     from citebed.files.places import free_place
-    from citebed.retrieval.running.run_files import Asked, run_file, search_to_file
-    from citebed.retrieval.running.runner import RunOptions
+    from citebed.retrieval.execution.run_files import Asked, run_file, search_to_file
+    from citebed.retrieval.execution.runner import RunOptions
     from citebed.retrieval.search.fields import fields_of
 
     queries, model, depth = asked["queries"], asked["model"], asked["depth"]

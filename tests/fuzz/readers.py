@@ -37,16 +37,16 @@ from citebed.files.reading import read_lines as small_lines
 from citebed.judging.answers.mail_parts import read_form, read_parts
 from citebed.judging.invitations.papers import read_papers
 from citebed.retrieval.analysis import analyser_of
-from citebed.retrieval.dense.static_model import open_static_model
 from citebed.retrieval.encoders.loading.weights import read_safetensors, read_torch_pickle
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.citing import citing_text
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.recommending.recommender import Recommender
-from citebed.retrieval.running.runner import RunOptions, run_queries
+from citebed.retrieval.recommend.recommender import Recommender
 from citebed.retrieval.search.feeding import read_judged as read_feedback
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.queries import read_queries
+from citebed.retrieval.vectors.static_model import open_static_model
 from citebed.runs.kba_files import read_filter_run, read_judgements
 from citebed.runs.query_files import load_clusters, query_texts
 from citebed.runs.reader import read_judgement_table, read_qrels, read_run

@@ -27,9 +27,9 @@ from tests.messy_text import filled, mess
 from tests.office import csl_citation, field, marked, opendocument_file, paragraph, word_file
 from tests.samples import SAMPLES
 from tests.unit.judging.forms.test_html_form import file_of
-from tests.unit.retrieval.dense.models import write_small
 from tests.unit.retrieval.encoders.loading.test_weights import ARCHIVE, saved
 from tests.unit.retrieval.encoders.loading.test_weights import STREAM as STREAM_OF_TENSORS
+from tests.unit.retrieval.vectors.models import write_small
 
 from citebed.judging.forms import text_form
 

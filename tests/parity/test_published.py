@@ -22,7 +22,7 @@ from citebed.cli.app import main
 from citebed.collection import open_collection
 from citebed.experiments import published
 from citebed.experiments.published import acm_cr as table_2
-from citebed.retrieval.running.runner import RunOptions, run_queries
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from citebed.retrieval.dense.static_model import shipped_model
+from citebed.retrieval.vectors.static_model import shipped_model
 
 Row = Mapping[str, Any]
 

@@ -16,7 +16,7 @@ import citebed
 from citebed.collection import Collection
 from citebed.distributed.door import Engine
 from citebed.retrieval import build_index
-from citebed.retrieval.running.runner import RunOptions, run_queries
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 
 pytestmark = pytest.mark.spark
 MODELS = ("bm25", "bm25f", "cosine", "kl(mu=1000)", "bm25+rm3", "bm25+learned")

@@ -13,11 +13,11 @@ import pytest
 from tests.unit.web.workbench import workbench
 
 import citebed
+from citebed.api import Workbench
 from citebed.cli.app import main
 from citebed.collection import ImportOptions, import_sources
 from citebed.collection.exporting import export
-from citebed.retrieval.recommending.citing import cited_as, to_cite
-from citebed.workbench import Workbench
+from citebed.retrieval.recommend.citing import cited_as, to_cite
 
 TEXT = "Places of memory crystallise where national memory takes refuge."
 ABSTRACT = "Places of memory are sites where memory crystallises and national memory takes refuge."

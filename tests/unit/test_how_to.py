@@ -19,9 +19,9 @@ from citebed.collection.importing import ImportOptions, import_sources
 from citebed.evaluation.measures import MEASURES
 from citebed.judging.pools.pooling import Budget, pool
 from citebed.judging.pools.pooling_methods import METHODS
-from citebed.retrieval.learned.features import OF_RECORDS, SIGNALS
-from citebed.retrieval.learned.ranker import SHIPPED
 from citebed.retrieval.models import MODELS
+from citebed.retrieval.ranking.features import OF_RECORDS, SIGNALS
+from citebed.retrieval.ranking.ranker import SHIPPED
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "how-to"
 

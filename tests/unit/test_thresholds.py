@@ -21,9 +21,9 @@ from citebed.drafts import parse_draft
 from citebed.drafts.bibliography.document_matching import may_match
 from citebed.drafts.citation_placeholders import skip_reason
 from citebed.drafts.records import STUB, Entry
-from citebed.retrieval.learned.features import Signals
-from citebed.retrieval.learned.ranker import shipped_ranker
-from citebed.retrieval.recommending.silence import Languages
+from citebed.retrieval.ranking.features import Signals
+from citebed.retrieval.ranking.ranker import shipped_ranker
+from citebed.retrieval.recommend.abstention import Languages
 from citebed.text.markers import cites_of
 from citebed.timeline.robustness.study import Robustness
 from citebed.timeline.scoring.kinds import episodes

@@ -21,8 +21,8 @@ from citebed.distributed import sessions
 from citebed.errors import CitebedError
 from citebed.files import writing
 from citebed.files.updating import update
+from citebed.processes import Died, Worker
 from citebed.web.listening import serve_app
-from citebed.workers import Died, Worker
 
 COMMAND = [sys.executable, "-m", "citebed"]
 LONG = 60.0
@@ -192,7 +192,7 @@ def hold_python(begun: str) -> None:
 def test_a_child_that_does_not_end_is_killed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("citebed.workers._ENDING", 0.2)
+    monkeypatch.setattr("citebed.processes._ENDING", 0.2)
     monkeypatch.setenv("PYTHONPATH", ROOT)
     worker = Worker(f"{__name__}:hold_python", patience=LONG)
 
@@ -212,7 +212,7 @@ def test_a_child_that_does_not_end_is_killed(
 
 PARENT = """
 import sys, threading, time
-from citebed.workers import Worker
+from citebed.processes import Worker
 worker = Worker("tests.unit.test_waiting:hold_python", patience=10)
 threading.Thread(target=worker.run, args=(sys.argv[1],), daemon=True).start()
 while worker._process is None:

@@ -224,8 +224,8 @@ def _fetch_encoder(
     read: tuple[bool, int | None],
     as_json: bool,
 ) -> None:
-    from citebed.retrieval.dense.student import SHIPPED
     from citebed.retrieval.encoders.fetching.fetching import fetch_encoder
+    from citebed.retrieval.vectors.student import SHIPPED
 
     if source is not None and mirror is not None:
         raise typer.BadParameter("--from and --mirror were given. Choose one.")

@@ -53,7 +53,7 @@ def find(
     """
     from citebed.collection.filters import Filter
     from citebed.retrieval.library.library import Library
-    from citebed.retrieval.recommending.recommender import Recommender
+    from citebed.retrieval.recommend.recommender import Recommender
 
     style = style_of(None, as_json, as_csv)
     among = Filter(years, tuple(venue or ()), tuple(kind or ()), tuple(author or ()))
@@ -70,7 +70,7 @@ def find(
 
 def _print(found: Found) -> None:
     """Print documents for people, and below them the counts by facet of all matches."""
-    from citebed.retrieval.recommending.saying import authors_of
+    from citebed.retrieval.recommend.wording import authors_of
     from citebed.wording import for_terminal
 
     for row in found.rows:

@@ -27,7 +27,7 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.drafts import Draft
-    from citebed.retrieval.recommending.recommendations import Recommendations
+    from citebed.retrieval.recommend.recommendations import Recommendations
 
 _FORMS = ("text", "json", "csv", "lines", "bibtex")
 
@@ -146,7 +146,7 @@ def recommend(
     """
     from citebed.collection.filters import Filter
     from citebed.retrieval.pipeline import Stage, pipeline_of
-    from citebed.retrieval.recommending.recommender import Recommender
+    from citebed.retrieval.recommend.recommender import Recommender
     from citebed.retrieval.search.queries import checked_date
 
     shown = _form(form, {"bibtex": bibtex, "json": as_json, "csv": as_csv})

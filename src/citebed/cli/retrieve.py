@@ -101,9 +101,9 @@ def index(
     """
     from citebed.collection import open_collection
     from citebed.retrieval import encoders
-    from citebed.retrieval.dense.static_model import index_model
     from citebed.retrieval.index.building import IndexOptions
-    from citebed.retrieval.learned.fitting import build_index
+    from citebed.retrieval.ranking.fitting import build_index
+    from citebed.retrieval.vectors.static_model import index_model
 
     opened = open_collection(collection)  # check it before loading a model
     if on is not None:
@@ -180,8 +180,8 @@ def search(
 
     Example: citebed search acm-cr/ --queries paragraphs --model bm25 --depth 1000 -o bm25.run
     """
-    from citebed.retrieval.running.run_files import Asked, search_to_file
-    from citebed.retrieval.running.runner import RunOptions
+    from citebed.retrieval.execution.run_files import Asked, search_to_file
+    from citebed.retrieval.execution.runner import RunOptions
     from citebed.retrieval.search.fields import fields_of
 
     asked = Asked(

@@ -60,10 +60,10 @@ from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.reading import at_hand, file_hash, keep_standard_input, read_small
+from citebed.processes import run_all
 from citebed.records import Problem
 from citebed.text.identifiers import normalise_doi
 from citebed.wording import printable
-from citebed.workers import run_all
 
 _ALWAYS = frozenset(("papers", "contexts"))
 STANDARD_INPUT = "-"

@@ -24,9 +24,9 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation
 from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
 from citebed.report.collection.table import CollectionStats, collection_stats
+from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.runner import RunOptions
 from citebed.retrieval.search.queries import read_queries
 from citebed.retrieval.sharded.building import ShardOptions
 from citebed.retrieval.sharded.searching import ShardedSearch

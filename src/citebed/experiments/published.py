@@ -24,8 +24,8 @@ from citebed.evaluation.scoring.comparison import Comparison, Design, compare
 from citebed.evaluation.scoring.evaluation import evaluate
 from citebed.frames import FlatRow
 from citebed.report.tables import DAGGER, Table, text_table
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.runs.tables import Run
 from citebed.timeline.timelines import Timeline, timeline
 from citebed.wording import count

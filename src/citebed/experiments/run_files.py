@@ -25,7 +25,7 @@ from citebed.files.dropped import Dropped, clean_path
 from citebed.files.places import free_place
 from citebed.files.reading import read_small
 from citebed.files.writing import own_folder, workshop
-from citebed.retrieval.running.run_files import RUNS
+from citebed.retrieval.execution.run_files import RUNS
 from citebed.runs.reader import read_qrels, read_run, run_name
 from citebed.wording import count, printable
 

@@ -60,7 +60,7 @@ from citebed.judging.settings import CampaignSettings, read_guidelines
 from citebed.judging.store import backup as copies
 from citebed.judging.store.campaign_store import CampaignStore, create_campaign
 from citebed.judging.store.engine import Database, open_database
-from citebed.retrieval.recommending.recommender import Recommender
+from citebed.retrieval.recommend.recommender import Recommender
 from citebed.runs.reader import as_runs
 from citebed.runs.tables import Qrels
 from citebed.wording import json_text, printable

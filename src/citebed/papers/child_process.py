@@ -24,8 +24,8 @@ from citebed.papers.paper import (
     ReferenceEntry,
     unpack_placed_text,
 )
+from citebed.processes import Died, NotStarted, T, Worker, WorkerError, first_done
 from citebed.wording import printable
-from citebed.workers import Died, NotStarted, T, Worker, WorkerError, first_done
 
 _TARGET, _PREPARE = "citebed.papers.pdf_reader:read_pdf", "citebed.papers.limits:limit_process"
 _RESULT_TYPES = (ReadPaper, ReadParagraph, ReferenceEntry, PlacedText, Box, unpack_placed_text)

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from citebed.retrieval.index.building import IndexOptions as IndexOptions
     from citebed.retrieval.index.index import Index as Index, open_index as open_index
     from citebed.retrieval.index.statistics import IndexReport as IndexReport
-    from citebed.retrieval.learned.fitting import build_index as build_index
+    from citebed.retrieval.ranking.fitting import build_index as build_index
     from citebed.retrieval.pipeline import Pipeline as Pipeline, pipeline_of as pipeline_of
-    from citebed.retrieval.recommending.recommendation import Recommendation as Recommendation
-    from citebed.retrieval.recommending.recommendations import Recommendations as Recommendations
-    from citebed.retrieval.recommending.recommender import (
+    from citebed.retrieval.recommend.recommendation import Recommendation as Recommendation
+    from citebed.retrieval.recommend.recommendations import Recommendations as Recommendations
+    from citebed.retrieval.recommend.recommender import (
         Recommender as Recommender,
         recommend as recommend,
     )
-    from citebed.retrieval.running.runner import (
+    from citebed.retrieval.execution.runner import (
         RunOptions as RunOptions,
         run_queries as run_queries,
     )

@@ -26,7 +26,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from citebed.retrieval.compiling import compiled
+from citebed.retrieval.numba_cache import compiled
 
 RANGE = 1 << 17
 """Documents of a range: their 16-bit bounds take 256 KB."""

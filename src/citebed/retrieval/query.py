@@ -19,7 +19,7 @@ from citebed.text.sentences import split_sentences
 from citebed.text.words import ENOUGH
 
 if TYPE_CHECKING:
-    from citebed.retrieval.dense.vectors import Vectors
+    from citebed.retrieval.vectors.vectors import Vectors
 
 Docs = NDArray[np.int64]
 Reals = NDArray[np.float64]

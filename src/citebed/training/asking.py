@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.dense.vectors import Embedder, Vectors
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.learned.asking import background, clues_of
-from citebed.retrieval.learned.ranker import CLUES, Asking, Level, Ranker
+from citebed.retrieval.ranking.citation_need import background, clues_of
+from citebed.retrieval.ranking.ranker import CLUES, Asking, Level, Ranker
+from citebed.retrieval.vectors.vectors import Embedder, Vectors
 
 Reals = NDArray[np.float64]
 _FOLDS, _LOST = 5, 0.009

@@ -15,9 +15,9 @@ import numpy as np
 from citebed._version import __version__
 from citebed.errors import import_extra
 from citebed.files.writing import whole_folder, write_whole
-from citebed.retrieval.dense.model_files import Arrays
-from citebed.retrieval.dense.static_model import write_static_model
 from citebed.retrieval.encoders.loading.folder import MODULES, TOKENISER_FILES
+from citebed.retrieval.vectors.model_files import Arrays
+from citebed.retrieval.vectors.static_model import write_static_model
 from citebed.training.prepared import DEVELOPMENT, FOLDS, TEST, TrainingTexts
 from citebed.training.settings import in_words
 from citebed.training.start import Start

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.files.system_errors import open_translated
 from citebed.files.writing import whole_files
-from citebed.retrieval.dense.model_files import Arrays
+from citebed.retrieval.vectors.model_files import Arrays
 from citebed.wording import printable
 
 _ABOUT = "about"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.retrieval.dense.model_files import Arrays
+from citebed.retrieval.vectors.model_files import Arrays
 from citebed.training.encoding import EncoderTask
 from citebed.training.loop import Pace
 from citebed.training.losses import unlike

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from citebed.errors import import_extra
-from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.encoders.loading.architectures import positions
 from citebed.retrieval.encoders.loading.tokens import load_tokenizer
+from citebed.retrieval.vectors.model_files import Arrays
 from citebed.training.loop import Pace, Stage
 from citebed.training.losses import contrast, not_wrong
 from citebed.training.measuring import Figures, figures_of

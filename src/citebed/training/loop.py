@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.retrieval.dense.model_files import Arrays
+from citebed.retrieval.vectors.model_files import Arrays
 from citebed.training.checkpoints import Standing, read_checkpoint, write_checkpoint
 from citebed.training.settings import Machine, Report, Tensor, described, in_words
 from citebed.wording import count

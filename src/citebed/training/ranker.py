@@ -25,11 +25,14 @@ from citebed._version import __version__
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
 from citebed.files.writing import write_whole
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.learned.features import SIGNALS
-from citebed.retrieval.learned.fit import OF_WORDS
-from citebed.retrieval.learned.fitting import static_of
-from citebed.retrieval.learned.ranker import (
+from citebed.retrieval.pipeline import SEEN, pipeline_of
+from citebed.retrieval.query import Features, Query
+from citebed.retrieval.ranking.features import SIGNALS
+from citebed.retrieval.ranking.fitted_weights import OF_WORDS
+from citebed.retrieval.ranking.fitting import static_of
+from citebed.retrieval.ranking.ranker import (
     LEVELS,
     Asking,
     Level,
@@ -37,9 +40,6 @@ from citebed.retrieval.learned.ranker import (
     ranker_json,
     shipped_ranker,
 )
-from citebed.retrieval.pipeline import SEEN, pipeline_of
-from citebed.retrieval.query import Features, Query
-from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.training.asking import Source, learn_asking, logistic
 from citebed.training.measuring import recall_and_gain
 from citebed.training.prepared import fold_of, part_of

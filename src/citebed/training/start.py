@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.limits import MODEL, check_size
-from citebed.retrieval.dense.model_files import Arrays, read_arrays
 from citebed.retrieval.encoders.loading.architectures import Shape, shape_of, why_not_built
 from citebed.retrieval.encoders.loading.folder import ModelFolder, open_folder, read_json
 from citebed.retrieval.encoders.loading.torch_pickle import upcast
@@ -23,6 +22,7 @@ from citebed.retrieval.encoders.loading.weights import (
     read_torch_pickle,
     with_current_names,
 )
+from citebed.retrieval.vectors.model_files import Arrays, read_arrays
 from citebed.wording import printable
 
 

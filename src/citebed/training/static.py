@@ -1,6 +1,6 @@
 """Training word vectors: a text is the sum of its words' vectors, a query goes through a matrix.
 
-A word that occurs n times counts 1 + ln n, as in `citebed.retrieval.dense.static_model`.
+A word that occurs n times counts 1 + ln n, as in `citebed.retrieval.vectors.static_model`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from torch.nn import functional as F
 
 from citebed.errors import CitebedError
 from citebed.files.reading import file_hash
-from citebed.retrieval.dense.model_files import Arrays, read_model
-from citebed.retrieval.dense.pieces import GOES_ON
-from citebed.retrieval.dense.static_model import FORMAT, KIND, SHIPPED, StaticModel
+from citebed.retrieval.vectors.model_files import Arrays, read_model
+from citebed.retrieval.vectors.pieces import GOES_ON
+from citebed.retrieval.vectors.static_model import FORMAT, KIND, SHIPPED, StaticModel
 from citebed.text.words import plain_words
 from citebed.training.encoding import EncoderTask
 from citebed.training.loop import Pace

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from string import ascii_lowercase, digits
 
 from citebed.errors import import_extra
-from citebed.retrieval.dense.pieces import GOES_ON, Pieces, can_be_cut
+from citebed.retrieval.vectors.pieces import GOES_ON, Pieces, can_be_cut
 from citebed.text.words import plain_words
 from citebed.training.prepared import Form, TrainingTexts
 

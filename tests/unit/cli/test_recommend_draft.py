@@ -16,7 +16,7 @@ from tests.office import csl_citation, field, marked, opendocument_file, paragra
 from tests.shared import Once
 
 import citebed
-from citebed.retrieval.recommending.silence import _OF_FEW_DOCUMENTS
+from citebed.retrieval.recommend.abstention import _OF_FEW_DOCUMENTS
 
 pybtex_database = pytest.importorskip("pybtex.database")
 

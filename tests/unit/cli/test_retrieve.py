@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 from tests.commands import Run, indexed
 from tests.shared import Once
-from tests.unit.retrieval.dense.models import write_small
+from tests.unit.retrieval.vectors.models import write_small
 
 from citebed.collection.formats.bibtex import document_in
-from citebed.retrieval.recommending.silence import _OF_FEW_DOCUMENTS
+from citebed.retrieval.recommend.abstention import _OF_FEW_DOCUMENTS
 
 BIB = r"""@article{oak, title={Oak Trees \& Forests}, author={Ash, Ann and B{\"o}hm, Bo},
   year={2001}, journal={J. of Trees}, doi={10.5072/oak}, abstract={Oaks grow in forests.}}
@@ -198,7 +198,7 @@ def test_what_search_writes_is_what_evaluate_reads(
     (tmp_path / "q.tsv").write_text("#1\tsalt\nq2\tforests\n")
     with monkeypatch.context() as patch:
         # Refused before the search.
-        patch.setattr("citebed.retrieval.running.run_files.run_queries", None)
+        patch.setattr("citebed.retrieval.execution.run_files.run_queries", None)
         for name in ("x.run", "x.run.gz"):
             code, _, err = run("search", "c", "--queries", "q.tsv", "-o", name)
             assert code == 1

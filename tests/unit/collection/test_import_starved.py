@@ -19,7 +19,7 @@ from tests import starving
 from tests.sampling import FULL, sized
 from tests.starving import EARLIER, NEW, PAGE, Tried
 
-from citebed import workers
+from citebed import processes
 from citebed.collection import ImportOptions, import_sources, open_collection
 from citebed.collection.building.import_report import ImportReport
 from citebed.collection.formats import FORMATS
@@ -329,10 +329,10 @@ def test_nothing_goes_on_after_an_import(tmp_path: Path, source: Path) -> None:
 
 
 def test_a_worker_that_is_too_slow_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = workers.Worker("time:sleep")
+    worker = processes.Worker("time:sleep")
     worker.run(0)
-    monkeypatch.setattr(workers, "PATIENCE", 0.1)
-    with pytest.raises(workers.Died):
+    monkeypatch.setattr(processes, "PATIENCE", 0.1)
+    with pytest.raises(processes.Died):
         worker.run(600)
     worker.close()
 
@@ -340,7 +340,7 @@ def test_a_worker_that_is_too_slow_is_killed(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_worker_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "false")
     with pytest.raises(CitebedError, match=r"could not start \(exit code 1\)"):
-        workers.Worker("time:sleep").run(0)
+        processes.Worker("time:sleep").run(0)
 
 
 def test_a_machine_that_gives_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,7 +354,7 @@ def test_a_machine_that_gives_no_more_threads(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(CitebedError, match=r"not start \(can't start new thread\)"):
-        list(workers.run_all("builtins:len", ["one", "two"], 2, lambda *_: ()))
+        list(processes.run_all("builtins:len", ["one", "two"], 2, lambda *_: ()))
     assert not started[0].is_alive()
 
 

@@ -14,7 +14,7 @@ from tests.unit.retrieval.sharded.cutting import cut
 from citebed.cli.app import main
 from citebed.distributed.door import Engine
 from citebed.errors import CitebedError
-from citebed.retrieval.running.runner import RunOptions, run_queries
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.sharded import indexed
 from citebed.retrieval.sharded.building import ShardOptions

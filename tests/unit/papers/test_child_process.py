@@ -19,7 +19,7 @@ from citebed.papers import child_process
 from citebed.papers.child_process import Children, PaperFile, PaperProblem, read_paper, read_papers
 from citebed.papers.paper import ReadPaper
 from citebed.papers.pdf_reader import read_document
-from citebed.workers import NotStarted
+from citebed.processes import NotStarted
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 

@@ -8,8 +8,8 @@ import pytest
 
 from citebed.drafts import Passage
 from citebed.report.recommendation.text import passage_lines
-from citebed.retrieval.recommending.recommendation import Recommendation
-from citebed.retrieval.recommending.saying import chance_in_words, sure
+from citebed.retrieval.recommend.recommendation import Recommendation
+from citebed.retrieval.recommend.wording import chance_in_words, sure
 
 LONG = "a" * 1_000_000
 

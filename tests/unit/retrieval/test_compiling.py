@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import citebed
-from citebed.retrieval import compiling
+from citebed.retrieval import numba_cache
 
 SCRIPT = """
 from citebed.retrieval.kernels import place_of
@@ -92,7 +92,7 @@ def test_nothing_is_kept_where_others_could_put_something(
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
         folder.rename(temporary / f"citebed-{os.geteuid()}")
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(temporary))
-    assert compiling._private_folder.__wrapped__() is None
+    assert numba_cache._private_folder.__wrapped__() is None
 
 
 def test_without_any_place_all_is_compiled_anew(package: Path, temporary: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import citebed
 from citebed.collection import open_collection
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.recommending.silence import Silence
-from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.retrieval.recommend.abstention import Silence
 
 HELD_OUT = Path(__file__).parents[2] / "held_out_texts.tsv"
 EVERY = 5

@@ -15,8 +15,8 @@ from tests.conftest import REPOSITORY
 
 import citebed
 from citebed.collection import import_sources
-from citebed.retrieval.learned.ranker import shipped_ranker
-from citebed.retrieval.recommending.silence import Match
+from citebed.retrieval.ranking.ranker import shipped_ranker
+from citebed.retrieval.recommend.abstention import Match
 from citebed.training.prepared import FOLDS, TEST, fold_of
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="torch is not installed: citebed[train]")
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError
-from citebed.retrieval.dense.adapter import read_adapter
+from citebed.retrieval.vectors.adapter import read_adapter
 from citebed.training import average_encoders, train_encoder, write_prepared
 from citebed.training.__main__ import main as bare_main
 from citebed.training.prepared import TrainingTexts

@@ -13,8 +13,8 @@ pytest.importorskip("torch")
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError
-from citebed.retrieval.dense.student import read_student
 from citebed.retrieval.encoders.encoding import load_encoder
+from citebed.retrieval.vectors.student import read_student
 from citebed.training import TrainingTexts, train_student, write_prepared
 from citebed.training.__main__ import main as bare_main
 from citebed.training.distilling import chosen_layers, student_of

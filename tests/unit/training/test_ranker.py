@@ -13,9 +13,9 @@ from tests.unit.retrieval.index.making import build, write_collection
 import citebed
 from citebed.cli.app import main
 from citebed.errors import CitebedError
-from citebed.retrieval.learned.features import RAW, SIGNALS
-from citebed.retrieval.learned.ranker import INPUTS, Level, read_ranker
 from citebed.retrieval.query import Features
+from citebed.retrieval.ranking.features import RAW, SIGNALS
+from citebed.retrieval.ranking.ranker import INPUTS, Level, read_ranker
 from citebed.training.prepared import fold_of, part_of
 from citebed.training.ranker import (
     Example,

@@ -14,8 +14,8 @@ from tests.unit.training.conftest import SMALL
 pytest.importorskip("torch", reason="torch is not installed: citebed[train]")
 
 from citebed.errors import CitebedError
-from citebed.retrieval.dense.adapter import read_adapter
-from citebed.retrieval.dense.static_model import open_static_model
+from citebed.retrieval.vectors.adapter import read_adapter
+from citebed.retrieval.vectors.static_model import open_static_model
 from citebed.training import checkpoints, loop, train_encoder, train_static
 from citebed.training.prepared import TrainingTexts, write_prepared
 from citebed.training.settings import Machine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citebed.retrieval.dense.pieces import Pieces
+from citebed.retrieval.vectors.pieces import Pieces
 from citebed.training.pairs import generator
 from citebed.training.prepared import CitingText, DocumentText, TrainingTexts
 from citebed.training.vocabulary import WordIds, pieces_for, texts_by_field, vocabulary

@@ -20,9 +20,9 @@ from tests.unit.web.workbench import files, workbench
 import citebed
 from citebed.experiments import evaluations
 from citebed.experiments.choices import list_measures, list_models
+from citebed.retrieval.execution.run_files import Asked, search_to_file
+from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.run_files import Asked, search_to_file
-from citebed.retrieval.running.runner import RunOptions
 
 AT = "/api/collections/demo"
 RUNS = ["bm25.paragraphs.run", "kl.paragraphs.run"]

@@ -30,8 +30,8 @@ from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.reading.sources import BAD_DATA, Member
 from citebed.collection.tables import Frames, canonical, fitting, frames_of, read_part, write_part
 from citebed.files.kinds import PDF_MARK, is_pdf, why_not_read
+from citebed.processes import Died, Run, run_all
 from citebed.records import Problem, Record
-from citebed.workers import Died, Run, run_all
 
 RECORDS = "records"
 """The table that may be larger than memory: it stays in its files."""

@@ -28,8 +28,8 @@ from citebed.judging.store.schema import (
     references,
     searches,
 )
-from citebed.retrieval.recommending.recommender import Recommender
-from citebed.retrieval.running.runner import RunOptions, run_queries
+from citebed.retrieval.execution.runner import RunOptions, run_queries
+from citebed.retrieval.recommend.recommender import Recommender
 from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Qrels, Run
 from citebed.runs.writer import write_qrels

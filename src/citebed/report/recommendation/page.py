@@ -5,9 +5,9 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from citebed.report.html.page import render
-from citebed.retrieval.recommending import saying
-from citebed.retrieval.recommending.answers_html import STYLE, anchor, answers_html
-from citebed.retrieval.recommending.recommendations import Recommendations
+from citebed.retrieval.recommend import wording
+from citebed.retrieval.recommend.answers_html import STYLE, anchor, answers_html
+from citebed.retrieval.recommend.recommendations import Recommendations
 from citebed.wording import count
 
 
@@ -15,7 +15,7 @@ def recommendation_page(found: Recommendations, title: str, command: str) -> str
     """The page: HTML with its style, which loads nothing from anywhere and links to the papers."""
     several = len(found.passages) > 1
     passages = [
-        (anchor(passage), saying.place_of(passage), count(len(answers), "paper"))
+        (anchor(passage), wording.place_of(passage), count(len(answers), "paper"))
         for passage, answers in found.answers
     ]
     sections = {

@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from citebed.drafts import Passage
-from citebed.retrieval.recommending import saying
-from citebed.retrieval.recommending.recommendation import Recommendation
+from citebed.retrieval.recommend import wording
+from citebed.retrieval.recommend.recommendation import Recommendation
 
 _NARROWEST, _WIDEST = 20, 200
 _LONGEST = 1000
@@ -19,7 +19,7 @@ def passage_lines(passage: Passage, found: list[Recommendation], *, alone: bool)
     """A passage and what it should cite; the passage is only named where there are several."""
     width = max(_NARROWEST, min(shutil.get_terminal_size().columns, _WIDEST))
     if not alone:
-        place = saying.place_of(passage)
+        place = wording.place_of(passage)
         yield f"── {place}: {_cut(passage.text, width - len(place) - 6)}"
     if not found:
         yield "nothing found"
@@ -31,16 +31,16 @@ def passage_lines(passage: Passage, found: list[Recommendation], *, alone: bool)
 
 def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
     indent = " " * 4
-    title = textwrap.wrap(_cut(saying.title_of(each), _LONGEST), width - 4) or [each.doc_id]
+    title = textwrap.wrap(_cut(wording.title_of(each), _LONGEST), width - 4) or [each.doc_id]
     yield f"{each.rank:>2}. {title[0]}"
     yield from (indent + line for line in title[1:])
-    shown = _cut(saying.about(each), _LONGEST)
+    shown = _cut(wording.about(each), _LONGEST)
     yield from textwrap.wrap(shown, width, initial_indent=indent, subsequent_indent=indent)
-    yield f"{indent}cite as: {saying.key_of(each)}"
-    because = f"because of: {saying.because(each)}" if each.terms else ""
-    line = "  ".join(filter(None, (saying.sure(each), because)))
+    yield f"{indent}cite as: {wording.key_of(each)}"
+    because = f"because of: {wording.because(each)}" if each.terms else ""
+    line = "  ".join(filter(None, (wording.sure(each), because)))
     yield from textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=indent * 2)
-    for label, text, by in saying.proofs(each, several=several):
+    for label, text, by in wording.proofs(each, several=several):
         yield f"{indent}{label}: {_cut(text, width - len(label) - 7)}"
         if by:
             yield f"{indent}  by {_cut(by, width - 10)}"
@@ -52,9 +52,9 @@ def editor_lines(found: Iterable[Recommendation]) -> Iterator[str]:
     A text that came from no file is ``-``.
     """
     for each in found:
-        who = ", ".join(filter(None, (saying.authors(each), str(each.year or ""))))
-        about = f"{_cut(saying.title_of(each), _LONGEST)}{f' ({who})' if who else ''}"
-        key = f"cite {saying.key_of(each)}"
+        who = ", ".join(filter(None, (wording.authors(each), str(each.year or ""))))
+        about = f"{_cut(wording.title_of(each), _LONGEST)}{f' ({who})' if who else ''}"
+        key = f"cite {wording.key_of(each)}"
         because = f"; because of {', '.join(each.terms)}" if each.terms else ""
         place = f"{each.file or '-'}:{each.line}:{each.column}"
         yield f"{place}: {key}: {about}{because}"

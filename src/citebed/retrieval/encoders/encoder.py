@@ -18,11 +18,11 @@ from citebed.errors import CitebedError
 from citebed.files.places import state_folder
 from citebed.files.reading import read_text
 from citebed.files.writing import write_whole
-from citebed.retrieval.dense.vectors import DocumentVectors, OnProgress, Vectors, unit_rows
 from citebed.retrieval.encoders.encoding import Encoder, load_encoder
 from citebed.retrieval.encoders.loading.names import encoder_folder, packaged_encoder
 from citebed.retrieval.encoders.vector_cache import VectorCache
 from citebed.retrieval.pipeline import SHORT_NAMES, short_name
+from citebed.retrieval.vectors.vectors import DocumentVectors, OnProgress, Vectors, unit_rows
 from citebed.wording import for_terminal, printable
 
 _LOG = logging.getLogger("citebed")

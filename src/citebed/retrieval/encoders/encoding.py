@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.installing import pip_install
-from citebed.retrieval.dense.vectors import OnProgress, Vectors, unit_rows
 from citebed.retrieval.encoders.loading import torch_runtime
 from citebed.retrieval.encoders.loading.folder import (
     ModelFolder,
@@ -31,6 +30,7 @@ from citebed.retrieval.encoders.loading.names import find_model
 from citebed.retrieval.encoders.loading.onnx_runtime import OnnxModel, cores, has_gpu, why_not_onnx
 from citebed.retrieval.encoders.loading.tokens import TOKENS_IN_BATCH, Batch, Texts, Tokeniser
 from citebed.retrieval.encoders.loading.torch_runtime import TorchModel
+from citebed.retrieval.vectors.vectors import OnProgress, Vectors, unit_rows
 
 Finish = Callable[[Vectors, Batch], Vectors]
 _IN_THREADS = 128

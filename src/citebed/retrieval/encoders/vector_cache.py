@@ -27,7 +27,7 @@ from citebed.errors import CitebedError
 from citebed.files.databases import check_journal, read_schema, schema_of_script
 from citebed.files.places import vectors_folder
 from citebed.files.writing import append_own, is_own, translate_os_errors
-from citebed.retrieval.dense.vectors import OnProgress, Vectors
+from citebed.retrieval.vectors.vectors import OnProgress, Vectors
 from citebed.wording import printable
 
 if TYPE_CHECKING:

@@ -22,8 +22,6 @@ from citebed.collection.storing.table_files import rows_of
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.writing import own_folder, translate_os_errors, workshop
 from citebed.retrieval.analysis import analyser_of
-from citebed.retrieval.dense.static_model import StaticModel, model_of
-from citebed.retrieval.dense.vectors import Embedder
 from citebed.retrieval.index import assembling, counting, layout, records
 from citebed.retrieval.index.arrays import Strings
 from citebed.retrieval.index.assembling import Gathered, Kept
@@ -53,6 +51,8 @@ from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.spilling import Pile
 from citebed.retrieval.index.statistics import IndexReport, report_of
 from citebed.retrieval.index.threads import in_threads, prefetch
+from citebed.retrieval.vectors.static_model import StaticModel, model_of
+from citebed.retrieval.vectors.vectors import Embedder
 from citebed.wording import printable
 
 COMPILED_ROWS = 10_000
@@ -492,9 +492,9 @@ def load_kernels() -> None:
     numba compiles one function at a time, so the code that is needed first comes first.
     """
     from citebed.retrieval import kernels
-    from citebed.retrieval.compiling import is_to_compile
-    from citebed.retrieval.dense import compiled
     from citebed.retrieval.index.compiled import compile_all
+    from citebed.retrieval.numba_cache import is_to_compile
+    from citebed.retrieval.vectors import compiled
 
     compile_all()
     if is_to_compile(kernels.search_many):

@@ -25,9 +25,9 @@ from citebed.collection import Collection
 from citebed.collection.names import name_in
 from citebed.errors import FormatError
 from citebed.files.line_blocks import numbered_lines
-from citebed.retrieval.dense.model_files import Arrays
-from citebed.retrieval.dense.vectors import DocumentVectors, Embedder, quantised
 from citebed.retrieval.index.arrays import Strings
+from citebed.retrieval.vectors.model_files import Arrays
+from citebed.retrieval.vectors.vectors import DocumentVectors, Embedder, quantised
 from citebed.text.markers import remove_markers
 
 _CITING = ("citing", "citing_id", "paper_id")

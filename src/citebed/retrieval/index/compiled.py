@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.analysis.words import MAX_UNITS
-from citebed.retrieval.compiling import compiled
 from citebed.retrieval.index.arrays import with_capacity
+from citebed.retrieval.numba_cache import compiled
 
 _LETTER, _DIGIT, _UNDERSCORE, _MID_LETTERS, _MID_DIGITS, _MID_BOTH = range(1, 7)
 _IN_WORDS = ascii_letters + digits + "_"

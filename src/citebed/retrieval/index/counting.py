@@ -20,9 +20,9 @@ from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
 from citebed.files.system_errors import translate_read_errors
 from citebed.retrieval.analysis import Analyser
-from citebed.retrieval.dense.static_model import StaticModel, Tokens
 from citebed.retrieval.index.arrays import with_capacity
 from citebed.retrieval.index.layout import FIELDS
+from citebed.retrieval.vectors.static_model import StaticModel, Tokens
 
 TERM_SHIFT, ROW_SHIFT, FIELD_SHIFT = 40, 16, 13
 MOST_TERMS = MOST_ROWS = 1 << 24

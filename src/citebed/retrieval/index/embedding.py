@@ -17,7 +17,10 @@ from citebed.collection.storing.table_files import rows_of
 from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
 from citebed.files.system_errors import translate_read_errors
-from citebed.retrieval.dense.vectors import (
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.index.layout import array_names
+from citebed.retrieval.index.threads import in_threads
+from citebed.retrieval.vectors.vectors import (
     DocumentVectors,
     Embedder,
     OnProgress,
@@ -25,9 +28,6 @@ from citebed.retrieval.dense.vectors import (
     Vectors,
     quantised,
 )
-from citebed.retrieval.index.index import Index
-from citebed.retrieval.index.layout import array_names
-from citebed.retrieval.index.threads import in_threads
 
 _AT_ONCE = 10_000
 """Texts that a model is given at a time, or up to twice as many."""

@@ -19,12 +19,12 @@ from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import locked
 from citebed.errors import CollectionError
-from citebed.retrieval.dense.vectors import Embedder, Quantised
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.embedding import Heard, Numbers, checked, texts_of
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import Description, array_names
 from citebed.retrieval.index.statistics import IndexReport, vector_sizes
+from citebed.retrieval.vectors.vectors import Embedder, Quantised
 from citebed.wording import printable
 
 _KIND = "encoder"

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from citebed.collection import Collection
 from citebed.errors import CollectionError
 from citebed.retrieval.analysis import Analyser, analyser_of
-from citebed.retrieval.dense.model_files import Arrays
-from citebed.retrieval.dense.vectors import DocumentVectors, Embedder
 from citebed.retrieval.index import layout, records
 from citebed.retrieval.index.arrays import Column, Strings
 from citebed.retrieval.index.citing import CitingSentences
 from citebed.retrieval.index.layout import FIELDS, FOLDER, Description
 from citebed.retrieval.index.records import Records
+from citebed.retrieval.vectors.model_files import Arrays
+from citebed.retrieval.vectors.vectors import DocumentVectors, Embedder
 from citebed.wording import printable
 
 _AT_ONCE = 1 << 23

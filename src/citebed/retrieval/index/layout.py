@@ -23,8 +23,8 @@ from citebed.errors import CollectionError, FormatError
 from citebed.files import writing
 from citebed.files.reading import file_hash, read_small
 from citebed.files.system_errors import translate_read_errors
-from citebed.retrieval.dense.model_files import Arrays, read_header
 from citebed.retrieval.index.threads import in_threads
+from citebed.retrieval.vectors.model_files import Arrays, read_header
 from citebed.wording import printable
 
 FORMAT = 1

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.retrieval.dense.vectors import Docs
+from citebed.retrieval.vectors.vectors import Docs
 
 Reals = NDArray[np.float64]
 NAMES = ("records.years", "records.pages", "records.authors", "records.authors.offsets")

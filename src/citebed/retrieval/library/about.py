@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from citebed.frames import Parts
 from citebed.records import Document
-from citebed.retrieval.recommending.saying import authors_of
+from citebed.retrieval.recommend.wording import authors_of
 from citebed.wording import count, for_terminal
 
 Rows = tuple[dict[str, Any], ...]

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.collection.filters import Filter, names_meant
-from citebed.retrieval.dense.vectors import Docs
 from citebed.retrieval.index.index import Index
+from citebed.retrieval.vectors.vectors import Docs
 from citebed.text.identifiers import arxiv_of, doi_in
 from citebed.text.words import MARKS, unaccented
 

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from citebed.collection.filters import Filter
 from citebed.errors import CitebedError, UnknownName
-from citebed.retrieval.dense.vectors import Docs
 from citebed.retrieval.library.catalogue import UNKNOWN, Catalogue, Mask
 from citebed.retrieval.library.citations import Citations
 from citebed.retrieval.library.facets import facet_rows
 from citebed.retrieval.library.found import Found
-from citebed.retrieval.recommending.explaining import link_of
+from citebed.retrieval.recommend.explaining import link_of
 from citebed.retrieval.search.exhaustive import score_all
 from citebed.retrieval.search.searcher import Searcher, usable
+from citebed.retrieval.vectors.vectors import Docs
 
 Scores = NDArray[np.float64]
 SORTS = ("best", "newest", "oldest", "title", "cited")

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from citebed.frames import Shown
-from citebed.retrieval.recommending.saying import authors_of
+from citebed.retrieval.recommend.wording import authors_of
 from citebed.wording import count
 
 SCHEMA: dict[str, Any] = {

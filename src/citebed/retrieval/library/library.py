@@ -23,8 +23,8 @@ from citebed.retrieval.library.found import Found
 from citebed.retrieval.library.map import Map
 from citebed.retrieval.library.mapping import Mapper, Wanted
 from citebed.retrieval.library.nearness import Nearness
-from citebed.retrieval.recommending.explaining import Citers
-from citebed.retrieval.recommending.recommender import Recommender
+from citebed.retrieval.recommend.explaining import Citers
+from citebed.retrieval.recommend.recommender import Recommender
 from citebed.wording import printable
 
 _A_PASSAGE, _A_TEXT = 5, 20

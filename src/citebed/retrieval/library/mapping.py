@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.dense.vectors import Docs
 from citebed.retrieval.library.catalogue import Catalogue
 from citebed.retrieval.library.citations import Citations
 from citebed.retrieval.library.grouping import grouped, labelled
 from citebed.retrieval.library.layout import laid_out
 from citebed.retrieval.library.map import Map
 from citebed.retrieval.library.nearness import Nearness
+from citebed.retrieval.vectors.vectors import Docs
 
 Reals = NDArray[np.float64]
 _NEIGHBOURS, _LEAST_ALIKE = 2, 0.35

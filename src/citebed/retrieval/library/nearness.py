@@ -18,10 +18,10 @@ from citebed.collection import Collection
 from citebed.collection.tables import DOCUMENTS
 from citebed.records import Document
 from citebed.retrieval.analysis import is_telling
-from citebed.retrieval.dense.vectors import Docs, DocumentVectors, unit_rows
 from citebed.retrieval.library.catalogue import KNOWN_COLUMNS, Catalogue
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.vectors.vectors import Docs, DocumentVectors, unit_rows
 
 _TELLING_TERMS = 25
 """So many terms of a document look for others like it."""

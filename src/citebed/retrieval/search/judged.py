@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.dense.vectors import Docs, DocumentVectors, Vectors, unit_rows
 from citebed.retrieval.feedback.base import Feedback, TermWeights
 from citebed.retrieval.feedback.rocchio import Rocchio
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.view import View
+from citebed.retrieval.vectors.vectors import Docs, DocumentVectors, Vectors, unit_rows
 
 _NONE: Docs = np.zeros(0, np.int64)
 

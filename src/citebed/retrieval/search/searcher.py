@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.analysis import is_telling
-from citebed.retrieval.dense.vectors import Docs
+from citebed.retrieval.cache import free_memory
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.base import Corpus, Model
-from citebed.retrieval.remembering import free_memory
 from citebed.retrieval.search import exhaustive
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.view import View
 from citebed.retrieval.search.whole import Whole
+from citebed.retrieval.vectors.vectors import Docs
 
 Allowed = NDArray[np.bool_] | None
 """Which documents may be found; ``None`` for all."""

@@ -13,18 +13,18 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.retrieval.dense.vectors import Ends
+from citebed.retrieval.execution.masks import Dates
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Totals
 from citebed.retrieval.index.layout import FOLDER, Description
-from citebed.retrieval.learned.candidates import OF_SENTENCE
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.query import Query
-from citebed.retrieval.running.masks import Dates
-from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.retrieval.ranking.candidates import OF_SENTENCE
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher
 from citebed.retrieval.sharded.counting import WholeCounts, Wholes
 from citebed.retrieval.sharded.extracts import Extract, dates_of, index_of
+from citebed.retrieval.vectors.vectors import Ends
 
 
 class Gathered(NamedTuple):

@@ -14,15 +14,14 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.storing.store import SHARDS
 from citebed.errors import CollectionError
-from citebed.retrieval.dense.static_model import index_model, model_of
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.choosing import AUTO, fitting_analyser
 from citebed.retrieval.index.citing import count_contexts
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import FIELDS
 from citebed.retrieval.index.statistics import IndexReport
-from citebed.retrieval.learned.fit import as_fit
-from citebed.retrieval.learned.fitting import Indexed, is_stale, learned
+from citebed.retrieval.ranking.fitted_weights import as_fit
+from citebed.retrieval.ranking.fitting import Indexed, is_stale, learned
 from citebed.retrieval.sharded.indexed import (
     IndexedShards,
     ShardEntry,
@@ -31,6 +30,7 @@ from citebed.retrieval.sharded.indexed import (
     total,
     write_indexed,
 )
+from citebed.retrieval.vectors.static_model import index_model, model_of
 from citebed.wording import printable
 
 _ADDED = (

@@ -20,12 +20,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.retrieval.dense.vectors import Docs
 from citebed.retrieval.index import layout, records
 from citebed.retrieval.index.arrays import Strings
 from citebed.retrieval.index.citing import SENTENCES
 from citebed.retrieval.index.index import Index, Totals
 from citebed.retrieval.index.layout import FIELDS, Description
+from citebed.retrieval.vectors.vectors import Docs
 
 Arrays = dict[str, NDArray[Any]]
 Extract = dict[str, NDArray[Any]]

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from citebed.retrieval.dense.vectors import Docs, Similarities
-from citebed.retrieval.learned.candidates import (
+from citebed.retrieval.query import Query
+from citebed.retrieval.ranking.candidates import (
     OF_SENTENCE,
     SAID,
     WORDS,
@@ -23,10 +23,10 @@ from citebed.retrieval.learned.candidates import (
     allowed_for,
     put_forward,
 )
-from citebed.retrieval.learned.constants import Constants
-from citebed.retrieval.learned.features import Signals
-from citebed.retrieval.query import Query
+from citebed.retrieval.ranking.constants import Constants
+from citebed.retrieval.ranking.features import Signals
 from citebed.retrieval.search.exhaustive import Hits
+from citebed.retrieval.vectors.vectors import Docs, Similarities
 
 FORWARD: Mapping[str, Any] = {
     "query": pl.Int64, "name": pl.String, "doc_id": pl.String, "value": pl.Float64,

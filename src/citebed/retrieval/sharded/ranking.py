@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 
 from citebed.collection import Collection
+from citebed.retrieval.execution.masks import numbers_of
 from citebed.retrieval.index.index import Totals
 from citebed.retrieval.index.layout import Description
-from citebed.retrieval.learned import features
-from citebed.retrieval.learned.constants import Constants
-from citebed.retrieval.learned.ranker import read_ranker, shipped_ranker
 from citebed.retrieval.pipeline import Learned
 from citebed.retrieval.query import Docs
-from citebed.retrieval.running.masks import numbers_of
+from citebed.retrieval.ranking import features
+from citebed.retrieval.ranking.constants import Constants
+from citebed.retrieval.ranking.ranker import read_ranker, shipped_ranker
 from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.sharded.answering import Gathered, SomeRunner
 from citebed.retrieval.sharded.extracts import (

@@ -16,11 +16,11 @@ from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import Analyser, analyser_of, is_telling
+from citebed.retrieval.execution.runner import RUN_COLUMNS, RunOptions, pays, without_words
 from citebed.retrieval.feedback.base import Feedback, TermWeights
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.pipeline import Pipeline, Ranking
-from citebed.retrieval.running.runner import RUN_COLUMNS, RunOptions, pays, without_words
 from citebed.retrieval.search.feeding import told_of_judged
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.queries import query_text

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from citebed.retrieval.execution.runner import Runner, RunOptions, pays
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.base import Floats
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.query import Docs, Query
-from citebed.retrieval.running.runner import Runner, RunOptions, pays
 from citebed.retrieval.search.searcher import Searcher
 from citebed.retrieval.sharded.all_terms import Frequencies, KeptTerms
 from citebed.retrieval.sharded.counting import WholeCounts, Wholes

@@ -24,15 +24,15 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import locked
 from citebed.drafts.reader import DraftLike
 from citebed.errors import CitebedError
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.learned.features import SIGNALS
-from citebed.retrieval.learned.fit import Fit, fit_of, fitted_level
-from citebed.retrieval.learned.fitting import FEWEST, WEIGHTS
-from citebed.retrieval.learned.gains import DEPTH, ndcg, nearest_good
-from citebed.retrieval.learned.ranker import Level, shipped_ranker
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.runner import Runner, RunOptions
+from citebed.retrieval.ranking.features import SIGNALS
+from citebed.retrieval.ranking.fitted_weights import Fit, fit_of, fitted_level
+from citebed.retrieval.ranking.fitting import FEWEST, WEIGHTS
+from citebed.retrieval.ranking.gains import DEPTH, ndcg, nearest_good
+from citebed.retrieval.ranking.ranker import Level, shipped_ranker
 from citebed.retrieval.tuning.questions import (
     Question,
     as_one_asker,

@@ -26,9 +26,9 @@ from citebed.files.secret_files import is_same_secret
 from citebed.pages import ready_script, templates
 from citebed.papers.page_images import PageImageRequest, PageTextRequest
 from citebed.papers.review import Proposal, Review
+from citebed.processes import Died, Worker, WorkerError
 from citebed.web.tickets import Ticket
 from citebed.wording import for_page
-from citebed.workers import Died, Worker, WorkerError
 
 MOST_PICTURES = 60
 PATIENCE = 40.0

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from citebed.desk import DeskDraft, DraftConflict
 from citebed.drafts.records import Draft
-from citebed.retrieval.recommending.citing import CITING_FORMS, ToCite, cited_as, to_cite
+from citebed.retrieval.recommend.citing import CITING_FORMS, ToCite, cited_as, to_cite
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.recommend_api import KeptText, Name, Sent
 from citebed.web.workbench.shelf import Shelved

@@ -16,7 +16,7 @@ from citebed.retrieval.library.facets import FACETS
 from citebed.retrieval.library.finding import SORTS
 from citebed.retrieval.library.found import Found
 from citebed.retrieval.library.map import Map
-from citebed.retrieval.recommending.saying import authors_of
+from citebed.retrieval.recommend.wording import authors_of
 from citebed.text.names import display_name, family_name
 from citebed.web.workbench.library_api import (
     MOST_LIKE,

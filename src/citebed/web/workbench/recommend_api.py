@@ -16,8 +16,8 @@ from citebed.drafts.reader import parse_draft
 from citebed.drafts.records import Draft, Passage, Place, select_passage, select_sentence
 from citebed.errors import CitebedError
 from citebed.retrieval.index.query_words import query_words
-from citebed.retrieval.recommending.recommendations import Recommendations
-from citebed.retrieval.recommending.silence import OF_THE_COMMAND, NothingToAsk
+from citebed.retrieval.recommend.abstention import OF_THE_COMMAND, NothingToAsk
+from citebed.retrieval.recommend.recommendations import Recommendations
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.shelf import Shelved
 from citebed.web.workbench.site import Here, OnShelf

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from citebed.retrieval.recommending.citing import CITING_FORMS
+from citebed.retrieval.recommend.citing import CITING_FORMS
 from citebed.web.workbench.site import Here, OnShelf
 
 router = APIRouter()

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from citebed.errors import CitebedError
-from citebed.retrieval.remembering import share_memory
+from citebed.retrieval.cache import share_memory
 from citebed.web.listening import has_proxy, serve_app
 from citebed.web.workbench.access import LOCAL, Keys, OwnNames, server_key
 from citebed.web.workbench.app import create_workbench

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from citebed.api import Workbench
 from citebed.collection.storing.store import state_of
 from citebed.desk import Desk
 from citebed.errors import UnknownName
+from citebed.retrieval.cache import give_back
 from citebed.retrieval.index.layout import written
 from citebed.retrieval.library.library import Library
-from citebed.retrieval.recommending.recommender import Recommender
-from citebed.retrieval.remembering import give_back
-from citebed.workbench import Workbench
+from citebed.retrieval.recommend.recommender import Recommender
 
 
 class Shelved:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from tests.tiny_models import CONFIG, VOCABULARY, random_weights
 
 from citebed.collection.fetching.fetching import RemoteFile
-from citebed.retrieval.dense.adapter import read_adapter, write_adapter
-from citebed.retrieval.dense.student import write_student
 from citebed.retrieval.encoders.fetching import fetching
 from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, PublicWeights
+from citebed.retrieval.vectors.adapter import read_adapter, write_adapter
+from citebed.retrieval.vectors.student import write_student
 
 TEXTS = ("the paper cites a paper", "retrieval of papers", "a query , a document .", "")
 PLACES = {

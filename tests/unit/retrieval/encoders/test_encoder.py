@@ -25,13 +25,13 @@ from citebed.retrieval.encoders.encoder import (
 from citebed.retrieval.encoders.encoding import Encoder, load_encoder
 from citebed.retrieval.encoders.fetching.fetching import fetch_encoder
 from citebed.retrieval.encoders.loading.names import find_model
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.learned.features import SIGNALS
-from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.ranking.features import SIGNALS
+from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.rerank import VectorCache
-from citebed.retrieval.running.runner import Runner, RunOptions
 
 BIB = "".join(
     f"@article{{p{n}, title={{The paper {n}}}, abstract={{retrieval of {'papers ' * n}}}}}\n"

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from tests.reference import bert
 
 from citebed.errors import CitebedError
-from citebed.retrieval.dense.vectors import unit_rows
 from citebed.retrieval.encoders.encoder import load_dense_encoder
 from citebed.retrieval.encoders.encoding import pool
 from citebed.retrieval.encoders.loading.architectures import shape_of
 from citebed.retrieval.encoders.loading.graph import Graph, encoder_graph
 from citebed.retrieval.encoders.loading.onnx_runtime import give_weights
 from citebed.retrieval.rerank import Encoder, load_cross_encoder, load_encoder, load_reranker
+from citebed.retrieval.vectors.vectors import unit_rows
 
 pytestmark = pytest.mark.usefixtures("neural")
 

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from tests.hot_journals import forge_journal
 
 from citebed.errors import CitebedError
-from citebed.retrieval.dense.vectors import OnProgress
 from citebed.retrieval.encoders import vector_cache
 from citebed.retrieval.encoders.encoding import Encoder
 from citebed.retrieval.rerank import VectorCache
+from citebed.retrieval.vectors.vectors import OnProgress
 
 WIDTH = 5
 

@@ -10,9 +10,9 @@ import pytest
 from tests.unit.retrieval.encoders.conftest import TinyPublic
 
 from citebed.cli.app import main
-from citebed.retrieval.dense import adapter, student
 from citebed.retrieval.encoders.fetching import fetching
 from citebed.retrieval.index.index import open_index
+from citebed.retrieval.vectors import adapter, student
 
 BIB = """@article{a, title={The test of a query}, abstract={A paper cites the graph.}}
 @article{b, title={Retrieval of papers}, abstract={The document of a query.}}

@@ -320,7 +320,7 @@ def test_a_search_is_compiled_while_a_large_collection_is_indexed(
     large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    monkeypatch.setattr("citebed.retrieval.compiling.is_to_compile", lambda _: True)
+    monkeypatch.setattr("citebed.retrieval.numba_cache.is_to_compile", lambda _: True)
     monkeypatch.setattr(kernels, "compile_search", lambda: asked.append(True))
     build(large)
     assert asked == [True]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.analysis.words import words
-from citebed.retrieval.dense.static_model import StaticModel, shipped_model
 from citebed.retrieval.index import compiled as compiled_code
 from citebed.retrieval.index.assembling import Postings
 from citebed.retrieval.index.compiled import WordTable
@@ -30,6 +29,7 @@ from citebed.retrieval.index.counting import (
     times_of,
 )
 from citebed.retrieval.index.layout import FIELDS
+from citebed.retrieval.vectors.static_model import StaticModel, shipped_model
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=80)
 WORDY = st.text("aB9_.,;:' -\n", max_size=60)

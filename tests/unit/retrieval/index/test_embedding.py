@@ -9,23 +9,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.retrieval.dense.models import write_small
 from tests.unit.retrieval.index.making import (
     arrays_of,
     assert_same_arrays,
     build,
     write_collection,
 )
+from tests.unit.retrieval.vectors.models import write_small
 
 from citebed.collection.progress import Progress
 from citebed.errors import CitebedError, CollectionError
-from citebed.retrieval.dense import static_model
-from citebed.retrieval.dense.static_model import shipped_model
-from citebed.retrieval.dense.vectors import quantised, unit_rows
 from citebed.retrieval.index import embedding
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import DamagedIndex
+from citebed.retrieval.vectors import static_model
+from citebed.retrieval.vectors.static_model import shipped_model
+from citebed.retrieval.vectors.vectors import quantised, unit_rows
 
 OAK = {"doc_id": "b", "title": "Oak", "abstract": "Leaves of trees.", "keywords": ["wood", "sea"]}
 SEA = {"doc_id": "a", "title": "The sea"}

@@ -12,7 +12,7 @@ from tests.unit.retrieval.index.making import build, write_collection
 from citebed.collection import tables
 from citebed.collection.storing import table_files
 from citebed.retrieval.library.library import Library
-from citebed.retrieval.recommending.recommender import Recommender
+from citebed.retrieval.recommend.recommender import Recommender
 
 DOCUMENTS: tuple[dict[str, Any], ...] = (
     {"doc_id": "oak", "title": "Oak trees in forests", "abstract": "How oaks grow so slowly.",

@@ -15,7 +15,7 @@ from tests.unit.retrieval.library.conftest import CONTEXTS, DOCUMENTS, write_lib
 import citebed
 from citebed.errors import CollectionError
 from citebed.retrieval.library.library import Library
-from citebed.retrieval.recommending.recommender import Recommender
+from citebed.retrieval.recommend.recommender import Recommender
 
 
 def test_who_cites_it_in_which_words_newest_first(library: Library) -> None:

@@ -18,7 +18,7 @@ from tests.tiny_models import VOCABULARY
 from tests.unit.retrieval.index.making import build, write_collection
 
 from citebed.collection import open_collection
-from citebed.retrieval.running.runner import RunOptions, run_queries
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 
 pytestmark = pytest.mark.usefixtures("neural")
 

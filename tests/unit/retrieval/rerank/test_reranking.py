@@ -17,6 +17,7 @@ from tests.unit.retrieval.index.making import build, write_collection
 
 from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
+from citebed.retrieval.execution.runner import run_queries
 from citebed.retrieval.rerank import (
     CrossEncoder,
     Encoder,
@@ -27,7 +28,6 @@ from citebed.retrieval.rerank import (
     rerank,
     rerank_run,
 )
-from citebed.retrieval.running.runner import run_queries
 
 pytestmark = pytest.mark.usefixtures("neural")
 

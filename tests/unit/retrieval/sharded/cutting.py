@@ -14,9 +14,9 @@ from citebed.collection import Collection
 from citebed.collection.storing.shards import Shards
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import QUERIES, TABLES, empty
+from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.runner import RunOptions
 from citebed.retrieval.sharded.building import IndexShard, ShardOptions, index_shards
 from citebed.retrieval.sharded.indexed import read_indexed
 from citebed.retrieval.sharded.searching import ShardedSearch

@@ -13,9 +13,9 @@ from tests.unit.retrieval.sharded.cutting import cut, index_here, queries_of, se
 from tests.unit.retrieval.sharded.test_sharded_search import citing, collection, text, years
 
 from citebed.retrieval import build_index
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.building import IndexOptions
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.runner import RunOptions, run_queries
 
 MODELS = ("bm25+learned", "bm25+learned(fit=no)", "bm25+dense(sentence=0)")
 authors = st.lists(st.sampled_from(["Ada Oak", "ada oak", "Bo Elm", "Cy Ash"]), max_size=3)

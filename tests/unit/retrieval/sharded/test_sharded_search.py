@@ -30,9 +30,9 @@ from tests.unit.retrieval.sharded.cutting import (
 )
 
 from citebed.errors import CitebedError, CollectionError
+from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, fields_of
 from citebed.runs.tables import Run
 

@@ -15,9 +15,9 @@ from citebed.cli.app import main
 from citebed.collection import open_collection
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.learned.fit import Fit, fit_of
-from citebed.retrieval.learned.fitting import WEIGHTS, build_index
-from citebed.retrieval.learned.gains import nearest_good
+from citebed.retrieval.ranking.fitted_weights import Fit, fit_of
+from citebed.retrieval.ranking.fitting import WEIGHTS, build_index
+from citebed.retrieval.ranking.gains import nearest_good
 from citebed.retrieval.tuning.questions import Question, of_drafts, of_queries
 from citebed.retrieval.tuning.tuning import FAMES, both_chosen, cross_validated, tune
 

@@ -18,9 +18,6 @@ from citebed.errors import CitebedError, import_extra
 from citebed.files.network import refuse_offline
 from citebed.files.reading import file_hash, read_small
 from citebed.files.writing import whole_folder
-from citebed.retrieval.dense import student as students
-from citebed.retrieval.dense.adapter import SHIPPED, Adapter, read_adapter
-from citebed.retrieval.dense.student import Student, layers_of, read_student
 from citebed.retrieval.encoders.encoder import load_dense_encoder
 from citebed.retrieval.encoders.fetching.joining import (
     QUANTISED,
@@ -53,6 +50,9 @@ from citebed.retrieval.encoders.loading.folder import (
 )
 from citebed.retrieval.encoders.loading.names import encoder_folder, packaged_encoder
 from citebed.retrieval.encoders.loading.onnx_runtime import read_weights
+from citebed.retrieval.vectors import student as students
+from citebed.retrieval.vectors.adapter import SHIPPED, Adapter, read_adapter
+from citebed.retrieval.vectors.student import Student, layers_of, read_student
 from citebed.wording import printable
 
 _LOG = logging.getLogger("citebed")

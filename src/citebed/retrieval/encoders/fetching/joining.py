@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, import_extra
-from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.encoders.loading.architectures import Shape
 from citebed.retrieval.encoders.loading.graph import encoder_graph
+from citebed.retrieval.vectors.model_files import Arrays
 
 QUANTISED = "int8"
 """What ``config.json`` says of a model that was quantised, under the name ``quantised``."""

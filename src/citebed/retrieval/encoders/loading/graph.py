@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.encoders.loading.architectures import Shape
+from citebed.retrieval.vectors.model_files import Arrays
 
 _OPSET, _IR_VERSION = 20, 9
 _FUSED = "com.microsoft"

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, import_extra
-from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.encoders.loading.architectures import Shape, shape_of, why_not_built
 from citebed.retrieval.encoders.loading.folder import ModelFolder
 from citebed.retrieval.encoders.loading.graph import Graph, classifier_graph, encoder_graph
@@ -19,6 +18,7 @@ from citebed.retrieval.encoders.loading.weights import (
     read_torch_pickle,
     with_current_names,
 )
+from citebed.retrieval.vectors.model_files import Arrays
 
 if TYPE_CHECKING:
     import onnxruntime

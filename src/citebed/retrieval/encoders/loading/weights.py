@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from citebed.errors import FormatError, import_extra
 from citebed.files.limits import MODEL, check_size
-from citebed.retrieval.dense.model_files import Arrays
 from citebed.retrieval.encoders.loading.torch_pickle import (
     Tensor,
     array_of,
@@ -25,6 +24,7 @@ from citebed.retrieval.encoders.loading.torch_pickle import (
     read_stream,
     upcast,
 )
+from citebed.retrieval.vectors.model_files import Arrays
 
 _KINDS = frozenset(("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U8", "BOOL"))
 

@@ -30,9 +30,6 @@ from tests.unit.retrieval.encoders.conftest import (
 
 from citebed.collection.fetching import download
 from citebed.errors import CitebedError, FormatError, MissingExtra
-from citebed.retrieval.dense.adapter import read_adapter, write_adapter
-from citebed.retrieval.dense.student import write_student
-from citebed.retrieval.dense.vectors import unit_rows
 from citebed.retrieval.encoders.encoder import load_dense_encoder
 from citebed.retrieval.encoders.encoding import load_encoder
 from citebed.retrieval.encoders.fetching import fetching
@@ -44,6 +41,9 @@ from citebed.retrieval.encoders.fetching.public_weights import (
     archive_url,
     read_public,
 )
+from citebed.retrieval.vectors.adapter import read_adapter, write_adapter
+from citebed.retrieval.vectors.student import write_student
+from citebed.retrieval.vectors.vectors import unit_rows
 
 
 def fetched(tiny: TinyPublic, **how: Any) -> FetchedEncoder:

@@ -17,7 +17,6 @@ from tests.unit.retrieval.encoders.conftest import TEXTS, TinyPublic
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError
-from citebed.retrieval.dense.adapter import read_adapter
 from citebed.retrieval.encoders import encoder as encoders
 from citebed.retrieval.encoders.encoder import encoder_of, find_encoder, load_dense_encoder
 from citebed.retrieval.encoders.fetching import fetching
@@ -26,6 +25,7 @@ from citebed.retrieval.encoders.fetching.wheel import write_wheel
 from citebed.retrieval.encoders.loading.names import find_model
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
+from citebed.retrieval.vectors.adapter import read_adapter
 
 BIB = """@article{a, title={The test of a query}, abstract={A paper cites the graph.}}
 @article{b, title={Retrieval of papers}, abstract={The document of a query.}}

@@ -1,0 +1,91 @@
+"""Whether a text is on a subject of a collection: as slow counting has it, names aside."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.unit.retrieval.index.making import build, write_collection
+
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.ranking.topics import Subject
+
+TITLES = [
+    *(f"query expansion by feedback in retrieval of documents {word}" for word in "ab"),
+    *(f"ranking documents by language models for retrieval {word}" for word in "cd"),
+    *(f"feedback for ranking by models of queries {word}" for word in "ef"),
+    "which smoothing of language models",
+]
+"""Words of one letter are there, but not in texts."""
+ON_IT = "Here queries are expanded, and models of language rank documents by feedback."
+OFF_IT = "Here two eggs are mixed with flour, baked slowly, and eaten with butter."
+
+
+@pytest.fixture(scope="module")
+def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    folder = tmp_path_factory.mktemp("subject")
+    rows = [{"doc_id": str(number), "title": title} for number, title in enumerate(TITLES)]
+    build(write_collection(folder, rows))
+    return Subject(open_index(folder))
+
+
+def idf(often: int) -> float:
+    return math.log(1 + (len(TITLES) - often + 0.5) / (often + 0.5))
+
+
+def test_the_usual_rarity_is_that_of_slow_counting(subject: Subject) -> None:
+    analyser = subject._index.analyser
+    passed = {"by", "in", "of", "for", "which"}
+    documents = [
+        {analyser.term(word) for word in title.split() if word not in passed} - {None}
+        for title in TITLES
+    ]
+    # Each word of each document, by how many others have it.
+    found = [
+        idf(sum(term in other for other in documents if other is not document))
+        for document in documents
+        for term in document
+    ]
+    mean = sum(found) / len(found)
+    assert subject.usual.mean == pytest.approx(mean)
+    spread = math.sqrt(sum((each - mean) ** 2 for each in found) / len(found))
+    assert subject.usual.spread == pytest.approx(spread)
+
+
+def test_strange_is_what_has_words_that_are_rare(subject: Subject) -> None:
+    assert subject.strangeness(ON_IT) < 1
+    assert subject.strangeness(OFF_IT) > 2
+    mean, spread = subject.usual
+    for words in (1, 4, 7, 9):  # all of them unknown: their mean is that of 0 documents
+        text = " ".join(f"wor{letter}" for letter in "qrstuvwxy"[:words])
+        above = (idf(0) - mean) / (spread / math.sqrt(min(words, 7)))
+        assert subject.strangeness(text) == pytest.approx(above)
+
+
+def test_how_much_of_a_text_one_document_has(subject: Subject) -> None:
+    documents = np.array([0, 6])
+    text = "some smoothing of language models in a retrieval of eggs"
+    of_six = idf(1) + idf(3) + idf(5)  # smoothing, language, models
+    assert subject.held(text, documents).max() == pytest.approx(of_six / (of_six + idf(4) + idf(0)))
+    assert not len(subject.held(text, documents[:0]))
+    assert subject.held("The Sea", documents).max() == 0
+    assert subject.held("eggs", documents).max() == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Eggs, Flour and Butter: Anna Smith, New York.",  # names
+        "we were there with them, and they had been with us",
+        "", "12 34 56 78 90",
+    ],
+)  # fmt: skip
+def test_names_and_function_words_tell_nothing(subject: Subject, text: str) -> None:
+    assert subject.strangeness(text) == 0
+
+
+def test_to_an_empty_collection_nothing_is_strange(tmp_path: Path) -> None:
+    build(write_collection(tmp_path, [{"doc_id": "bare"}]))
+    assert Subject(open_index(tmp_path)).strangeness(OFF_IT) == 0
