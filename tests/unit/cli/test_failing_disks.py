@@ -122,7 +122,7 @@ def assert_told(said: str, error: int) -> None:
     assert "internal error" not in said, said
     assert last.startswith("citebed: "), said
     if "the database" in last:  # SQLite has words of its own
-        assert "does not answer: " in last or os.strerror(error) in last, said
+        assert "does not respond: " in last or os.strerror(error) in last, said
         return
     assert any(words in last for words in ("cannot read ", "cannot write ", CUT)), said
     assert os.strerror(error) in last, said

@@ -36,7 +36,7 @@ def test_pieces_are_the_file(tmp_path: Path, text: str, size: int, in_order: boo
         text = "\n".join(sorted(text.split("\n")))
     path = tmp_path / "a.run"
     path.write_text(text)
-    with patch.multiple(file_ranges, LEAST=size, PIECES=1 << 20):
+    with patch.multiple(file_ranges, MIN_SIZE=size, PIECES=1 << 20):
         assert b"".join(t for piece in split_files([path]) for t in piece.texts()) == text.encode()
         whole = split_between_groups([path], groups)
     if whole is not None:
@@ -49,7 +49,7 @@ def test_pieces_are_the_file(tmp_path: Path, text: str, size: int, in_order: boo
 def test_a_run_in_order_is_cut_between_its_queries(tmp_path: Path) -> None:
     text = "".join(f"q{n // 50} Q0 d{n} 1 {n} me\n" for n in range(2000))
     (tmp_path / "a.run").write_text(text)
-    with patch.multiple(file_ranges, LEAST=1000, PIECES=1 << 20):
+    with patch.multiple(file_ranges, MIN_SIZE=1000, PIECES=1 << 20):
         whole = split_between_groups([tmp_path / "a.run"], groups)
     assert whole is not None
     assert len(whole) > 10
@@ -60,5 +60,5 @@ def test_a_run_in_order_is_cut_between_its_queries(tmp_path: Path) -> None:
 def test_a_scattered_run_is_not_cut_so(tmp_path: Path) -> None:
     text = "".join(f"q{n % 7} Q0 d{n} 1 {n} me\n" for n in range(2000))
     (tmp_path / "a.run").write_text(text)
-    with patch.multiple(file_ranges, LEAST=1000, PIECES=1 << 20):
+    with patch.multiple(file_ranges, MIN_SIZE=1000, PIECES=1 << 20):
         assert split_between_groups([tmp_path / "a.run"], groups) is None

@@ -34,7 +34,7 @@ def test_texts_by_query(tmp_path: Path) -> None:
         (b"not JSON\n", 1, "query_id"),
         (b"[]\n", 1, "query_id"),
         (b'{"query_id": "1", "text": 5}\n', 1, "must be text"),
-        (b'{"query_id": "1", "text": "a"}\n{"query_id": "1", "text": "b"}\n', 2, "second time"),
+        (b'{"query_id": "1", "text": "a"}\n{"query_id": "1", "text": "b"}\n', 2, "occurs twice"),
         (b'{"query_id": "1"}\n\xff\xfe', 2, "0xff is not UTF-8"),
         (b'{"query_id": [1]}', 1, "missing query_id"),
         (b'{"query_id": "\\ud800"}', 1, "half a character"),
