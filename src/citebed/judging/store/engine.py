@@ -401,7 +401,8 @@ def _translated_errors(url: str) -> Iterator[None]:
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # of `read_schema`
         reason = printable(str(error)[:200])
         if getattr(error, "sqlite_errorname", "").startswith(_TROUBLES):
-            raise Unavailable(f"the database {printable(url)} does not respond: {reason}") from error
+            message = f"the database {printable(url)} does not respond: {reason}"
+            raise Unavailable(message) from error
         raise refused_database(url, reason) from error
     except DatabaseError as error:
         if type(error) not in (DatabaseError, OperationalError):
