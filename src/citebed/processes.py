@@ -131,9 +131,11 @@ class Worker:
             except (BrokenPipeError, ConnectionResetError, EOFError, pickle.UnpicklingError):
                 self.close()
                 raise Died(process.returncode, late=late.is_set()) from None
-            except (
-                BaseException
-            ):  # Ctrl-C: the next result would belong to this job, not to the next one
+            except BaseException as error:
+                if isinstance(error, ValueError) and process.stdout.closed:
+                    # Another thread closed the worker while this one waited for its result.
+                    raise Died(process.returncode, late=late.is_set()) from None
+                # After Ctrl-C the next result would belong to this job, not to the next one.
                 process.kill()
                 self.close()
                 raise
