@@ -263,7 +263,7 @@ def test_a_checkpoint_under_such_a_name_is_gone_on_from(
         "0",
     ]
     with monkeypatch.context() as patch:
-        patch.setattr("citebed.timeline.filters.output_files.Unfinished.put_in_place", stop)
+        patch.setattr("citebed.timeline.filters.output_files.OutputFiles.put_in_place", stop)
         assert main(words) == 130
     assert "run the same command again" in capsys.readouterr().err
     assert main([*words, "--team", "other"]) == 1

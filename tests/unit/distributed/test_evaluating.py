@@ -86,7 +86,7 @@ def check_scores(  # noqa: PLR0913, PLR0917
         with pytest.raises(CitebedError):
             engine.evaluate(judged, path, MEASURES, how)
         return
-    with patch.multiple(file_ranges, LEAST=piece, PIECES=1 << 20):
+    with patch.multiple(file_ranges, MIN_SIZE=piece, PIECES=1 << 20):
         assert same(here, engine.evaluate(judged, path, MEASURES, how))
 
 

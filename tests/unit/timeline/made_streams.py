@@ -104,7 +104,7 @@ class StreamFiles(NamedTuple):
 
     def in_pieces(self) -> Any:
         """While this lasts, texts are cut into pieces of that size."""
-        return patch.multiple(file_ranges, LEAST=self.piece, PIECES=1 << 20)
+        return patch.multiple(file_ranges, MIN_SIZE=self.piece, PIECES=1 << 20)
 
 
 _ORDERS: Any = {"topic": lambda row: row, "time": lambda row: row[1]}

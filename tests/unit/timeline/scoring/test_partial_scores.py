@@ -93,7 +93,7 @@ def test_a_part_takes_no_id_that_the_whole_refuses(tmp_path: Path) -> None:
     ids[-1] = "0100000990077-weird"
     (tmp_path / "a.qrels").write_text("".join(f"t 0 {d} 1\n" for d in ids[:-1:7]))
     (tmp_path / "a.run").write_text("".join(f"t Q0 {d} 1 {n} me\n" for n, d in enumerate(ids)))
-    with patch.multiple(file_ranges, LEAST=500, PIECES=1 << 20):
+    with patch.multiple(file_ranges, MIN_SIZE=500, PIECES=1 << 20):
         for score in (citebed.timeline, long_timeline):
             with pytest.raises(CitebedError, match="no epoch second in the id '0100000990077-we"):
                 score(tmp_path / "a.qrels", tmp_path / "a.run", slices="1h")
