@@ -121,9 +121,9 @@ def test_corrections_are_over_one_measure_and_weighting(drawn: Stream) -> None:
 
 
 def test_what_two_kinds_of_units_cannot_do(found: Timeline) -> None:
-    with pytest.raises(CitebedError, match="take t or bootstrap"):
+    with pytest.raises(CitebedError, match="Use t or bootstrap"):
         found.compare(units="both", test="wilcoxon")
-    with pytest.raises(CitebedError, match="correct with holm"):
+    with pytest.raises(CitebedError, match="Correct with holm"):
         found.compare(units="both", correction="tukey")
     with pytest.raises(UnknownName, match="slices"):
         found.intervals("slices")
