@@ -25,6 +25,7 @@ from citebed.errors import CitebedError
 from citebed.files.databases import (
     check_journal,
     check_schema,
+    create_private_database,
     read_schema,
     refused_database,
     schema_of_script,
@@ -171,6 +172,7 @@ class Desk:
         """Store a new draft and return it."""
         with self._turn:
             if not self._is_file:
+                create_private_database(self.path)
                 self._open(self.path)
         with self._changing() as database:
             draft_id = _insert(database, name, text, _new_version())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -80,6 +81,21 @@ def test_what_was_read_from_files_is_kept(desk: Desk) -> None:
     desk.remove_file(draft_id, "other.txt")
     assert desk.read_draft(draft_id) is None
     assert desk.draft(draft_id).libraries == ()
+
+
+def test_nobody_else_may_read_the_drafts(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        desk = Desk(tmp_path)
+        desk.new("a draft that is not published")
+        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert {name: f"{mode:o}" for name, mode in modes.items()} == dict.fromkeys(modes, "600")
+    assert "desk.sqlite" in modes
+    desk.path.chmod(0o660)  # the owner shares it on purpose
+    Desk(tmp_path).new("another")
+    assert desk.path.stat().st_mode & 0o777 == 0o660
 
 
 def test_a_save_that_arrives_late_changes_nothing(desk: Desk) -> None:

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from citebed.errors import CitebedError
+from citebed.files.system_errors import why_not
 from citebed.files.writing import is_own
 from citebed.wording import printable
 
@@ -116,3 +117,17 @@ def _refused(path: Path, why: str) -> CitebedError:
         f"'{printable(path)}' is no journal that citebed left: {why}. Delete it, unless another "
         "program of yours has the database open."
     )
+
+
+def create_private_database(path: Path) -> None:
+    """Create a missing database as an empty file that only its owner may read.
+
+    SQLite's log gets the same permissions. An existing file keeps its own.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        why = f"cannot create the database {printable(path)}: {why_not(error)}"
+        raise CitebedError(why) from error

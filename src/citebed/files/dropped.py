@@ -11,6 +11,7 @@ import os
 import shutil
 import unicodedata
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -74,9 +75,18 @@ def _placed(top: Path, folder: Path) -> tuple[Path, bool]:
     is_file = top.is_file() and place.is_file() and not place.is_symlink()
     if is_file and filecmp.cmp(top, place, shallow=False):
         return place, False
-    free = free_place(place)
-    os.rename(top, free)
+    free = _reserve(place, top.is_dir())
+    os.rename(top, free)  # onto the empty file or folder that reserves the name
     return free, True
+
+
+def _reserve(place: Path, is_folder: bool) -> Path:
+    """Create an empty file or folder at a free name, which no other upload can then take."""
+    while True:
+        free = free_place(place)
+        with suppress(FileExistsError):
+            free.mkdir() if is_folder else free.touch(exist_ok=False)
+            return free
 
 
 def take_away(paths: Iterable[Path]) -> None:

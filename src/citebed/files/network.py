@@ -1,7 +1,8 @@
-"""Whether the network may be used: ``CITEBED_OFFLINE=1`` forbids it, whoever asks."""
+"""Whether the network may be used (``CITEBED_OFFLINE=1`` forbids it), and who shares an address."""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 
 from citebed.errors import CitebedError
@@ -21,3 +22,23 @@ def refuse_offline(what: str, instead: str) -> None:
         raise CitebedError(
             f"{what}, and the network is not to be used (--offline, {VARIABLE}). {instead}"
         )
+
+
+def address_block(address: str) -> str:
+    """Return the block of addresses that one visitor can choose from, to count wrong passwords.
+
+    That is an IPv4 address, the /64 network of an IPv6 address, or ``127.0.0.0/8``: every user of
+    this machine has all 16 million addresses of it.
+    """
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address.casefold()[:80]
+    if isinstance(ip, ipaddress.IPv6Address):
+        # A socket for both families reports IPv4 visitors as ::ffff:192.0.2.1.
+        ip = ip.ipv4_mapped or ip
+    if ip.is_loopback:
+        return "127.0.0.0/8"
+    if ip.version == 4:
+        return str(ip)
+    return str(ipaddress.ip_network((int(ip), 64), strict=False))

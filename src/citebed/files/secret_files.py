@@ -44,7 +44,7 @@ def parse_secret(text: object, where: str) -> bytes:
     """Return the 32 bytes that 64 hexadecimal digits of a database or backup stand for."""
     with contextlib.suppress(ValueError, TypeError):
         secret = bytes.fromhex(text)  # type: ignore[arg-type]
-        if len(secret) == _LENGTH:
+        if len(secret) == _LENGTH and any(secret):
             return secret
     raise CitebedError(
         f"the secret in {where} is damaged: it must be {2 * _LENGTH} hexadecimal digits, or anyone "
@@ -168,6 +168,8 @@ def _read(path: Path) -> bytes | None:
         os.close(handle)
     if len(content) < _LENGTH or content[_LENGTH:] not in (b"", b"\n"):
         raise _refused(path, f"it has {status.st_size} bytes and should have {_LENGTH}")
+    if not any(content[:_LENGTH]):  # after a power failure the content may be missing
+        raise _refused(path, "it contains only zero bytes")
     return content[:_LENGTH]
 
 

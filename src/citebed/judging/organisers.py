@@ -8,7 +8,6 @@ stored before its password is checked, so concurrent guesses are counted too, an
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import secrets
 import threading
 from datetime import timedelta
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import Connection, func, insert, select, update
 
 from citebed.errors import CitebedError
+from citebed.files.network import address_block
 from citebed.judging.store.engine import LOGINS, NEW_NAMES, Database
 from citebed.judging.store.schema import logins, now, organisers, sessions
 from citebed.text.normalise import fold
@@ -105,7 +105,7 @@ def organiser_names(database: Database) -> list[str]:
 
 def check_password(database: Database, name: str, password: str, address: str) -> int | None:
     """Return the organiser's id if the password is right; raise `TooManyTries` after many tries."""
-    name, address = _normalise_name(name), _address_block(address)
+    name, address = _normalise_name(name), address_block(address)
     with database.reading() as connection:
         _refuse_guessing(connection, name, address)
     with database.writing(turn=LOGINS) as connection:  # concurrent logins must see each other
@@ -146,17 +146,6 @@ def _refuse_guessing(connection: Connection, name: str, address: str) -> None:
 
 def _normalise_name(name: str) -> str:
     return fold(name)[:200]
-
-
-def _address_block(address: str) -> str:
-    """Return an IPv4 address, or the /64 network of an IPv6 address."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return fold(address)[:80]
-    if ip.version == 4:
-        return str(ip)
-    return str(ipaddress.ip_network((int(ip), 64), strict=False))
 
 
 def _bytes(password: str) -> bytes:

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import FormData, Headers, MutableHeaders
 from starlette.formparsers import MultiPartException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -136,6 +136,8 @@ class Protection:
         except _NoBody as refusal:
             await _let_pass(receive, refusal)
             await _answer(refusal.status, str(refusal))(scope, receive, send)
+        except ClientDisconnect:  # the browser left before its files were complete
+            return
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send, bodies: Bodies) -> None:
         """Hand a body on as it comes; only so many at once, and each only so large."""

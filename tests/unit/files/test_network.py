@@ -11,7 +11,7 @@ from citebed.cli.app import main
 from citebed.collection import import_sources
 from citebed.collection.fetching.fetching import fetch
 from citebed.errors import CitebedError
-from citebed.files.network import VARIABLE, is_offline
+from citebed.files.network import VARIABLE, address_block, is_offline
 from citebed.retrieval.rerank import find_model
 
 MODEL = "nobody/has-this-model"
@@ -100,3 +100,22 @@ def test_what_is_here_works_offline(
     mirror.mkdir()
     assert main(["--offline", "fetch", "cacm", str(tmp_path / "f"), "--mirror", mirror.as_uri()])
     assert "not to be used" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("address", "same", "other"),
+    [
+        ("127.0.0.1", "127.9.200.7", "128.0.0.1"),
+        ("127.0.0.1", "::1", "::2"),
+        ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.1", "::ffff:192.0.2.2"),
+        ("::ffff:127.0.0.1", "127.0.0.2", "::ffff:192.0.2.1"),
+        ("2001:db8::1", "2001:db8::ffff", "2001:db8:0:1::1"),
+        ("fe80::1%eth0", "fe80::2", "testclient"),
+    ],
+)
+def test_wrong_passwords_are_counted_by_what_one_visitor_can_choose(
+    address: str, same: str, other: str
+) -> None:
+    assert address_block(address) == address_block(same)
+    assert address_block(address) != address_block(other)

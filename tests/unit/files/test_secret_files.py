@@ -142,6 +142,7 @@ def test_servers_that_start_at_once_have_one_key(tmp_path: Path, before: str) ->
         (b"x" * 34, 0o600, "it has 34 bytes and should have 32"),
         (b"\xff" * 32, 0o600, "it is not text"),
         (b"\n" * 32, 0o600, "it is not text"),
+        (b"\0" * 32, 0o600, "it contains only zero bytes"),
     ],
 )
 def test_a_key_that_is_not_whole_or_not_private_is_refused(
@@ -190,7 +191,9 @@ def test_a_secret_matches_itself_only() -> None:
         assert not is_same_secret(given, "key")
 
 
-@pytest.mark.parametrize("text", ["", "00", "zz" * 32, "00" * 31, "00" * 33, None, 7, b"00" * 32])
+@pytest.mark.parametrize(
+    "text", ["", "00", "zz" * 32, "01" * 31, "01" * 33, "00" * 32, None, 7, b"01" * 32]
+)
 def test_the_secret_of_a_campaign_is_whole(text: object) -> None:
     with pytest.raises(CitebedError, match="the secret in c is damaged: it must be 64 hexadecimal"):
         parse_secret(text, "c")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 import socket
@@ -167,6 +168,13 @@ def test_the_cookie_is_for_this_server_and_no_script(stranger: TestClient) -> No
     assert stranger.get(f"/c/demo?key={KEY}&x=%2F%2Fa").headers["location"] == "/c/demo?x=%2F%2Fa"
 
 
+@pytest.mark.parametrize("path", ["/static/nothing.js", "/static/", "/login", "/nowhere"])
+def test_no_page_is_shown_at_an_address_with_the_key(stranger: TestClient, path: str) -> None:
+    answer = stranger.get(f"{path}?key={KEY}", headers=PAGE)
+    assert (answer.status_code, answer.headers["location"]) == (303, path)
+    assert KEY not in answer.text
+
+
 def test_a_stranger_sends_no_body_that_is_read(stranger: TestClient) -> None:
     def endless() -> Iterator[bytes]:
         yield b"x" * 1000
@@ -248,6 +256,39 @@ def test_what_is_no_form_is_answered(login: TestClient, body: bytes) -> None:
 
 
 # --- What is sent ---
+
+
+@pytest.mark.parametrize("path", ["collections/files", "collections/demo/import/files"])
+def test_a_browser_that_leaves_during_an_upload_is_no_error(
+    stranger: TestClient, path: str
+) -> None:
+    form = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.bib"\r\n\r\nhalf'
+    parts = [
+        {"type": "http.disconnect"},
+        {"type": "http.request", "body": form, "more_body": True},
+    ]
+    headers = {
+        "host": "127.0.0.1",
+        "authorization": f"Bearer {KEY}",
+        "content-type": "multipart/form-data; boundary=x",
+        "content-length": "1000",
+    }
+    scope = {
+        "type": "http", "method": "POST", "path": f"/api/{path}", "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "root_path": "", "scheme": "http",
+    }  # fmt: skip
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return parts.pop()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(stranger.app(scope, receive, send))  # type: ignore[arg-type]
+    assert not parts
+    assert not sent  # nobody is there to hear an answer
 
 
 def test_what_is_answered_is_never_taken_for_a_page(reader: TestClient) -> None:

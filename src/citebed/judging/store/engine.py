@@ -8,7 +8,6 @@ for each other in SQLite.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import threading
 import weakref
@@ -47,10 +46,10 @@ from citebed.files.databases import (
     Schema,
     check_journal,
     check_schema,
+    create_private_database,
     read_schema,
     refused_database,
 )
-from citebed.files.system_errors import why_not
 from citebed.judging.store.schema import UtcTime, metadata
 from citebed.wording import printable
 
@@ -355,7 +354,7 @@ def _sqlite(address: URL, create: bool) -> Engine:
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     check_journal(path)
-    _make_private(path)
+    create_private_database(path)
     engine = create_engine(
         address, pool_size=20, max_overflow=40, connect_args={"timeout": WAIT_SECONDS},
         json_deserializer=_read_json,
@@ -380,17 +379,6 @@ def _read_json(text: str) -> Any:
         return json.loads(text)
     except RecursionError:  # SQLite reads deeper nesting than Python
         raise CitebedError("the database has JSON that is nested too deeply to read.") from None
-
-
-def _make_private(path: Path) -> None:
-    """Create a missing file, readable for its owner only; SQLite's log inherits the mode."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        return  # keep the mode of an existing file
-    except OSError as error:
-        why = f"cannot create the database {printable(path)}: {why_not(error)}"
-        raise CitebedError(why) from error
 
 
 @contextmanager

@@ -110,13 +110,14 @@ class Access:
         if self._hosts is not None and host_of(headers.get("host", "")) not in self._hosts:
             return self._refused(request, 421, _OTHER_NAME)
         path: str = scope["path"]
-        if path.startswith(STATIC) or path == LOGIN:
+        key = request.query_params.get("key") if request.method == "GET" else None
+        if key is None and (path.startswith(STATIC) or path == LOGIN):
             return None
         if path.startswith(API) and _is_from_elsewhere(headers, self._host):
             return self._refused(request, 403, "this was sent by another site.")
         if (given := headers.get("authorization", "")).lower().startswith("bearer "):
             return None if self._keys.is_key(given[7:].strip()) else self._refused(request, 401)
-        if (key := request.query_params.get("key")) is not None and request.method == "GET":
+        if key is not None:
             is_ours = self._keys.is_key(key) or self._keys.ticket.admits(key, scope)
             return self._welcome(request) if is_ours else self._refused(request, 403)
         given = request.cookies.get(cookie_name(request, self._keys), "")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 import time
 from collections import OrderedDict
+
+from citebed.files.network import address_block
 
 MOST_WRONG, WINDOW = 10, 15 * 60.0
 """So many wrong passwords are looked at from one address in so many seconds."""
@@ -23,11 +24,11 @@ class Guesses:
     def too_many(self, address: str) -> bool:
         """Whether nobody looks at a password from there now."""
         since = time.monotonic() - WINDOW
-        return sum(at > since for at in self._wrong.get(_network(address), ())) >= MOST_WRONG
+        return sum(at > since for at in self._wrong.get(address_block(address), ())) >= MOST_WRONG
 
     def note(self, address: str) -> None:
         """Somebody tries, which counts until it turns out to be right."""
-        network = _network(address)
+        network = address_block(address)
         before = self._wrong.pop(network, [])[-MOST_WRONG:]
         self._wrong[network] = [*before, time.monotonic()]
         if len(self._wrong) > _MOST_ADDRESSES:
@@ -35,15 +36,4 @@ class Guesses:
 
     def forget(self, address: str) -> None:
         """Somebody there knows the password."""
-        self._wrong.pop(_network(address), None)
-
-
-def _network(address: str) -> str:
-    """What one person has at hand: an address, or all of 2^64."""
-    try:
-        number = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if number.version == 4:
-        return str(number)
-    return str(ipaddress.ip_network((number, 64), strict=False))
+        self._wrong.pop(address_block(address), None)
