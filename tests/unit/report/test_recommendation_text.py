@@ -60,3 +60,18 @@ def test_reasons_are_wrapped_and_use_a_wide_terminal(
     because = [line for line in shown[start:] if "wordnumber" in line]
     assert len(because) == lines
     assert " ".join(" ".join(because).split()).endswith(", ".join(terms))
+
+
+@pytest.mark.parametrize("columns", range(26, 90, 3))
+def test_a_number_is_never_cut(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    one = Recommendation(
+        1, "d", 1.0, "T", (), 2010, "", "", (), "",
+        citing_sentences=("Pools of 1,273 documents were found by 1,273 of 1,273 assessors.",),
+        cited_by=("Creating a Test Collection by Judging What Was Not Cited (2023)",),
+    )  # fmt: skip
+    shown = list(passage_lines(Passage("T"), [one], alone=True))
+    assert max(map(len, shown)) <= columns
+    assert any("(2023)" in line for line in shown)
+    words = " ".join(shown).replace("…", " ").split()
+    assert {word for word in words if word.startswith(("1,", "(2"))} <= {"1,273", "(2023)"}

@@ -43,7 +43,10 @@ def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
     for label, text, by in wording.proofs(each, several=several):
         yield f"{indent}{label}: {_cut(text, width - len(label) - 7)}"
         if by:
-            yield f"{indent}  by {_cut(by, width - 10)}"
+            yield from textwrap.wrap(
+                f"by {_cut(by, _LONGEST)}", width, initial_indent=indent + "  ",
+                subsequent_indent=indent * 2,
+            )  # fmt: skip
 
 
 def editor_lines(found: Iterable[Recommendation]) -> Iterator[str]:
@@ -61,5 +64,11 @@ def editor_lines(found: Iterable[Recommendation]) -> Iterator[str]:
 
 
 def _cut(text: str, width: int) -> str:
+    """Shorten a text to ``width`` characters, without splitting a word or a number."""
     text = " ".join(text.split())
-    return text if len(text) <= width else text[: max(width - 1, 1)].rstrip() + "…"
+    if len(text) <= width:
+        return text
+    cut = text[: max(width - 1, 1)]
+    if text[len(cut)] != " ":
+        cut = cut.rsplit(" ", 1)[0]  # a text without blanks is cut anywhere
+    return cut.rstrip() + "…"
