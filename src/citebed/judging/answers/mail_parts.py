@@ -189,9 +189,22 @@ _CODECS = {"windows-874": "cp874", "ibm866": "cp866", "macintosh": "mac-roman"}
 _MAX_WORDS = 100
 _EXAMINED = 400_000
 """How many characters of a text are examined."""
+_COMPARED = 20_000
+"""How many characters are compared between charsets."""
 _TURNED_CASE = re.compile(r"\b[\u03b1-\u03ce\u0430-\u045f][\u0391-\u03ab\u0400-\u042f]{2,}")
-_SIGN_IN_WORD = re.compile(r"[^\W\d_][\x80-\x9f\u2500-\u259f\ufffd][^\W\d_]")
+_SIGN_IN_WORD = re.compile(r"[^\W\d_][\x80-\x9f¤¦§©¬®¶\u2116\u2500-\u259f\ufffd][^\W\d_]")
+_SIGN_AT_WORD = re.compile(
+    r"[^\x00-\x7f\w\s\u2010-\u2027\u3000-\u303f\uff00-\uff65]\w|\w[\u2500-\u259f]"
+)
+_BOX = re.compile(r"[\u2500-\u259f]")
+_MAX_BOXES = 11
+"""How many different signs the frames of a table have: ``─│┌┐└┘├┤┬┴┼``."""
 _WORD = re.compile(r"[^\W\d_]+")
+_SCRIPTS = [
+    re.compile(letters)
+    for letters in ("[a-zÀ-ʯ]", "[Ͱ-Ͽ]", "[Ѐ-ԯ]", "[א-ת]", "[\u0621-ۓ]", "[ก-ฮ]", "[ｦ-ﾟ]")
+]
+"""Letters of scripts that do not share a word; half-width katakana is the last."""
 
 
 class DecodedText(NamedTuple):
@@ -211,8 +224,9 @@ def decode_text(
     """Decode a part with this declared charset (or none).
 
     ``known`` are texts of the form, the judge's name first. citebed uses the charset in which most
-    of their words appear, and prefers the declared one. Without such words, it trusts the declared
-    charset unless its text looks garbled, and else guesses the most likely one. As in browsers, a
+    of their words appear, and prefers the declared one. Without such words, it uses the declared
+    charset unless its text looks garbled, and else guesses the most likely one. The declared
+    charset is a guess too if another one gives another text that looks as good. As in browsers, a
     charset means its superset: ``gb2312`` is GB 18030, ``iso-8859-1`` is Windows-1252.
     """
     declared, wrong = _decode_declared(content, charset)
@@ -224,7 +238,8 @@ def decode_text(
     if declared is None:
         return _guess_charset(content, wrong, bool(charset))
     if is_plain or not (is_garbled(declared) or _is_probably_utf_8(content, declared)):
-        return DecodedText(declared)
+        others = () if is_plain else (text for _, text in possible_texts(content))
+        return DecodedText(declared, is_guess=_is_ambiguous(content, declared, others))
     reason = f"its words look garbled in the declared charset '{printable(charset or '')[:40]}'"
     for name, text in possible_texts(content):
         if not is_garbled(text):
@@ -299,9 +314,10 @@ def _choose_by_words(
     own = number(declared) if declared is not None else 0
     if max(most, own) == 0:
         return None
-    if declared is not None and own >= most:
-        return DecodedText(declared)
     best = [name for name in readings if numbers[name] == most]
+    if declared is not None and own >= most:
+        others = (readings[name] for name in best if own == most)
+        return DecodedText(declared, is_guess=_is_ambiguous(content, declared, others))
     text = readings[best[0]]
     if wrong == _UNDECLARED and best[0] == "utf-8":
         return DecodedText(text)
@@ -313,16 +329,52 @@ def _choose_by_words(
 
 
 def is_garbled(text: str) -> bool:
-    """Return whether most words look garbled: only accents, inverted case, signs in words."""
+    """Return whether most words look garbled: only accents, wrong case, signs or two scripts."""
     part = text[:_EXAMINED]
     foreign = {word for word in _WORD.findall(part) if not word.isascii() and len(word) > 2}
     odd = {
         word for word in foreign
         if sum("\xaa" <= letter <= "\u024f" for letter in word) * 3 > len(word) * 2
+        or _is_odd(word)
     }  # fmt: skip
     if _TURNED_CASE.search(part):
         odd |= {word for word in foreign if word[1:].isupper()}
-    return (len(odd) > 1 and 2 * len(odd) >= len(foreign)) or bool(_SIGN_IN_WORD.search(part))
+    if len(odd) > 1 and 2 * len(odd) >= len(foreign):
+        return True
+    return bool(_SIGN_IN_WORD.search(part)) or len(set(_BOX.findall(part))) > _MAX_BOXES
+
+
+def _is_odd(word: str) -> bool:
+    """Return whether a word has letters of two scripts, or capitals after small letters."""
+    letters = "".join(set(word.casefold()))
+    found = [script for script in _SCRIPTS if script.search(letters)]
+    if len(found) > 1 or _SCRIPTS[-1] in found:
+        return True
+    return not (word.islower() or word.isupper() or word[1:].islower() or word.lower() == word)
+
+
+def _number_odd(text: str) -> int:
+    """Return how many words with non-ASCII characters look odd."""
+    part = text[:_COMPARED]
+    words = {word for word in _WORD.findall(part) if not word.isascii() and len(word) > 1}
+    return sum(map(_is_odd, words)) + len(set(_SIGN_AT_WORD.findall(part)))
+
+
+def _is_ambiguous(content: bytes, declared: str, others: Iterable[str]) -> bool:
+    """Return whether another charset gives another text whose words look as good.
+
+    Only the words count. Bytes that are valid UTF-8 and longer than ASCII are UTF-8.
+    """
+    with suppress(UnicodeDecodeError):
+        if content.decode() == declared:
+            return False
+    words, most = _WORD.findall(declared[:_COMPARED]), _number_odd(declared)
+    return any(
+        _WORD.findall(text[:_COMPARED]) != words
+        and _number_odd(text) <= most
+        and not is_garbled(text[:_COMPARED])
+        for text in others
+    )
 
 
 def _is_probably_utf_8(content: bytes, declared: str) -> bool:
