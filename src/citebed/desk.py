@@ -10,6 +10,7 @@ import hashlib
 import os
 import secrets
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -488,13 +489,20 @@ def _renamed(collection: Collection, kept: list[str]) -> dict[str, str]:
 
 
 def _check_files(path: Path) -> None:
-    """Raise an error if the database or one of SQLite's side files is a link, or if a journal would
-    make SQLite write to another file."""
+    """Raise an error if the database or one of SQLite's side files is a link, if another user put
+    it there for everyone to write, or if a journal would make SQLite write to another file."""
     for ending in ("", "-wal", "-shm"):
         if not is_own(path.with_name(path.name + ending)):
             raise CitebedError(
                 f"'{printable(path)}{ending}' is not a regular file. citebed does not follow "
                 f"links inside a collection. Delete it and try again."
+            )
+    if path.exists():
+        status = path.stat()
+        if status.st_uid != os.geteuid() and status.st_mode & stat.S_IWOTH:
+            raise CitebedError(
+                f"'{printable(path)}' belongs to another user, and everyone may write it. Whoever "
+                f"put it there could read your drafts. Delete it and try again."
             )
     check_journal(path)
 

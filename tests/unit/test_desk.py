@@ -284,6 +284,19 @@ def test_a_strangers_desk_touches_no_other_file(tmp_path: Path) -> None:
     assert victim.read_text() == "precious"
 
 
+def test_a_file_of_another_user_that_everyone_may_write_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "desk.sqlite"
+    path.touch()
+    monkeypatch.setattr("os.geteuid", lambda: path.stat().st_uid + 1)
+    path.chmod(0o660)  # of a group that shares a collection
+    Desk(tmp_path)
+    path.chmod(0o666)
+    with pytest.raises(CitebedError, match="belongs to another user, and everyone may write it"):
+        Desk(tmp_path)
+
+
 _DRAFTS = (
     "CREATE TABLE drafts (draft_id TEXT PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL{}, "
     "changed TEXT NOT NULL{}) STRICT"
