@@ -182,9 +182,9 @@ def test_the_reformulation_desk(desk: Desk, campaign: Campaign) -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"text": "new", "query": QUERY}, "say why"),
-        ({"text": " ", "query": QUERY, "class-typo": "1"}, "1 to 4000 characters"),
-        ({"text": "x" * 5000, "query": QUERY, "class-typo": "1"}, "1 to 4000 characters"),
+        ({"text": "new", "query": QUERY}, "give at least one class"),
+        ({"text": " ", "query": QUERY, "class-typo": "1"}, "1 to 4,000 characters"),
+        ({"text": "x" * 5000, "query": QUERY, "class-typo": "1"}, "1 to 4,000 characters"),
     ],
 )
 def test_a_wording_that_cannot_be(desk: Desk, fields: dict[str, str], told: str) -> None:
