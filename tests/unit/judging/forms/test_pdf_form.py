@@ -163,7 +163,7 @@ def test_an_empty_form_says_nothing(phase: int) -> None:
         ({"grade.1.{}": "7"}, "7 is not a grade; use 1 to 4"),
         ({"grade.1.{}": "4/5"}, "'4/5' is not a grade"),
         ({"grade.1.{}": "x"}, "'x' is not a grade"),
-        ({"grade.2.{}": "4"}, "question 2 no text"),
+        ({"grade.2.{}": "4"}, "question 2 has no text"),
     ],
 )
 def test_a_grade_in_doubt_is_told_with_its_page(values: dict[str, str], says: str) -> None:
