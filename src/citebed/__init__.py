@@ -42,9 +42,9 @@ if TYPE_CHECKING:
         Recommender as Recommender,
         build_index as build_index,
         open_index as open_index,
-        recommend as recommend,
         run_queries as run_queries,
     )
+    from citebed.retrieval.recommend.recommender import recommend as recommend
     from citebed.runs.fusion import fuse as fuse
     from citebed.timeline import timeline as timeline
     from citebed.training import (

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from citebed.retrieval.pipeline import Pipeline as Pipeline, pipeline_of as pipeline_of
     from citebed.retrieval.recommend.recommendation import Recommendation as Recommendation
     from citebed.retrieval.recommend.recommendations import Recommendations as Recommendations
-    from citebed.retrieval.recommend.recommender import (
-        Recommender as Recommender,
-        recommend as recommend,
-    )
+    from citebed.retrieval.recommend.recommender import Recommender as Recommender
     from citebed.retrieval.execution.runner import (
         RunOptions as RunOptions,
         run_queries as run_queries,

@@ -63,7 +63,7 @@ def test_a_filter_prints_as_it_is_written() -> None:
         ("names(commom=1)", UnknownName, "Did you mean 'common'"),
         ("names(common=x)", CitebedError, "'common=x' does not give a number"),
         ("names(common=-1)", CitebedError, "of 0 or more"),
-        ("names)", CitebedError, "is no model"),
+        ("names)", CitebedError, "is not a filter model"),
         ("incremental(least=1)", CitebedError, r"least=1 is not in \[0, 1\)"),
         ("relevance_model(mu=0)", CitebedError, "without smoothing"),
     ],
