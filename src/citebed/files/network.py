@@ -33,8 +33,7 @@ def address_block(address: str) -> str:
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        # A database stores neither NUL nor half a character.
-        return ascii(address.casefold())[1:-1][:80]
+        return ascii(address.casefold())[1:-1][:80]  # databases refuse NUL and half a character
     if isinstance(ip, ipaddress.IPv6Address):
         # A socket for both families reports IPv4 visitors as ::ffff:192.0.2.1.
         ip = ip.ipv4_mapped or ip
