@@ -56,7 +56,9 @@ class Worker:
         try:
             process.stdin.write(json.dumps(asked) + "\n")
             process.stdin.flush()
-            if select.select([process.stdout], [], [], _LONGEST)[0]:
+            waiting = select.poll()  # which takes descriptors above 1024, too
+            waiting.register(process.stdout, select.POLLIN)
+            if waiting.poll(1000 * _LONGEST):
                 answer = process.stdout.readline()
             else:  # it ends itself in time, unless it cannot even do that
                 process.kill()

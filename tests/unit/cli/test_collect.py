@@ -290,7 +290,9 @@ def test_a_terminal_shows_a_bar_with_rate_and_time_left(tmp_path: Path) -> None:
     )
     os.close(theirs)
     seen = b""
-    while select.select([ours], [], [], 60)[0]:
+    waiting = select.poll()  # which takes descriptors above 1024, too
+    waiting.register(ours, select.POLLIN)
+    while waiting.poll(60_000):
         try:
             block = os.read(ours, 4096)
         except OSError:
