@@ -163,7 +163,7 @@ async function finish() {
   const left = stand.open.length;
   await step({ kind: "finish" }, () => {
     choose(current, { focus: false });
-    if (left) at("took").textContent += ` ${left} in doubt ${left === 1 ? "was" : "were"} accepted without a look: u takes that back.`;
+    if (left) at("took").textContent += ` ${left} in doubt ${left === 1 ? "was" : "were"} accepted without a look: z undoes that.`;
     annotation.scrollTop = 0;
     at("done").querySelector("a").focus();
   });

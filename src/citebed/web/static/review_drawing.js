@@ -69,8 +69,8 @@ export function sentenceElement(stand, sentence, paragraph, isCurrent) {
     if (sentence.markers.length) made.append(element("div", { kind: "markers" }, ...sentence.markers.map(markerField), element("p", { kind: "hint quiet", "aria-live": "polite" })));
     made.append(element("div", { kind: "tools" },
       button("accept", "↵", "Accept", { class: "strong" }), button("edit", "e", "Edit"),
-      button("anonymise", "x", sentence.anonymised ? "Give names back" : "Anonymise"),
-      button("split", "s", "Split here"), button("join", "j", "Join next")));
+      button("anonymise", "X", sentence.anonymised ? "Give names back" : "Anonymise"),
+      button("split", "S", "Split here"), button("join", "J", "Join next")));
   }
   return made;
 }
@@ -82,7 +82,7 @@ export function paragraphElement(stand, paragraph, number, current) {
     element("h3", {}, element("span", { kind: "number", text: String(number) }), ` ${paragraph.section}`, element("span", { kind: "quiet", text: heading })),
     badge(stand, paragraph.item, paragraph.confidence), isFew ? element("span", { kind: "badge gone", text: isFew }) : null,
     element("span", { kind: "paragraph-tools" },
-      button("add", "i", "Insert after"), ...(paragraph.dropped ? [] : [button("merge", "m", "Merge with next")]), button("drop", "d", paragraph.dropped ? "Take in again" : "Drop")));
+      button("add", "I", "Insert after"), ...(paragraph.dropped ? [] : [button("merge", "M", "Merge with next")]), button("drop", "D", paragraph.dropped ? "Take in again" : "Drop")));
   const inside = paragraph.sentences.map((each) => sentenceElement(stand, each, paragraph, each.item === current));
   return element("section", { kind: `paragraph${paragraph.dropped ? " dropped" : ""}`, "aria-label": `Paragraph ${number}, ${paragraph.section}` }, head, ...inside);
 }
