@@ -27,7 +27,7 @@ PACKAGES = re.compile(
     "|hypothesis|sortedcontainers|pytest|iniconfig|packaging|pluggy|pygments|pytest-xdist|execnet"
 )
 TESTS = [
-    "tests/unit/test_patterns.py",
+    "tests/unit/text/test_regex.py",
     "tests/unit/collection/formats",
     "tests/unit/collection/reading/test_sources.py",
     "tests/unit/drafts",

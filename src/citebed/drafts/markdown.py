@@ -25,10 +25,10 @@ from citebed.drafts.parsed_draft import PLACE, Block, ParsedDraft, Raw, join_lin
 from citebed.drafts.references import is_references_heading, split_references
 from citebed.drafts.rst import place_markdown_roles
 from citebed.drafts.tex.commands import place_commands
-from citebed.patterns import compiled
 from citebed.text.identifiers import doi_in
 from citebed.text.latex import DISPLAY_MATHS, maths_as_text
 from citebed.text.normalise import fold, unique
+from citebed.text.regex import compile_regex
 
 # Escaped characters are shifted to the private use area, and back at the end.
 _ESCAPED = re.compile(r"\\([*_#@$\[\]<>`^~|!-])")
@@ -37,21 +37,21 @@ _MOVED = re.compile("[\ue100-\ue17f]")
 
 _CODE = re.compile(r"(?<!`)``(?!`)(?:[^`]|`(?!`)){1,400}``(?!`)|(?<!`)`[^`]{1,400}`(?!`)")
 _MATHS = re.compile(r"(?<![\\$\w])\$(?=[^\s$])([^$]{1,400}?)(?<=\S)\$(?![\d$])")
-_INLINE_NOTE = compiled(r"\^\[((?:[^][]++|\[[^][]*+\])*+)\]")
-_LINK = compiled(
+_INLINE_NOTE = compile_regex(r"\^\[((?:[^][]++|\[[^][]*+\])*+)\]")
+_LINK = compile_regex(
     r"(!?)\[((?:[^][]++|\[[^][]*+\])*+)\]\(\s*+<?((?:[^()\s<>]++|\([^()\s]*+\))*+)>?"
     r"(?:\s++(?:\"[^\"]*+\"|'[^']*+'))?\s*+\)(?:\{[^{}\n]*+\})?"
 )
 _LABEL = re.compile(r"\\(?:label|[A-Za-z]{0,4}ref)\*?\{[^{}\n]{0,200}\}")
-_GIVEN_LINK = compiled(r"!?\[([^][^@]*+)\](?:\[[^][]*+\]|\{[^{}\n]*+\})")
+_GIVEN_LINK = compile_regex(r"!?\[([^][^@]*+)\](?:\[[^][]*+\]|\{[^{}\n]*+\})")
 _NOTE_MARK = re.compile(r"\[\^[^][\s]{1,80}\]")
-_GROUP = compiled(r"\[([^][@]*+@[^][]*+)\](?!\()")
-_KEY = compiled(
+_GROUP = compile_regex(r"\[([^][@]*+@[^][]*+)\](?!\()")
+_KEY = compile_regex(
     r"(?<![\w./}])-?@(?:\{([^{}\s]{1,200})\}|(\w++(?:[:.#$%&+?<>~/-]++\w++)*+))"
     r"(?:\s?\[(?:pp?\.|ch|sec|fig|vol|§|\d)[^][@]{0,80}\])?"
 )
 _CROSS_REFERENCE = re.compile(r"(?:fig|tbl|tab|eq|sec|lst|thm|lem)[:-]")
-_TAG = compiled(r"</?[A-Za-z][A-Za-z0-9-]*+(?:\s[^<>]*+)?/?>")
+_TAG = compile_regex(r"</?[A-Za-z][A-Za-z0-9-]*+(?:\s[^<>]*+)?/?>")
 # The first character class lets the search skip plain text quickly.
 _EMPHASIS = re.compile(
     r"[*_~=](?:(?<=\*)\*{0,2}(?=\S)|(?<=\S\*)\*{0,2}"
@@ -105,15 +105,17 @@ def entry_text(line: str) -> str:
 
 
 # A comment cannot contain another, so an unclosed comment costs no second scan.
-_COMMENT = compiled(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->")
+_COMMENT = compile_regex(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->")
 _ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
 _TASK = re.compile(r"\A\[[ xX]\][ \t]+")
-_IMAGE = compiled(
+_IMAGE = compile_regex(
     r"\s*+!\[(?:[^][]++|\[[^][]*+\])*+\](?:\([^()]*+\)|\[[^][]*+\])(?:\{[^{}]*+\})?+\s*+"
 )
 _GRID = re.compile(r"[ \t]*(?:\||\+[-=+:]{3,})")
 _CONTAINER = re.compile(r"(?:\[\^[^][\s]{1,80}\]:|:(?=[ \t])|\(\d{1,3}\)(?=[ \t]))[ \t]*")
-_WITHOUT_PROSE = compiled(r":{3,}[^\n]*+|\$\$[^$]*+\$\$[ \t]*+(?:\{[^{}\n]*+\}[ \t]*+)?(?=\n|\Z)")
+_WITHOUT_PROSE = compile_regex(
+    r":{3,}[^\n]*+|\$\$[^$]*+\$\$[ \t]*+(?:\{[^{}\n]*+\}[ \t]*+)?(?=\n|\Z)"
+)
 _DEEPEST = 40
 
 _Rule = Callable[[StateBlock, int, int, bool], bool]

@@ -23,9 +23,9 @@ from citebed.files.kinds import (
     is_pdf,
     why_no_pdf,
 )
-from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_of_doi, normalise_doi
 from citebed.text.normalise import unique
+from citebed.text.regex import compile_regex
 from citebed.wording import printable
 
 Form = Literal["tex", "markdown", "text", "typst", "rst"]
@@ -42,11 +42,11 @@ _TEX = re.compile(
     r"\\(?:documentclass|begin\s*\{|section\*?\s*\{|[A-Za-z]*[Cc]ite[A-Za-z]*\*?\s*[\[{])"
 )
 # A single ``#`` inside a text may belong to a table (``# Queries``).
-_MARKDOWN = compiled(
+_MARKDOWN = compile_regex(
     r"\A---\n\w+:|\A\s*# \S|^#{2,6} \S|^```|\[[^\][@]*+@[\w{]|\]\(https?://", re.MULTILINE
 )
 # Comments and blank lines, then the start of a BibTeX, RIS, JSON or XML record.
-_RECORDS = compiled(
+_RECORDS = compile_regex(
     r"(?:[ \t]*+(?:%[^\n]*+)?\n)*+[ \t]*+(?:@\s*+\w++\s*+[{(]|TY  - |[\[{]\s*+[{\"]|<\?xml)"
 )
 _HEAD = 1 << 18

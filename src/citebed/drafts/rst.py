@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from citebed.drafts.parsed_draft import PLACE, Block, ParsedDraft, join_lines
 from citebed.drafts.references import is_references_heading, parse_entry, split_references
-from citebed.patterns import compiled
 from citebed.text.identifiers import doi_in
 from citebed.text.latex import maths_as_text
 from citebed.text.normalise import fold, unique
+from citebed.text.regex import compile_regex
 
 # --- Citation roles ---------------------------------------------------------------------------
 # ``:cite:p:`a,b``` in reStructuredText, ``{cite}`a``` in MyST's Markdown, and the tag
@@ -22,7 +22,7 @@ from citebed.text.normalise import fold, unique
 _ROLE_NAME = r"(?:foot|full|no)?cite(?:[:a-z]{0,20})"
 _RST_ROLE = re.compile(rf":({_ROLE_NAME}):`([^`]{{1,2000}})`")
 _MYST_ROLE = re.compile(rf"\{{({_ROLE_NAME})\}}`([^`]{{1,2000}})`")
-_CITE_TAG = compiled(
+_CITE_TAG = compile_regex(
     r"<cite\s+data-cite\s*+=\s*+[\"']([^\"'<>]{1,500})[\"'][^<>]{0,200}>[^<]*+(?:</cite>)?"
 )
 _NOTE_OR_TARGET = re.compile(r"\{[^{}]*\}|<([^<>]+)>")
@@ -102,7 +102,7 @@ class _Line(NamedTuple):
     column: int
 
 
-_ADORNMENT = compiled(r"([!-/:-@\[-`{-~])\1{1,}+[ \t]*+")
+_ADORNMENT = compile_regex(r"([!-/:-@\[-`{-~])\1{1,}+[ \t]*+")
 _EXPLICIT = re.compile(r"\.\.(?:[ \t]+|$)")
 _DIRECTIVE = re.compile(r"\.\.[ \t]+(?:\|[^|]{1,80}\|[ \t]+)?([A-Za-z][\w:.+-]{0,60})::[ \t]*(.*)")
 _NOTE = re.compile(r"\.\.[ \t]+\[([^\]\s]{1,80})\][ \t]*(.*)")

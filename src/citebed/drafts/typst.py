@@ -17,9 +17,9 @@ from citebed.drafts.files import IncludedFiles
 from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw, without_places
 from citebed.drafts.records import Place
 from citebed.drafts.references import is_references_heading, split_references
-from citebed.patterns import compiled
 from citebed.text.identifiers import doi_in
 from citebed.text.normalise import fold, unique
+from citebed.text.regex import compile_regex
 
 _DEEPEST = 50
 """Maximum depth of included files."""
@@ -52,7 +52,7 @@ def _included(text: str, parsed: ParsedDraft, neighbours: IncludedFiles) -> dict
 
 # --- Tokens -----------------------------------------------------------------------------------
 
-_MARKUP_TOKEN = compiled(
+_MARKUP_TOKEN = compile_regex(
     r"(?P<comment>//[^\n]*+|/\*)"
     r"|(?P<raw>`+)"
     r"|(?P<maths>\$)"
@@ -66,7 +66,7 @@ _MARKUP_TOKEN = compiled(
     r"|(?P<open>\[)|(?P<close>\])"
     r"|(?P<style>(?<!\w)[*_]|[*_](?!\w))"
 )
-_CODE_TOKEN = compiled(
+_CODE_TOKEN = compile_regex(
     r"(?P<comment>//[^\n]*+|/\*)|(?P<raw>`+)|(?P<string>\"(?:[^\"\\]++|\\.)*+\"?)"
     r"|(?P<maths>\$)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>\n|;)|(?P<label><[\w:./-]++>)"
     r"|(?P<word>[A-Za-z_][\w.-]*+)|(?P<colon>:)|(?P<comma>,)",

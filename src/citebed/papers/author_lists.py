@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from citebed.patterns import compiled
 from citebed.text.names import (
     ET_AL,
     LOWER,
@@ -24,6 +23,7 @@ from citebed.text.names import (
     name_from_display,
     name_from_parts,
 )
+from citebed.text.regex import compile_regex
 
 _MOST = 500
 _SUFFIXES = frozenset(("Jr", "Sr", "II", "III", "IV"))
@@ -46,34 +46,34 @@ _NAME_GOES_ON = (
     rf" {_FAMILY}(?:,? and {NAME}(?:[.,]| \()|, {UPPER}|,? & {UPPER}|\.?,? et al|\.(?: |$))"
 )
 
-_BEHIND = compiled(
+_BEHIND = compile_regex(
     rf"(?P<family>{_ONE_WORD}(?=,)|{_FAMILY}){_SUFFIX}, ?(?P<given>{_INITIALS}(?: {PARTICLE}\b)?)"
     rf"(?:, (?P<behind>(?:Jr|Sr)\b\.?|I{{2,3}}\b))?+"
 )
-_BEHIND_BARE = compiled(
+_BEHIND_BARE = compile_regex(
     rf"(?P<family>{_FAMILY}(?<! [A-Z])(?<! [A-Z][A-Z])(?<! [A-Z][A-Z][A-Z])|{_ONE_WORD}"
     rf"|{NAME_WORD}{NAME_END}) (?P<given>{_BARE}){_SUFFIX}(?=[,;:.]|,? (?:and|&)|,? et al|,? \(|$)"
 )
-_INVERTED = compiled(
+_INVERTED = compile_regex(
     rf"(?P<family>{_ONE_WORD}){_SUFFIX}, ?"
     rf"(?P<given>(?:{_DOTTED} )?+{NAME_WORD}{NAME_END}(?: (?:{_DOTTED}|{NAME_WORD}{NAME_END}))"
     r"{0,2}+)"
 )
-_BEFORE = compiled(rf"(?P<display>{_DOTTED} ?{_FAMILY}){_SUFFIX}")
-_DISPLAY = compiled(rf"(?P<display>{NAME}(?: [(“\"][\w. ]{{1,20}}[)”\"] {NAME})?+){_SUFFIX}")
-_IDEOGRAPHS = compiled(r"(?P<display>[\u3400-\u9fff·]{2,6}+)(?P<suffix>(?!))?+")
-_GOES_ON = compiled(rf"\.?{_NAME_GOES_ON}")
+_BEFORE = compile_regex(rf"(?P<display>{_DOTTED} ?{_FAMILY}){_SUFFIX}")
+_DISPLAY = compile_regex(rf"(?P<display>{NAME}(?: [(“\"][\w. ]{{1,20}}[)”\"] {NAME})?+){_SUFFIX}")
+_IDEOGRAPHS = compile_regex(r"(?P<display>[\u3400-\u9fff·]{2,6}+)(?P<suffix>(?!))?+")
+_GOES_ON = compile_regex(rf"\.?{_NAME_GOES_ON}")
 
 _AND = r"(?:and|&|und|y|et(?! al))"
-_BETWEEN = compiled(rf"(?P<last>[,;]? ?{_AND} )|[,;] ?(?:\.\.\. ?|… ?)?(?P<amp>& ?)?")
-_LAST = compiled(rf" ?{_AND} ")
-_OTHERS = compiled(
+_BETWEEN = compile_regex(rf"(?P<last>[,;]? ?{_AND} )|[,;] ?(?:\.\.\. ?|… ?)?(?P<amp>& ?)?")
+_LAST = compile_regex(rf" ?{_AND} ")
+_OTHERS = compile_regex(
     rf"(?:[,;]? ?(?:and )?)(?:{ET_AL}|and others|\d+ others|(?:\.\.\.|…)(?! ?{UPPER}))"
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
-_EDITORS = compiled(r"(?i),? ?[(\[]?(?:eds?|editors?|hrsg)\b\.?[)\]]?")
+_EDITORS = compile_regex(r"(?i),? ?[(\[]?(?:eds?|editors?|hrsg)\b\.?[)\]]?")
 _YEAR_NEXT = r"[(\[]?(?:(?:1[5-9]|20)\d\d[a-z]?\b|n\. ?d\.|in press|forthcoming)"
-_ENDED = compiled(
+_ENDED = compile_regex(
     rf"(?P<year>[.,]? {_YEAR_NEXT})|(?P<quote>[.,]? ?(?:[\"“”«„‘]|``|''))|(?P<point>\.(?: |$)|$)"
     rf"|(?P<colon> ?:)|(?P<initial>(?<=\.) (?=\w))|(?P<comma>[,;])|(?P<bracket> ?\[)"
 )
@@ -84,7 +84,7 @@ _ORGANISATION = re.compile(
     r"|department|society|commission|union|network|initiative|office|bank|center|centre|contributors"
     r"|developers|software|technologies|labs?|board|alliance|academy|federation|authority|press)\b"
 )
-_BEFORE_YEAR = compiled(rf"([^.()\[\]“\"]{{2,80}}?)[.,]? (?={_YEAR_NEXT}[a-z]?[)\]]?[.,:)\]])")
+_BEFORE_YEAR = compile_regex(rf"([^.()\[\]“\"]{{2,80}}?)[.,]? (?={_YEAR_NEXT}[a-z]?[)\]]?[.,:)\]])")
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from citebed.papers.references import ParsedReference
-from citebed.patterns import with_few_marks
 from citebed.text.names import family_name
+from citebed.text.regex import limit_combining_marks
 from citebed.text.titles import GRAM, grams, numbers
 from citebed.text.words import FUNCTION_WORDS, plain_words
 
@@ -62,7 +62,7 @@ class PlainText:
 
     def __init__(self, text: str) -> None:
         if not text.isascii():
-            text = unicodedata.normalize("NFKD", with_few_marks(text))
+            text = unicodedata.normalize("NFKD", limit_combining_marks(text))
         words: list[str] = []
         self.breaks: dict[int, int] = {0: 2}
         at = size = 0

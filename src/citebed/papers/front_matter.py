@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from citebed.papers.lines import Line
 from citebed.papers.structure import Kind, Style, has_size, plain_heading
-from citebed.patterns import compiled
 from citebed.text.identifiers import doi_in
 from citebed.text.names import (
     NAME,
@@ -19,6 +18,7 @@ from citebed.text.names import (
     name_from_parts,
 )
 from citebed.text.normalise import fold
+from citebed.text.regex import compile_regex
 from citebed.wording import count
 
 _ABSTRACT = re.compile(
@@ -53,7 +53,7 @@ _MARKS = re.compile(
     r"|\b(?:Jr|Sr|Ph\.?\s?D|M\.?D|Dr|Prof)\b\.?"
 )
 """Marks of footnotes and affiliations, the icon of ORCID (``ID``), suffixes and degrees."""
-_PERSON = compiled(NAME)
+_PERSON = compile_regex(NAME)
 _PREFIX = re.compile(r"\b[a-z]{2,3}(?=[A-Z])")
 """For example in ``dePamphilis``."""
 _MOST_PROPERTIES = 20_000
@@ -294,7 +294,7 @@ def _reconcile(
 def _are_printed(names: Sequence[str], below: Sequence[Line]) -> bool:
     """Return True if lines print these names in this order, and no others in their font size."""
     patterns = [
-        compiled(rf"(?i)\b{r'[ .]+'.join(map(re.escape, display_name(name).split()))}(?!\w)")
+        compile_regex(rf"(?i)\b{r'[ .]+'.join(map(re.escape, display_name(name).split()))}(?!\w)")
         for name in names
     ]
     texts = [fold(_MARKS.sub(" ", line.text)) for line in below]

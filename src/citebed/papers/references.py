@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass
 
 from citebed.papers.author_lists import AuthorList, parse_authors
-from citebed.patterns import compiled
 from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import (
     arxiv_in,
@@ -21,6 +20,7 @@ from citebed.text.identifiers import (
     url_in,
 )
 from citebed.text.normalise import entities_to_text, fold
+from citebed.text.regex import compile_regex
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ def parse_reference(text: str) -> ParsedReference:
 
 
 _ON_ARXIV = re.compile(r"[xX][iI][vV]|abs/")
-_LEFT = compiled(r"(?i)\b(?:doi|url)\s?:?\s*+(?=$|[.,;)]|\()|\[online\]\.?|\(\s*\)|<\s*>")
-_BLANKS = compiled(r" ++([.,;:)])")
+_LEFT = compile_regex(r"(?i)\b(?:doi|url)\s?:?\s*+(?=$|[.,;)]|\()|\[online\]\.?|\(\s*\)|<\s*>")
+_BLANKS = compile_regex(r" ++([.,;:)])")
 _GONE = "\ue000"
-_AROUND = compiled(rf"\s*+{_GONE}[\s.,;{_GONE}]*+")
+_AROUND = compile_regex(rf"\s*+{_GONE}[\s.,;{_GONE}]*+")
 
 
 def _without_identifiers(line: str) -> str:
@@ -84,12 +84,12 @@ def _without_identifiers(line: str) -> str:
 
 _YEAR = r"(?:1[5-9]|20)\d\d"
 _UNDATED = r"n\. ?d\.|in press|forthcoming|to appear|submitted"
-_YEAR_FIRST = compiled(
+_YEAR_FIRST = compile_regex(
     rf"[\s.,;:]*+(?:[(\[](?:(?P<inside>{_YEAR})[a-z]?(?:,[^()\[\]]{{0,30}}+)?|{_UNDATED})[)\]]"
     rf"|(?P<bare>{_YEAR})[a-z]?(?=[.,:;]\s))[.,:;]*+\s*+"
 )
-_FARTHER = compiled(rf"[^“\"]{{0,1500}}?[.)] (?={_YEAR}[a-z]?\. )")
-_PROSE = compiled(r"(?: [a-z]{2,}+){3}")
+_FARTHER = compile_regex(rf"[^“\"]{{0,1500}}?[.)] (?={_YEAR}[a-z]?\. )")
+_PROSE = compile_regex(r"(?: [a-z]{2,}+){3}")
 
 
 def _after_names(rest: str) -> str:
@@ -98,9 +98,9 @@ def _after_names(rest: str) -> str:
     return rest[farther.end() :] if farther and not _PROSE.search(farther[0]) else rest
 
 
-_INSIDE = compiled(rf"[(\[](?:[^()\[\]]{{0,40}}?[ ,’'.])?({_YEAR})[a-z]?[)\]]")
-_SEEN = compiled(r"(?i)\b(?:retrieved|accessed|visited|last access|available)\b")
-_ALONE = compiled(rf"(?<![\d:/–—-])(?<!p\. )(?<!pp\. )({_YEAR})[a-z]?(?![\d:/]|[–—-]\d)")
+_INSIDE = compile_regex(rf"[(\[](?:[^()\[\]]{{0,40}}?[ ,’'.])?({_YEAR})[a-z]?[)\]]")
+_SEEN = compile_regex(r"(?i)\b(?:retrieved|accessed|visited|last access|available)\b")
+_ALONE = compile_regex(rf"(?<![\d:/–—-])(?<!p\. )(?<!pp\. )({_YEAR})[a-z]?(?![\d:/]|[–—-]\d)")
 
 
 def _find_year(rest: str, *patterns: re.Pattern[str]) -> int | None:
@@ -125,13 +125,13 @@ class _Titled:
     end: str = ""
 
 
-_QUOTED = compiled(
+_QUOTED = compile_regex(
     r"[\s.,:;]*+(?:“(?P<a>[^“”]{4,400})”|\"(?P<b>[^\"]{4,400})\"|``(?P<c>[^`]{4,400}?)''"
     r"|«\s?(?P<d>[^«»]{4,400})»|„(?P<e>[^„“”]{4,400})[“”]"
     r"|‘(?P<f>[^‘]{4,400}?)’(?=[.,;]|\s(?:[Ii]n\b|[A-Z]))|''(?P<g>[^']{4,400}?)'')(?P<after>[.,;:]?)"
 )
 _ENDS_INSIDE = tuple(".,;?!")
-_IN = compiled(r"(?i)\s*+(?:in\b:?|presented at|proc\b|arxiv|\(|\[|vol\b|ph\.?d|$)")
+_IN = compile_regex(r"(?i)\s*+(?:in\b:?|presented at|proc\b|arxiv|\(|\[|vol\b|ph\.?d|$)")
 
 
 def _split_title(text: str, authors: AuthorList, dated: bool) -> _Titled:
@@ -154,12 +154,12 @@ def _goes_on(text: str, quoted: re.Match[str]) -> bool:
 
 
 _NEXT = r"[^\Wa-z]|[(\[“\"‘«]|[a-z][a-z ]{2,40} \d|[a-z]{1,5}[A-Z]|in\b"
-_POINT = compiled(rf"(?P<sign>[.?!]+)(?P<quote>[”\"’»]?)(?:\s++(?={_NEXT})|\s*$)")
-_ABBREVIATED = compiled(
+_POINT = compile_regex(rf"(?P<sign>[.?!]+)(?P<quote>[”\"’»]?)(?:\s++(?={_NEXT})|\s*$)")
+_ABBREVIATED = compile_regex(
     r"(?:^|[\s(\[“\"‘.])(?:[^\W\d_]|vs|St|Dr|Mr|Mrs|Ms|Prof|cf|e\.g|i\.e|al|approx|No|Nos|Vol|Fig"
     r"|ca|resp|Jr|Sr|sp|spp|var|subsp|cv|nov|Mt|Ft|etc|viz|Inc|Co|Ltd|Corp)$"
 )
-_VENUE = compiled(
+_VENUE = compile_regex(
     r"(?i)(?:in\b[: ]|in:|proc(?:\.|eedings)\b|arxiv|corr\b|journal\b|j\. |trans(?:\.|actions)"
     r"|ieee\b|acm\b|annals\b|lecture notes|lncs\b|ph\.? ?d|master|technical report|tech\."
     r"|springer\b|advances in|available|retrieved|accessed|online|preprint|biorxiv|\d)"
@@ -192,8 +192,8 @@ def _cut(text: str, point: re.Match[str]) -> _Titled:
     return _Titled(_trim(title), after, "point" if after else "end")
 
 
-_SMALL = compiled(r" [a-z]{4,}+(?=[ ,:;?]|$)")
-_PUBLISHED = compiled(
+_SMALL = compile_regex(r" [a-z]{4,}+(?=[ ,:;?]|$)")
+_PUBLISHED = compile_regex(
     r"(?i)\b(?:journal|transactions|proceedings|conference|press|universit\w+|society|reviews?"
     r"|letters|symposium|workshop|thesis|dissertation|report|international|advances|annals|notes"
     r"|science|bulletin|archives?|communications|magazine|research|publish\w+|books?)\b|\d"
@@ -216,7 +216,7 @@ def _is_still_title(after: str, sign: str) -> bool:
     return small > 2 and not _PUBLISHED.search(sentence)
 
 
-_PLACE = compiled(
+_PLACE = compile_regex(
     r"(?:(?:[A-Z]{2,5} )?+(?:[A-Z][\w-]{0,11}+\. ){2,8}+(?:[A-Z][\w-]*+ ){0,2}+"
     r"|(?:J|Phys|Nucl|Ann|Rev|Proc)\. (?:[A-Z][\w-]*+ ){1,4}+"
     r"|(?:(?:[A-Z][\w&-]*+|of|the|and|in|for|on|&) ){1,6}+)"
@@ -227,9 +227,9 @@ _PLACE = compiled(
 
 # --- References with commas between all parts: ``A. Doe, Title, Journal 12 (2018)`` --------------
 
-_COMMA = compiled(r",\s++")
-_GOING_ON = compiled(r"(?!in\b|pp?\b|vol\b|ed\b|eds\b|no\b|see\b|ser\b|at\b:)[a-z]++(?![A-Z])")
-_NUMBER = compiled(r"[\s(](?:vol\. ?|volume )?\d{1,4}(?=[\s,:;()]|\.?$)")
+_COMMA = compile_regex(r",\s++")
+_GOING_ON = compile_regex(r"(?!in\b|pp?\b|vol\b|ed\b|eds\b|no\b|see\b|ser\b|at\b:)[a-z]++(?![A-Z])")
+_NUMBER = compile_regex(r"[\s(](?:vol\. ?|volume )?\d{1,4}(?=[\s,:;()]|\.?$)")
 
 
 def _split_at_comma(text: str) -> _Titled:
@@ -258,7 +258,7 @@ def _title_comma(text: str) -> re.Match[str] | None:
 
 
 _FARTHEST = 1000
-_NOTE = compiled(
+_NOTE = compile_regex(
     r"(?i)\s*+[(\[](?:\d{1,2}(?:st|nd|rd|th)? ed(?:ition|n)?\.?|[\w ]{0,20}edition|online"
     r"|vol\.? ?\d+|[^()\[\]]{0,30}(?:thesis|dissertation)\b[^()\[\]]{0,60}|computer software|\d{4}"
     r"|data ?set|preprint)[)\]]$|, \d{1,2}(?:st|nd|rd|th) ed(?:ition|n)?$"
@@ -276,15 +276,15 @@ def _trim(title: str) -> str:
 
 # --- The venue --------------------------------------------------------------------------------
 
-_IN_FRONT = compiled(
+_IN_FRONT = compile_regex(
     r"(?i)[\s.,;:]*+(?:in\b:?|presented at(?: the)?\b:?)\s++"
     r"(?:[^()]{2,200}?\((?:eds?|hrsg)\.?\),?\s++)?"
 )
-_CUT = compiled(
+_CUT = compile_regex(
     r"(?i)(?:^|[,.;]?\s++)(?:vol(?:ume)?\b|pp?\.|pages?\b|no\.|art(?:icle)?\b|\d++(?![\w’'])(?!\s++[A-Z][a-z]+)"
     r"|\(|\[|abs/)|,\s++|;|:\s|\s[–—-]\s|\.\s(?=(?:1[5-9]|20)\d\d\b)"
 )
-_WHOLE_WORD = compiled(r"(?:^|\s)(?:[^\W\d_]{7,}+|[A-Z]{3,}+|[a-z]++|\S*\))$")
+_WHOLE_WORD = compile_regex(r"(?:^|\s)(?:[^\W\d_]{7,}+|[A-Z]{3,}+|[a-z]++|\S*\))$")
 
 
 def _find_venue(rest: str) -> str:
@@ -328,16 +328,18 @@ def _confidence(authors: AuthorList, titled: _Titled, year: int | None) -> float
 _LONGEST = 20_000
 """Characters of the longest reference; the rest of a longer text is ignored."""
 
-_ADDRESS = compiled(
+_ADDRESS = compile_regex(
     r"(?i)(?:https?|ftp):|www\.|\bdoi\b|(?<![\d.])10\.(?:\d{4,9}/|\d{0,9}(?:\s|$))|arxiv:"
 )
-_ADDRESS_GOES_ON = compiled(r"[/?=&#%_~]|\.(?=\w)|\d{3,9}\.\d|\d{5,9}\.?$|[\w-]{0,40}[/=?_%]\S")
-_ADDRESS_END = compiled(r"\d[\w.()-]*+\.?$")
+_ADDRESS_GOES_ON = compile_regex(
+    r"[/?=&#%_~]|\.(?=\w)|\d{3,9}\.\d|\d{5,9}\.?$|[\w-]{0,40}[/=?_%]\S"
+)
+_ADDRESS_END = compile_regex(r"\d[\w.()-]*+\.?$")
 _OPEN_END = tuple("/:=?&#%_~.-")
-_YEAR_WORD = compiled(r"[(\[]?(?:1[5-9]|20)\d\d[a-z]?[.,;)\]]*$")
-_TOKEN = compiled(r"(\S++)(\s*+)")
+_YEAR_WORD = compile_regex(r"[(\[]?(?:1[5-9]|20)\d\d[a-z]?[.,;)\]]*$")
+_TOKEN = compile_regex(r"(\S++)(\s*+)")
 # A broken word in lines that were joined before: its hyphen, and a blank.
-_HYPHEN = compiled(r"(?<=[^\W\d_A-Z])- (?=[a-z])")
+_HYPHEN = compile_regex(r"(?<=[^\W\d_A-Z])- (?=[a-z])")
 
 
 def join_lines(text: str) -> str:

@@ -24,7 +24,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from citebed.patterns import compiled
 from citebed.text.markers import (
     AUTHORS,
     LONE_YEARS,
@@ -34,6 +33,7 @@ from citebed.text.markers import (
     names_and_years,
 )
 from citebed.text.names import AND, ET_AL, INITIALS, NOT_NAMES, PARTICLE, SURNAME, skip_starters
+from citebed.text.regex import compile_regex
 
 _GAP = r"[\s~]{1,2}+"
 _AT_END = r"[\s~]{0,2}$"
@@ -46,14 +46,14 @@ _NOBLE = rf"(?:(?:{SURNAME}{_GAP})?+(?=[a-z]){PARTICLE}{_GAP}{SURNAME})"
 _PERSON = rf"(?>{_SIGNED}|{_NOBLE}|{_BARE})"
 _PEOPLE = rf"(?<!\w){_PERSON}(?:\s?,\s?(?:{_PERSON}|{INITIALS})){{0,8}}+"
 
-_ET_AL = compiled(rf"\s{ET_AL}{_POSSESSIVE}(?:,(?=\s?{YEARS}))?+[\s~]*+")
-_TEAM = compiled(rf"{_PEOPLE}(?:\s?,?\s{AND}\s{_PERSON})?+\s?,?$")
-_SEVERAL = compiled(rf"{_PEOPLE}\s?,?\s(?P<and>{AND})\s{_PERSON}{_POSSESSIVE}{_AT_END}")
-_KNOWN = compiled(rf"(?<!\w)(?:{_SIGNED}|{_NOBLE}){_POSSESSIVE}{_AT_END}")
-_OWNER = compiled(rf"(?<!\w){SURNAME}['’]s?{_AT_END}")
-_LONE = compiled(rf"(?<!\w){_BARE}{_AT_END}")
-_ANOTHER = compiled(rf"\s?,?\s(?:{AND}\s)?+(?P<name>{_BARE}){_AT_END}")
-_AUTHORS = compiled(rf"(?<!\w){AUTHORS}{_AT_END}")
+_ET_AL = compile_regex(rf"\s{ET_AL}{_POSSESSIVE}(?:,(?=\s?{YEARS}))?+[\s~]*+")
+_TEAM = compile_regex(rf"{_PEOPLE}(?:\s?,?\s{AND}\s{_PERSON})?+\s?,?$")
+_SEVERAL = compile_regex(rf"{_PEOPLE}\s?,?\s(?P<and>{AND})\s{_PERSON}{_POSSESSIVE}{_AT_END}")
+_KNOWN = compile_regex(rf"(?<!\w)(?:{_SIGNED}|{_NOBLE}){_POSSESSIVE}{_AT_END}")
+_OWNER = compile_regex(rf"(?<!\w){SURNAME}['’]s?{_AT_END}")
+_LONE = compile_regex(rf"(?<!\w){_BARE}{_AT_END}")
+_ANOTHER = compile_regex(rf"\s?,?\s(?:{AND}\s)?+(?P<name>{_BARE}){_AT_END}")
+_AUTHORS = compile_regex(rf"(?<!\w){AUTHORS}{_AT_END}")
 _LAST_WORD = re.compile(r"(\w)[\w'’\u0300-\u036f\u2010\u2011.-]*[\s~]{0,2}$")
 
 _CAPITALISED = re.compile(r"([^\W\d_]\w*)[\s~]+$")
@@ -178,8 +178,8 @@ def _longer(before: str, found: re.Match[str]) -> bool:
     return word is not None and word[1][0].isupper() and word[1] not in NOT_NAMES
 
 
-_BRACKETS = compiled(r"[(\[]([^()\[\]]*+)[)\]]")
-_NAMES = compiled(rf"(?:(?<=[(\[;])|(?<=[;,:.] )|(?<=\w ))\s?{AUTHORS}\s?,?\s?(?={YEARS})")
+_BRACKETS = compile_regex(r"[(\[]([^()\[\]]*+)[)\]]")
+_NAMES = compile_regex(rf"(?:(?<=[(\[;])|(?<=[;,:.] )|(?<=\w ))\s?{AUTHORS}\s?,?\s?(?={YEARS})")
 
 
 def _inside_brackets(text: str, mask: str | None) -> Iterator[Span]:

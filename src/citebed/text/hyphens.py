@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from citebed.patterns import compiled
+from citebed.text.regex import compile_regex
 
-_BREAK = compiled(r"(?<=\w)[-\u2010][ \t]?\r?\n\s*+(?=\w)")
-_SOFT = compiled("\u00ad(?:[ \t]?\r?\n[ \t]*+)?")
+_BREAK = compile_regex(r"(?<=\w)[-\u2010][ \t]?\r?\n\s*+(?=\w)")
+_SOFT = compile_regex("\u00ad(?:[ \t]?\r?\n[ \t]*+)?")
 # From the beginning of a word only: from every letter on, a word of 100 KB is read 100 KB times.
-_CHAIN = compiled(r"\b\w++(?:[-\u2010\u2011]\w++)++")
-_WORD = compiled(r"\w++")
+_CHAIN = compile_regex(r"\b\w++(?:[-\u2010\u2011]\w++)++")
+_WORD = compile_regex(r"\w++")
 _LEFT = re.compile(r"([-\u2010\u2011]?)(\w+)$")
-_RIGHT = compiled(r"(\w++)([-\u2010\u2011]?)")
+_RIGHT = compile_regex(r"(\w++)([-\u2010\u2011]?)")
 # "pre- and post-processing": the hyphen stands for the word that comes later.
 _SUSPENDED = frozenset(("and", "or", "to", "versus"))
 # Longer words are no words; this bounds how far is looked to the left.

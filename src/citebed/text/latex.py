@@ -11,7 +11,6 @@ import sys
 import unicodedata
 from collections.abc import Callable
 
-from citebed.patterns import compiled
 from citebed.text.latex_commands import (
     ACCENT_NUMBERS,
     ACCENTS,
@@ -22,6 +21,7 @@ from citebed.text.latex_commands import (
     SYMBOLS,
 )
 from citebed.text.normalise import ENTITY_PATTERN, TAG_PATTERN, entity_to_text, fold, tag_to_text
+from citebed.text.regex import compile_regex
 
 _SPACES = {
     " ": " ", "\n": " ", "\t": " ", ",": " ", ";": " ", ":": " ", ">": " ", "!": "",
@@ -44,7 +44,7 @@ _GROUP = r"\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+)\}"
 
 # The leading class lets the search skip plain text quickly; each alternative then looks back
 # at the one character that the class took.
-_TOKEN = compiled(
+_TOKEN = compile_regex(
     rf"""[\\{{}}$~&<^_`'-](?:
     (?P<accent>  (?<=\\) (["'`^~=.]) \s*+ (?: {_GROUP} | (\\["'`^~=.][A-Za-z]|{_LETTER}) ) )
   | (?P<mark>    (?<=\\) ([cvuHkrbdt]) (?: \s*+ {_GROUP} | (?=[\\\s]) \s*+ ({_LETTER}) ) )
@@ -83,7 +83,7 @@ _TOKEN = compiled(
     re.VERBOSE | re.DOTALL,
 )
 # Its attributes end before another tag begins; ``\\&lt;`` is not HTML but three plain letters.
-_ESCAPED_TAG = compiled(
+_ESCAPED_TAG = compile_regex(
     rf"(?<!\\)&lt;((?i:{TAG_PATTERN[1:-1]}))&gt;".replace("[^<>]*", "(?:[^<>&]|&(?![lg]t;))*+")
 )
 
@@ -140,7 +140,7 @@ def latex_to_text(text: str) -> str:
 
 
 # Mendeley and Zotero escape what was LaTeX already: ``O{\textbackslash}textquotesingle Connor``.
-_TWICE = compiled(
+_TWICE = compile_regex(
     r"(?:\{\\textbackslash\}|\$\\backslash\$)(?:([A-Za-z]{2,})|([\"'`^~=.])\\?\{?([A-Za-z])\\?\}?)"
 )
 
@@ -153,7 +153,7 @@ def _once(match: re.Match[str]) -> str:
 
 
 # What stands in it is bounded: one that never ends costs no second look at all that follows.
-_MODE = compiled(
+_MODE = compile_regex(
     r"\\ifmmode(?![A-Za-z])(?:(?!\\else|\\fi).){0,200}+"
     r"(?:\\else(?![A-Za-z])\s*+((?:(?!\\fi(?![A-Za-z])).){0,200}+))?+\\fi(?![A-Za-z])(?:\{\}|\s++)?+",
     re.DOTALL,
@@ -321,13 +321,13 @@ def text_to_latex(text: str) -> str:
 _LONGEST_FORMULA = 20
 """Formulas that read as more characters than this say nothing to a search for papers."""
 
-INLINE_MATHS = compiled(r"\$((?:[^$\\\n]++|\\.|\n(?![ \t]*+\n))++)\$", re.DOTALL)
+INLINE_MATHS = compile_regex(r"\$((?:[^$\\\n]++|\\.|\n(?![ \t]*+\n))++)\$", re.DOTALL)
 """``$…$`` within one paragraph, at a dollar."""
 
 DISPLAY_MATHS = {
-    "$": compiled(r"\$\$[^$]*+\$\$"),
-    "(": compiled(r"\\\(((?:[^\\\n]++|\\[^()]|\n(?![ \t]*+\n))*+)\\\)"),
-    "[": compiled(r"\\\[((?:[^\\]++|\\[^][])*+)\\\]"),
+    "$": compile_regex(r"\$\$[^$]*+\$\$"),
+    "(": compile_regex(r"\\\(((?:[^\\\n]++|\\[^()]|\n(?![ \t]*+\n))*+)\\\)"),
+    "[": compile_regex(r"\\\[((?:[^\\]++|\\[^][])*+)\\\]"),
 }
 """Formulas in other delimiters, by what they begin with; one ends before another begins."""
 

@@ -29,8 +29,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from citebed.patterns import compiled
 from citebed.text.names import AND, ET_AL, NAME, YEAR, skip_starters
+from citebed.text.regex import compile_regex
 
 # --- Inside the brackets --------------------------------------------------------------------
 
@@ -49,9 +49,9 @@ _CUE = (
     r"|as in|following|based on|adapted from|compare|(?:as )?(?:cited|reviewed|summari[sz]ed"
     r"|surveyed|discussed|described|shown|proposed|reported) (?:in|by))"
 )
-_CUES = compiled(rf"\s*+(?:{_CUE}(?!\w)\.?+[,:]?+\s++){{0,3}}+", re.IGNORECASE)
+_CUES = compile_regex(rf"\s*+(?:{_CUE}(?!\w)\.?+[,:]?+\s++){{0,3}}+", re.IGNORECASE)
 _NUMBER = re.compile(rf"(\d{{1,4}})[a-z]?(?:\s{{0,2}}{_DASH}{{1,2}}\s{{0,2}}(\d{{1,4}})[a-z]?)?")
-_LOCATES = compiled(_LOCATOR)
+_LOCATES = compile_regex(_LOCATOR)
 _KEY = re.compile(r"[A-Z][A-Za-z]{0,30}[+*]?[:-]?\d{2,4}[a-z]?")
 _MASK = re.compile(r"CITE?|CITATIONS?|REF|\?+(?:\s?,\s?\?+){0,20}")
 _AT_KEY = re.compile(r"(?:^|[\s;])-?@(\w(?:[\w:.#$%&+?<>~/-]*\w)?)")
@@ -63,9 +63,11 @@ AUTHORS = (
     r"(?:['’]s?)?)"
 )
 _PAGES = rf"(?:\s?[,:]\s?(?:{_LOCATOR}|\d+(?:{_DASH}\d+)?)){{0,3}}"
-_CITATION = compiled(rf"(?P<authors>{AUTHORS})(?P<comma>\s?,)?\s?\(?(?P<years>{YEARS})\)?{_PAGES}")
+_CITATION = compile_regex(
+    rf"(?P<authors>{AUTHORS})(?P<comma>\s?,)?\s?\(?(?P<years>{YEARS})\)?{_PAGES}"
+)
 _NEXT = re.compile(r";|(?:(?<=\d{4})|(?<=\d{4}[a-z]))(?:,? (?:and|&) |, )(?=[^\W\d_]{2})")
-LONE_YEARS = compiled(rf"[(\[](?P<years>{YEARS}){_PAGES}[)\]]")
+LONE_YEARS = compile_regex(rf"[(\[](?P<years>{YEARS}){_PAGES}[)\]]")
 # Capitalised words that stand before a year and are no authors.
 _NO_AUTHOR = frozenset(
     """
@@ -194,7 +196,7 @@ def _outermost(found: Iterable[Marker]) -> list[Marker]:
 
 # --- LaTeX and superscripts -----------------------------------------------------------------
 
-_CITE = compiled(
+_CITE = compile_regex(
     r"\\(?=[A-Za-z]{0,12}cite)[A-Za-z]{4,24}+\*?+"
     r"(?:\s{0,2}+(?:\[[^\[\]{}]*+\]\s{0,2}+){0,2}+\{[^{}]*+\})++",
     re.IGNORECASE,
@@ -203,7 +205,7 @@ _BRACED = re.compile(r"\{([^{}]*)\}")
 _DIGIT = "[⁰¹²³⁴-⁹]"
 _LETTER = r"[^\W\d_⁰¹²³⁴-⁹]"
 _PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_RAISED = compiled(
+_RAISED = compile_regex(
     rf"(?={_DIGIT})(?:(?<={_LETTER}{{4}})|(?<={_LETTER}{{3}}[.,;:!?”’]))"
     rf"{_DIGIT}{{1,3}}+(?!{_DIGIT})(?:[,⁻–-]{_DIGIT}{{1,3}}+(?!{_DIGIT}))*+"
 )
@@ -216,7 +218,7 @@ def _keys(match: re.Match[str]) -> tuple[str, ...]:
 
 # --- Square brackets ------------------------------------------------------------------------
 
-_BRACKET = compiled(r"\[([^\[\]]*+)\]")
+_BRACKET = compile_regex(r"\[([^\[\]]*+)\]")
 _TO = re.compile(rf"\s?{_DASH}{{1,2}}\s?")
 _YEAR = re.compile(rf"{YEAR}[a-z]?")
 _INDEXED = re.compile(r"(?:(?<![^\W\d_])(?![A-Z][a-z])[^\W\d_]{1,2}|[\d_)}])$")
@@ -269,9 +271,9 @@ def _joined(text: str, left: Marker, right: Marker) -> list[Marker]:
 
 # --- Names and years ------------------------------------------------------------------------
 
-_PARENTHESIS = compiled(r"\(([^()]*+)\)")
-_NAMED = compiled(rf"(?P<authors>{AUTHORS})[\s~]{{0,2}}$")
-_LITTLE = compiled(rf"(?:(?:{_CUE}|and|or|{_LOCATOR})(?!\w)|[\s,;:.&]++)*+", re.IGNORECASE)
+_PARENTHESIS = compile_regex(r"\(([^()]*+)\)")
+_NAMED = compile_regex(rf"(?P<authors>{AUTHORS})[\s~]{{0,2}}$")
+_LITTLE = compile_regex(rf"(?:(?:{_CUE}|and|or|{_LOCATOR})(?!\w)|[\s,;:.&]++)*+", re.IGNORECASE)
 
 
 def _years(text: str) -> Iterator[Marker]:

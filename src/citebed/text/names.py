@@ -12,8 +12,8 @@ of them costs a time that grows with the text and no faster.
 
 from __future__ import annotations
 
-from citebed.patterns import compiled
 from citebed.text.normalise import fold
+from citebed.text.regex import compile_regex
 
 _ACCENT = "[\u0300-\u036f]"
 _HYPHEN = "[-\u2010\u2011]"
@@ -60,7 +60,7 @@ ET_AL = r"(?:et\.?[ ~]{1,2}al\b\.?|and (?:colleagues|coworkers|co-workers|others
 AND = r"(?:and|&|\\&|und|y|e|et(?![ ~.]{1,3}al\b))"
 YEAR = r"(?:1[5-9]|20)\d\d"
 
-_FIRST_WORD = compiled(r"(\w++)[\s~,]*+")
+_FIRST_WORD = compile_regex(r"(\w++)[\s~,]*+")
 
 
 def skip_starters(text: str, start: int, end: int) -> int:

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable
 from html.entities import html5
 
-from citebed.patterns import compiled, with_few_marks
+from citebed.text.regex import compile_regex, limit_combining_marks
 
 # Control and format characters that carry no text; joiners (U+200C, U+200D) do, in some scripts.
 _INVISIBLE = re.compile(
@@ -32,12 +32,12 @@ def fold(text: str) -> str:
         for ligature, letters in _LIGATURES:
             if ligature in text:
                 text = text.replace(ligature, letters)
-        text = with_few_marks(text)
+        text = limit_combining_marks(text)
         if not unicodedata.is_normalized("NFC", text):
             text = unicodedata.normalize("NFC", text)
     if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
         return text
-    folded = with_few_marks(" ".join(_INVISIBLE.sub("", text).split()))
+    folded = limit_combining_marks(" ".join(_INVISIBLE.sub("", text).split()))
     # What was taken out may have kept a letter apart from its accent.
     return unicodedata.normalize("NFC", folded)
 
@@ -65,13 +65,13 @@ ENTITY_PATTERN = r"&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31
 
 _TAG = re.compile(TAG_PATTERN, re.IGNORECASE)
 _BLOCK = re.compile(rf"</?(?:\w+:)?(?:{_BLOCK_TAGS})\b", re.IGNORECASE)
-_POWER = compiled(
+_POWER = compile_regex(
     r"<(?:\w+:)?(?:sup|superscript)>\s*+([-+−]?+\d++)\s*+</(?:\w+:)?(?:sup|superscript)>",
     re.IGNORECASE,
 )
 _ENTITY = re.compile(ENTITY_PATTERN)
 # A comment ends before another begins: one that is never closed costs no second look.
-_COMMENT = compiled(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->|<!\[CDATA\[|\]\]>")
+_COMMENT = compile_regex(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->|<!\[CDATA\[|\]\]>")
 
 
 def tag_to_text(tag: str) -> str:
@@ -174,7 +174,7 @@ def date_in(text: str | None) -> str | None:
 # --- Pages ----------------------------------------------------------------------------------
 
 _PAGE = r"(?:[A-Za-z]{0,4}+\.?+\d++(?:[:.]\d++)*+[A-Za-z]?+|[ivxlc]++|[IVXLC]++)"
-_PAGE_RANGE = compiled(
+_PAGE_RANGE = compile_regex(
     rf"(?<![\w:.‐-—-])(?<![‐-—-] )({_PAGE}) ?(?:-{{1,3}}+|[‐-—]) ?({_PAGE})(?![\w:]| ?[‐-—-])"
 )
 

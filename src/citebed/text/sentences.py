@@ -16,21 +16,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from citebed.patterns import compiled
 from citebed.text.names import NOT_NAMES
+from citebed.text.regex import compile_regex
 
 _MARK = r"\[[\d,; –-]{1,40}\]"
 _MARKS = rf"{_MARK}(?:\s?[,;–-]?\s?{_MARK}){{0,20}}+"
-_STOP = compiled(
+_STOP = compile_regex(
     rf"(?<![.!?…])(?P<stop>[.!?…]++)(?P<close>[\"'”’)\]}}»]*+)(?P<mark>(?:{_MARKS}|[⁰¹²³⁴-⁹][⁰¹²³⁴-⁹,;⁻–-]{{0,40}}+)?+)"
     r"(?P<blank>\s++)(?P<next>\S)"
 )
-_WIDE_STOP = compiled(r"[。！？]++[”’」』）】》]*+\s*+(?=\S)")
-_NEW_LINE = compiled(r"\n[^\S\n]*+(?:\n\s*+|(?=(?:[•▪◦‣∙*–—-]|\(?\d{1,2}[.)]|\([a-z]\)) ))")
+_WIDE_STOP = compile_regex(r"[。！？]++[”’」』）】》]*+\s*+(?=\S)")
+_NEW_LINE = compile_regex(r"\n[^\S\n]*+(?:\n\s*+|(?=(?:[•▪◦‣∙*–—-]|\(?\d{1,2}[.)]|\([a-z]\)) ))")
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"“‘'/–—]*$")
-_WORD_AFTER = compiled(r"\w++(?!\.)")
+_WORD_AFTER = compile_regex(r"\w++(?!\.)")
 _MIXED = re.compile(r"[^\W\d_]+[A-Z\d]")
-_MARK_OF_LAST = compiled(rf"{_MARKS}\s+(?=[A-Z\"“])")
+_MARK_OF_LAST = compile_regex(rf"{_MARKS}\s+(?=[A-Z\"“])")
 
 # Never the end of a sentence.
 _GOES_ON = frozenset(

@@ -12,8 +12,8 @@ from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex_entry import TOO_MUCH, TYPE, RawEntry
 from citebed.collection.formats.bibtex_scan import scan
 from citebed.files.limits import Allowance
-from citebed.patterns import compiled
 from citebed.records import Problem
+from citebed.text.regex import compile_regex
 
 _SETTINGS = frozenset(("xdata", "set", "control", "ieeetranbstctl"))
 _ITEM = re.compile(r"\s+and\s+", re.IGNORECASE)
@@ -142,7 +142,7 @@ def _named(fields: Fields) -> list[str]:
 ONLY_STRINGS = "strings (@string) or @xdata and no entry; other files may use them"
 """What there is to say of a file that only lends."""
 
-_HEADER = compiled(rf"[\r\n]@{TYPE}[ \t]*+\{{\s*+[^\s,{{}}\"#%=]++\s*+,".encode())
+_HEADER = compile_regex(rf"[\r\n]@{TYPE}[ \t]*+\{{\s*+[^\s,{{}}\"#%=]++\s*+,".encode())
 _LENT = re.compile(rb"@[ \t]*(?:string|xdata)\s*[{(]", re.IGNORECASE)
 XDATA = "@xdata "
 """What the names of lent entries begin with, among those of strings."""

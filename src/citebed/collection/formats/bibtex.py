@@ -27,7 +27,6 @@ from citebed.collection.formats.bibtex_names import names_of, split_outside_brac
 from citebed.collection.formats.bibtex_scan import head_of, scan
 from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, no_doi, page_range
 from citebed.collection.names import UNTYPABLE
-from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import doi_of, normalise_doi
 from citebed.text.latex import is_plain, latex_to_text, text_to_latex
@@ -42,6 +41,7 @@ from citebed.text.normalise import (
     year_before_1,
     year_in,
 )
+from citebed.text.regex import compile_regex
 
 _SNIFF = re.compile(
     r"^[ \t]*@[ \t]*(?:(?:string|preamble|comment)[ \t]*[{(]"
@@ -53,7 +53,7 @@ _SNIFF = re.compile(
 _PAGE = re.compile(
     r"<(?:html|pre|!doctype html)[^<>]*>(?=.{0,4000}?<pre\b|\s*@)", re.IGNORECASE | re.DOTALL
 )
-_BARE_WORD = compiled(r"[=#]\s*+([A-Za-z][^\s,{}\"#%()=']*+)")
+_BARE_WORD = compile_regex(r"[=#]\s*+([A-Za-z][^\s,{}\"#%()=']*+)")
 _ENTITY = re.compile(rf"(?<!\\){ENTITY_PATTERN}")
 _SEMICOLON, _COMMA = re.compile("[{};]"), re.compile("[{},]")
 _COMMAND = re.compile(r"[{\s]*\\([a-z]+)[}\s]*")

@@ -18,7 +18,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from citebed.files.limits import Allowance
-from citebed.patterns import compiled
 from citebed.text.latex_commands import (
     ACCENTS,
     BIBLIOGRAPHIES,
@@ -29,6 +28,7 @@ from citebed.text.latex_commands import (
     SYMBOLS,
 )
 from citebed.text.normalise import MONTHS
+from citebed.text.regex import compile_regex
 from citebed.wording import first_few
 
 TOO_MUCH = "expands to too much text; kept unexpanded"
@@ -173,8 +173,8 @@ TYPE = r"[A-Za-z][\w-]*+"
 FIELD_NAME = r"[A-Za-z][^\s=,{}\"#%()']*+"
 NOT_RECORDS = frozenset(("comment", "preamble", "string"))
 
-_HEADER = compiled(rf"@\s*+({TYPE})\s*+\{{\s*+([^\s,{{}}\"#%=]*+)\s*+")
-_FIELD_NAME = compiled(FIELD_NAME)
+_HEADER = compile_regex(rf"@\s*+({TYPE})\s*+\{{\s*+([^\s,{{}}\"#%=]*+)\s*+")
+_FIELD_NAME = compile_regex(FIELD_NAME)
 _BRACE = re.compile(r"[{}]")
 
 

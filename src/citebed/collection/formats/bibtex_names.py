@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 
 from citebed.collection.formats.fields import is_organisation
-from citebed.patterns import compiled
 from citebed.text.latex import in_text_mode, is_plain, latex_to_text
 from citebed.text.names import canonical_name, name_from_parts
 from citebed.text.normalise import filled
+from citebed.text.regex import compile_regex
 
-_AND = compiled(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
+_AND = compile_regex(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
 _COMMA = re.compile("[{},]")
 # The blank behind ``\o`` or ``\v`` ends the command and no word; a tie and ``\ `` do end one.
 _BLANKS = re.compile(
@@ -23,15 +23,15 @@ _WRAPPED = re.compile(r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 # ``Family, Given and Family, Given`` in plain letters: most author fields are just that.
 _WORD = r"(?![Aa][Nn][Dd][ ,])[A-Za-z.'-]++"
 _NAME = rf"{_WORD}(?: {_WORD})*+, {_WORD}(?: {_WORD})*+"
-_REGULAR = compiled(rf"{_NAME}(?: and {_NAME})*+")
-_ONE_REGULAR = compiled(_NAME)
+_REGULAR = compile_regex(rf"{_NAME}(?: and {_NAME})*+")
+_ONE_REGULAR = compile_regex(_NAME)
 _OTHERS = frozenset(("others", "et al", "et al."))
 # BibLaTeX's way to say which part is which: ``family=Vega, given={Juan de}``.
-_PART = compiled(
+_PART = compile_regex(
     r"\s*+(family|given|prefix|suffix)(?:-i)?+\s*+=\s*+(?:\"([^\"]*+)\"|((?:[^,{}]++|\{[^{}]*+\})*+))\s*+",
     re.IGNORECASE,
 )
-_PARTS = compiled(r"\s*+(?:family|given|prefix|suffix)\s*+=", re.IGNORECASE)
+_PARTS = compile_regex(r"\s*+(?:family|given|prefix|suffix)\s*+=", re.IGNORECASE)
 
 
 def names_of(raw: str) -> tuple[str, ...]:

@@ -24,8 +24,8 @@ from citebed.collection.formats.bibtex_entry import (
     Strings,
     read_export,
 )
-from citebed.patterns import compiled
 from citebed.records import Problem
+from citebed.text.regex import compile_regex
 
 
 def _nested(depth: int) -> str:
@@ -36,23 +36,23 @@ def _nested(depth: int) -> str:
 _BARE = r"[A-Za-z0-9_.:+/\-]++"
 _BRACED = _nested(3)
 _QUOTED = rf"[^\"{{}}]*+(?:\{{{_nested(2)}\}}[^\"{{}}]*+)*+"
-_FIELD = compiled(
+_FIELD = compile_regex(
     rf"\s*+({FIELD_NAME})\s*+=\s*+(?:\{{({_BRACED})\}}|\"({_QUOTED})\"|({_BARE}))\s*+"
 )
 _PLAIN_FIELD = rf"\s*+{FIELD_NAME}\s*+=\s*+(?:\{{{_BRACED}\}}|\"{_QUOTED}\"|{_BARE})\s*+"
-_ENTRY = compiled(
+_ENTRY = compile_regex(
     rf"@\s*+({TYPE})\s*+\{{\s*+([^\s,{{}}\"#%=]*+)\s*+,((?:{_PLAIN_FIELD},)*+(?:{_PLAIN_FIELD})?+)\s*+\}}"
 )
-_HEADER = compiled(rf"@\s*+((?:{TYPE})?+)\s*+([{{(])")
+_HEADER = compile_regex(rf"@\s*+((?:{TYPE})?+)\s*+([{{(])")
 _BLANK = r"(?:\s++|%[^\n]*+)*+"
 # A key may hold blanks; a word before an equals sign is a field's name, and a comma is missing.
 _WORD = r"(?!%)[^\s,{}=\"]++(?!\s*+=)"
-_KEY = compiled(
+_KEY = compile_regex(
     rf"{_BLANK}((?:{_WORD}(?:[ \t]++{_WORD})*+)?+){_BLANK}(?:,|(?=[}})])|(?=[A-Za-z][\w:-]*+\s*+=))"
 )
-_KEY_IN_PARENTHESES = compiled(_KEY.pattern.replace('=\\"]', '=()\\"]'))
-_NEXT_ENTRY = compiled(rf"^[ \t]*+@\s*+{TYPE}\s*+[{{(]", re.MULTILINE)
-_LINE_FIELD = compiled(
+_KEY_IN_PARENTHESES = compile_regex(_KEY.pattern.replace('=\\"]', '=()\\"]'))
+_NEXT_ENTRY = compile_regex(rf"^[ \t]*+@\s*+{TYPE}\s*+[{{(]", re.MULTILINE)
+_LINE_FIELD = compile_regex(
     r"^[ \t,]*+([A-Za-z][\w-]*+)[ \t]*+=[ \t]*+"
     r"(?:\{([^\n]*?)\}|\"([^\n]*?)\"|(\w++))[ \t]*+,?[ \t]*+$",
     re.MULTILINE,
@@ -60,20 +60,20 @@ _LINE_FIELD = compiled(
 _BRACE, _ANY_BRACE = re.compile(r"[{}]"), re.compile(r"[{}()]")
 _NO_RECORD_START = r"(@\s*+(?:comment|preamble)\s*+)?+"
 _GROUPS = {
-    "{": compiled(rf"{_NO_RECORD_START}\{{|\}}", re.IGNORECASE),
-    "(": compiled(rf"{_NO_RECORD_START}[{{(]|[}})]", re.IGNORECASE),
+    "{": compile_regex(rf"{_NO_RECORD_START}\{{|\}}", re.IGNORECASE),
+    "(": compile_regex(rf"{_NO_RECORD_START}[{{(]|[}})]", re.IGNORECASE),
 }
-_SEPARATOR = compiled(r"(?:[\s,]++|%[^\n]*+)*+")
-_ANY_NAME = compiled(rf"{_BLANK}([^\s=,{{}}\"#%()']++){_BLANK}=")
-_ANY_BARE = compiled(rf"{_BLANK}([^\s,{{}}\"#%()=']++)?")
-_JOINT = compiled(rf"{_BLANK}#")
-_MACRO_END = compiled(rf"{_BLANK}(,?+){_BLANK}([}})]?+)")
+_SEPARATOR = compile_regex(r"(?:[\s,]++|%[^\n]*+)*+")
+_ANY_NAME = compile_regex(rf"{_BLANK}([^\s=,{{}}\"#%()']++){_BLANK}=")
+_ANY_BARE = compile_regex(rf"{_BLANK}([^\s,{{}}\"#%()=']++)?")
+_JOINT = compile_regex(rf"{_BLANK}#")
+_MACRO_END = compile_regex(rf"{_BLANK}(,?+){_BLANK}([}})]?+)")
 _QUOTE_OR_BRACE = re.compile(r"[{}\"]")
 # Fields behind what closed an entry: a brace too many, or one with a backslash, closed it early.
-_GOES_ON = compiled(r"[\s}]*+,\s*+[A-Za-z][\w-]*+\s*+=\s*+[{\"]")
+_GOES_ON = compile_regex(r"[\s}]*+,\s*+[A-Za-z][\w-]*+\s*+=\s*+[{\"]")
 _ESCAPED_BRACE, _HIDDEN_BRACE = re.compile(r"\\([{}])"), re.compile("[\ue010\ue011]")
 _SHORT = 200
-_COMMENTED_OUT = compiled(rf"([^\n]{{0,{_SHORT}}}+)\n[ \t]*+%")
+_COMMENTED_OUT = compile_regex(rf"([^\n]{{0,{_SHORT}}}+)\n[ \t]*+%")
 
 
 class _Source:

@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import Any
 
 from citebed.collection.names import UNTYPABLE
-from citebed.patterns import compiled
 from citebed.records import Document, Link, Problem, Record
 from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi, normalise_doi
 from citebed.text.names import family_name, name_from_display, name_from_parts
 from citebed.text.normalise import date_in, filled, fold, iso_date, month_in, unique, year_in
 from citebed.text.normalise import page_range as with_en_dash
+from citebed.text.regex import compile_regex
 
 # --- Documents ------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ def is_organisation(name: str) -> bool:
     return name.count(" ") > 3 or _ORGANISATION.search(name) is not None
 
 
-_PLAIN_NAME = compiled(r"[^\s,;][^,;]*+(?<! ), [^\s,;][^,;]*+")
+_PLAIN_NAME = compile_regex(r"[^\s,;][^,;]*+(?<! ), [^\s,;][^,;]*+")
 
 
 def people(values: Iterable[str]) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.fields import no_doi
-from citebed.patterns import compiled
 from citebed.records import Problem, Record, Reference
 from citebed.text.identifiers import doi_of, normalise_doi
 from citebed.text.names import name_from_display, name_from_parts
@@ -32,6 +31,7 @@ from citebed.text.normalise import (
     year_before_1,
     year_in,
 )
+from citebed.text.regex import compile_regex
 
 _MAX_INT = 10**15
 _MAX_FLOAT = (2 - 2**-23) * 2.0**127  # of 32 bits
@@ -179,7 +179,7 @@ def reference_to(cited: str) -> Reference:
 # --- Telling the formats apart ----------------------------------------------------------------
 
 
-_TOKEN = compiled(r'"((?:[^"\\]++|\\.)*+)(?:("\s*:)|"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_TOKEN = compile_regex(r'"((?:[^"\\]++|\\.)*+)(?:("\s*:)|"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _WRAPPERS = (
     *(("message", "items"), ("message",), ("items",), ("results",)),
     *(("data",), ("recommendedPapers",)),
@@ -311,7 +311,7 @@ def _is_own(keys: Keys) -> bool:
 
 
 _LONG_TEXT = 300
-_TEXT_MEMBER = compiled(r'"text"\s*:\s*"((?:[^"\\]++|\\.)*+)', re.DOTALL)
+_TEXT_MEMBER = compile_regex(r'"text"\s*:\s*"((?:[^"\\]++|\\.)*+)', re.DOTALL)
 
 
 def _has_long_texts(keys: Keys) -> bool:

@@ -22,8 +22,8 @@ from citebed.collection.formats.base import (
     read_text,
 )
 from citebed.collection.formats.json_objects import JsonObject
-from citebed.patterns import compiled
 from citebed.records import Problem
+from citebed.text.regex import compile_regex
 
 _T = TypeVar("_T")
 ENDS_EARLY = "truncated JSON; records before the break were imported"
@@ -46,8 +46,8 @@ _ERRORS = (ValueError, RecursionError)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = r'"(?:[^"\\]++|\\.)*+'
 # A string that is never closed runs to the end, so that no place is looked at twice.
-_TOKEN = compiled(rf'{_STRING}(?:"|\\?\Z)|[\[\]{{}},]', re.DOTALL)
-_KEY = compiled(rf'({_STRING}")[ \t\r\n]*:', re.DOTALL)
+_TOKEN = compile_regex(rf'{_STRING}(?:"|\\?\Z)|[\[\]{{}},]', re.DOTALL)
+_KEY = compile_regex(rf'({_STRING}")[ \t\r\n]*:', re.DOTALL)
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 

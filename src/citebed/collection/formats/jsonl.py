@@ -39,7 +39,6 @@ from citebed.collection.formats.jsonfiles import (
     json_document,
     json_records,
 )
-from citebed.patterns import compiled
 from citebed.records import (
     CitingPaper,
     Context,
@@ -55,6 +54,7 @@ from citebed.records import (
 )
 from citebed.text.identifiers import FreeIds, arxiv_of
 from citebed.text.normalise import date_in, fold, iso_date, unique
+from citebed.text.regex import compile_regex
 
 _DOCUMENT_KEYS = {"title", "abstract", "authors", "sections", "keywords", "bibtex", "links"}
 _EXPECTED = (
@@ -272,7 +272,7 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         yield _flat_paper(flat)
 
 
-_CITING = compiled(rb'"citing"\s*:\s*"((?:[^"\\]++|\\.)*+)"')
+_CITING = compile_regex(rb'"citing"\s*:\s*"((?:[^"\\]++|\\.)*+)"')
 
 
 def _cut(buffer: bytes) -> int:

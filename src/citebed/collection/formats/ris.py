@@ -25,10 +25,10 @@ from citebed.collection.formats.fields import (
     people,
 )
 from citebed.collection.formats.tagged import NO_END, Entry
-from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import doi_of, normalise_doi
 from citebed.text.normalise import fold, html_to_text, year_before_1, year_in
+from citebed.text.regex import compile_regex
 
 _TYPES = {
     **dict.fromkeys(("JOUR", "EJOUR", "MGZN", "NEWS"), "article"),
@@ -46,7 +46,7 @@ _KNOWN_TAGS = (
 # Where the two blanks of the standard are missing only a known tag is one.
 _ONE_BLANK = rf"(?<={_KNOWN_TAGS})[ \t]{{1,2}}(?=-[ \t\r\n]|-\Z)"
 _TAG = rf"\n(PMC?ID(?=  )|[A-Z][A-Z0-9])(?:  |{_ONE_BLANK})-[ \t]*+"
-_UPPER, _ANY_CASE = compiled(_TAG), compiled(_TAG, re.IGNORECASE)
+_UPPER, _ANY_CASE = compile_regex(_TAG), compile_regex(_TAG, re.IGNORECASE)
 _OF_RECORDS = {"TI", "T1", "AU", "A1", "DO", "PY", "Y1"}
 _NEXT_RECORD = re.compile(r"\n(?=(?:TY|ty)(?:  -|[ \t]{1,2}-(?:[ \t\r\n]|\Z)))")
 _TYPE_LINE = re.compile(

@@ -21,9 +21,9 @@ from citebed.collection.formats.base import (
 )
 from citebed.collection.formats.fields import one_word, without_zeros
 from citebed.errors import CitebedError
-from citebed.patterns import compiled
 from citebed.records import Document, Judgement, Problem, Query, Record
 from citebed.text.normalise import ENTITY_PATTERN, entities_to_text, fold
+from citebed.text.regex import compile_regex
 
 _PROLOG = (
     r"\s*+(?:<\?xml[^<>]*>\s*+)?"
@@ -113,7 +113,7 @@ _FIELDS = frozenset(
     )
 )
 _NUMBERED = r"[^<>]*?\s(?:number|id|num)\s*=[^<>]*+>"
-_TOPIC_HEAD = compiled(
+_TOPIC_HEAD = compile_regex(
     rf"{_PROLOG}(?:<topics\b[^<>]*+>\s*+<topic\b"
     rf"|(?:<[\w.-]++(?:\s[^<>]*+)?>\s*+)??"
     rf"<(?:topic{_NUMBERED}|top(?:ic)?\b[^<>]*+>\s*+(?:<head>[^<>]*+)?<(?:num|identifier)>))",
@@ -177,7 +177,7 @@ def write_topics(queries: Iterable[Query]) -> Iterator[str]:
 
 _DOC = frozenset({"doc"})
 _DOC_FIELDS = frozenset({"docno", "docid", "dochdr", "title", "headline", "text"})
-_DOC_HEAD = compiled(
+_DOC_HEAD = compile_regex(
     rf"{_PROLOG}(?:<(?:root|docs|xml)>\s*)?<doc>\s*<docno>", re.DOTALL | re.IGNORECASE
 )
 _DOC_END = re.compile(rb"</doc\s*>", re.IGNORECASE)

@@ -6,18 +6,20 @@ import re
 from collections.abc import Sequence
 
 from citebed.drafts.parsed_draft import ParsedDraft
-from citebed.patterns import compiled
 from citebed.text.latex_commands import ACCENTS, LETTERS, NOTHING, SYMBOLS
+from citebed.text.regex import compile_regex
 
 _BLANK = r"[ \t]*+(?:\n[ \t]*+)?+"
 # Braces in a note protect a bracket: ``\cite[{[sic]}]{a}``.
 NOTE = r"\[(?:[^][{}]++|\{[^{}]*+\})*+\]"
 _ARGUMENT = rf"(?:{_BLANK}(?:{NOTE}|<[^<>{{}}\n]*+>))*+{_BLANK}\{{([^{{}}]*+)\}}"
-_ONE = compiled(_ARGUMENT)
-_GLOBAL_NOTES = compiled(rf"(?:{_BLANK}\([^(){{}}]*+\)){{0,2}}+")
-_NAME = compiled(r"(?!set|define|Declare|At|bib|newcites|renew|def)[A-Za-z]*?[Cc]ite[A-Za-z]*+")
+_ONE = compile_regex(_ARGUMENT)
+_GLOBAL_NOTES = compile_regex(rf"(?:{_BLANK}\([^(){{}}]*+\)){{0,2}}+")
+_NAME = compile_regex(
+    r"(?!set|define|Declare|At|bib|newcites|renew|def)[A-Za-z]*?[Cc]ite[A-Za-z]*+"
+)
 _NO_CITATION = frozenset(("citestyle", "citeindextrue", "citeindexfalse", "citenamefont"))
-_IN_TEXT = compiled(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
+_IN_TEXT = compile_regex(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
 
 
 def is_citation(name: str) -> bool:

@@ -20,12 +20,12 @@ from citebed.drafts.tex import commands
 from citebed.drafts.tex.commands import add_citation, is_citation, parse_keys
 from citebed.drafts.tex.output import TexOutput, parse_authors
 from citebed.drafts.tex.source import Cursor, Macros
-from citebed.patterns import compiled
 from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, maths_as_text
 from citebed.text.latex_commands import NOTHING
+from citebed.text.regex import compile_regex
 from citebed.wording import first_few
 
-_TOKEN = compiled(
+_TOKEN = compile_regex(
     r"\\(?:(?P<command>[A-Za-z@]++)\*?|(?P<escaped>.))"
     r"|(?P<comment>%[^\n]*+(?:\n[ \t]*+(?P<blank>\n\s*+)?)?)"
     r"|(?P<par>\n[ \t]*+\n\s*+)"

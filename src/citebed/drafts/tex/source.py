@@ -11,12 +11,12 @@ from typing import NamedTuple
 from citebed.drafts.records import Place
 from citebed.drafts.tex import commands
 from citebed.drafts.tex.commands import NOTE, is_citation
-from citebed.patterns import compiled
+from citebed.text.regex import compile_regex
 
-_BRACE = compiled(r"\\.|%[^\n]*+|[{}]", re.DOTALL)
+_BRACE = compile_regex(r"\\.|%[^\n]*+|[{}]", re.DOTALL)
 _END = re.compile(r"\\end[ \t]*\{([^{}\n]{1,60})\}")
-_GAP = compiled(r"[ \t]*+(?:%[^\n]*+\n[ \t]*+)*+(?:\n[ \t]*+(?!\n))?+")
-_OPTIONS = compiled(rf"\*?(?:[ \t]*+{NOTE})*+")
+_GAP = compile_regex(r"[ \t]*+(?:%[^\n]*+\n[ \t]*+)*+(?:\n[ \t]*+(?!\n))?+")
+_OPTIONS = compile_regex(rf"\*?(?:[ \t]*+{NOTE})*+")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _ONE_PARAGRAPH = 4000
 """Most characters of a title, label or length; a longer one has an unclosed brace."""

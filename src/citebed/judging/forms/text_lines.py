@@ -14,7 +14,7 @@ from enum import Enum
 from itertools import accumulate
 from typing import NamedTuple
 
-from citebed.patterns import compiled
+from citebed.text.regex import compile_regex
 
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
 _SAME = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width to ASCII
@@ -27,7 +27,7 @@ _SAME |= {ord(c): ord("[") for c in "【〔⟦"} | {ord(c): ord("]") for c in "�
 _SAME |= {ord("﹖"): ord("?"), ord("？"): ord("?")}
 
 _LINK = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
-_QUOTE = compiled(r"[ \t\u00a0]*+(?:[>|]|[A-Z]{1,3}>)")
+_QUOTE = compile_regex(r"[ \t\u00a0]*+(?:[>|]|[A-Z]{1,3}>)")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _FORM = re.compile(
     r"\s*form\s*:\s*([a-z0-9]{1,20}(?:-[a-z0-9]{1,20}){1,7}|(?-i:[A-Z0-9]{4,40}))[\s.]*$",
@@ -37,7 +37,9 @@ _SECTION = re.compile(
     r"\s{0,99}-{2,}\s*(?:research\s+questions|references|(?:your|the)\s+question|end\s+of\s+the\s+form)\b",
     re.IGNORECASE,
 )
-_QUE = compiled(r"\s*+(question|query)\s*+(?:no\.?|#)?+\s*+(\d{1,6})\s*+(?:[:=]|$)", re.IGNORECASE)
+_QUE = compile_regex(
+    r"\s*+(question|query)\s*+(?:no\.?|#)?+\s*+(\d{1,6})\s*+(?:[:=]|$)", re.IGNORECASE
+)
 _HEAD = re.compile(r"\s*\[\s*(?:(\d{1,6})\s*\.\s*)?(\d{1,6})\s*\]")
 _OPT_OUT = re.compile(
     r".{0,12}\bplease\s+do\s+not\s+(?:contact|write\s+to)\s+me\s+again\b", re.IGNORECASE

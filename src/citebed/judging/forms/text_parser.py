@@ -31,11 +31,11 @@ from citebed.judging.forms.text_lines import (
     split_lines,
     to_plain_characters,
 )
-from citebed.patterns import compiled
 from citebed.text.normalise import fold
+from citebed.text.regex import compile_regex
 
 LONGEST = 4_000_000
-_BOXED = compiled(r"\s*+[:=]?+\s*+[\[(]([^\[\]()]{0,80})[\])]")
+_BOXED = compile_regex(r"\s*+[:=]?+\s*+[\[(]([^\[\]()]{0,80})[\])]")
 _GRADE_LABEL = re.compile(r"(?<![\w.])q\s?(\d{1,6})(?=\s*[:=\[(])", re.IGNORECASE)
 _BARE_LABEL = re.compile(r"(?im)^[^\S\n]*q(\d{1,6})(?=[^\S\n]+\S{1,3}[^\S\n]*$)")
 _BARE_IN_ROW = re.compile(r"(?<![\w.])q(\d{1,6})(?=[ ]{1,9}[\dux?][ ,;]{1,9}q\s?\d)", re.IGNORECASE)
@@ -44,7 +44,7 @@ _VERDICT = re.compile(
     r"\b(not\s+relevant|irrelevant|relevant|(?:can'?t|cannot|can\s+not)\s+judge)\b", re.IGNORECASE
 )
 _BEFORE = re.compile(r"(?:\[[^\]\n]{0,40}\]|(?:^|\s)[x✓✔✗✘☑☒])\s*(?:the\s)?$", re.IGNORECASE)
-_COLON = compiled(r"\s*+[:=]\s*+")
+_COLON = compile_regex(r"\s*+[:=]\s*+")
 _COMMENT = re.compile(r"\bcomments?\s*:", re.IGNORECASE)
 _APPROVE = re.compile(r"(?im)^[^\S\n]*approved?(?=\s*[:=\[(]|[^\S\n]+(?:x|yes|y|no)\s*$)")
 _BARE_APPROVE = re.compile(r"(?im)^[^\S\n]*((?:i[ ])?approved?)[^\S\n]*[.!]?[^\S\n]*$")
@@ -52,7 +52,7 @@ _BETTER = re.compile(r"\bbetter\s+wording\s*:", re.IGNORECASE)
 _MAYBE = re.compile(r"(?im)^.{0,60}form[^\S\n]{0,9}:.{1,90}$")
 _OPT_OUT = re.compile(r"please\s+do\s+not\s+(?:contact|write\s+to)\s+me\s+again", re.IGNORECASE)
 _A_MARK = r"(?:\d|\?|u|x|✓|✔|✗|yes|no|-)"
-_LONE = compiled(rf"{_A_MARK}(?:[\s,;/|]++{_A_MARK})*+", re.IGNORECASE)
+_LONE = compile_regex(rf"{_A_MARK}(?:[\s,;/|]++{_A_MARK})*+", re.IGNORECASE)
 _STRAY = re.compile(
     r"(?:q\s?\d{1,3}\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}\d"
     r"|(?:not\s{1,9})?relevant\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}(?:x|yes))\b",

@@ -18,16 +18,16 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from citebed.patterns import compiled
+from citebed.text.regex import compile_regex
 
 # A word is [C](VC){m}[V]: C a run of consonants, V of vowels. A y is a vowel after a consonant.
 _C = "[^aeiou][^aeiouy]*+"
 _V = "[aeiouy][aeiou]*+"
-_has_vowel = compiled(f"(?:{_C})?+[aeiouy]").match
-_m_over_0 = compiled(f"(?:{_C})?+{_V}{_C}").match
-_m_over_1 = compiled(f"(?:{_C})?+{_V}{_C}{_V}{_C}").match
+_has_vowel = compile_regex(f"(?:{_C})?+[aeiouy]").match
+_m_over_0 = compile_regex(f"(?:{_C})?+{_V}{_C}").match
+_m_over_1 = compile_regex(f"(?:{_C})?+{_V}{_C}{_V}{_C}").match
 # Consonants, one vowel, one consonant: m is 1, and an e was lost or is to be kept.
-_is_short = compiled(f"{_C}[aeiouy][^aeiouwxy]").fullmatch
+_is_short = compile_regex(f"{_C}[aeiouy][^aeiouwxy]").fullmatch
 
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 # Never in a word, and a consonant.

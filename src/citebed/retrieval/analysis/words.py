@@ -24,7 +24,7 @@ from functools import cache
 from importlib import resources
 from itertools import pairwise
 
-from citebed.patterns import compiled
+from citebed.text.regex import compile_regex
 
 MAX_UNITS = 255
 # A word that is too long fills at least one of the stretches, this long, that a text is cut into.
@@ -216,7 +216,7 @@ def _others(astral: bool) -> list[str]:
 @cache
 def _pattern(astral: bool) -> re.Pattern[str]:
     """One expression for all kinds of words."""
-    return compiled("|".join((_word(astral), *_others(astral))))
+    return compile_regex("|".join((_word(astral), *_others(astral))))
 
 
 # --- The longest word at each place ---------------------------------------------------------
@@ -239,7 +239,7 @@ def _longest_words(text: str) -> list[str]:
 
 @cache
 def _kinds() -> list[re.Pattern[str]]:
-    return [compiled(kind) for kind in (_word(astral=True), *_others(astral=True))]
+    return [compile_regex(kind) for kind in (_word(astral=True), *_others(astral=True))]
 
 
 def _window(text: str, at: int) -> str:

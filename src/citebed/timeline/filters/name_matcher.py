@@ -20,7 +20,7 @@ from itertools import product
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.patterns import with_few_marks
+from citebed.text.regex import limit_combining_marks
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.streams.stream_files import TEXTS
 
@@ -38,7 +38,7 @@ Words = tuple[str, ...]
 
 def words(text: str) -> list[str]:
     """Split a text into words for comparison: composed (NFC) and case-folded."""
-    composed = unicodedata.normalize("NFC", with_few_marks(text))
+    composed = unicodedata.normalize("NFC", limit_combining_marks(text))
     return _WORD.findall(composed.casefold())
 
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from citebed.collection.storing.store import state_of
 from citebed.errors import CitebedError
-from citebed.tasks import Outcome, command
+from citebed.web.workbench.job_process import Outcome, command
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 AT_ONCE = 2

@@ -18,11 +18,11 @@ import unicodedata
 from functools import cache
 from typing import Any, AnyStr
 
-_AT_FAULT = (
+_HAS_BUG = (
     re.fullmatch("(?:ab?c)*+", "a") is not None
 )  # not by version: distributions backport the fix
 
-_TURNS = 200
+_MAX_REPEATS = 200
 """Maximum repetitions of an unbounded repeat in one step, because a greedy repeat stores each one.
 """
 
@@ -30,12 +30,12 @@ _inner: Any = getattr(re, "_compiler", None)
 """Internals of ``re`` that no longer change in the Python versions that need them."""
 
 
-def compiled(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+def compile_regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Like ``re.compile``; use it for every pattern with a possessive repeat or an atomic group."""
-    return converted(pattern, flags) if _AT_FAULT else re.compile(pattern, flags)
+    return convert_regex(pattern, flags) if _HAS_BUG else re.compile(pattern, flags)
 
 
-def converted(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+def convert_regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return the pattern without possessive repeats; groups, names and text do not change."""
     flags = int(flags)
     tree = _without_possessive(_inner._parser.parse(pattern, flags))
@@ -74,22 +74,22 @@ def _greedy(least: int, most: int, item: Any) -> Any:
     if least > 1:  # a possessive repeat keeps every repetition, even if a required later one fails
         item = only(_inner.ATOMIC_GROUP, item)
     elif most == _inner.MAXREPEAT and not _inner._simple(item):
-        item = only(_inner.ATOMIC_GROUP, only(_inner.MAX_REPEAT, (1, _TURNS, item)))
+        item = only(_inner.ATOMIC_GROUP, only(_inner.MAX_REPEAT, (1, _MAX_REPEATS, item)))
     return only(_inner.MAX_REPEAT, (least, most, item))
 
 
-def with_few_marks(text: str) -> str:
+def limit_combining_marks(text: str) -> str:
     """Limit combining marks so that NFC normalisation takes linear time. Drop marks beyond 30 on
     one letter, which no writing system needs (Unicode's stream-safe format), because Python sorts
     them in quadratic time. Texts of a few thousand characters are short enough without this.
     """
-    return text if text.isascii() or len(text) < _FEW else _too_many_marks().sub(r"\1", text)
+    return text if text.isascii() or len(text) < _LONG else _excess_marks().sub(r"\1", text)
 
 
-_FEW = 4096
+_LONG = 4096
 
 
 @cache
-def _too_many_marks() -> re.Pattern[str]:
+def _excess_marks() -> re.Pattern[str]:
     marks = "".join(c for c in map(chr, range(128, 0x30000)) if unicodedata.combining(c))
     return re.compile(f"([{marks}]{{30}})[{marks}]+")

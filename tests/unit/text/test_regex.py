@@ -1,4 +1,4 @@
-"""Patterns that keep what they have taken: converted as native, and made at one door only."""
+"""Possessive patterns: converted ones match like native ones; all are compiled in one place."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 from tests import samples
 from tests.sampling import examples
 
-from citebed import patterns
-from citebed.patterns import compiled, converted
+import citebed
+from citebed.text import regex
+from citebed.text.regex import compile_regex, convert_regex
 
-SOURCE = Path(patterns.__file__).parent
+SOURCE = Path(citebed.__file__).parent
 COMMENT = r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->"
 
 CASES: list[tuple[Any, ...]] = [
@@ -46,7 +47,7 @@ CASES: list[tuple[Any, ...]] = [
 ]
 
 
-@pytest.mark.parametrize("make", [compiled, converted])
+@pytest.mark.parametrize("make", [compile_regex, convert_regex])
 @pytest.mark.parametrize(("pattern", "text", "span", "groups"), CASES)
 def test_what_is_taken_is_kept(make: Any, pattern: Any, text: Any, span: Any, groups: Any) -> None:
     found = make(pattern).match(text)
@@ -56,7 +57,7 @@ def test_what_is_taken_is_kept(make: Any, pattern: Any, text: Any, span: Any, gr
 
 def test_a_converted_pattern_is_one_of_pythons_own() -> None:
     pattern = r"(?P<key>\w++)(?:=(?P<value>(?:\w|\\.)*+))?"
-    made, native = converted(pattern, re.IGNORECASE), re.compile(pattern, re.IGNORECASE)
+    made, native = convert_regex(pattern, re.IGNORECASE), re.compile(pattern, re.IGNORECASE)
     assert isinstance(made, re.Pattern)
     for told in ("pattern", "flags", "groups", "groupindex"):
         assert getattr(made, told) == getattr(native, told)
@@ -71,7 +72,7 @@ def test_endless_repeats_take_any_number_of_turns(turns: int) -> None:
     for pattern in (r"(?:ab?c)*+", r"(?:a|ab?c)*+", r"x(?:ab?c)++"):
         text = "x" * pattern.startswith("x") + "ac" * turns + "ab"
         native = re.match(pattern.replace("++", "+").replace("*+", "*"), text)
-        made = converted(pattern).match(text)
+        made = convert_regex(pattern).match(text)
         assert (made and made.end()) == (native and native.end())
 
 
@@ -80,9 +81,9 @@ def test_endless_repeats_take_any_number_of_turns(turns: int) -> None:
 IMPORT_ALL = """
 import json, re, sys
 from importlib import import_module
-from citebed import patterns
+from citebed.text import regex
 
-patterns._AT_FAULT, native, seen = False, re._compile, []
+regex._HAS_BUG, native, seen = False, re._compile, []
 
 def watched(pattern, flags):
     caller = sys._getframe(2).f_code.co_filename
@@ -139,8 +140,8 @@ def _made(names: list[str]) -> list[tuple[str | bytes, int, str]]:
 @pytest.fixture(scope="module")
 def kept() -> list[tuple[str | bytes, int]]:
     """The patterns of the package that come through the door."""
-    users = [name for name, path in _modules() if "citebed.patterns" in path.read_text("utf-8")]
-    through = {(p, f) for p, f, caller in _made(users) if caller == patterns.__file__}
+    users = [name for name, path in _modules() if "citebed.text.regex" in path.read_text("utf-8")]
+    through = {(p, f) for p, f, caller in _made(users) if caller == regex.__file__}
     assert len(through) > 80
     return sorted(through, key=repr)
 
@@ -149,7 +150,7 @@ def test_patterns_made_at_import_come_through_the_door() -> None:
     made = _made([name for name, _ in _modules()])
     inside = [each for each in made if each[2].startswith(f"{SOURCE}/")]
     assert len(inside) > 200
-    past = [(p, by) for p, f, by in inside if by != patterns.__file__ and _keeps(p, f)]
+    past = [(p, by) for p, f, by in inside if by != regex.__file__ and _keeps(p, f)]
     assert past == []
 
 
@@ -171,11 +172,11 @@ def test_patterns_made_in_functions_come_through_the_door() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
                 case ast.ImportFrom(module="re"):
-                    pytest.fail(f"{path}:{node.lineno}: functions of re are called by its name")
+                    pytest.fail(f"{path}:{node.lineno}: use re.function()")
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="re")), args=[pattern, *_]):
                     given = eval(compile(ast.Expression(pattern), str(path), "eval"), {}, names)
-                    where = f"{path}:{node.lineno}: possessive, to be made by citebed.patterns"
-                    assert path.name == "patterns.py" or not _keeps(given), where
+                    where = f"{path}:{node.lineno}: a possessive pattern: use citebed.text.regex"
+                    assert path.name == "regex.py" or not _keeps(given), where
 
 
 def test_no_group_is_caught_in_a_possessive_repeat(kept: list[Any]) -> None:
@@ -187,10 +188,10 @@ def test_no_group_is_caught_in_a_possessive_repeat(kept: list[Any]) -> None:
                 assert all(each[1][0] is None for each in inside), pattern
 
 
-# ---- converted as native
+# ---- convert_regex as native
 
 native_is_right = pytest.mark.skipif(
-    patterns._AT_FAULT, reason="this Python's own possessive repeats are wrong: nothing to equal"
+    regex._HAS_BUG, reason="this Python's own possessive repeats are wrong: nothing to equal"
 )
 
 
@@ -199,7 +200,7 @@ def _corpus() -> str:
     written = [value.decode() for value in vars(samples).values() if isinstance(value, bytes)]
     papers = sorted((SOURCE / "demo" / "papers").iterdir())
     tests = [
-        f for kind in ("tex", "mark") for f in Path(__file__).parent.rglob(f"test_*{kind}*.py")
+        f for kind in ("tex", "mark") for f in Path(__file__).parents[1].rglob(f"test_*{kind}*.py")
     ]
     return "\n".join([*written, *(path.read_text("utf-8") for path in [*papers, *sorted(tests)])])
 
@@ -210,8 +211,8 @@ def _found(pattern: re.Pattern[Any], text: Any) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def pairs(kept: list[Any]) -> list[tuple[re.Pattern[Any], re.Pattern[Any]]]:
-    """Each pattern of the package, native and converted."""
-    return [(re.compile(*each), converted(*each)) for each in kept]
+    """Each pattern of the package, native and convert_regex."""
+    return [(re.compile(*each), convert_regex(*each)) for each in kept]
 
 
 @native_is_right

@@ -207,4 +207,9 @@ def main() -> int:
 
 def command() -> Sequence[str]:
     """The code that starts such a process."""
-    return [sys.executable, "-P", "-c", "from citebed.tasks import main; raise SystemExit(main())"]
+    return [
+        sys.executable,
+        "-P",
+        "-c",
+        "from citebed.web.workbench.job_process import main; raise SystemExit(main())",
+    ]
