@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing fields languages libraries rerank evaluate clusters stream_intervals claims contrast timeline filter judging
 
-.PHONY: demo test test-full test-newest test-spark java quick coverage lint style size types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
+.PHONY: demo test test-full test-newest test-spark java quick coverage how-to lint style size types contracts kernels packages axe pythons fuzz bench docs encoder-wheel lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
@@ -49,16 +49,16 @@ $(VENV)/.ready-spark: $(VENV)/.ready-dev requirements-spark.lock
 	$(BIN)/python -m pip install $(LOCKED) requirements-spark.lock
 	touch $@
 
-# While one works on a room: make quick ROOM=evaluation, or ROOM=collection/formats CASE=bibtex for all cases of that name.
+# While you work on a package: make quick ROOM=evaluation, or ROOM=collection/formats CASE=bibtex for all cases of that name.
+# It runs the package's own tests, the files of tests/parity and tests/unit that import the package, and the tests of the docs.
 CHANGED = $(shell git ls-files --modified --others --exclude-standard -- 'tests/*test_*.py')
+RELATED = $(shell grep -lE 'citebed\.$(subst /,.,$(ROOM))\b' tests/parity/test_*.py tests/unit/test_*.py)
+ABOUT_DOCS = tests/unit/test_docs.py tests/unit/test_how_to.py tests/unit/test_import_rules.py
 quick: $(VENV)/.ready-dev
-	@[ -d src/citebed/$(ROOM) ] && [ -n "$(ROOM)" ] || { echo "say which room, as in: make quick ROOM=evaluation"; exit 1; }
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
-	$(BIN)/lint-imports
-	$(BIN)/mypy
+	@[ -d src/citebed/$(ROOM) ] && [ -n "$(ROOM)" ] || { echo "name a package of src/citebed, as in: make quick ROOM=evaluation"; exit 1; }
+	$(MAKE) --no-print-directory style types contracts
 	CITEBED_EVERY=8 CITEBED_CASE='$(CASE)' HYPOTHESIS_PROFILE=few \
-	  $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests/unit/$(ROOM) $(CHANGED)
+	  $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(sort tests/unit/$(ROOM) $(RELATED) $(ABOUT_DOCS) $(CHANGED))
 
 # Which lines the tests run, of all or of one room: by file, and line by line in build/coverage/index.html.
 coverage: $(VENV)/.ready-dev
@@ -68,15 +68,21 @@ coverage: $(VENV)/.ready-dev
 
 lint: types contracts style size
 
-style: $(VENV)/.ready-dev
-	$(BIN)/ruff check src tests bench docs
-	$(BIN)/ruff format --check src tests bench docs
+# The code of the how-to pages is checked as printed.
+HOW_TO = build/how_to
+CHECKED = src tests bench docs $(HOW_TO)
+how-to: $(VENV)/.ready-dev
+	@$(BIN)/python tests/how_to_code.py $(HOW_TO)
+
+style: how-to
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
 
 size: $(VENV)/.ready-dev
 	$(BIN)/python tests/ceiling.py
 
-types: $(VENV)/.ready-dev
-	$(BIN)/mypy
+types: how-to
+	$(BIN)/mypy src tests $(HOW_TO)
 
 contracts: $(VENV)/.ready-dev
 	$(BIN)/lint-imports

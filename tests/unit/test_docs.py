@@ -20,8 +20,10 @@ from citebed.collection.exporting import EXPORTERS
 from citebed.collection.formats import FORMATS
 from citebed.collection.lint import CHECKS
 from citebed.collection.tables import QRELS, QUERIES
+from citebed.evaluation.measures import MEASURES
 from citebed.pages.keys import KEYS
 from citebed.report.measure_help import measure_page
+from citebed.retrieval.models import MODELS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((REPOSITORY / "docs").rglob("*.md")), REPOSITORY / "README.md"]
@@ -109,6 +111,24 @@ def test_the_glossary_has_fewer_than_60_terms_with_one_sentence_each() -> None:
     assert 40 < len(terms) < 60
     assert len({term for term, _ in terms}) == len(terms)
     assert all(meaning.endswith(".") and ". " not in meaning for _, meaning in terms)
+
+
+def test_the_page_of_models_has_a_section_for_each() -> None:
+    headings = re.findall(r"^### (.+)$", section(read("models"), "Models"), re.MULTILINE)
+    assert headings == list(MODELS)
+
+
+@pytest.mark.parametrize("names", [MEASURES, MODELS, FORMATS], ids=["measure", "model", "format"])
+def test_each_is_named_in_a_test(names: dict[str, object]) -> None:
+    paths = (REPOSITORY / "tests").rglob("*.py")
+    texts = [path.read_text("utf-8") for path in paths if path.name != "test_how_to.py"]
+    words = {word for text in texts for word in re.findall(r"[\w-]+", text)}
+    assert set(names) - words == set(), "these have no test"
+
+
+@pytest.mark.parametrize("page", ["measures", "models", "formats"])
+def test_the_glossary_links_to_the_lists(page: str) -> None:
+    assert f"({page}.md)" in read("glossary")
 
 
 # --- all pages ------------------------------------------------------------------------------

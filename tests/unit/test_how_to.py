@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.how_to_code import PAGES, first_block
 
 import citebed
 from citebed.collection.formats import FORMATS, recognise
@@ -23,18 +23,14 @@ from citebed.retrieval.models import MODELS
 from citebed.retrieval.ranking.features import OF_RECORDS, SIGNALS
 from citebed.retrieval.ranking.ranker import SHIPPED
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "how-to"
-
 
 @pytest.fixture
 def added(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The module that a page's first block of Python is."""
-    text = (FOLDER / f"{request.param}.md").read_text("utf-8")
-    block = re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert block is not None
+    code = first_block(PAGES / f"{request.param}.md")
     module = ModuleType(f"how_to_{request.param}")
     sys.modules[module.__name__] = module
-    exec(compile(block[1], f"{request.param}.md", "exec"), vars(module))
+    exec(compile(code, f"{request.param}.md", "exec"), vars(module))
     yield module
     del sys.modules[module.__name__]
 
