@@ -13,13 +13,18 @@ from sqlalchemy import Row, select
 
 from citebed.collection import import_sources
 from citebed.errors import CitebedError
-from citebed.judging.answers.responses import save_judgements, state_question
+from citebed.judging.assignments import (
+    FormRow,
+    assign_phase_one,
+    assign_phase_two,
+    form_items,
+    make_token,
+)
 from citebed.judging.campaign import Campaign, new_campaign
-from citebed.judging.invitations.assignments import assign_phase_one, assign_phase_two, form_items
-from citebed.judging.invitations.links import FormRow, make_token
+from citebed.judging.judgements import SaveOutcome, SaveResult, Source, Verdict, save_all
+from citebed.judging.responses import save_judgements, state_question
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
-from citebed.judging.store.engine import open_database
-from citebed.judging.store.judgements import SaveOutcome, SaveResult, Source, Verdict, save_all
+from citebed.judging.store.database import open_database
 from citebed.judging.store.schema import CURRENT, forms, judgements, now
 
 AUTHORS = ("Ada Bell", "Ben Carr", "Cleo O'Dée", "Dan Eco")

@@ -19,8 +19,8 @@ from tests.form_answers import random_sheet
 from tests.paper_samples import review_folder
 from tests.unit.judging.conftest import form_row
 
+from citebed.judging.assignments import load_sheet
 from citebed.judging.forms import html_form, text_form
-from citebed.judging.invitations.assignments import load_sheet
 from citebed.web.workbench.site import ROOMS
 
 LOOKS = [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")]

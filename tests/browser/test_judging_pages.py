@@ -10,7 +10,7 @@ from sqlalchemy import select
 from tests.browser.served import Served
 from tests.campaigns import links, listed_items
 
-from citebed.judging.invitations.links import make_token
+from citebed.judging.assignments import make_token
 from citebed.judging.store.schema import judgements, now
 
 
@@ -200,7 +200,7 @@ def test_phase_one_by_keyboard(served: Served) -> None:
 
 
 def test_a_refused_link_keeps_what_could_not_be_saved(served: Served) -> None:
-    from citebed.judging.invitations.links import renew_link, revoke_link
+    from citebed.judging.assignments import renew_link, revoke_link
 
     code = served.open_list(5)
     revoke_link(served.campaign, code)

@@ -34,8 +34,8 @@ from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.names import measure
 from citebed.files.reading import is_packed
 from citebed.files.reading import read_lines as small_lines
-from citebed.judging.answers.mail_parts import read_form, read_parts
-from citebed.judging.invitations.papers import read_papers
+from citebed.judging.papers import read_papers
+from citebed.judging.returns import read_form, read_parts
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.encoders.loading.weights import read_safetensors, read_torch_pickle
 from citebed.retrieval.execution.runner import RunOptions, run_queries

@@ -26,7 +26,7 @@ from tests.form_answers import random_answers, random_sheet
 from tests.messy_text import filled, mess
 from tests.office import csl_citation, field, marked, opendocument_file, paragraph, word_file
 from tests.samples import SAMPLES
-from tests.unit.judging.forms.test_html_form import file_of
+from tests.unit.judging.test_html_form import file_of
 from tests.unit.retrieval.encoders.loading.test_weights import ARCHIVE, saved
 from tests.unit.retrieval.encoders.loading.test_weights import STREAM as STREAM_OF_TENSORS
 from tests.unit.retrieval.vectors.models import write_small

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import insert, select
 
 from citebed.errors import CitebedError
+from citebed.judging.judgements import SaveResult, Source, Verdict
 from citebed.judging.store.campaign_store import Transaction
-from citebed.judging.store.judgements import SaveResult, Source, Verdict
 from citebed.judging.store.schema import judgements, now
 
 

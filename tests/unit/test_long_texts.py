@@ -25,7 +25,7 @@ from citebed.drafts.references import split_references
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measure
 from citebed.evaluation.measures.trec_names import trec_lines
-from citebed.judging.pools.pooling_methods import read_method
+from citebed.judging.pooling_methods import read_method
 from citebed.papers.reference_matcher import ReferenceMatcher
 from citebed.papers.references import parse_reference
 from citebed.retrieval.analysis.analysers import analyser_of

@@ -13,7 +13,7 @@ import pytest
 from citebed import demo
 from citebed.cli.app import main
 from citebed.experiments.published import CITED_TABLE_5
-from citebed.judging.results.source_tables import PUBLISHED_COLLECTIONS
+from citebed.judging.tables import PUBLISHED_COLLECTIONS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 

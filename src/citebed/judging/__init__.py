@@ -14,8 +14,8 @@ if TYPE_CHECKING:
         open_campaign as open_campaign,
         restore_campaign as restore_campaign,
     )
-    from citebed.judging.simulation.judges import SimulationOptions as SimulationOptions
-    from citebed.judging.simulation.simulation import (
+    from citebed.judging.simulation import (
+        SimulationOptions as SimulationOptions,
         SimulationResult as SimulationResult,
         simulate as simulate,
     )

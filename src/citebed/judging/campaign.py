@@ -22,23 +22,15 @@ from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
 from citebed.files.reading import read_text
 from citebed.files.writing import is_own, own_folder, whole_files
-from citebed.judging.answers import reformulation
-from citebed.judging.answers.judgement_tables import build_qrels, current_judgements
-from citebed.judging.answers.returns import (
-    enter_answers,
-    read_returns,
-    read_stored,
-    read_upload,
-    settle_problems,
-)
-from citebed.judging.invitations import mails
-from citebed.judging.invitations.assignments import (
-    assign_phase_one,
-    assign_phase_two,
-    assign_second_judge,
-)
-from citebed.judging.invitations.papers import add_papers, insert_papers, read_papers
-from citebed.judging.invitations.questions import (
+from citebed.judging import mails, searches
+from citebed.judging import questions as reformulation
+from citebed.judging.assignments import assign_phase_one, assign_phase_two, assign_second_judge
+from citebed.judging.export import ExportResult, export_campaign
+from citebed.judging.judgements import build_qrels, current_judgements
+from citebed.judging.papers import add_papers, insert_papers, read_papers
+from citebed.judging.pooling_methods import read_method
+from citebed.judging.pools import PoolingOptions, PoolReport, make_pools, unpooled_questions
+from citebed.judging.questions import (
     BY_HAND,
     all_questions,
     close_phase_one,
@@ -49,17 +41,19 @@ from citebed.judging.invitations.questions import (
     load_question,
     record_exclusions,
 )
-from citebed.judging.pools import searches
-from citebed.judging.pools.pooling import PoolingOptions, PoolReport, make_pools, unpooled_questions
-from citebed.judging.pools.pooling_methods import read_method
-from citebed.judging.results.export import ExportResult, export_campaign
-from citebed.judging.results.source_tables import judgement_set
-from citebed.judging.results.status import exclusion_history, form_table, open_problems
-from citebed.judging.results.tables import agreement, campaign_tables, disagreements
+from citebed.judging.returns import (
+    enter_answers,
+    read_returns,
+    read_stored,
+    read_upload,
+    settle_problems,
+)
 from citebed.judging.settings import CampaignSettings, read_guidelines
+from citebed.judging.status import exclusion_history, form_table, open_problems
 from citebed.judging.store import backup as copies
 from citebed.judging.store.campaign_store import CampaignStore, create_campaign
-from citebed.judging.store.engine import Database, open_database
+from citebed.judging.store.database import Database, open_database
+from citebed.judging.tables import agreement, campaign_tables, disagreements, judgement_set
 from citebed.retrieval.recommend.recommender import Recommender
 from citebed.runs.reader import as_runs
 from citebed.runs.tables import Qrels

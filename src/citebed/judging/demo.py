@@ -16,11 +16,11 @@ from pathlib import Path
 
 from citebed.collection import Collection
 from citebed.files.writing import write_whole
+from citebed.judging.assignments import count_answered, load_authorship, load_sheet
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms import text_form
 from citebed.judging.forms.sheet import Sheet
-from citebed.judging.invitations.assignments import count_answered, load_authorship, load_sheet
-from citebed.judging.invitations.mails import open_forms
+from citebed.judging.mails import open_forms
 
 _WORD = re.compile(r"[a-z]{5,}")
 

@@ -10,7 +10,7 @@ import pytest
 from citebed.collection import Collection, ImportOptions, Rules, import_sources, open_collection
 from citebed.collection.exporting import export
 from citebed.collection.names import name_of
-from citebed.judging.invitations.papers import DocumentLookup
+from citebed.judging.papers import DocumentLookup
 from citebed.retrieval.index.building import IndexOptions, write_index
 
 BIB = """

@@ -93,8 +93,8 @@ def change_statistics(path: Path, statement: str) -> None:
 
 OPENED = {
     "desk": "from citebed.desk import Desk; Desk('.').new('a text')",
-    "campaign": "from citebed.judging.store import engine; "
-    "engine.open_database('desk.sqlite', create=True).close()",
+    "campaign": "from citebed.judging.store import database; "
+    "database.open_database('desk.sqlite', create=True).close()",
 }
 
 

@@ -13,12 +13,11 @@ from tests.postgresql import postgresql, postgresql_server  # noqa: F401 - fixtu
 
 import citebed
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answers.responses import state_question
-from citebed.judging.invitations.assignments import assign_phase_one, form_items
-from citebed.judging.invitations.links import FormRow
-from citebed.judging.invitations.questions import apply_rules
+from citebed.judging.assignments import FormRow, assign_phase_one, form_items
+from citebed.judging.judgements import Source, Verdict
+from citebed.judging.questions import apply_rules
+from citebed.judging.responses import state_question
 from citebed.judging.store.campaign_store import Transaction
-from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import forms, now
 
 PAPERS = """paper_id,title,authors,online

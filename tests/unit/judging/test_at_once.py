@@ -18,7 +18,7 @@ from citebed.judging import Campaign, open_campaign
 from citebed.judging.organisers import add_organiser, organiser_names
 from citebed.judging.settings import CampaignSettings
 from citebed.judging.store.campaign_store import create_campaign
-from citebed.judging.store.engine import Database
+from citebed.judging.store.database import Database
 from citebed.judging.store.schema import forms, items, mails, pools
 
 _T = TypeVar("_T")

@@ -12,9 +12,9 @@ from tests.unit.judging.conftest import TODAY, form_row
 
 import citebed
 from citebed.judging import Campaign, new_campaign, restore_campaign
-from citebed.judging.answers.responses import state_question
-from citebed.judging.invitations.assignments import assign_phase_one, form_items
-from citebed.judging.store.judgements import Source, Verdict
+from citebed.judging.assignments import assign_phase_one, form_items
+from citebed.judging.judgements import Source, Verdict
+from citebed.judging.responses import state_question
 from citebed.judging.store.schema import judgements, now
 
 JUDGES = 20

@@ -14,13 +14,18 @@ import citebed
 from citebed.collection import import_sources
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign, new_campaign, open_campaign, restore_campaign
-from citebed.judging.answers.responses import record_answers
+from citebed.judging.assignments import (
+    assign_phase_one,
+    assign_phase_two,
+    load_sheet,
+    make_token,
+    verify_token,
+)
 from citebed.judging.forms.sheet import Answers, Rating
-from citebed.judging.invitations.assignments import assign_phase_one, assign_phase_two, load_sheet
-from citebed.judging.invitations.links import make_token, verify_token
-from citebed.judging.invitations.questions import FIRST_AUTHOR, NOTHING_RELEVANT
+from citebed.judging.judgements import Source, Verdict
+from citebed.judging.questions import FIRST_AUTHOR, NOTHING_RELEVANT
+from citebed.judging.responses import record_answers
 from citebed.judging.settings import CampaignSettings
-from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import contributors, items, now
 
 QUERY = "demo-filters-a1q1"

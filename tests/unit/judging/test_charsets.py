@@ -12,15 +12,15 @@ import polars as pl
 import pytest
 from sqlalchemy import insert, select
 from tests.campaigns import small_campaign, with_lists, write_collection
-from tests.unit.judging.answers.test_returns import _filled, _sheet
+from tests.unit.judging.test_returns import _filled, _sheet
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answers.mail_parts import DecodedText, decode_text
-from citebed.judging.answers.responses import record_answers
+from citebed.judging.assignments import assign_phase_one
+from citebed.judging.forms.charsets import DecodedText, decode_text
 from citebed.judging.forms.sheet import Answers, Rating
-from citebed.judging.invitations.assignments import assign_phase_one
-from citebed.judging.store.judgements import Source
+from citebed.judging.judgements import Source
+from citebed.judging.responses import record_answers
 from citebed.judging.store.schema import forms, now, problems, returns, wordings
 
 QUESTIONS = {

@@ -15,12 +15,11 @@ from tests.campaigns import judge, write_collection
 from tests.unit.judging.conftest import TODAY
 
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answers.responses import approve, opt_out, state_question
-from citebed.judging.invitations.assignments import assign_phase_one, assign_phase_two, form_items
-from citebed.judging.invitations.links import FormRow
-from citebed.judging.invitations.questions import all_questions, apply_rules
+from citebed.judging.assignments import FormRow, assign_phase_one, assign_phase_two, form_items
+from citebed.judging.judgements import Source, Verdict
+from citebed.judging.questions import all_questions, apply_rules
+from citebed.judging.responses import approve, opt_out, state_question
 from citebed.judging.store.campaign_store import Transaction
-from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import forms, mails, now
 
 # 250 papers with two authors each are 500 invitations. Of these 85 answer:

@@ -14,19 +14,17 @@ from pypdf import PdfReader
 from sqlalchemy import select
 from tests.campaigns import save
 from tests.unit.judging.conftest import Answer, form_row
-from tests.unit.judging.forms.test_pdf_form import fill
+from tests.unit.judging.test_pdf_form import fill
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.judging.answers.judge_list import load_judge_list
-from citebed.judging.answers.responses import approve
+from citebed.judging.assignments import FormRow, load_judge_list, load_sheet
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
-from citebed.judging.invitations.assignments import load_sheet
-from citebed.judging.invitations.links import FormRow
-from citebed.judging.results.status import campaign_counts
-from citebed.judging.store.judgements import Source, Verdict
+from citebed.judging.judgements import Source, Verdict
+from citebed.judging.responses import approve
 from citebed.judging.store.schema import approvals, forms, now, people
+from citebed.report.campaign import campaign_counts
 
 QUERY = "demo-filters-a1q1"
 STATED = "We present a novel way to see how filters age?"

@@ -26,7 +26,7 @@ from tests.unit.web.conftest import (
 
 from citebed.judging import Campaign
 from citebed.judging import organisers as organisers_module
-from citebed.judging.invitations.links import make_token, renew_link, revoke_link
+from citebed.judging.assignments import make_token, renew_link, revoke_link
 from citebed.judging.organisers import IDLE, LONGEST_SESSION, MAX_WRONG_TRIES, add_organiser
 from citebed.judging.store.schema import forms, now, sessions
 from citebed.pages import ready_script

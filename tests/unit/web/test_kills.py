@@ -25,7 +25,7 @@ from tests.sampling import sized
 from tests.servers import Servers, servers
 
 from citebed.judging import Campaign
-from citebed.judging.store.engine import open_database
+from citebed.judging.store.database import open_database
 from citebed.judging.store.schema import judgements
 
 JUDGES = 20

@@ -16,10 +16,10 @@ from tests.unit.web.conftest import NAME, PASSWORD, Desk, Judge, count, log_in
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.judging.answers.responses import state_question
-from citebed.judging.invitations.assignments import form_items
+from citebed.judging.assignments import form_items
+from citebed.judging.judgements import Source, Verdict
 from citebed.judging.organisers import add_organiser, organiser_names, remove_organiser
-from citebed.judging.store.judgements import Source, Verdict
+from citebed.judging.responses import state_question
 from citebed.judging.store.schema import (
     authorships,
     campaigns,

@@ -14,7 +14,7 @@ from tests.campaigns import small_campaign
 from tests.unit.web.conftest import Judge
 
 from citebed.judging import Campaign
-from citebed.judging.store.engine import open_database
+from citebed.judging.store.database import open_database
 
 
 @pytest.fixture(autouse=True)

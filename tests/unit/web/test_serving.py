@@ -25,7 +25,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from citebed.judging.campaign import Campaign
-from citebed.judging.store.engine import open_database
+from citebed.judging.store.database import open_database
 from citebed.web import listening
 from citebed.web.campaigns.serving import serve
 

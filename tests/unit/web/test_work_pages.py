@@ -18,8 +18,8 @@ from tests.unit.web.test_organiser_pages import QUERY, _text
 
 from citebed.cli.app import main
 from citebed.judging import Campaign
+from citebed.judging.assignments import load_sheet
 from citebed.judging.forms import text_form
-from citebed.judging.invitations.assignments import load_sheet
 from citebed.judging.organisers import add_organiser, organiser_names
 from citebed.judging.store.schema import events, forms, judgements, mails, problems, returns
 from citebed.retrieval.index.building import write_index

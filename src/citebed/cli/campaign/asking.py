@@ -17,7 +17,7 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.judging import Campaign
-    from citebed.judging.invitations.mails import Smtp
+    from citebed.judging.mails import Smtp
 
 Forms = Annotated[
     str, typer.Option(help="Kinds of form in a mail, comma-separated: text, pdf, html, web.")
@@ -78,7 +78,8 @@ def new(
     chosen |= {"grades": words, "relevant_from": relevant_from}
     made = new_campaign(folder, collection, papers, database=database, **chosen)
     with made.reading() as tx:
-        from citebed.judging.results.status import campaign_counts, references_matched
+        from citebed.judging.status import references_matched
+        from citebed.report.campaign import campaign_counts
 
         typer.echo(campaign_counts(tx))
         inside, every = references_matched(tx)
@@ -208,7 +209,7 @@ def _report_mails(opened: Campaign, written: list[Path], outbox: Path | None, se
 
 def _smtp(folder: Path) -> Smtp:
     from citebed.judging.campaign import FILE, campaign_file
-    from citebed.judging.invitations.mails import Smtp
+    from citebed.judging.mails import Smtp
 
     facts = campaign_file(folder).get("smtp")
     if not isinstance(facts, dict) or "host" not in facts:

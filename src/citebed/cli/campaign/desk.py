@@ -179,7 +179,7 @@ def second(
 
     Example: citebed campaign second cr26 P05-1001-a1q1 "Ben Carr <ben@example.org>"
     """
-    from citebed.judging.invitations.papers import parse_address
+    from citebed.judging.papers import parse_address
 
     name, address = parse_address(judge)
     if "@" not in address:

@@ -65,7 +65,8 @@ def status(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> No
 
     Example: citebed campaign status cr26
     """
-    from citebed.judging.results.status import campaign_counts, mails_in_outbox
+    from citebed.judging.status import mails_in_outbox
+    from citebed.report.campaign import campaign_counts
 
     opened = open_folder(folder)
     print_table(opened.status(), as_json, as_csv)
@@ -79,7 +80,7 @@ def status(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> No
 
 def note_what_closing_does(tx: Transaction) -> None:
     """Print how many questions the rule on co-authors will exclude."""
-    from citebed.judging.invitations.questions import exclusions_at_closing
+    from citebed.judging.questions import exclusions_at_closing
 
     if due := exclusions_at_closing(tx):
         say(f"note: {count(len(due), 'question')} of co-authors whose first author also answered "
@@ -146,7 +147,7 @@ def print_tables(
     tables: dict[str, pl.DataFrame], only: list[str] | None, style: str, *, simulated: bool
 ) -> None:
     """Print some or all tables, each under its title."""
-    from citebed.judging.results.tables import TITLES
+    from citebed.report.campaign import TITLES
     from citebed.report.tables import frame_table
 
     names = only or list(tables)
@@ -194,7 +195,7 @@ def export(
 
     Example: citebed campaign export cr26 -o qrels/
     """
-    from citebed.judging.results.export import FILES
+    from citebed.judging.export import FILES
 
     opened = open_folder(folder)
     with opened.reading() as tx:

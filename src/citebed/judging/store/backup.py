@@ -24,7 +24,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import opened
 from citebed.files.writing import whole_files
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
-from citebed.judging.store.engine import NEW_NAMES, Database, find_damage
+from citebed.judging.store.database import NEW_NAMES, Database, find_damage
 from citebed.judging.store.schema import UtcTime, campaigns, logins, metadata, organisers, sessions
 from citebed.wording import json_text, printable
 

@@ -26,7 +26,7 @@ from sqlalchemy.exc import IntegrityError
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.secret_files import parse_secret
 from citebed.judging.settings import CampaignSettings
-from citebed.judging.store.engine import NEW_NAMES, TRIES, Database, WriteConflict
+from citebed.judging.store.database import NEW_NAMES, TRIES, Database, WriteConflict
 from citebed.judging.store.schema import UtcTime, campaigns, events, now
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

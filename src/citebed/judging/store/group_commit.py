@@ -20,7 +20,7 @@ from sqlalchemy.exc import DataError
 
 from citebed.errors import CitebedError
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
-from citebed.judging.store.engine import Unavailable, WriteConflict
+from citebed.judging.store.database import Unavailable, WriteConflict
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")

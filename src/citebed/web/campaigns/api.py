@@ -11,11 +11,10 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError, model_validator
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.responses import WEB, WebJudgement, approve, state_question
-from citebed.judging.invitations.assignments import form_items, log_once
-from citebed.judging.invitations.links import FormRow, open_link
+from citebed.judging.assignments import FormRow, form_items, log_once, open_link
+from citebed.judging.judgements import Source, Verdict
+from citebed.judging.responses import WEB, WebJudgement, approve, state_question
 from citebed.judging.store.campaign_store import Transaction
-from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import now
 from citebed.web.campaigns.fields import Ago, Grade, Key, Number, Place, Sentence, Sequence, Took
 from citebed.web.campaigns.site import Site, site_of

@@ -14,11 +14,11 @@ from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError, CollectionError, FormatError
 from citebed.files.system_errors import describe_error
-from citebed.judging.answers.responses import NotOnForm
+from citebed.judging.assignments import LinkRefused
 from citebed.judging.campaign import Campaign
-from citebed.judging.invitations.links import LinkRefused
 from citebed.judging.organisers import TooManyTries
-from citebed.judging.store.engine import Unavailable
+from citebed.judging.responses import NotOnForm
+from citebed.judging.store.database import Unavailable
 from citebed.web.campaigns import (
     api,
     auth,

@@ -9,10 +9,15 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.reformulation import CLASSES, diff_words
-from citebed.judging.invitations.questions import current_wording, load_question, wording_history
 from citebed.judging.organisers import Session
-from citebed.judging.pools.searches import (
+from citebed.judging.questions import (
+    CLASSES,
+    current_wording,
+    diff_words,
+    load_question,
+    wording_history,
+)
+from citebed.judging.searches import (
     JudgedReference,
     excluded_documents,
     judged_references,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictInt
 
-from citebed.judging.answers.responses import MAX_LENGTH
+from citebed.judging.questions import MAX_LENGTH
 
 MOST_QUESTIONS = 20
 

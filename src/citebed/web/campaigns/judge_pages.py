@@ -6,10 +6,8 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
-from citebed.judging.answers.judge_list import load_judge_list
-from citebed.judging.answers.responses import opt_out
-from citebed.judging.invitations.assignments import has_event, load_sheet
-from citebed.judging.invitations.links import open_link
+from citebed.judging.assignments import has_event, load_judge_list, load_sheet, open_link
+from citebed.judging.responses import opt_out
 from citebed.judging.settings import guidelines_html
 from citebed.web.campaigns.fields import MOST_QUESTIONS
 from citebed.web.campaigns.site import Here

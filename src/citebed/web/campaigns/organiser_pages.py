@@ -11,14 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.invitations.assignments import lists_to_send
-from citebed.judging.invitations.links import renew_link, revoke_link
-from citebed.judging.invitations.questions import (
-    BY_HAND,
-    all_questions,
-    excluded_questions,
-    exclusions_at_closing,
-)
+from citebed.judging.assignments import lists_to_send, renew_link, revoke_link
 from citebed.judging.organisers import (
     Session,
     begin_session,
@@ -26,8 +19,14 @@ from citebed.judging.organisers import (
     end_session,
     load_session,
 )
-from citebed.judging.pools.pooling import unpooled_questions
-from citebed.judging.results.status import (
+from citebed.judging.pools import unpooled_questions
+from citebed.judging.questions import (
+    BY_HAND,
+    all_questions,
+    excluded_questions,
+    exclusions_at_closing,
+)
+from citebed.judging.status import (
     STATES,
     mail_table,
     mails_in_outbox,
@@ -35,8 +34,8 @@ from citebed.judging.results.status import (
     recent_events,
     restated_questions,
 )
-from citebed.judging.results.tables import agreement
 from citebed.judging.store.campaign_store import Transaction
+from citebed.judging.tables import agreement
 from citebed.web.campaigns import auth
 from citebed.web.campaigns.site import Here, Site, address_of
 from citebed.wording import count

@@ -9,12 +9,11 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.judge_list import JudgeList, load_judge_list
-from citebed.judging.answers.returns import load_return, possible_charsets, return_text
+from citebed.judging.assignments import JudgeList, form_by_code, load_judge_list
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms.sheet import Answers, Rating
-from citebed.judging.invitations.links import form_by_code
 from citebed.judging.organisers import Session
+from citebed.judging.returns import load_return, possible_charsets, return_text
 from citebed.judging.store.campaign_store import Transaction
 from citebed.web.campaigns import auth
 from citebed.web.campaigns.fields import MOST_QUESTIONS, Id, Text

@@ -19,16 +19,16 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from citebed._version import __version__
-from citebed.judging.answers.judge_list import AbstractLookup, make_abstract_lookup
-from citebed.judging.answers.responses import WebJudgement, save_web_judgements
+from citebed.judging.assignments import AbstractLookup, make_abstract_lookup
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms.sheet import Entry
-from citebed.judging.invitations.papers import DocumentLookup, make_entry
+from citebed.judging.judgements import SaveResult
 from citebed.judging.organisers import TooManyTries
+from citebed.judging.papers import DocumentLookup, make_entry
+from citebed.judging.responses import WebJudgement, save_web_judgements
 from citebed.judging.store.campaign_store import Transaction
-from citebed.judging.store.engine import Unavailable
+from citebed.judging.store.database import Unavailable
 from citebed.judging.store.group_commit import GroupCommit
-from citebed.judging.store.judgements import SaveResult
 from citebed.pages import ready_script, templates
 from citebed.retrieval.index.query_words import QueryWords, query_words
 from citebed.wording import for_page

@@ -13,14 +13,14 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.mail_parts import MAX_BYTES
-from citebed.judging.invitations.mails import FORMS
+from citebed.judging.export import FILES
+from citebed.judging.mails import FORMS
 from citebed.judging.organisers import Session, organiser_names, remove_organiser
-from citebed.judging.pools.pooling import unpooled_questions
-from citebed.judging.results.export import FILES
-from citebed.judging.results.status import restated_questions
-from citebed.judging.results.tables import TITLES
+from citebed.judging.pools import unpooled_questions
+from citebed.judging.returns import MAX_BYTES
 from citebed.judging.settings import BINARY, CANNOT_SAY
+from citebed.judging.status import restated_questions
+from citebed.report.campaign import TITLES
 from citebed.web.campaigns import auth
 from citebed.web.campaigns.fields import Text
 from citebed.web.campaigns.site import Here, Site

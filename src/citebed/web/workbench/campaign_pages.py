@@ -31,7 +31,7 @@ async def campaigns(site: Here, request: Request) -> Response:
 
 def _card(campaign: Campaign) -> dict[str, Any]:
     """A campaign at a glance; of one whose database does not answer, why."""
-    from citebed.judging.results.status import campaign_counts
+    from citebed.report.campaign import campaign_counts
 
     facts: dict[str, Any] = {"name": campaign.name, "problem": "", "said": "", "forms": []}
     try:

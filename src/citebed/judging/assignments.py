@@ -1,0 +1,503 @@
+"""Form codes and personal links, which are signed, expire and can be revoked."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import Row, func, or_, select, update
+
+from citebed.collection import Collection
+from citebed.errors import CitebedError, UnknownName
+from citebed.files.secret_files import is_same_secret
+from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
+from citebed.judging.papers import Author, find_or_add_person
+from citebed.judging.questions import (
+    current_wording,
+    last_approval,
+    live_questions,
+    load_author,
+    wording_history,
+)
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
+from citebed.judging.store.schema import (
+    CURRENT,
+    authorships,
+    events,
+    forms,
+    items,
+    judgements,
+    now,
+    papers,
+    people,
+    problems,
+    questions,
+    references,
+    returns,
+    wordings,
+)
+
+_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # without letters that look like digits
+
+FormRow = Row[Any]
+"""A row of the table of forms."""
+CODE = re.compile(rf"\b[{_ALPHABET}]{{4}}(?:-[{_ALPHABET}]{{4}}){{3}}\b")
+
+
+def new_code() -> str:
+    """Return a new form code, which can be typed but not guessed (78 bits)."""
+    text = "".join(secrets.choice(_ALPHABET) for _ in range(16))
+    return "-".join(text[at : at + 4] for at in range(0, 16, 4))
+
+
+def make_token(store: CampaignStore, code: str, expires_at: datetime) -> str:
+    """Return the token of a personal link: form code, expiry time and signature."""
+    payload = f"{code}.{int(expires_at.timestamp()):x}"
+    return f"{payload}.{_signature(store, payload)}"
+
+
+def verify_token(store: CampaignStore, signed: str, at: datetime) -> str | None:
+    """Return the form code of a token; ``None`` if it is forged or expired."""
+    payload, _, signature = signed.rpartition(".")
+    if not is_same_secret(signature, _signature(store, payload)):
+        return None
+    code, _, expiry = payload.partition(".")
+    return code if at.timestamp() < int(expiry, 16) else None
+
+
+def _signature(store: CampaignStore, payload: str) -> str:
+    message = f"citebed link {store.name} {payload}".encode("utf-8", "surrogatepass")
+    digest = hmac.digest(store.secret, message, hashlib.sha256)
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def form_by_code(tx: Transaction, code: str) -> FormRow | None:
+    """Return the form of this campaign with this code."""
+    mine = (forms.c.campaign_id == tx.id) & (forms.c.code == code.strip().upper())
+    return tx.execute(select(forms).where(mine)).first()
+
+
+class LinkRefused(CitebedError):
+    """A link that was refused; ``why`` is for the organiser, not for the visitor."""
+
+    def __init__(self, why: str, form_id: int | None = None) -> None:
+        super().__init__("this link does not open a list.")
+        self.why = why
+        self.form_id = form_id
+
+
+def open_link(tx: Transaction, signed: str) -> FormRow:
+    """Return the form of a link's token; raise `LinkRefused` for an invalid or replaced link."""
+    form = open_links(tx, [signed])[signed]
+    if isinstance(form, LinkRefused):
+        raise form
+    return form
+
+
+def open_links(tx: Transaction, signed: Iterable[str]) -> dict[str, FormRow | LinkRefused]:
+    """Return the form of each token, or why the token was refused."""
+    at = now()
+    codes = {each: verify_token(tx.store, each, at) for each in set(signed)}
+    wanted = [code for code in codes.values() if code is not None]
+    mine = (forms.c.campaign_id == tx.id) & forms.c.code.in_(wanted)
+    rows = tx.execute(select(forms).where(mine)) if wanted else ()
+    known = {row.code: row for row in rows}
+    return {each: _open(tx.store, each, code, known.get(code)) for each, code in codes.items()}
+
+
+def _open(
+    store: CampaignStore, signed: str, code: str | None, form: FormRow | None
+) -> FormRow | LinkRefused:
+    if code is None:
+        return LinkRefused("forged, altered, expired or of another campaign")
+    if form is None:
+        return LinkRefused("there is no such form")
+    if form.revoked_at is not None:
+        return LinkRefused("revoked", form.id)
+    if form.expires_at <= now():
+        return LinkRefused("expired", form.id)
+    if signed != make_token(store, form.code, form.expires_at):
+        return LinkRefused("another link was given since", form.id)
+    return form
+
+
+def revoke_link(store: CampaignStore, code: str, who: str = "organiser") -> None:
+    """Revoke the links of a form; its answers stay."""
+    with store.writing() as tx:
+        form = _load_form(tx, code)
+        if form.revoked_at is None:
+            mine = forms.c.id == form.id
+            tx.execute(update(forms).where(mine).values(revoked_at=now()))
+            tx.log("revoked", who, form.id)
+
+
+def renew_link(store: CampaignStore, code: str, who: str = "organiser") -> str:
+    """Return a new link of a form, with the full lifetime; old links stop working."""
+    with store.writing() as tx:
+        form = _load_form(tx, code)
+        until = now() + timedelta(days=store.settings.open_days)
+        # Links contain their expiry in seconds, so the new time must differ from the old one.
+        if int(until.timestamp()) <= int(form.expires_at.timestamp()):
+            until = form.expires_at + timedelta(seconds=1)
+        mine = forms.c.id == form.id
+        tx.execute(update(forms).where(mine).values(revoked_at=None, expires_at=until))
+        tx.log("renewed", who, form.id)
+    return make_link(store, make_token(store, form.code, until))
+
+
+def make_link(store: CampaignStore, signed: str) -> str:
+    """Return the URL of a judge's page."""
+    return f"{store.settings.address.rstrip('/')}/{store.name}/judge/{signed}"
+
+
+def _load_form(tx: Transaction, code: str) -> FormRow:
+    form = form_by_code(tx, code)
+    if form is None:
+        raise CitebedError(f"there is no form {code[:40]!r} in this campaign.")
+    return form
+
+
+def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
+    """Create forms for the authors of papers that are online on a day; return the new ids."""
+    assigned = select(forms.c.id).where(
+        forms.c.paper_id == authorships.c.paper_id,
+        forms.c.person_id == authorships.c.person_id,
+        forms.c.phase == 1,
+    )
+    due = (
+        select(authorships.c.paper_id, authorships.c.person_id)
+        .join(papers)
+        .join(people)
+        .where(papers.c.campaign_id == store.id, people.c.opted_out_at.is_(None))
+        .where(people.c.email.is_not(None), ~assigned.exists())
+        .where(papers.c.online_on.is_(None) | (papers.c.online_on <= on))
+        .order_by(papers.c.id, authorships.c.position)
+    )
+    with store.writing() as tx:
+        return [_add_form(tx, 1, *pair) for pair in tx.execute(due).all()]
+
+
+def assign_phase_two(store: CampaignStore) -> list[int]:
+    """Create forms for pooled documents that are new to the question's author; return the ids."""
+    with store.writing() as tx:
+        return [_add_form(tx, 2, *pair, listed) for pair, listed in lists_to_send(tx).items()]
+
+
+def lists_to_send(tx: Transaction) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    """Return the lists that were not assigned yet, by paper and person."""
+    before = _assigned_items(tx)
+    lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for question in live_questions(tx):
+        person = question.person_id
+        listed = _unassigned_list(tx, question.id, person, before)
+        if listed is not None and question.opted_out_at is None:
+            lists.setdefault((question.paper_id, person), []).append(listed)
+    return lists
+
+
+def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: str) -> int | None:
+    """Assign a query's list to a second judge, to measure agreement; return the new form's id.
+
+    Return ``None`` if the list has nothing new for them.
+    """
+    with store.writing() as tx:
+        every = {each.query_id: each for each in live_questions(tx)}
+        if query_id not in every:
+            raise UnknownName("query", query_id, every)
+        question = every[query_id]
+        if not _pooled_items(tx, question.id):
+            raise CitebedError(f"'{query_id}' has no list yet. Pool it first.")
+        person = find_or_add_person(tx, Author(name, email.lower()))
+        if person == question.person_id:
+            raise CitebedError(f"{email} is the author of '{query_id}'. Name another person.")
+        listed = _unassigned_list(tx, question.id, person, _assigned_items(tx))
+        if listed is None:
+            return None
+        return _add_form(tx, 2, question.paper_id, person, [listed])
+
+
+def _assigned_items(tx: Transaction) -> set[tuple[int, int]]:
+    """Return the pairs of person and item on the forms of phase two."""
+    mine = (forms.c.campaign_id == tx.id) & (forms.c.phase == 2)
+    rows = tx.execute(select(forms.c.person_id, forms.c.content).where(mine))
+    return {
+        (person, item)
+        for person, content in rows
+        for query in content["asked"]
+        for item in query["items"]
+    }
+
+
+def _unassigned_list(
+    tx: Transaction, question: int, person: int, before: set[tuple[int, int]]
+) -> dict[str, Any] | None:
+    """Return a question's wording and new items for a form, in this judge's order."""
+    fresh = {
+        doc_id: item
+        for doc_id, item in _pooled_items(tx, question).items()
+        if (person, item) not in before
+    }
+    if not fresh:
+        return None
+    order = shuffle_for_judge(list(fresh), tx.store.secret, str(person))
+    ordered = [fresh[doc_id] for doc_id in order]
+    return {"question": question, "wording": current_wording(tx, question).id, "items": ordered}
+
+
+def _pooled_items(tx: Transaction, question: int) -> dict[str, int]:
+    mine = (items.c.question_id == question) & items.c.pool_id.is_not(None)
+    rows = tx.execute(select(items.c.doc_id, items.c.id).where(mine).order_by(items.c.id))
+    return {row.doc_id: row.id for row in rows}
+
+
+def _add_form(
+    tx: Transaction, phase: int, paper: int, person: int, listed: list[dict[str, Any]] | None = None
+) -> int:
+    row: dict[str, Any] = {"phase": phase, "paper_id": paper, "person_id": person}
+    mine = [forms.c[name] == value for name, value in row.items()]
+    before = tx.scalar(select(func.max(forms.c.round)).where(*mine)) or 0
+    row |= {"campaign_id": tx.id, "round": before + 1, "code": new_code(), "made_at": now()}
+    until = row["made_at"] + timedelta(days=tx.settings.open_days)
+    content = {} if listed is None else {"asked": listed}
+    return tx.add(forms, **row, content=content, expires_at=until)
+
+
+def load_sheet(tx: Transaction, form: FormRow) -> Sheet:
+    """Load the content of a form."""
+    settings = tx.settings
+    link = make_link(tx.store, make_token(tx.store, form.code, form.expires_at))
+    return Sheet(
+        code=form.code,
+        phase=form.phase,
+        campaign=tx.store.name,
+        title=settings.title,
+        person=tx.row(people, form.person_id).name,
+        paper=tx.row(papers, form.paper_id).title,
+        grades=settings.grades,
+        organiser=settings.organiser,
+        contact=settings.contact,
+        link=link,
+        list_url=f"{link}/papers",
+        references=_load_references(tx, form.paper_id) if form.phase == 1 else (),
+        questions=settings.questions,
+        queries=tuple(_load_queries(tx, form)) if form.phase == 2 else (),
+        simulated=tx.store.simulated,
+        relevant_from=settings.relevant_from,
+    )
+
+
+def _load_references(tx: Transaction, paper: int) -> tuple[Entry, ...]:
+    columns = [references.c[name] for name in Entry._fields]
+    mine = references.c.paper_id == paper
+    rows = tx.execute(select(*columns).where(mine).order_by(references.c.number))
+    return tuple(Entry(*row) for row in rows)
+
+
+def _load_queries(tx: Transaction, form: FormRow) -> Iterable[ListedQuery]:
+    for number, query in enumerate(form.content["asked"], 1):
+        rows = tx.execute(select(items.c.id, items.c.shown).where(items.c.id.in_(query["items"])))
+        shown = {row.id: row.shown for row in rows}
+        entries = tuple(Entry(at, **shown[item]) for at, item in enumerate(query["items"], 1))
+        wording = tx.row(wordings, query["wording"])
+        stated = current_wording(tx, query["question"], "stated")
+        own = load_author(tx, query["question"]) == form.person_id
+        changed = own and wording.kind == "reformulated"
+        yield ListedQuery(number, wording.text, entries, stated.text if changed else None, own)
+
+
+def form_items(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
+    """Return the items of a form by the numbers of question and entry."""
+    if form.phase == 2:
+        return {
+            (number, at): item
+            for number, query in enumerate(form.content["asked"], 1)
+            for at, item in enumerate(query["items"], 1)
+        }
+    rows = tx.execute(
+        select(questions.c.number, items.c.position, items.c.id)
+        .join(items)
+        .where(questions.c.form_id == form.id, items.c.reference_id.is_not(None))
+    )
+    return {(number, position): item for number, position, item in rows}
+
+
+def load_authorship(tx: Transaction, form: FormRow) -> tuple[str, int]:
+    """Return the label of a form's paper and its person's position among the authors."""
+    mine = (papers.c.id == form.paper_id) & (authorships.c.person_id == form.person_id)
+    place = select(papers.c.label, authorships.c.position).join(authorships).where(mine)
+    label, position = tx.execute(place).one()
+    return label, position
+
+
+def shuffle_for_judge(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
+    """Return documents in a random order that is fixed per judge.
+
+    The order does not depend on systems, ranks or scores and cannot be computed without the
+    secret. Added or removed documents do not change the order of the others.
+    """
+    own = hmac.digest(secret, judge.encode("utf-8", "surrogatepass"), hashlib.sha256)
+
+    def place(doc_id: str) -> tuple[bytes, str]:
+        return hmac.digest(own, doc_id.encode("utf-8", "surrogatepass"), hashlib.sha256), doc_id
+
+    return sorted(doc_ids, key=place)
+
+
+def has_event(tx: Transaction, form: FormRow, what: str) -> bool:
+    """Return whether a judge has ``opened`` or ``finished`` a form."""
+    mine = (events.c.form_id == form.id) & (events.c.what == what)
+    return tx.scalar(select(events.c.id).where(mine).limit(1)) is not None
+
+
+def log_once(tx: Transaction, form: FormRow, what: str) -> None:
+    """Log the first time that a judge has ``opened`` or ``finished`` a form."""
+    if not has_event(tx, form, what):
+        tx.log(what, f"author {form.person_id}", form.id)
+
+
+def has_responded(tx: Transaction, form: FormRow) -> bool:
+    """Return whether a judge responded with an answer, with a file, or by finishing the form.
+
+    A returned file counts even if it is unreadable, unless the organiser settled all its problems
+    and nothing was read from it, as for an automatic reply.
+    """
+    mine = returns.c.form_id == form.id
+    problem = select(problems.c.id).where(problems.c.return_id == returns.c.id)
+    taken = [
+        select(table.c.id).where(table.c.return_id == returns.c.id).exists()
+        for table in (judgements, wordings)
+    ]
+    is_open = problem.where(problems.c.settled_at.is_(None)).exists()
+    came = select(returns.c.id).where(mine, or_(~problem.exists(), is_open, *taken)).limit(1)
+    return (
+        count_answered(tx, form)[0] > 0
+        or tx.scalar(came) is not None
+        or has_event(tx, form, "finished")
+    )
+
+
+def count_answered(tx: Transaction, form: FormRow) -> tuple[int, int]:
+    """Return how many items of a form its person judged, and how many it has."""
+    mine = list(form_items(tx, form).values())
+    done = select(func.count(judgements.c.item_id.distinct())).where(
+        judgements.c.item_id.in_(mine), judgements.c.person_id == form.person_id, CURRENT
+    )
+    return int(tx.scalar(done) or 0), len(mine)
+
+
+AbstractLookup = Callable[[str], str]
+"""A function from a document's id to its abstract, or ""."""
+
+
+class ListedItem(NamedTuple):
+    """A paper to judge; ``item`` is 0 until its question is stated."""
+
+    item: int
+    entry: Entry
+    abstract: str
+    judged: bool = False
+    value: int | None = None
+    comment: str = ""
+
+
+class ListedQuestion(NamedTuple):
+    """A question with its papers.
+
+    ``stated`` is the author's wording of an edited question, ``approved`` their decision about the
+    edit, if any, and ``correction`` their better wording. Judges can reword only their ``own``
+    questions.
+    """
+
+    number: int
+    text: str
+    papers: tuple[ListedItem, ...]
+    stated: str | None = None
+    approved: bool | None = None
+    correction: str = ""
+    own: bool = True
+
+
+class JudgeList(NamedTuple):
+    """The content of a judge's page; ``blank`` are the papers for a new question of phase one."""
+
+    sheet: Sheet
+    questions: tuple[ListedQuestion, ...]
+    blank: tuple[ListedItem, ...] = ()
+
+
+def load_judge_list(tx: Transaction, form: FormRow, abstract: AbstractLookup) -> JudgeList:
+    """Load a form with the judge's current judgement of each paper."""
+    sheet = load_sheet(tx, form)
+    listing = _Listing(tx, form, abstract)
+    if form.phase == 2:
+        pairs = zip(sheet.queries, form.content["asked"], strict=True)
+        return JudgeList(sheet, tuple(listing.worded(query, stored) for query, stored in pairs))
+    cited = select(references.c.number, references.c.doc_id)
+    rows = tx.execute(cited.where(references.c.paper_id == form.paper_id))
+    doc_ids = {row.number: row.doc_id for row in rows}
+    blank = (ListedItem(0, each, abstract(doc_ids[each.number] or "")) for each in sheet.references)
+    return JudgeList(sheet, tuple(listing.stated(sheet)), tuple(blank))
+
+
+class _Listing:
+    """Builds the questions of a form from data that is loaded once."""
+
+    def __init__(self, tx: Transaction, form: FormRow, abstract: AbstractLookup) -> None:
+        self._tx, self._form, self._abstract = tx, form, abstract
+        self._items = form_items(tx, form)
+        wanted = list(self._items.values())
+        mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
+        rows = tx.execute(select(judgements).where(mine, CURRENT))
+        self._judged = {row.item_id: row for row in rows}
+        rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(wanted)))
+        self._doc_ids = {row.id: row.doc_id for row in rows}
+
+    def _paper(self, question: int, entry: Entry) -> ListedItem:
+        item = self._items[question, entry.number]
+        judgement = self._judged.get(item)
+        rating = (True, judgement.value, judgement.comment) if judgement is not None else ()
+        return ListedItem(item, entry, self._abstract(self._doc_ids[item] or ""), *rating)
+
+    def stated(self, sheet: Sheet) -> Iterator[ListedQuestion]:
+        """Yield the questions of phase one that were stated so far."""
+        mine = questions.c.form_id == self._form.id
+        rows = self._tx.execute(select(questions).where(mine).order_by(questions.c.number))
+        for row in rows.all():
+            text = current_wording(self._tx, row.id, "stated").text
+            listed = [e for e in sheet.references if (row.number, e.number) in self._items]
+            papers = tuple(self._paper(row.number, entry) for entry in listed)
+            yield ListedQuestion(row.number, text, papers)
+
+    def worded(self, query: ListedQuery, stored: dict[str, Any]) -> ListedQuestion:
+        """Return a query of phase two; for its author with the approval of its wording."""
+        papers = tuple(self._paper(query.number, entry) for entry in query.entries)
+        if not query.own:
+            return ListedQuestion(query.number, query.text, papers, own=False)
+        approval = last_approval(self._tx, stored["wording"], self._form.person_id)
+        said = approval.approved if approval is not None else None
+        later = [
+            each.text
+            for each in wording_history(self._tx, stored["question"])
+            if each.kind == "corrected" and each.id > stored["wording"]
+        ]
+        correction = later[-1] if later else ""
+        return ListedQuestion(query.number, query.text, papers, query.stated, said, correction)
+
+
+def make_abstract_lookup(collection: Collection) -> AbstractLookup:
+    """Return a function that looks up abstracts."""
+    table = collection.documents
+    rows = {doc_id: row for row, doc_id in enumerate(table["doc_id"])}
+    column = table["abstract"]
+
+    def look_up(doc_id: str) -> str:
+        row = rows.get(doc_id)
+        return "" if row is None else column[row] or ""
+
+    return look_up

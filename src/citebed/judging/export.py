@@ -1,0 +1,225 @@
+"""Export the judgements of a campaign as a test collection, with a version by content.
+
+The version is a hash of queries and judgements: a publication can name the version that its
+figures are based on. Every export is logged, and the changelog lists what each version added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from sqlalchemy import func, select
+
+from citebed.collection import Collection
+from citebed.collection.exporting import export as export_collection
+from citebed.collection.tables import QUERIES
+from citebed.errors import CitebedError
+from citebed.files.writing import whole_folder
+from citebed.judging.judgements import SETS, current_judgements, mapping_rule
+from citebed.judging.questions import current_wording, live_questions, wording_history
+from citebed.judging.status import RestatedQuestion, recent_events, restated_questions
+from citebed.judging.store.campaign_store import CampaignStore, Transaction
+from citebed.judging.store.schema import contributors, items, judgements, pools
+from citebed.judging.tables import PAIRS, first_sources, judged_queries, judgement_set
+from citebed.runs.tables import Qrels
+from citebed.runs.writer import write_qrels
+from citebed.wording import count, json_text, printable
+
+MANIFEST = "campaign.json"
+SHAPES = ("beir", "ir_datasets")
+FILES = {name: f"{name}.qrels" for name in PAIRS} | {
+    name: f"{name}-all-queries.qrels" for name in SETS
+}
+"""The file of each set: first the pair to contrast, then the sets over all queries."""
+
+
+class ExportResult(NamedTuple):
+    """An export: its folder, its version, and the numbers of queries and judgements per set.
+
+    ``restated`` are questions whose exported text differs from the judged one.
+    """
+
+    folder: Path
+    version: str
+    sets: dict[str, tuple[int, int]]
+    restated: tuple[RestatedQuestion, ...] = ()
+
+
+class _Contents(NamedTuple):
+    topics: pl.DataFrame
+    sets: dict[str, Qrels]
+    sources: pl.DataFrame
+    lines: dict[str, list[dict[str, Any]]]
+    last: int
+    restated: tuple[RestatedQuestion, ...]
+
+    def version(self) -> str:
+        digest = hashlib.sha256()
+        for row in self.topics.select("query_id", "text").sort("query_id").iter_rows():
+            digest.update(json_text(row).encode() + b"\n")
+        for name in SETS:  # which include T1 and T1+2
+            for row in self.sets[name].table.sort("query_id", "doc_id").iter_rows():
+                digest.update(json_text([name, *row]).encode() + b"\n")
+        return digest.hexdigest()[:12]
+
+
+def export_campaign(
+    store: CampaignStore,
+    collection: Collection,
+    folder: str | Path,
+    *,
+    graded: bool = False,
+    shapes: tuple[str, ...] = (),
+) -> ExportResult:
+    """Write judgements, topics and pools to a folder, completely or not at all.
+
+    T1 and T1+2 are the pair that the paper compares: the queries judged in both phases, with the
+    judgements of phase one and of both phases. J1, J2 and J1+2 have all queries. The second field
+    of a judgement is the first source of its document: ``cited``, ``manual`` or ``automatic``; the
+    version does not depend on it. ``shapes`` adds the collection with these queries and judgements
+    in the formats ``beir`` and ``ir_datasets``.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / MANIFEST).is_file() and any(folder.iterdir()):
+        raise CitebedError(f"'{printable(folder)}' has files that are not from a campaign export. "
+                           "Name another folder.")  # fmt: skip
+    with store.reading() as tx:
+        contents = _load_contents(tx, graded)
+    version = contents.version()
+    sizes = {
+        name: (qrels.table["query_id"].n_unique(), qrels.table.height)
+        for name, qrels in contents.sets.items()
+    }
+    facts: dict[str, Any] = {
+        "campaign": store.name,
+        "version": version,
+        "simulated": store.simulated,
+        "rule": mapping_rule(store.settings, graded=graded),
+        "judgements_up_to": contents.last,
+        "sets": {name: {"queries": q, "judgements": j} for name, (q, j) in sizes.items()},
+        "restated": [each._asdict() for each in contents.restated],
+    }
+    with store.writing() as tx:
+        before = recent_events(tx, "exported", 1)
+        if not before or before[0].detail["version"] != version:
+            tx.log("exported", **facts)
+    with whole_folder(folder) as draft:
+        _write(draft, contents, facts)
+        (draft / "CHANGELOG.md").write_text(_changelog(store), "utf-8")
+        for shape in shapes:
+            view = JudgedCollection(collection, contents.topics, contents.sets)
+            export_collection(view, shape, draft / shape)
+    return ExportResult(folder, version, sizes, contents.restated)
+
+
+def _load_contents(tx: Transaction, graded: bool) -> _Contents:
+    sets = {name: judgement_set(tx, name, graded=graded) for name in FILES}
+    topics: list[dict[str, str]] = []
+    history: list[dict[str, Any]] = []
+    lists: list[dict[str, Any]] = []
+    for each in list(live_questions(tx)):
+        stated = current_wording(tx, each.id, "stated").text
+        text = current_wording(tx, each.id).text
+        topics.append({"query_id": each.query_id, "text": text, "original": stated,
+                       "paper_id": each.paper})  # fmt: skip
+        history += [
+            {"query_id": each.query_id, "kind": row.kind, "text": row.text,
+             "classes": row.classes, "at": f"{row.at:%Y-%m-%dT%H:%M:%SZ}"}
+            for row in wording_history(tx, each.id)
+        ]  # fmt: skip
+        lists += _pools(tx, each)
+    judged = current_judgements(tx, excluded=True)
+    judged = judged.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    judged = judged.drop("judge", "item_id").rename({"judge_id": "judge"})
+    columns = dict.fromkeys(("query_id", "text", "original", "paper_id"), pl.String)
+    lines = {"wordings": history, "pools": lists, "judgements": judged.to_dicts()}
+    last = int(tx.scalar(select(func.max(judgements.c.id))) or 0)
+    sources = first_sources(judged_queries(tx))
+    restated = tuple(restated_questions(tx))
+    return _Contents(pl.DataFrame(topics, columns), sets, sources, lines, last, restated)
+
+
+def _pools(tx: Transaction, question: Any) -> Iterator[dict[str, Any]]:
+    """Yield every pooled document with all methods that found it and their ranks."""
+    mine = pools.c.question_id == question.id
+    for pool in tx.execute(select(pools).where(mine).order_by(pools.c.round)).all():
+        ways: dict[str, dict[str, int]] = {}
+        for row in tx.execute(select(contributors).where(contributors.c.pool_id == pool.id)):
+            ways.setdefault(row.doc_id, {})[row.method] = row.rank
+        pooled = tx.execute(
+            select(items).where(items.c.pool_id == pool.id).order_by(items.c.position)
+        )
+        for row in pooled:
+            place = {"query_id": question.query_id, "list": pool.round, "pooling": pool.method}
+            place |= {"position": row.position, "doc_id": row.doc_id, **row.drawn}
+            yield place | {"found": ways.get(row.doc_id, {})}
+
+
+def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
+    pair = ["query_id", "doc_id"]
+    for name, qrels in contents.sets.items():
+        table = qrels.table.join(contents.sources, on=pair, how="left", maintain_order="left")
+        write_qrels(draft / FILES[name], Qrels(table, name))
+    for name, column in (("topics", "text"), ("topics.original", "original")):
+        rows = contents.topics.select("query_id", text=column, paper_id="paper_id")
+        rows.write_ndjson(draft / f"{name}.jsonl")
+        tabbed = (f"{query_id}\t{text}\n" for query_id, text, _ in rows.iter_rows())
+        (draft / f"{name}.tsv").write_text("".join(tabbed), "utf-8")
+    for name, lines in contents.lines.items():
+        text = "".join(f"{json_text(line)}\n" for line in lines)
+        (draft / f"{name}.jsonl").write_text(text, "utf-8")
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in draft.iterdir()}
+    whole = {**facts, "files": dict(sorted(files.items()))}
+    (draft / MANIFEST).write_text(json_text(whole, indent=2) + "\n", "utf-8")
+
+
+def _changelog(store: CampaignStore) -> str:
+    with store.reading() as tx:
+        rows = reversed(recent_events(tx, "exported", None))
+    parts = [f"# {store.name}: versions of its judgements, the newest first\n"]
+    entries = []
+    before: dict[str, Any] = {}
+    for row in rows:
+        sets = row.detail["sets"]
+        lines = [f"\n## {row.detail['version']} ({row.at:%Y-%m-%d %H:%M} UTC)\n\n"]
+        for name, size in sets.items():
+            old = before.get(name, {"queries": 0, "judgements": 0})
+            more = f"{size['judgements'] - old['judgements']:+d}"
+            lines.append(f"- {name}: {count(size['judgements'], 'judgement')} ({more}) of "
+                         f"{count(size['queries'], 'query')}\n")  # fmt: skip
+        lines.append(f"- rule: {row.detail['rule']}\n")
+        restated = (RestatedQuestion(**each).warning() for each in row.detail.get("restated", ()))
+        lines += [f"- warning: {each}\n" for each in restated]
+        entries.append("".join(lines))
+        before = sets
+    return "".join([*parts, *reversed(entries)])
+
+
+class JudgedCollection(Collection):
+    """A collection with a campaign's queries and judgements instead of its own."""
+
+    def __init__(
+        self, collection: Collection, topics: pl.DataFrame, sets: Mapping[str, Qrels]
+    ) -> None:
+        super().__init__(collection.folder)
+        missing = {name: pl.lit(None, kind) for name, kind in QUERIES.items() if name not in topics}
+        self._topics = topics.with_columns(**missing).select(*QUERIES)
+        self._sets = dict(sets)
+
+    @property
+    def query_sets(self) -> tuple[str, ...]:
+        """The sets T1, T1+2, J1, J2 and J1+2."""
+        return tuple(self._sets)
+
+    def queries(self, name: str) -> pl.DataFrame:
+        """Return the queries with judgements in a set."""
+        judged = self._sets[name].table["query_id"].unique()
+        return self._topics.filter(pl.col("query_id").is_in(judged.implode()))
+
+    def qrels(self, name: str) -> Qrels:
+        """Return a set of judgements."""
+        return self._sets[name]

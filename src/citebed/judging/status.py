@@ -1,0 +1,195 @@
+"""The status of a campaign: its forms, mails, problems, exclusions and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+from sqlalchemy import Row, func, select
+
+from citebed.judging.assignments import count_answered, has_event, has_responded
+from citebed.judging.questions import live_questions, wording_history
+from citebed.judging.store.campaign_store import Transaction
+from citebed.judging.store.schema import (
+    CURRENT,
+    events,
+    exclusions,
+    forms,
+    items,
+    judgements,
+    mails,
+    now,
+    papers,
+    people,
+    pools,
+    problems,
+    questions,
+    references,
+    returns,
+)
+from citebed.wording import count
+
+
+def form_table(tx: Transaction) -> pl.DataFrame:
+    """Return a row per form; ``state`` is one of `STATES`."""
+    chosen = (
+        select(forms, papers.c.label, people.c.name, people.c.email, people.c.opted_out_at)
+        .join(papers)
+        .join(people)
+        .where(forms.c.campaign_id == tx.id)
+        .order_by(forms.c.id)
+    )
+    rows = [_row(tx, form) for form in tx.execute(chosen).all()]
+    whole = dict.fromkeys(("phase", "round", "mails", "answered", "items"), pl.Int32)
+    kinds = dict.fromkeys(_COLUMNS, pl.String) | whole | {"opened": pl.Boolean}
+    return pl.DataFrame(rows, kinds, orient="row")
+
+
+MAIL_STATES = {"held": "no mail", "written": "in outbox", "sending": "sending",
+               "failed": "not sent", "sent": "sent"}  # fmt: skip
+"""The state of an unopened form, by the state of its mail."""
+STATES = (*MAIL_STATES.values(), "opened", "begun", "finished", "opted out", "revoked", "expired")
+_COLUMNS = ("phase", "round", "paper", "judge", "email", "mails", "mail", "opened", "answered",
+            "items", "state", "code")  # fmt: skip
+
+
+def _row(tx: Transaction, form: Any) -> tuple[Any, ...]:
+    mine = mails.c.form_id == form.id
+    states = list(tx.scalars(select(mails.c.state).where(mine).order_by(mails.c.id)))
+    done, of = count_answered(tx, form)
+    begun = has_responded(tx, form)
+    seen = has_event(tx, form, "opened") or begun
+    finished = has_event(tx, form, "finished") or (of > 0 and done == of)
+    whom = (form.phase, form.round, form.label, form.name, form.email)
+    written = (len(states), states[-1] if states else None)
+    by_mail = "sent" if "sent" in states else MAIL_STATES[states[-1] if states else "held"]
+    state = _state(form, seen, begun, finished, by_mail)
+    return *whom, *written, seen, done, of, state, form.code
+
+
+def _state(form: Any, seen: bool, begun: bool, finished: bool, by_mail: str) -> str:
+    if finished:
+        return "finished"
+    if form.opted_out_at is not None:
+        return "opted out"
+    if form.revoked_at is not None:
+        return "revoked"
+    if form.expires_at <= now():
+        return "expired"
+    return "begun" if begun else "opened" if seen else by_mail
+
+
+def open_problems(tx: Transaction) -> pl.DataFrame:
+    """Return the open problems of returned files, with file and line.
+
+    ``is_read``: the file was read as a judge's form, apart from the problem.
+    """
+    number, file = problems.c.id.label("problem"), returns.c.name.label("file")
+    is_read = (returns.c.via.is_not(None) & returns.c.form_id.is_not(None)).label("is_read")
+    return tx.table(
+        select(number, file, problems.c.line, problems.c.what, problems.c.return_id, is_read)
+        .join(returns)
+        .where(returns.c.campaign_id == tx.id, problems.c.settled_at.is_(None))
+        .order_by(returns.c.id, problems.c.id)
+    )
+
+
+def exclusion_history(tx: Transaction) -> pl.DataFrame:
+    """Return all exclusions and their liftings, in order of time."""
+    columns = [exclusions.c[name] for name in ("rule", "reason", "lifted", "who", "at")]
+    chosen = select(questions.c.query_id, *columns).join(exclusions)
+    mine = questions.c.campaign_id == tx.id
+    return tx.table(chosen.where(mine).order_by(exclusions.c.id))
+
+
+def mail_table(tx: Transaction) -> pl.DataFrame:
+    """Return a row per mail with its recipient, kind and state."""
+    names = ("state", "attempts", "error", "written_at", "sent_at")
+    columns = [mails.c.kind, people.c.name, people.c.email, *(mails.c[name] for name in names)]
+    chosen = select(*columns).join(people).where(mails.c.campaign_id == tx.id)
+    return tx.table(chosen.order_by(mails.c.id))
+
+
+def mails_in_outbox(tx: Transaction) -> int:
+    """Count the mails that citebed wrote and did not send."""
+    mine = (mails.c.campaign_id == tx.id) & (mails.c.state == "written")
+    return int(tx.scalar(select(func.count(mails.c.id)).where(mine)) or 0)
+
+
+class RestatedQuestion(NamedTuple):
+    """A question with judgements that were made for another wording."""
+
+    query_id: str
+    judged_as: str
+    text: str
+    judgements: int
+
+    def warning(self) -> str:
+        """Return a warning for organisers."""
+        made = count(self.judgements, "judgement")
+        return f"{self.query_id} was restated after {made}: '{self.judged_as}' is now '{self.text}'"
+
+
+def restated_questions(tx: Transaction) -> list[RestatedQuestion]:
+    """Return the questions whose exported text is not the one that was judged.
+
+    Judgements of phase one are for the question as stated; a minimal reformulation by the
+    organisers, which the author approves, keeps them. Judgements of phase two are for the wording
+    on the form; a wording that was pooled since, as the paper does with corrections, keeps them.
+    """
+    found = []
+    for question in live_questions(tx):
+        history = wording_history(tx, question.id)
+        is_pooled = pools.c.wording_id == history[-1].id
+        kept = tx.scalar(select(pools.c.id).where(is_pooled).limit(1)) is not None
+        stated = [each for each in history if each.kind == "stated"]
+        seen = [
+            (text, stated[-1].text if judged.phase == 1 else history[-1].text)
+            for judged in _judged(tx, question.id)
+            if judged.phase == 1 or not kept
+            for text in [_text_judged(judged, history, stated, question.id)]
+        ]
+        other = [(text, now_text) for text, now_text in seen if text != now_text]
+        if other:
+            found.append(RestatedQuestion(question.query_id, *other[-1], len(other)))
+    return found
+
+
+def _judged(tx: Transaction, question: int) -> Sequence[Row[Any]]:
+    """Return the judgements of a question that count, with the phase and content of their forms."""
+    columns = [judgements.c.recorded_at, judgements.c.return_id, forms.c.phase, forms.c.content]
+    chosen = select(*columns).join(items, items.c.id == judgements.c.item_id)
+    chosen = chosen.join(forms, forms.c.id == judgements.c.form_id)
+    mine = (items.c.question_id == question) & judgements.c.value.is_not(None)
+    return tx.execute(chosen.where(mine, CURRENT).order_by(judgements.c.id)).all()
+
+
+def _text_judged(
+    judged: Row[Any], history: Sequence[Row[Any]], stated: Sequence[Row[Any]], question: int
+) -> str:
+    """Return the wording that a judge had in front of them."""
+    if judged.phase == 1:
+        before = [
+            each.text
+            for each in stated
+            if each.at <= judged.recorded_at
+            or (each.return_id is not None and each.return_id == judged.return_id)
+        ]
+        return str((before or [stated[0].text])[-1])
+    asked: Mapping[int, int] = {one["question"]: one["wording"] for one in judged.content["asked"]}
+    return next(str(each.text) for each in history if each.id == asked[question])
+
+
+def references_matched(tx: Transaction) -> tuple[int, int]:
+    """Return how many references of the source papers the collection has, and how many exist."""
+    chosen = select(func.count(references.c.doc_id), func.count(references.c.id)).join(papers)
+    inside, every = tx.execute(chosen.where(papers.c.campaign_id == tx.id)).one()
+    return int(inside), int(every)
+
+
+def recent_events(tx: Transaction, what: str, most: int | None = 20) -> list[Row[Any]]:
+    """Return the last events of a kind, the newest first."""
+    mine = (events.c.campaign_id == tx.id) & (events.c.what == what)
+    chosen = select(events).where(mine).order_by(events.c.id.desc()).limit(most)
+    return list(tx.execute(chosen))
