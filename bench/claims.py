@@ -15,7 +15,7 @@ from pathlib import Path
 from acm_cr import QUERY_SETS, imported, rankings, relevances
 from citebed.collection import Collection
 from citebed.evaluation import Design, Evaluation, Resampling, compare, evaluate
-from citebed.report.evaluation.table import DAGGER, p_text
+from citebed.report.evaluation_tables import DAGGER, p_text
 from citebed.report.tables import text_table
 from citebed.retrieval.index.building import write_index
 from citebed.retrieval.index.index import open_index

@@ -26,8 +26,8 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.evaluation.contrasts.contrast import CONTRASTED, Contrast, contrast
 from citebed.evaluation.scoring.evaluation import evaluate
-from citebed.report.contrast.figures import draw_contrast
-from citebed.report.contrast.table import (
+from citebed.report.contrast_page import draw_contrast
+from citebed.report.contrast_tables import (
     AGREEMENTS,
     DIGESTS,
     SETS,

@@ -17,8 +17,8 @@ from citebed.cli.verbs import VERBS
 from citebed.collection import open_collection
 from citebed.collection.demo import import_demo
 from citebed.collection.statistics import statistics
-from citebed.report.collection.figure import draw
-from citebed.report.handbook.builder import build_handbook
+from citebed.report.collection_figure import draw
+from citebed.report.handbook import build_handbook
 from citebed.report.measure_help import measure_page
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))

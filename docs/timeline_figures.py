@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from citebed.report.timeline.figures import timeline_pictures
+from citebed.report.timeline_figures import timeline_pictures
 from citebed.runs.reader import as_run
 from citebed.runs.times import DAY
 from citebed.timeline.scoring.slice_measures import slice_measures

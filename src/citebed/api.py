@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from citebed.collection.exporting import ExportReport
     from citebed.desk import Desk
     from citebed.drafts import DraftLike
-    from citebed.report.collection.lint import Findings
-    from citebed.report.collection.table import CollectionStats
+    from citebed.report.collection import CollectionStats
+    from citebed.report.lint import Findings
     from citebed.retrieval.library.about import About
     from citebed.retrieval.library.found import Found
     from citebed.retrieval.library.library import Library
@@ -135,14 +135,14 @@ class Workbench(Collection):
 
     def stats(self) -> CollectionStats:
         """Return statistics of the collection and its index."""
-        from citebed.report.collection.table import collection_stats
+        from citebed.report.collection import collection_stats
 
         return collection_stats(self)
 
     def lint(self, only: Iterable[str] | None = None, *, examples: int | None = 3) -> Findings:
         """Check the collection for errors that would distort an experiment, with the named checks
         or all. Each finding has up to ``examples`` examples (``None`` for all) and a fix."""
-        from citebed.report.collection.lint import linted
+        from citebed.report.lint import linted
 
         return linted(self, only, examples=examples)
 

@@ -14,7 +14,7 @@ from tests.campaigns import links
 from tests.form_answers import random_sheet
 
 from citebed.judging.forms import html_form
-from citebed.report.html.page import render
+from citebed.report.page import render
 
 # What the page says of itself while it is read, and the keys that come when it is read but no
 # script of its own has run: scripts that wait for the page run after this moment.

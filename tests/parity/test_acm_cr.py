@@ -10,7 +10,7 @@ import pytest
 from citebed.collection import open_collection
 from citebed.collection.lint import lint
 from citebed.collection.statistics import statistics
-from citebed.report.collection.table import table1
+from citebed.report.collection import table1
 
 
 def authors_pairs(path: Path) -> set[tuple[str, str]]:

@@ -16,7 +16,7 @@ from citebed.report.terminal import progress_bar
 from citebed.wording import printable
 
 if TYPE_CHECKING:
-    from citebed.report.collection.table import CollectionStats
+    from citebed.report.collection import CollectionStats
 
 ENCODER = "encoder"
 
@@ -46,12 +46,12 @@ def stats(
     for note in numbers.notes:
         typer.echo(f"note: {note}", err=True)
     if plot is not None:
-        from citebed.report.collection.figure import draw
+        from citebed.report.collection_figure import draw
 
         draw(numbers.collection, plot)
         typer.echo(f"drew {printable(plot)}", err=True)
     if first_table:
-        from citebed.report.collection.table import table1
+        from citebed.report.collection import table1
 
         table = table1(numbers.collection)
         if as_json or as_csv:
@@ -62,7 +62,7 @@ def stats(
     elif as_json or as_csv:
         print_rows(numbers.rows, "json" if as_json else "csv")
     else:
-        from citebed.report.collection.table import statistics_text
+        from citebed.report.collection import statistics_text
 
         typer.echo(statistics_text(numbers.collection, numbers.index), nl=False)
 
@@ -70,7 +70,7 @@ def stats(
 def _counted(collection: Path, on: str | None, conf: Sequence[str]) -> CollectionStats:
     if on is None:
         from citebed.collection import open_collection
-        from citebed.report.collection.table import collection_stats
+        from citebed.report.collection import collection_stats
 
         return collection_stats(open_collection(collection))
     from citebed.distributed.door import engine
@@ -96,7 +96,7 @@ def lint(
     Example: citebed lint acm-cr/
     """
     from citebed.collection import open_collection
-    from citebed.report.collection.lint import linted
+    from citebed.report.lint import linted
 
     findings = linted(open_collection(collection), only or None, examples=examples)
     if as_json or as_csv:

@@ -112,7 +112,7 @@ def contrast(
     from citebed.evaluation.contrasts import contrast as contrasts
     from citebed.evaluation.scoring.comparison import Design
     from citebed.evaluation.scoring.run_scores import make_resampling
-    from citebed.report.contrast.table import contrast_lines, contrast_tables
+    from citebed.report.contrast_tables import contrast_lines, contrast_tables
     from citebed.runs.reader import find_run_name
 
     style = style_of(format, as_json, as_csv)
@@ -156,7 +156,7 @@ def _draw(
     """Draw the figures if --plots is given, and return a sentence about the files."""
     if folder is None:
         return []
-    from citebed.report.contrast.figures import draw_contrast
+    from citebed.report.contrast_page import draw_contrast
 
     drawn = draw_contrast(contrasted, folder, pair, runs=runs, full=full)
     return [f"{count(len(drawn), 'figure file')} in {printable(folder)}"]
@@ -165,7 +165,7 @@ def _draw(
 def _write_page(contrasted: Contrast, page: Path, command: str) -> list[str]:
     """Write the HTML page and return a sentence about it."""
     from citebed.files.writing import write_whole
-    from citebed.report.contrast.page import contrast_page
+    from citebed.report.contrast_page import contrast_page
 
     whole = printable(contrast_page(contrasted, command)).encode()
     write_whole(page, whole)
@@ -233,7 +233,7 @@ def pool_bias(
     from citebed.evaluation.contrasts.pool import CUTOFFS, PoolBiasOptions, read_teams
     from citebed.evaluation.scoring.comparison import Design
     from citebed.evaluation.scoring.run_scores import make_resampling
-    from citebed.report.contrast.table import bias_lines, bias_tables
+    from citebed.report.contrast_tables import bias_lines, bias_tables
 
     style = style_of(format, as_json, as_csv)
     how = PoolBiasOptions(

@@ -29,7 +29,7 @@ def docs(
     import webbrowser
 
     from citebed.files.places import handbook_folder
-    from citebed.report.handbook.builder import build_handbook
+    from citebed.report.handbook import build_handbook
 
     folder = out or handbook_folder()
     pages = build_handbook(folder)

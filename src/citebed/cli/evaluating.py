@@ -95,7 +95,7 @@ def evaluate(
         with engine(on, spark_conf or ()) as there:
             evaluation = there.evaluate(qrels, runs, chosen, settings)
     if style == "trec_eval":
-        from citebed.report.evaluation.table import trec_eval_text
+        from citebed.report.evaluation_tables import trec_eval_text
 
         for each in evaluation.runs:
             sys.stdout.write(trec_eval_text(each, per_query, switches))
@@ -139,7 +139,7 @@ def _print_rows(
 def _print_table(
     evaluation: Evaluation, resampling: Resampling | None, style: str, per_query: bool
 ) -> None:
-    from citebed.report.evaluation.table import queries_table, scores_table, unjudged_table
+    from citebed.report.evaluation_tables import queries_table, scores_table, unjudged_table
 
     if per_query:
         each = (
@@ -195,7 +195,7 @@ def compare(
     from citebed.evaluation.scoring.comparison import compare as compare_runs
     from citebed.evaluation.scoring.evaluation import evaluate as evaluate_runs
     from citebed.evaluation.scoring.run_scores import make_resampling
-    from citebed.report.evaluation.table import comparison_notes, comparison_table
+    from citebed.report.evaluation_tables import comparison_notes, comparison_table
     from citebed.runs.reader import find_run_name
 
     style = style_of(format, as_json, as_csv)

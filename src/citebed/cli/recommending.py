@@ -189,7 +189,7 @@ def recommend(
 
 def _write_page(found: Recommendations, path: Path, text: str, command: str) -> None:
     from citebed.files.writing import write_whole
-    from citebed.report.recommendation.page import recommendation_page
+    from citebed.report.recommendations import recommendation_page
 
     note(found.notes)
     name = Path(text).name if found.passages and found[0:1] and found[0].file else "the text"
@@ -228,7 +228,7 @@ def _draft_to_ask(text: str) -> tuple[Draft, str]:
 
 def _print(found: Recommendations, form: str, full: bool) -> None:
     """Print recommendations in the requested format."""
-    from citebed.report.recommendation.text import editor_lines, passage_lines
+    from citebed.report.recommendations import editor_lines, passage_lines
 
     note(found.notes)
     if form == "json":

@@ -81,8 +81,7 @@ def report(
     from citebed.evaluation.scoring.study import Plan
     from citebed.evaluation.scoring.study import study as make_study
     from citebed.files.writing import write_whole
-    from citebed.report.evaluation.page import Front, evaluation_page
-    from citebed.report.evaluation.queries import texts_beside, titles_around
+    from citebed.report.evaluation_page import Front, evaluation_page, texts_beside, titles_around
 
     read = [qrels, *runs, *([queries] if queries else []), *([Path(cluster)] if cluster else [])]
     check_page(output, {os.path.realpath(path) for path in read})
@@ -117,7 +116,7 @@ def _baseline(baseline: str | None, runs: Sequence[Path], correct: str) -> str |
 
 
 def _draw(study: Study, folder: Path) -> int:
-    from citebed.report.evaluation.figures import evaluation_figures
+    from citebed.report.evaluation_figures import evaluation_figures
     from citebed.report.figure_style import write_files
 
     files = evaluation_figures(study.evaluation.runs, study.summaries, study.plan.design.baseline)

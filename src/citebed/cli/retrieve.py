@@ -139,7 +139,7 @@ def _index_on(
 
 
 def _tell(collection: Path, report: IndexReport, *, as_json: bool, quiet: bool) -> None:
-    from citebed.report.collection.index_report import index_lines
+    from citebed.report.collection import index_lines
 
     if as_json:
         print_json([report._asdict()])

@@ -80,7 +80,7 @@ def robustness(
     style = style_of(format, as_json, as_csv)
     if plot is not None:  # check the figure's path before the study starts
         from citebed.report.figure_style import picture_ending
-        from citebed.report.robustness.figure import ENDINGS, draw_robustness
+        from citebed.report.robustness import ENDINGS, draw_robustness
 
         picture_ending(plot, ENDINGS)
     options = study.StudyOptions(
@@ -105,7 +105,7 @@ def robustness(
 def _print_table(
     simulated: Simulation, summed: Sequence[Robustness], part: Part | None, style: str
 ) -> None:
-    from citebed.report.robustness.table import MEASURES, means_table
+    from citebed.report.robustness import MEASURES, means_table
     from citebed.report.tables import build_table
 
     table = means_table(simulated) if part == "means" else build_table(MEASURES, summed)
@@ -113,7 +113,7 @@ def _print_table(
 
 
 def _say(simulated: Simulation, summed: Sequence[Robustness], plot: Path | None, err: bool) -> None:
-    from citebed.report.robustness.table import move_sentence, study_sentence, verdict_lines
+    from citebed.report.robustness import move_sentence, study_sentence, verdict_lines
 
     lines = []
     if summed and not err:

@@ -23,7 +23,7 @@ from citebed.distributed.timelines import runs_on
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation
 from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
-from citebed.report.collection.table import CollectionStats, collection_stats
+from citebed.report.collection import CollectionStats, collection_stats
 from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.pipeline import pipeline_of

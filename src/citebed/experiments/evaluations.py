@@ -180,7 +180,7 @@ def build_score_tables(asked: EvaluationRequest) -> dict[str, Any]:
 
     Unknown measures are ``refused`` with the reason; the others are scored.
     """
-    from citebed.report.evaluation.table import comparison_notes, comparison_table, scores_table
+    from citebed.report.evaluation_tables import comparison_notes, comparison_table, scores_table
 
     measures, refused = split_measures(asked.measures)
     choice = replace(asked, measures=measures)
@@ -208,8 +208,7 @@ def build_score_tables(asked: EvaluationRequest) -> dict[str, Any]:
 
 def report_page(choice: EvaluationRequest, back: Back) -> str:
     """Return the page that ``citebed report`` writes."""
-    from citebed.report.evaluation.page import Front, evaluation_page
-    from citebed.report.evaluation.queries import texts_beside, titles_around
+    from citebed.report.evaluation_page import Front, evaluation_page, texts_beside, titles_around
 
     baseline = choice.baseline or None
     if baseline is None and choice.correction != "tukey":
@@ -234,7 +233,7 @@ def report_page(choice: EvaluationRequest, back: Back) -> str:
 
 def contrast_page(choice: EvaluationRequest, back: Back) -> str:
     """Return the page that ``citebed contrast --report`` writes."""
-    from citebed.report.contrast import page
+    from citebed.report import contrast_page as page
 
     found = run_contrast(choice)
     with _DRAWING:
@@ -243,9 +242,9 @@ def contrast_page(choice: EvaluationRequest, back: Back) -> str:
 
 def timeline_page(choice: EvaluationRequest, back: Back) -> str:
     """Return the page that ``citebed timeline --report`` writes."""
-    from citebed.report.timeline.figures import timeline_pictures
-    from citebed.report.timeline.page import Extras
-    from citebed.report.timeline.page import timeline_page as page
+    from citebed.report.timeline_figures import timeline_pictures
+    from citebed.report.timeline_page import Extras
+    from citebed.report.timeline_page import timeline_page as page
 
     found = run_timeline(choice)
     both = tuple(dict.fromkeys(("uniform", "burst", *found.weights)))

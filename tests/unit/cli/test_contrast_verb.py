@@ -325,7 +325,7 @@ def test_a_page_has_all_of_it_and_replaces_no_data(invoke: Invoke) -> None:
     assert code == 0
     assert "page.html: 0." in out
     page = Path("page.html").read_text("utf-8")
-    for heading in ("The two sets", "What changes", "Is the order the same?", "What to know of it"):
+    for heading in ("The two sets", "What changes", "Is the order the same?", "Notes"):
         assert f"<h2>{heading}</h2>" in page
     assert "citebed contrast j1.qrels j12.qrels one.run two.run" in page
     assert page.count("<svg") >= 2

@@ -61,8 +61,8 @@ VERBS = (
 MODULES = (
     "citebed.cli.collect", "citebed.cli.retrieve", "citebed.cli.fusing",
     "citebed.cli.qrels.judgement_sets", "citebed.cli.reporting", "citebed.collection.exporting",
-    "citebed.runs.writer", "citebed.report.collection.figure",
-    "citebed.report.contrast.figures", "citebed.report.evaluation.page",
+    "citebed.runs.writer", "citebed.report.collection_figure",
+    "citebed.report.contrast_page", "citebed.report.evaluation_page",
 )  # fmt: skip
 each_verb = pytest.mark.parametrize(
     "verb", VERBS, ids=lambda verb: f"{verb.words.split(' OUT')[0]} {verb.name}"

@@ -32,7 +32,7 @@ from citebed.distributed import bringing, parcels
 from citebed.distributed.door import Engine
 from citebed.distributed.importing import earlier, merging, naming, placing, reading
 from citebed.errors import CitebedError
-from citebed.report.collection.table import collection_stats
+from citebed.report.collection import collection_stats
 
 TABLES = (
     "documents", "papers", "references", "contexts", "links", "sections", "set_aside", "problems",

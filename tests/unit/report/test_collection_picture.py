@@ -23,8 +23,8 @@ from citebed.collection.statistics import (
     statistics,
 )
 from citebed.errors import CitebedError, UnknownName
-from citebed.report.collection import figure as collection_picture
-from citebed.report.collection.figure import draw
+from citebed.report import collection_figure as collection_picture
+from citebed.report.collection_figure import draw
 
 PNG = b"\x89PNG\r\n\x1a\n"
 NOTHING = Means(0, None, None, None, None)

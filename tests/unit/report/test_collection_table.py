@@ -16,7 +16,7 @@ from citebed.collection.statistics import (
     References,
     Spread,
 )
-from citebed.report.collection.table import short_name, statistics_text
+from citebed.report.collection import short_name, statistics_text
 
 LONG = "International Conference on the Theory of Everything and All the Rest of It in General"
 DOCUMENTS = Documents(

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.contrast import Contrast, contrast
-from citebed.report.contrast import figures as contrast_figures
-from citebed.report.contrast.figures import draw_contrast, scatter, spread
+from citebed.report import contrast_page as contrast_figures
+from citebed.report.contrast_page import draw_contrast, scatter, spread
 from citebed.report.figure_style import STYLE
 from citebed.runs.reader import as_qrels
 
@@ -115,7 +115,7 @@ def test_the_same_contrast_gives_the_same_files(found: Contrast, tmp_path: Path)
 
 def test_what_rose_lies_below_the_diagonal_as_in_the_paper(found: Contrast) -> None:
     """AP of q1 falls from 1 to 5/6, that of q2 rises from 0 to 1/2: J1+2 is horizontal."""
-    with mpl.rc_context(STYLE | contrast_figures._HOW["style"]):
+    with mpl.rc_context(STYLE | contrast_figures._OPTIONS["style"]):
         figure = contrast_figures._run_figure(found, "one", found.by_query[:1])
     (axes,) = figure.axes
     assert sorted(rings(axes)) == [(0.5, 0.0), pytest.approx((5 / 6, 1.0))]
@@ -137,7 +137,7 @@ def test_few_figures_are_drawn_unless_all_are_asked_for(tmp_path: Path) -> None:
 
 
 def test_the_second_of_a_pair_is_laid_against_the_first(found: Contrast) -> None:
-    with mpl.rc_context(STYLE | contrast_figures._HOW["style"]):
+    with mpl.rc_context(STYLE | contrast_figures._OPTIONS["style"]):
         figure = contrast_figures._pair_figure(found, "one", "runs/two $x$ & <b>")
     titles = [axes.get_title() for axes in figure.axes]
     assert titles == ["AP under J1", "P@5 under J1", "AP under J1+2", "P@5 under J1+2"]

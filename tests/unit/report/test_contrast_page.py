@@ -8,7 +8,7 @@ import pytest
 from lxml import html
 
 from citebed.evaluation.contrasts.contrast import Contrast, contrast
-from citebed.report.contrast.page import contrast_page
+from citebed.report.contrast_page import contrast_page
 from citebed.runs.reader import as_qrels
 
 

@@ -15,7 +15,7 @@ from citebed.evaluation.contrasts.changes import (
 from citebed.evaluation.contrasts.pool import WorstCase
 from citebed.evaluation.contrasts.pool_bias import RankingAgreement, ScoreDrop, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet
-from citebed.report.contrast import table as tables
+from citebed.report import contrast_tables as tables
 from citebed.report.tables import build_table
 
 CHANGES = [

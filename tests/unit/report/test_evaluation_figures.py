@@ -13,7 +13,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures.names import measures
 from citebed.evaluation.scoring.evaluation import evaluate
 from citebed.evaluation.scoring.run_scores import Resampling, summarise
-from citebed.report.evaluation.figures import (
+from citebed.report.evaluation_figures import (
     Mean,
     differences_svg,
     evaluation_figures,

@@ -20,10 +20,8 @@ from citebed.evaluation.measures.names import measures
 from citebed.evaluation.scoring.comparison import Design
 from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.scoring.study import Plan, Study, study
-from citebed.report.evaluation.page import Front, evaluation_page
-from citebed.report.evaluation.queries import query_data
-from citebed.report.html.inline_svg import figure_of, inline_svg
-from citebed.report.html.page import environment
+from citebed.report.evaluation_page import Front, evaluation_page, query_data
+from citebed.report.page import environment, make_page_figure, inline_svg
 from citebed.runs.reader import as_qrels, as_run
 from citebed.runs.tables import Run
 
@@ -82,7 +80,7 @@ def test_the_sections_of_a_comparison() -> None:
         "Scores",
         "Comparison",
         "Query by query",
-        "What the scores rest on",
+        "Coverage: judged queries, unjudged documents, ties",
     ]
 
 
@@ -223,7 +221,7 @@ def test_too_many_queries_leave_those_with_the_largest_differences() -> None:
     # RR falls by 2/3 where two documents stand before the relevant one: every third query.
     assert all(int(query["id"][1:]) % 3 == 2 for query in found.data["queries"])
     page = tree(whole, budget=1_000)
-    assert f"Of 30 queries the {found.shown} whose scores differ most" in page.text_content()
+    assert f"the {found.shown} of 30 queries whose scores differ most" in page.text_content()
 
 
 # --- safe -----------------------------------------------------------------------------------
@@ -300,7 +298,7 @@ def test_an_inline_figure_has_no_styles_and_ids_of_its_own() -> None:
 
 
 def test_a_figure_is_saved_as_it_was_drawn() -> None:
-    drawn = figure_of(b"<svg><b/></svg>", "one", "says", "a label", "x<b>")
+    drawn = make_page_figure(b"<svg><b/></svg>", "one", "says", "a label", "x<b>")
     template = environment().get_template("parts.html.j2").module
     made = html.fragment_fromstring(str(template.figures([drawn])).strip())  # type: ignore[attr-defined]
     (link,) = made.iter("a")

@@ -12,7 +12,7 @@ from tests.shared import Once
 
 import citebed
 from citebed.cli.app import main
-from citebed.report.handbook.builder import build_handbook
+from citebed.report.handbook import build_handbook
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from citebed.drafts import Passage
-from citebed.report.recommendation.text import passage_lines
+from citebed.report.recommendations import passage_lines
 from citebed.retrieval.recommend.recommendation import Recommendation
 from citebed.retrieval.recommend.wording import chance_in_words, sure
 

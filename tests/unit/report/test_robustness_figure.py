@@ -12,12 +12,13 @@ from lxml import etree
 from matplotlib.figure import Figure
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.report.robustness import figure as module
-from citebed.report.robustness.figure import draw_robustness, robustness_figure
-from citebed.report.robustness.table import (
+from citebed.report import robustness as module
+from citebed.report.robustness import (
     MEASURES,
+    draw_robustness,
     means_table,
     move_sentence,
+    robustness_figure,
     study_sentence,
     verdict_lines,
 )
@@ -148,12 +149,13 @@ def test_two_questions_have_two_answers() -> None:
     assert lines == [
         "Measured here as the mean distance from 1 − θ: AUC 0.05, Rprec 0.10, AP 0.17 (within "
         "0.25); nDCG 0.32, SetP 0.60 (farther).",
-        "Rescaled to [-1, 1], as AUC:rescaled, AUC lies 0.02 from 1 − θ, not 0.05.",
-        "Another question, ours: how far does the size of a slice move a measure at the same "
-        "disorder? The mean move, as a part of the fall from order to disorder: at most 10%: AUC "
+        "Rescaled to [-1, 1], as AUC:rescaled, AUC has the distance 0.02 from 1 − θ "
+        "instead of 0.05.",
+        "Our question is another one: how much does the size of a slice move a measure at the same "
+        "disorder? The mean move as a share of the fall from order to disorder: at most 10%: AUC "
         "10%; at most 33%: Rprec 30%; more: nDCG 50%, AP 51%; no fall at all: SetP.",
-        "AP follows the disorder, as the first question has it, and yet gives slices of different "
-        "size different scores, as the second has it.",
+        "AP follows the disorder (the first question), and yet gives slices of different size "
+        "different scores (the second question).",
     ]
 
 
@@ -164,7 +166,7 @@ def test_of_measures_that_the_paper_did_not_study_it_says_nothing() -> None:
 
 def test_one_level_says_nothing_of_size() -> None:
     alone = dataclasses.replace(AP, fall=float("nan"), share=float("nan"))
-    assert verdict_lines([alone])[-1].startswith("Take two levels or more")
+    assert verdict_lines([alone])[-1].startswith("Use two levels or more")
 
 
 def test_a_row_a_measure() -> None:

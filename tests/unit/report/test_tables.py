@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
-from citebed.report.html.page import environment
+from citebed.report.page import environment
 from citebed.report.tables import (
     Cell,
     Column,

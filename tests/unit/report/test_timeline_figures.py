@@ -17,9 +17,8 @@ from tests.unit.report.test_evaluation_figures import texts
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.report.figure_style import lines_of
-from citebed.report.timeline.areas import Pair
-from citebed.report.timeline.figures import best_pairs, timeline_pictures
-from citebed.report.timeline.series import (
+from citebed.report.timeline_figures import Pair, best_pairs, timeline_pictures
+from citebed.report.timeline_series import (
     areas,
     burstiest,
     day_name,
@@ -268,7 +267,7 @@ def test_slices_stand_above_the_documents() -> None:
     (whole, of_q, *_) = timeline_pictures(made(RELEVANT, RUNS))
     assert {"slice with relevant documents", "slice without"} <= set(texts(of_q.svg))
     assert [text for text in texts(whole.svg) if text in "140"][-4:] == ["1", "4", "0", "1"]
-    assert whole.alt_text.endswith("Cut into 4 slices, 1 of them without relevant documents.")
+    assert whole.alt_text.endswith("Divided into 4 slices, 1 of them without relevant documents.")
 
 
 def test_any_pair_and_the_axis_of_documents() -> None:

@@ -129,7 +129,7 @@ def test_no_file_is_taken_for_slices(client: TestClient, folder: Path) -> None:
     ("page", "more", "says"),
     [
         ("report", {"m": ["AP", "nDCG@10"], "baseline": RUNS[1]}, "Query by query"),
-        ("contrast", {"other": "less"}, "Queries that move most"),
+        ("contrast", {"other": "less"}, "Queries that change most"),
         ("timeline", {"slices": "equal:20", "weight": ["uniform", "burst"]}, "Over time"),
     ],
 )

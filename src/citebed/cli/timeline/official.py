@@ -110,7 +110,7 @@ def times_from(path: Path | None, utc: bool) -> Any:
 
 def best_once(official: OfficialTimeline) -> list[Table]:
     """Return each best cut-off once, for people."""
-    from citebed.report.timeline.table import official_table
+    from citebed.report.timeline_tables import official_table
 
     caption = "Official scores, best cut-offs by {}"
     return [
@@ -129,7 +129,7 @@ def print_official(
     official: OfficialTimeline, style: str, all_cutoffs: bool, per_query: bool
 ) -> None:
     """Print the scores at the best or at all cut-offs; with ``per_query`` also per entity."""
-    from citebed.report.timeline.table import ENTITIES, official_table
+    from citebed.report.timeline_tables import ENTITIES, official_table
 
     whole = {"": official.table} if all_cutoffs else official.best
     entities = {by: official.entities(by) for by in whole} if per_query else {}

@@ -38,7 +38,7 @@ def print_timelines(timelines: Sequence[Timeline], shown: Shown, tests: Sequence
     if shown.machine:
         print_rows(_rows(timelines, shown, tests), shown.style)
     else:
-        from citebed.report.timeline.table import systems_table
+        from citebed.report.timeline_tables import systems_table
 
         for timeline in timelines:
             _print_details(timeline, shown)
@@ -75,7 +75,7 @@ def _machine_rows(timeline: Timeline, shown: Shown) -> list[dict[str, Any]]:
 
 
 def _print_details(timeline: Timeline, shown: Shown) -> None:
-    from citebed.report.timeline.table import kinds_table, queries_table, slices_table
+    from citebed.report.timeline_tables import kinds_table, queries_table, slices_table
 
     for scores in timeline.runs:
         if shown.per_query:
@@ -88,7 +88,7 @@ def _print_details(timeline: Timeline, shown: Shown) -> None:
 
 
 def _say_trends(timeline: Timeline, err: bool) -> None:
-    from citebed.report.timeline.table import stability_sentences, trend_sentence
+    from citebed.report.timeline_tables import stability_sentences, trend_sentence
 
     if len(timeline.pairs.slices) == 1:
         return  # the evaluation without time
@@ -115,8 +115,8 @@ def _say_notes(timeline: Timeline, err: bool) -> None:
 
 def _print_compared(compared: Comparisons[StreamComparison], design: Design, style: str) -> None:
     """Print the paired tests as a table for people, with notes."""
-    from citebed.report.evaluation.table import comparison_table
-    from citebed.report.timeline.table import stream_comparison_notes
+    from citebed.report.evaluation_tables import comparison_table
+    from citebed.report.timeline_tables import stream_comparison_notes
 
     if style not in ("json", "csv"):
         typer.echo(comparison_table([of.named for of in compared]).written(style), nl=False)

@@ -18,7 +18,7 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     from citebed.cli.timeline.printing import Compared
     from citebed.report.tables import Table
-    from citebed.report.timeline.figures import TimelineFigure
+    from citebed.report.timeline_figures import TimelineFigure
     from citebed.timeline.timelines import Timeline
 
 Over = Literal["time", "weight"]
@@ -118,8 +118,8 @@ def write_look(
 ) -> None:
     """Draw and write the files; print notes about them to standard error."""
     from citebed.evaluation.scoring.comparison import Design
-    from citebed.report.timeline.figures import timeline_pictures
-    from citebed.report.timeline.page import Extras, timeline_page
+    from citebed.report.timeline_figures import timeline_pictures
+    from citebed.report.timeline_page import Extras, timeline_page
 
     both = tuple(dict.fromkeys(("uniform", "burst", *timeline.weights)))
     pictures = timeline_pictures(timeline.runs, both, timeline.focus, look.pairs, look.over)

@@ -16,8 +16,7 @@ from citebed.collection.storing.store import MANIFEST, state_of
 from citebed.errors import CitebedError
 from citebed.files.dropped import clean_name, put
 from citebed.files.places import free_place
-from citebed.report.collection.state import collection_state
-from citebed.report.collection.table import collection_tables
+from citebed.report.collection import collection_state, collection_tables
 from citebed.retrieval.index.layout import written
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.jobs import Job, Order

@@ -80,7 +80,7 @@ def _index(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
 
 def _indexed(folder: Path, made: Outcome, progress: Progress) -> Outcome:
     from citebed.collection import open_collection
-    from citebed.report.collection.index_report import index_lines
+    from citebed.report.collection import index_lines
     from citebed.retrieval.index.building import IndexOptions
     from citebed.retrieval.ranking.fitting import build_index
 
@@ -122,7 +122,7 @@ def _search(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
 def _lint(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
     """Run ``citebed lint``: report what each check found and how to fix it."""
     from citebed.collection import open_collection
-    from citebed.report.collection.lint import linted
+    from citebed.report.lint import linted
 
     progress.step("checking", 0)
     found = linted(open_collection(folder))

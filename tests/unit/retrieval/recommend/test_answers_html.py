@@ -9,7 +9,7 @@ import pytest
 from lxml import html
 
 from citebed.drafts import Passage
-from citebed.report.recommendation.text import passage_lines
+from citebed.report.recommendations import passage_lines
 from citebed.retrieval.recommend.recommendation import Recommendation
 from citebed.retrieval.recommend.recommendations import Recommendations
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.reference import timeline as reference
 
-from citebed.report.timeline.table import stability_sentence, trend_sentence
+from citebed.report.timeline_tables import stability_sentence, trend_sentence
 from citebed.runs.times import DAY
 from citebed.timeline.scoring.trends import (
     mann_kendall,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import polars as pl
 
@@ -28,12 +29,13 @@ from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import DESCRIPTION, FOLDER, DamagedIndex
 from citebed.retrieval.index.statistics import (
     FREQUENT,
+    IndexReport,
     IndexStatistics,
     index_rows,
     index_statistics,
 )
+from citebed.wording import count, for_terminal, printable
 from citebed.wording import count as counted
-from citebed.wording import for_terminal
 
 _NAME_WIDTH = 58
 _NOTE_WIDTH = 80
@@ -325,3 +327,111 @@ def collection_stats(collection: Collection, tally: Tally | None = None) -> Coll
         return CollectionStats(numbers, index_statistics(open_index(collection)))
     except DamagedIndex as error:
         return CollectionStats(numbers, notes=(str(error),))
+
+
+IndexState = Literal["none", "current", "old", "damaged"]
+_SAID: dict[IndexState, str] = {
+    "none": "not indexed yet",
+    "current": "index up to date",
+    "old": "index out of date",
+    "damaged": "index damaged",
+}
+
+
+@dataclass(frozen=True)
+class CollectionState:
+    """A collection's counts; ``queries`` has a count per query set.
+
+    ``skipped`` of the ``problems`` could not be read at all.
+    """
+
+    name: str
+    documents: int
+    papers: int
+    queries: dict[str, int]
+    index: IndexState
+    problems: int
+    skipped: int
+
+    def row(self) -> dict[str, Any]:
+        """Return a row with texts for display."""
+        return {**vars(self), "index_said": _SAID[self.index], "said": self.said()}
+
+    def said(self) -> list[str]:
+        """Return the counts as short phrases."""
+        sets = [f"{number:,} {name}" for name, number in self.queries.items() if number]
+        papers = [count(self.papers, "citing paper")] if self.papers else []
+        asked = [f"queries: {', '.join(sets)}"] if sets else []
+        return [count(self.documents, "document"), *papers, *asked]
+
+
+def collection_state(collection: Collection) -> CollectionState:
+    """Return the state of a collection."""
+    return CollectionState(
+        collection.name,
+        collection.scan_documents().select("doc_id").collect().height,
+        collection.papers.height,
+        {name: collection.queries(name).height for name in collection.query_sets},
+        _index_state(collection),
+        collection.problems.height,
+        collection.problems.filter(kind="skipped").height,
+    )
+
+
+def _index_state(collection: Collection) -> IndexState:
+    if not (collection.folder / FOLDER / DESCRIPTION).exists():
+        return "none"
+    try:
+        return "current" if open_index(collection).is_current() else "old"
+    except DamagedIndex:
+        return "damaged"
+
+
+def index_lines(collection: Path, report: IndexReport) -> list[str]:
+    """Return the report, one sentence per line."""
+    size = f"{report.bytes / 1e6:.1f} MB"
+    name = printable(collection)
+    if report.unchanged:
+        state = f"{name}: the index is up to date ({count(report.documents, 'document')})"
+        return [state, *_vector_lines(name, report)]
+    if not report.documents:
+        return [f"{name}: there are no documents to index; run: citebed import {name} FILES…"]
+    kept = report.documents - report.counted
+    lines = [
+        f"{name}: indexed {count(report.documents, 'document')}, "
+        f"{count(report.terms, 'term')}, {count(report.postings, 'posting')}, {size}"
+    ]
+    if report.analyser != "english":
+        lines.append(f"words become terms by the analyser {report.analyser}")
+    if kept:
+        lines.append(f"{count(report.counted, 'document')} new or changed, {kept:,} as before")
+    if report.contexts:
+        lines.append(f"citing text: {count(report.contexts, 'context')}")
+    if report.contexts_elsewhere:
+        what = count(report.contexts_elsewhere, "context")
+        lines.append(f"{what} of the files cite what is not in the collection")
+    return lines + _vector_lines(name, report)
+
+
+def _vector_lines(name: str, report: IndexReport) -> list[str]:
+    made = ((report.embedded, "the static model"), (report.encoded, "the encoder"))
+    by = [f"{number:,} made by {model}" for number, model in made if number]
+    # Those of the static model come with the words.
+    seconds = f" in {report.vector_seconds:.1f} s" if report.encoded else ""
+    size = f"{report.vector_bytes / 1e6:.1f} MB"
+    lines = [f"vectors: {' and '.join(by)}{seconds}, {size}"] if by else []
+    if report.fitted_on or report.tuned_on:
+        how = f"fitted on {count(report.fitted_on, 'sentence')} of this collection"
+        if report.tuned_on:
+            how = f"tuned on {count(report.tuned_on, 'question')}"
+        share = report.words_share
+        lines.append(f"weights {how}: words {share:.2f}, vectors {1 - share:.2f}")
+    if report.vectors_gone:
+        lines.append(
+            "the model of the word vectors of before is not here; those of this citebed took their "
+            "place. For vectors of your own give --static FILE"
+        )
+    if report.not_encoded:
+        what = count(report.not_encoded, "document")
+        lines.append(f"the encoder has not read {what} yet; run: citebed index {name} --neural")
+    return lines

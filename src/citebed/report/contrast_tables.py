@@ -174,7 +174,7 @@ def contrast_tables(
             yield build_table(CONCLUSIONS, changed, f"Differences under {first}, then {second}")
     moved = contrast.movers if part is not None else largest_moves(contrast.movers, 3)
     if wanted("movers") and moved:
-        yield build_table(MOVERS, moved, "Queries that move most")
+        yield build_table(MOVERS, moved, "Queries that change most")
     if part == "queries":
         scores = (Column(first, "before", ".4f"), Column(second, "after", ".4f"))
         yield build_table((*MOVERS[:3], *scores), contrast.query_rows(), "Every query")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from citebed.report.evaluation.table import about, comparison_notes
-from citebed.report.evaluation.table import queries_table as scores_by_query
+from citebed.report.evaluation_tables import about, comparison_notes
+from citebed.report.evaluation_tables import queries_table as scores_by_query
 from citebed.report.tables import (
     DAGGER,
     Cell,

@@ -1,8 +1,8 @@
-"""Figures of a contrast: every query under both judgement sets, and the systems' means.
+"""Figures and HTML page of a contrast: queries under both judgement sets, and systems' means.
 
-They follow Figures 1 and 2 of Ritchie, Robertson & Teufel (2007): the first set, J1, is on the
-vertical axis and the second, J1+2, on the horizontal one, so that queries that rose are below the
-diagonal.
+The figures follow Figures 1 and 2 of Ritchie, Robertson & Teufel (2007): the first set, J1, is on
+the vertical axis and the second, J1+2, on the horizontal one, so that queries that rose are below
+the diagonal.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +22,15 @@ from matplotlib.figure import Figure
 
 from citebed.evaluation.contrasts.contrast import Contrast
 from citebed.evaluation.measures.base import Measure
+from citebed.report.contrast_tables import (
+    MOVERS,
+    contrast_tables,
+    extremes_lines,
+    largest_moves,
+)
 from citebed.report.figure_style import MARK, RULE, FileNames, drawn, lines_of, panels, write_files
+from citebed.report.page import make_page_figure, render
+from citebed.report.tables import build_table
 from citebed.runs.tables import Floats
 from citebed.wording import count
 
@@ -37,7 +46,7 @@ _LARGEST_DOT = 420.0
 _NUMBERED = 6
 """The number of queries from which a point shows its number."""
 
-_HOW: dict[str, Any] = {"style": {"axes.titlelocation": "center"}, "dpi": 160}
+_OPTIONS: dict[str, Any] = {"style": {"axes.titlelocation": "center"}, "dpi": 160}
 Made = tuple[str, Callable[[], Figure]]
 
 
@@ -63,16 +72,9 @@ def draw_contrast(
     files = (
         (f"{name}.{ending}", whole)
         for name, make in _figures(contrast, pair, runs, full)
-        for ending, whole in zip(ENDINGS, drawn(make, *ENDINGS, **_HOW), strict=True)
+        for ending, whole in zip(ENDINGS, drawn(make, *ENDINGS, **_OPTIONS), strict=True)
     )
     return write_files(Path(folder), files)
-
-
-def contrast_pictures(contrast: Contrast) -> list[tuple[str, bytes]]:
-    """Return the figures for a page, by name, as SVG."""
-    how = {"transparent": True, **_HOW}
-    made = _figures(contrast, None, None, full=False)
-    return [(name, drawn(make, "svg", **how)[0]) for name, make in made]
 
 
 def most_informative_runs(contrast: Contrast) -> list[str]:
@@ -259,3 +261,55 @@ def spread(
         for number, place in enumerate(members):
             moved[place] = centre + apart * (number - (len(members) - 1) / 2)
     return moved
+
+
+_PARTS = {
+    "judgements": ("judgements",),
+    "changes": ("changes", "summary"),
+    "correlations": ("correlations",),
+    "conclusions": ("conclusions",),
+}
+_MOST_MOVES = 6
+_STYLE = ".plots { grid-template-columns: minmax(0, 1fr); }\n"
+"""Rows of panels need the full width."""
+_HEADINGS = {
+    "judgements": "The two sets",
+    "changes": "What changes",
+    "correlations": "Is the order the same?",
+    "conclusions": "Significant differences between runs under both sets",
+    "movers": "Queries that change most",
+    "ledger": "Notes",
+}
+
+
+def contrast_page(
+    contrast: Contrast, command: str, title: str = "", back: tuple[str, str] | None = None
+) -> str:
+    """Return the page as self-contained HTML."""
+    first, second = contrast.sets.before.name, contrast.sets.after.name
+    runs = count(len(contrast.before.runs), "run")
+    tables = {
+        name: [table for part in parts for table in contrast_tables(contrast, part)]
+        for name, parts in _PARTS.items()
+    }
+    moved = largest_moves(contrast.movers, _MOST_MOVES)
+    caption, columns = (
+        "The largest changes under each measure",
+        (*MOVERS[:-1], replace(MOVERS[-1], head="how")),
+    )
+    tables["movers"] = [build_table(columns, moved, caption)] if moved else []
+    wanted = {name: heading for name, heading in _HEADINGS.items() if tables.get(name, True)}
+    pictures = []
+    style = {"transparent": True, **_OPTIONS}
+    for at, (name, make) in enumerate(_figures(contrast, None, None, full=False)):
+        alt_text = f"{name} under {first} and under {second}"
+        svg = drawn(make, "svg", **style)[0]
+        pictures.append(make_page_figure(svg, f"picture{at}", alt_text, name, name))
+    judged = f"{count(len(contrast.sets.query_ids), 'query')} judged in both sets; {runs}."
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in contrast.notes()]
+    return render(
+        "contrast.html.j2", wanted, ("tables.js",), command=command, back=back,
+        title=title or f"{first} and {second}: {runs}", libraries=("numpy", "polars", "scipy"),
+        more_style=_STYLE, tables=tables, pictures=pictures,
+        moved=extremes_lines(contrast), notes=[judged, *notes], first=first, second=second,
+    )  # fmt: skip

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from citebed.collection.lint.documents import EARLIEST
 from citebed.collection.statistics import CollectionStatistics, Passages, References
-from citebed.report.collection.table import short_name
+from citebed.report.collection import short_name
 from citebed.report.figure_style import INK, LIGHT, MARK, OPEN, draw_file
 from citebed.wording import count
 

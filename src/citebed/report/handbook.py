@@ -27,7 +27,7 @@ from citebed.errors import CitebedError
 from citebed.files.writing import whole_folder
 from citebed.pages import asset
 
-_HERE = "citebed.report.handbook"
+_HERE = "citebed.report.html"
 _PACKAGE = Path(str(resources.files("citebed")))
 _ASSETS = ("handbook.css", "handbook.js")
 _COPIED = (".svg", ".png", ".ipynb")

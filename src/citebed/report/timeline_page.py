@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparison import Design
-from citebed.report.evaluation.table import comparison_table
-from citebed.report.html.inline_svg import Figure, figure_of
-from citebed.report.html.page import render
+from citebed.report.evaluation_tables import comparison_table
+from citebed.report.page import PageFigure, make_page_figure, render
 from citebed.report.tables import Table, build_table
-from citebed.report.timeline.figures import TimelineFigure
-from citebed.report.timeline.series import Over
-from citebed.report.timeline.table import (
+from citebed.report.timeline_figures import TimelineFigure
+from citebed.report.timeline_series import Over
+from citebed.report.timeline_tables import (
     COUNTS,
     slices_table,
     stability_sentences,
@@ -26,7 +24,6 @@ from citebed.report.timeline.table import (
 )
 from citebed.runs.times import format_time
 from citebed.timeline.scoring.comparison import StreamComparison
-from citebed.timeline.scoring.stream_scores import StreamScores
 from citebed.timeline.scoring.topic_slices import WEIGHTINGS
 from citebed.timeline.timelines import Timeline
 
@@ -55,31 +52,43 @@ def timeline_page(
     of: Timeline, drawn: Sequence[TimelineFigure], extras: Extras, title: str, command: str
 ) -> str:
     """Return the page as self-contained HTML."""
-    pictures = {kind: _figures(drawn, kind) for kind in ("volume", "scores", "areas")}
+    pictures: dict[str, list[PageFigure]] = {"volume": [], "scores": [], "areas": []}
+    for at, each in enumerate(drawn):
+        name = f"picture{at}"
+        figure = make_page_figure(each.svg, name, each.alt_text, f"Picture {at + 1}", each.name)
+        pictures[each.kind].append(figure)
     sections = {
         "data": "Data", "scores": "Scores", "over-time": "Over time",
         "compared": "Two systems, slice by slice", "slices": "Scores by slice",
-        "official": "Official scores of TREC KBA", "ledger": "What the scores rest on",
+        "official": "Official scores of TREC KBA",
+        "ledger": "Coverage: judged and scored documents",
     }  # fmt: skip
     missing = {"compared": not pictures["areas"], "official": not extras.official}
     shown = {name: heading for name, heading in sections.items() if not missing.get(name)}
+    names = dict.fromkeys(weight.partition(":")[0] for weight in of.weights)
+    summaries = {name: (WEIGHTINGS[name].__doc__ or "").strip().split("\n")[0] for name in names}
+    number = len(of.pairs.slices)
+    slices = {
+        str(measure): slices_table(
+            of.pairs, {scores.run: scores.by_slice(measure) for scores in of.runs}
+        )
+        for measure in (of.runs[0].measures if number <= MOST_SLICES else ())
+    }
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in of.notes()]
+    coverage = [scores.ledger for scores in of.runs]
     return render(
         "timeline.html.j2", shown, ("tables.js",), title=title, command=command,
         back=extras.back, libraries=("numpy", "polars"), facts=_facts(of), pictures=pictures,
-        measure=str(of.runs[0].measures[0]), over=extras.over, **_scores(of, extras),
-        **_trends(of), **_slices(of.runs), official=extras.official, **_ledger(of),
+        measure=str(of.runs[0].measures[0]), over=extras.over, scores=systems_table([of]),
+        weightings=[f"{name}: {summary}" for name, summary in summaries.items()],
+        **_tests(extras), **_trends(of), number_of_slices=number,
+        slices=[
+            (name, replace(table, caption=f"{name}, means over queries in each slice"))
+            for name, table in slices.items()
+        ],
+        official=extras.official, notes=[*notes, *(f"{note}." for note in of.run_notes())],
+        ledger=build_table(COUNTS, coverage, "Documents of the runs"),
     )  # fmt: skip
-
-
-def _figures(pictures: Sequence[TimelineFigure], kind: str) -> list[Figure]:
-    return [
-        figure_of(picture.svg, f"picture{at}", picture.alt_text, f"Picture {at + 1}", picture.name)
-        for at, picture in enumerate(pictures)
-        if picture.kind == kind
-    ]
-
-
-# --- data and scores ------------------------------------------------------------------------
 
 
 def _facts(of: Timeline) -> list[str]:
@@ -99,15 +108,6 @@ def _facts(of: Timeline) -> list[str]:
     ]
 
 
-def _scores(of: Timeline, extras: Extras) -> dict[str, Any]:
-    names = dict.fromkeys(weight.partition(":")[0] for weight in of.weights)
-    return {
-        "scores": systems_table([of]),
-        "weightings": [f"{name}: {_first_line(WEIGHTINGS[name].__doc__)}" for name in names],
-        **_tests(extras),
-    }
-
-
 def _tests(extras: Extras) -> dict[str, Any]:
     """Return the table of paired tests, if there are any, and notes on it."""
     if not extras.compared:
@@ -117,13 +117,6 @@ def _tests(extras: Extras) -> dict[str, Any]:
         "tests": comparison_table(named, extras.design),
         "test_notes": stream_comparison_notes(extras.compared, extras.design.alpha),
     }
-
-
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().split("\n")[0]
-
-
-# --- over time ------------------------------------------------------------------------------
 
 
 def _trends(of: Timeline) -> dict[str, Any]:
@@ -138,34 +131,7 @@ def _trends(of: Timeline) -> dict[str, Any]:
     enough = any(not math.isnan(trend.low) for _, _, trend in of.trends_found)
     some = f"{len(significant)} of {len(of.trends_found)} trends are significant"
     return {
-        "told_of": "" if few else f"{some}; the table has all.",
+        "trend_count": "" if few else f"{some}; the table has all.",
         "sentences": [f"{sentence}." for sentence in sentences],
         "trend_table": trends_table(of) if enough else None,
     }
-
-
-# --- slices ---------------------------------------------------------------------------------
-
-
-def _slices(runs: Sequence[StreamScores]) -> dict[str, Any]:
-    number = len(runs[0].pairs.slices)
-    measures = runs[0].measures if number <= MOST_SLICES else ()
-    tables = [(str(measure), _slice_table(runs, measure)) for measure in measures]
-    return {"number_of_slices": number, "slices": tables}
-
-
-def _slice_table(runs: Sequence[StreamScores], measure: Measure) -> Table:
-    scores = {each.run: each.by_slice(measure) for each in runs}
-    table = slices_table(runs[0].pairs, scores)
-    return replace(table, caption=f"{measure}, means over queries in each slice")
-
-
-# --- ledger ---------------------------------------------------------------------------------
-
-
-def _ledger(of: Timeline) -> dict[str, Any]:
-    notes = [f"{note[:1].upper()}{note[1:]}." for note in of.notes()]
-    notes += [f"{note}." for note in of.run_notes()]
-    ledgers = [scores.ledger for scores in of.runs]
-    table = build_table(COUNTS, ledgers, "Documents of the runs")
-    return {"notes": notes, "ledger": table}

@@ -1,0 +1,94 @@
+"""Recommendations as text for terminals and editors, and as one HTML page."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from citebed.drafts import Passage
+from citebed.retrieval.recommend import wording
+from citebed.retrieval.recommend.recommendation import Recommendation
+from citebed.retrieval.recommend.recommendations import Recommendations
+from citebed.wording import count
+
+_NARROWEST, _WIDEST = 20, 200
+_LONGEST = 1000
+"""The largest number of characters of a title, or of authors and venue."""
+
+
+def passage_lines(passage: Passage, found: list[Recommendation], *, alone: bool) -> Iterator[str]:
+    """Yield the lines of a passage and its recommendations; ``alone`` leaves out its heading."""
+    width = max(_NARROWEST, min(shutil.get_terminal_size().columns, _WIDEST))
+    if not alone:
+        place = wording.place_of(passage)
+        yield f"── {place}: {_shorten(passage.text, width - len(place) - 6)}"
+    if not found:
+        yield "nothing found"
+    indent = " " * 4
+
+    def wrap(text: str, first: str = indent, then: str = indent) -> list[str]:
+        return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=then)
+
+    for each in found:
+        title = textwrap.wrap(_shorten(wording.title_of(each), _LONGEST), width - 4)
+        first, *rest = title or [each.doc_id]
+        yield f"{each.rank:>2}. {first}"
+        yield from (indent + line for line in rest)
+        yield from wrap(_shorten(wording.about(each), _LONGEST))
+        yield f"{indent}cite as: {wording.key_of(each)}"
+        because = f"because of: {wording.because(each)}" if each.terms else ""
+        yield from wrap("  ".join(filter(None, (wording.sure(each), because))), then=indent * 2)
+        for label, text, by in wording.proofs(each, several=len(passage.sentences) > 1):
+            yield f"{indent}{label}: {_shorten(text, width - len(label) - 7)}"
+            if by:
+                yield from wrap(f"by {_shorten(by, _LONGEST)}", indent + "  ", indent * 2)
+    yield ""
+
+
+def editor_lines(found: Iterable[Recommendation]) -> Iterator[str]:
+    """Yield ``file:line:column: message`` for each recommendation, as compilers print it.
+
+    The file of a text from standard input is ``-``.
+    """
+    for each in found:
+        who = ", ".join(filter(None, (wording.authors(each), str(each.year or ""))))
+        about = f"{_shorten(wording.title_of(each), _LONGEST)}{f' ({who})' if who else ''}"
+        key = f"cite {wording.key_of(each)}"
+        because = f"; because of {', '.join(each.terms)}" if each.terms else ""
+        place = f"{each.file or '-'}:{each.line}:{each.column}"
+        yield f"{place}: {key}: {about}{because}"
+
+
+def recommendation_page(found: Recommendations, title: str, command: str) -> str:
+    """Return a page of recommendations: self-contained HTML with links to the papers."""
+    from markupsafe import Markup
+
+    from citebed.report.page import render
+    from citebed.retrieval.recommend.answers_html import STYLE, anchor, answers_html
+
+    passages = [
+        (anchor(passage), wording.place_of(passage), count(len(answers), "paper"))
+        for passage, answers in found.answers
+    ]
+    sections = {
+        **({"passages": "Passages"} if len(passages) > 1 else {}),
+        "answers": "What to cite",
+        **({"notes": "Notes"} if found.told else {}),
+    }
+    return render(
+        "recommendations.html.j2", sections, (), title=title, command=command, libraries=(),
+        more_style=STYLE, summary=found.summary, passages=passages, notes=found.told,
+        answers=Markup(answers_html(found.answers)),  # which escapes its texts
+    )  # fmt: skip
+
+
+def _shorten(text: str, width: int) -> str:
+    """Shorten a text to ``width`` characters, without splitting a word or a number."""
+    text = " ".join(text.split())
+    if len(text) <= width:
+        return text
+    cut = text[: max(width - 1, 1)]
+    if text[len(cut)] != " ":
+        cut = cut.rsplit(" ", 1)[0]  # split a text without blanks anywhere
+    return cut.rstrip() + "…"
