@@ -78,7 +78,7 @@ def test_a_table_and_words_for_people(invoke: Invoke) -> None:
     assert code == 0
     assert out.startswith("measure  r with θ")
     assert "nDCG@R moves by up to" in out
-    assert "it finds that AP and R-precision do as they are, nDCG once it is cut off at R" in out
+    assert "It finds that AP and R-precision do, nDCG does with the cut-off R" in out
     assert "Not comparable" not in out
     assert "seed 7. Perturbation shuffle" in out
 

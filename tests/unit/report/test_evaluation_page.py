@@ -21,7 +21,7 @@ from citebed.evaluation.scoring.comparison import Design
 from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.scoring.study import Plan, Study, study
 from citebed.report.evaluation_page import Front, evaluation_page, query_data
-from citebed.report.page import environment, make_page_figure, inline_svg
+from citebed.report.page import environment, inline_svg, make_page_figure
 from citebed.runs.reader import as_qrels, as_run
 from citebed.runs.tables import Run
 
