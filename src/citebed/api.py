@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from citebed.collection.exporting import ExportReport
-    from citebed.desk import Desk
     from citebed.drafts import DraftLike
+    from citebed.drafts.draft_store import DraftStore
     from citebed.report.collection import CollectionStats
     from citebed.report.lint import Findings
     from citebed.retrieval.library.about import About
@@ -124,12 +124,12 @@ class Workbench(Collection):
         return found
 
     @cached_property
-    def desk(self) -> Desk:
+    def desk(self) -> DraftStore:
         """The collection's drafts from the workbench, and your feedback on papers: ``desk.qrels()``
         and ``desk.queries()`` return the feedback as a test collection."""
-        from citebed.desk import Desk
+        from citebed.drafts.draft_store import DraftStore
 
-        desk = Desk(self.folder)
+        desk = DraftStore(self.folder)
         desk.follow(self)
         return desk
 

@@ -11,7 +11,7 @@ import pytest
 from tests.browser.workbench import InBrowser, WorkbenchServer
 
 import citebed
-from citebed.desk import DeskDraft
+from citebed.drafts.draft_store import StoredDraft
 
 FIRST = "Test collections are built by pooling the results of many systems."
 
@@ -67,7 +67,7 @@ class Tabs:
         self.until(lambda: not self.browser.all("#versions[open]"), "not chosen")
         self.wait_kept()
 
-    def on_desk(self) -> list[DeskDraft]:
+    def on_desk(self) -> list[StoredDraft]:
         desk = citebed.open(self.workbench.folder).desk
         return [desk.draft(each.draft_id) for each in desk.drafts()]
 

@@ -10,7 +10,7 @@ import typer
 from citebed.cli.output import AsJson, CollectionFolder, print_json, say
 
 if TYPE_CHECKING:
-    from citebed.desk import DeskLine
+    from citebed.drafts.draft_store import DraftSummary
 
 
 def desk(
@@ -36,10 +36,10 @@ def desk(
     Example: citebed desk mine/ --qrels mine.qrels --queries mine.jsonl
     """
     from citebed.collection import open_collection
-    from citebed.desk import Desk
+    from citebed.drafts.draft_store import DraftStore
     from citebed.wording import count, printable
 
-    found = Desk(open_collection(collection).folder)
+    found = DraftStore(open_collection(collection).folder)
     if qrels is not None or queries is not None:
         written = found.export(qrels, queries, overwrite=overwrite)
         said = count(found.qrels().table.height, "judgement")
@@ -52,7 +52,7 @@ def desk(
         _print(drafts)
 
 
-def _print(drafts: list[DeskLine]) -> None:
+def _print(drafts: list[DraftSummary]) -> None:
     """Print the drafts for people."""
     from citebed.wording import count, for_terminal
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.hot_journals import forge_journal, make_database
 
-from citebed.desk import Desk
+from citebed.drafts.draft_store import DraftStore
 from citebed.errors import CitebedError
 from citebed.files.databases import check_journal, check_schema, read_schema, schema_of_script
 
@@ -92,7 +92,7 @@ def change_statistics(path: Path, statement: str) -> None:
 
 
 OPENED = {
-    "desk": "from citebed.desk import Desk; Desk('.').new('a text')",
+    "desk": "from citebed.drafts.draft_store import DraftStore; DraftStore('.').new('a text')",
     "campaign": "from citebed.judging.store import database; "
     "database.open_database('desk.sqlite', create=True).close()",
 }
@@ -120,15 +120,15 @@ def test_statistics_of_strangers_are_not_computed(tmp_path: Path, kind: str) -> 
 
 
 def test_statistics_must_be_as_sqlite_makes_them(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+    desk = DraftStore(tmp_path)
     desk.new("a text")
     desk.close()
     for change in ("stat AS (idx || idx)", "stat, more", "stat CHECK (stat)"):
         change_statistics(desk.path, f"CREATE TABLE sqlite_stat1(tbl,idx,{change})")
         with pytest.raises(CitebedError, match="its table 'sqlite_stat1' is not citebed's"):
-            Desk(tmp_path)
+            DraftStore(tmp_path)
         change_statistics(desk.path, "CREATE TABLE sqlite_stat1(tbl,idx,stat)")
-        Desk(tmp_path).close()
+        DraftStore(tmp_path).close()
 
 
 def test_an_index_with_a_name_of_sqlites_own_is_refused(tmp_path: Path) -> None:

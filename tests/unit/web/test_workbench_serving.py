@@ -24,7 +24,7 @@ import pytest
 from tests.shared import Once
 
 import citebed
-from citebed.desk import Desk
+from citebed.drafts.draft_store import DraftStore
 from citebed.web import listening
 
 PROGRAM = """
@@ -157,7 +157,7 @@ def test_a_kill_leaves_the_desk_whole(folder: Path) -> None:
     assert len(kept) >= 20
     with sqlite3.connect(folder / "desk.sqlite") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    desk = Desk(folder)
+    desk = DraftStore(folder)
     assert set(kept) <= {each.draft_id for each in desk.drafts()}
     desk.close()
 
@@ -169,7 +169,7 @@ def test_who_copies_the_desk_after_the_end_has_all_of_it(folder: Path, tmp_path:
         running.process.wait(20)
     (tmp_path / "copy").mkdir()
     shutil.copy(folder / "desk.sqlite", tmp_path / "copy")
-    copied = Desk(tmp_path / "copy")
+    copied = DraftStore(tmp_path / "copy")
     assert [each.draft_id for each in copied.drafts()] == [made["draft_id"]]
     copied.close()
 

@@ -18,7 +18,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from citebed._version import __version__
-from citebed.desk import NoSuchDraft
+from citebed.drafts.draft_store import NoSuchDraft
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.system_errors import describe_error
 from citebed.web.protection import Bodies, Protection, make_app, wrong_fields

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from citebed.desk import DeskDraft, DraftConflict
+from citebed.drafts.draft_store import DraftConflict, StoredDraft
 from citebed.drafts.records import Draft
 from citebed.retrieval.recommend.citing import CITING_FORMS, ToCite, cited_as, to_cite
 from citebed.web.workbench.answers import ERRORS, described
@@ -162,7 +162,7 @@ async def choose_version(
     return await _saved(site, request, work)
 
 
-async def _saved(site: Here, request: Request, work: Callable[[], DeskDraft]) -> JSONResponse:
+async def _saved(site: Here, request: Request, work: Callable[[], StoredDraft]) -> JSONResponse:
     try:
         return shown(await site.desk_turns.run(request, work))
     except DraftConflict as error:
@@ -199,7 +199,7 @@ async def judge(
     return shown(await site.desk_turns.run(request, work))
 
 
-def shown(draft: DeskDraft) -> JSONResponse:
+def shown(draft: StoredDraft) -> JSONResponse:
     """A draft as JSON has it."""
     return JSONResponse(draft._asdict())
 
@@ -247,7 +247,7 @@ def _papers(shelved: Shelved, draft_id: str) -> dict[str, Any]:
     }
 
 
-def _cites(shelved: Shelved, draft: DeskDraft, doc_ids: list[str]) -> list[ToCite]:
+def _cites(shelved: Shelved, draft: StoredDraft, doc_ids: list[str]) -> list[ToCite]:
     desk = shelved.desk
     read = desk.read_draft(draft.draft_id) or Draft(())
     libraries = dict.fromkeys((*desk.libraries(draft.draft_id), *read.library))

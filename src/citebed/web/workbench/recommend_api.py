@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from citebed.collection.choices import choices, example_passage
 from citebed.collection.filters import Filter
-from citebed.desk import DeskDraft
 from citebed.drafts.bibliography.bib_files import with_libraries
+from citebed.drafts.draft_store import StoredDraft
 from citebed.drafts.reader import parse_draft
 from citebed.drafts.records import Draft, Passage, Place, select_passage, select_sentence
 from citebed.errors import CitebedError
@@ -144,7 +144,7 @@ def recommended(shelved: Shelved, asked: Asked) -> dict[str, Any]:
     return _shown(found, draft)
 
 
-def _which(asked: Asked, on_desk: DeskDraft | None) -> dict[str, Any]:
+def _which(asked: Asked, on_desk: StoredDraft | None) -> dict[str, Any]:
     """Which documents may be answers, and what was said of some for the draft."""
     good, bad = (on_desk.judged_as(each) if on_desk else [] for each in (1, 0))
     return {
@@ -153,7 +153,7 @@ def _which(asked: Asked, on_desk: DeskDraft | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _draft_of(shelved: Shelved, asked: Asked, on_desk: DeskDraft | None) -> Draft:
+def _draft_of(shelved: Shelved, asked: Asked, on_desk: StoredDraft | None) -> Draft:
     """What asks. A text is one, also where it looks like the name of a file."""
     read = None
     if on_desk is not None and not asked.text:
@@ -166,7 +166,7 @@ def _draft_of(shelved: Shelved, asked: Asked, on_desk: DeskDraft | None) -> Draf
     return draft if asked.passage is None else select_passage(draft, asked.passage)
 
 
-def _typed(on_desk: DeskDraft | None, *, is_one: bool) -> str:
+def _typed(on_desk: StoredDraft | None, *, is_one: bool) -> str:
     """What stands in a draft on the desk; of a very long one, only a sentence is asked with."""
     if on_desk is None:
         return ""

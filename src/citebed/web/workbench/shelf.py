@@ -9,7 +9,7 @@ from pathlib import Path
 
 from citebed.api import Workbench
 from citebed.collection.storing.store import state_of
-from citebed.desk import Desk
+from citebed.drafts.draft_store import DraftStore
 from citebed.errors import UnknownName
 from citebed.retrieval.cache import give_back
 from citebed.retrieval.index.layout import written
@@ -29,7 +29,7 @@ class Shelved:
         self._recommender: Recommender | None = None
         self._first: Recommender | None = None
         self._library: Library | None = None
-        self._desk: Desk | None = None
+        self._desk: DraftStore | None = None
 
     def _refresh(self) -> None:
         """Open it anew where it, or its index, is no longer what was opened."""
@@ -106,12 +106,12 @@ class Shelved:
             return self._library
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> DraftStore:
         """The drafts that are worked on with it."""
         with self._turn:
             self._refresh()
             if self._desk is None:
-                self._desk = Desk(self.folder)
+                self._desk = DraftStore(self.folder)
             if self._followed != self._state:  # an import may have merged documents
                 self._desk.follow(self._workbench)
                 self._followed = self._state

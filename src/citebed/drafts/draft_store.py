@@ -74,14 +74,14 @@ class DraftConflict(CitebedError):
     """Two saves changed the same version of a draft: ``draft`` has the first one's text, ``copy``
     is a draft that keeps the other."""
 
-    def __init__(self, draft: DeskDraft, copy: DeskDraft) -> None:
+    def __init__(self, draft: StoredDraft, copy: StoredDraft) -> None:
         super().__init__(
             "this draft was changed elsewhere since you loaded it. Both texts are kept: choose one."
         )
         self.draft, self.copy = draft, copy
 
 
-class DeskDraft(NamedTuple):
+class StoredDraft(NamedTuple):
     """A stored draft: its text, its basket in the order of adding, and the relevance of judged
     documents (1 good, 0 not this).
 
@@ -106,7 +106,7 @@ class DeskDraft(NamedTuple):
         return [doc_id for doc_id, said in self.judged.items() if said == relevance]
 
 
-class DeskLine(NamedTuple):
+class DraftSummary(NamedTuple):
     """A draft in the list of drafts: its first words and the size of its basket."""
 
     draft_id: str
@@ -117,7 +117,7 @@ class DeskLine(NamedTuple):
     file: str
 
 
-class Desk:
+class DraftStore:
     """The drafts of a collection. Several threads and processes can use it at once."""
 
     def __init__(self, folder: str | Path) -> None:
@@ -169,7 +169,7 @@ class Desk:
         with self._turn:
             self._database.close()
 
-    def new(self, text: str = "", name: str = "") -> DeskDraft:
+    def new(self, text: str = "", name: str = "") -> StoredDraft:
         """Store a new draft and return it."""
         with self._turn:
             if not self._is_file:
@@ -179,7 +179,7 @@ class Desk:
             draft_id = _insert(database, name, text, _new_version())
         return self.draft(draft_id)
 
-    def drafts(self) -> list[DeskLine]:
+    def drafts(self) -> list[DraftSummary]:
         """Return all drafts, the one changed last first."""
         rows = self._rows(
             f"""SELECT draft_id, name, substr(text, 1, {_EXCERPT}), changed,
@@ -188,9 +188,9 @@ class Desk:
                       AND kind = '{_DRAFT}'), '')
             FROM drafts ORDER BY changed DESC, draft_id"""
         )
-        return [DeskLine(*row) for row in rows]  # type: ignore[arg-type]
+        return [DraftSummary(*row) for row in rows]  # type: ignore[arg-type]
 
-    def draft(self, draft_id: str) -> DeskDraft:
+    def draft(self, draft_id: str) -> StoredDraft:
         """Return a draft by its id, or raise `NoSuchDraft`."""
         with self._changing() as database:
             name, text, changed, version = _stored(database, draft_id)
@@ -210,7 +210,7 @@ class Desk:
         basket = tuple(doc_id for (doc_id,) in taken)
         file = next((each for kind, each in files if kind == _DRAFT), "")
         libraries = tuple(each for kind, each in files if kind == _LIBRARY)
-        return DeskDraft(
+        return StoredDraft(
             draft_id, name, text, changed, basket, dict(judged), file, libraries, version,
             tuple(copy for (copy,) in copies),
         )  # fmt: skip
@@ -224,7 +224,7 @@ class Desk:
         base: str | None = None,
         writer: str = "",
         number: int = 0,
-    ) -> DeskDraft:
+    ) -> StoredDraft:
         """Store a new text or name of a draft.
 
         A text needs ``base``, the version it changes. If another save changed that version, citebed
@@ -254,7 +254,7 @@ class Desk:
             raise DraftConflict(self.draft(draft_id), self.draft(copy_id))
         return self.draft(draft_id)
 
-    def choose(self, draft_id: str, copy_id: str, *, copy: bool, base: str) -> DeskDraft:
+    def choose(self, draft_id: str, copy_id: str, *, copy: bool, base: str) -> StoredDraft:
         """Continue with the text of a conflicting ``copy`` or with the draft's own text; ``base``
         is the version of the draft that the author saw. citebed keeps the other text as a separate
         draft."""
@@ -276,7 +276,7 @@ class Desk:
             raise DraftConflict(self.draft(draft_id), self.draft(copy_id))
         return self.draft(draft_id)
 
-    def cite(self, draft_id: str, doc_id: str, *, taken: bool = True) -> DeskDraft:
+    def cite(self, draft_id: str, doc_id: str, *, taken: bool = True) -> StoredDraft:
         """Add a document to a draft's basket, or remove it."""
         self.draft(draft_id)
         with self._changing() as database:
@@ -289,7 +289,9 @@ class Desk:
                 )
         return self.draft(draft_id)
 
-    def judge(self, draft_id: str, doc_id: str, relevance: int | None, text: str = "") -> DeskDraft:
+    def judge(
+        self, draft_id: str, doc_id: str, relevance: int | None, text: str = ""
+    ) -> StoredDraft:
         """Store that a document is good (1) or not (0) for a draft, or delete the judgement
         (``None``). ``text`` is the judged passage (default: the whole draft)."""
         written = self.draft(draft_id).text
@@ -316,7 +318,7 @@ class Desk:
 
     def put_files(
         self, draft_id: str, read: Draft | None, libraries: Mapping[str, str]
-    ) -> DeskDraft:
+    ) -> StoredDraft:
         """Store a draft's file, replacing an earlier one, and the texts of .bib files by name. A
         draft without a name takes its title or its file's name."""
         before = self.draft(draft_id)
@@ -334,7 +336,7 @@ class Desk:
             )
         return self.draft(draft_id)
 
-    def remove_file(self, draft_id: str, name: str) -> DeskDraft:
+    def remove_file(self, draft_id: str, name: str) -> StoredDraft:
         """Remove a draft's file by name."""
         self.draft(draft_id)
         with self._changing() as database:

@@ -14,7 +14,7 @@ from tests.hot_journals import forge_journal, make_database
 
 import citebed
 from citebed.cli.app import main
-from citebed.desk import Desk, DraftConflict, NoSuchDraft
+from citebed.drafts.draft_store import DraftConflict, DraftStore, NoSuchDraft
 from citebed.drafts.reader import parse_draft
 from citebed.drafts.uploads import read_uploads
 from citebed.errors import CitebedError
@@ -23,11 +23,11 @@ PROSE = "Short queries are expanded with terms from the documents that were foun
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(tmp_path: Path) -> DraftStore:
+    return DraftStore(tmp_path)
 
 
-def test_a_draft_with_its_basket_and_judgements_is_there_for_the_next(desk: Desk) -> None:
+def test_a_draft_with_its_basket_and_judgements_is_there_for_the_next(desk: DraftStore) -> None:
     draft_id = desk.new("a text").draft_id
     for doc_id in ("b", "a", "b"):
         desk.cite(draft_id, doc_id)
@@ -38,13 +38,13 @@ def test_a_draft_with_its_basket_and_judgements_is_there_for_the_next(desk: Desk
     desk.cite(draft_id, "a", taken=False)
     desk.write(draft_id, name="a name")
     desk.close()
-    found = Desk(desk.path.parent).draft(draft_id)
+    found = DraftStore(desk.path.parent).draft(draft_id)
     assert (found.name, found.text, found.basket) == ("a name", "a text", ("b",))
     assert found.judged_as(1) == ["d", "c"]
     assert found.judged_as(0) == ["e"]
 
 
-def test_the_list_of_drafts(desk: Desk) -> None:
+def test_the_list_of_drafts(desk: DraftStore) -> None:
     first, second = desk.new("one " * 100), desk.new("two")
     desk.cite(first.draft_id, "a")
     desk.write(first.draft_id, name="first")
@@ -64,7 +64,7 @@ def test_the_list_of_drafts(desk: Desk) -> None:
         desk.judge(first.draft_id, "a", 1, "a passage")
 
 
-def test_what_was_read_from_files_is_kept(desk: Desk) -> None:
+def test_what_was_read_from_files_is_kept(desk: DraftStore) -> None:
     draft_id = desk.new().draft_id
     sent = read_uploads(
         [("my.md", f"# A title\n\n{PROSE}".encode()), ("my.bib", b"@misc{a, title={B}}")]
@@ -86,7 +86,7 @@ def test_what_was_read_from_files_is_kept(desk: Desk) -> None:
 def test_nobody_else_may_read_the_drafts(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        desk = Desk(tmp_path)
+        desk = DraftStore(tmp_path)
         desk.new("a draft that is not published")
         modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
     finally:
@@ -94,11 +94,11 @@ def test_nobody_else_may_read_the_drafts(tmp_path: Path) -> None:
     assert {name: f"{mode:o}" for name, mode in modes.items()} == dict.fromkeys(modes, "600")
     assert "desk.sqlite" in modes
     desk.path.chmod(0o660)  # the owner shares it on purpose
-    Desk(tmp_path).new("another")
+    DraftStore(tmp_path).new("another")
     assert desk.path.stat().st_mode & 0o777 == 0o660
 
 
-def test_a_save_that_arrives_late_changes_nothing(desk: Desk) -> None:
+def test_a_save_that_arrives_late_changes_nothing(desk: DraftStore) -> None:
     made = desk.new("one")
     draft_id, base = made.draft_id, made.version
     third = desk.write(draft_id, text="three", base=base, writer="a", number=3)
@@ -107,15 +107,15 @@ def test_a_save_that_arrives_late_changes_nothing(desk: Desk) -> None:
     # The answer to the third save was lost: the page saves again from the version it knows.
     fourth = desk.write(draft_id, text="four", base=base, writer="a", number=4)
     assert fourth.text == "four"
-    again = Desk(desk.path.parent)  # another server knows which saves came before
+    again = DraftStore(desk.path.parent)  # another server knows which saves came before
     assert again.write(draft_id, text="two", base=base, writer="a", number=2) == fourth
     assert again.draft(draft_id).copies == ()
 
 
-def test_two_saves_of_one_version_keep_both_texts(desk: Desk) -> None:
+def test_two_saves_of_one_version_keep_both_texts(desk: DraftStore) -> None:
     made = desk.new("one", "My paper")
     draft_id, base = made.draft_id, made.version
-    other_server = Desk(desk.path.parent)
+    other_server = DraftStore(desk.path.parent)
     first = other_server.write(draft_id, text="one, first", base=base, writer="a", number=1)
     with pytest.raises(DraftConflict, match="Both texts are kept") as caught:
         desk.write(draft_id, text="one, second", base=base, writer="b", number=1)
@@ -141,7 +141,7 @@ def test_two_saves_of_one_version_keep_both_texts(desk: Desk) -> None:
         desk.write(draft_id, text="one, first!", base=first.version, writer="a", number=2)
 
 
-def test_the_drafts_own_text_is_chosen_and_the_copy_stays(desk: Desk) -> None:
+def test_the_drafts_own_text_is_chosen_and_the_copy_stays(desk: DraftStore) -> None:
     made = desk.new("one")
     desk.write(made.draft_id, text="first", base=made.version)
     with pytest.raises(DraftConflict) as caught:
@@ -154,7 +154,7 @@ def test_the_drafts_own_text_is_chosen_and_the_copy_stays(desk: Desk) -> None:
     assert [each.draft_id for each in desk.drafts()] == [copy_id]
 
 
-def test_the_same_text_from_two_pages_is_no_conflict(desk: Desk) -> None:
+def test_the_same_text_from_two_pages_is_no_conflict(desk: DraftStore) -> None:
     made = desk.new("one")
     first = desk.write(made.draft_id, text="two", base=made.version, writer="a", number=1)
     assert desk.write(made.draft_id, text="two", base=made.version, writer="b", number=1) == first
@@ -164,9 +164,9 @@ def test_the_same_text_from_two_pages_is_no_conflict(desk: Desk) -> None:
         desk.write(made.draft_id, text="three")
 
 
-def test_of_many_saves_at_once_no_text_is_lost(desk: Desk) -> None:
+def test_of_many_saves_at_once_no_text_is_lost(desk: DraftStore) -> None:
     made = desk.new("")
-    desks = [desk, Desk(desk.path.parent)]
+    desks = [desk, DraftStore(desk.path.parent)]
 
     def save(number: int) -> None:
         with contextlib.suppress(DraftConflict):
@@ -219,16 +219,16 @@ def test_documents_that_an_import_merges_stay_in_the_basket(tmp_path: Path) -> N
 
 
 def test_who_looks_makes_no_desk(tmp_path: Path) -> None:
-    one, other = Desk(tmp_path), Desk(tmp_path)
+    one, other = DraftStore(tmp_path), DraftStore(tmp_path)
     assert one.drafts() == []
     assert list(tmp_path.iterdir()) == []
     made = other.new("a text")
     assert one.draft(made.draft_id) == made
 
 
-def test_many_at_once(desk: Desk) -> None:
+def test_many_at_once(desk: DraftStore) -> None:
     draft_id = desk.new("a text").draft_id
-    other = Desk(desk.path.parent)
+    other = DraftStore(desk.path.parent)
     with ThreadPoolExecutor(8) as threads:
         jobs = [
             threads.submit(each.cite, draft_id, str(number))
@@ -243,7 +243,7 @@ def test_many_at_once(desk: Desk) -> None:
 def test_a_desk_that_is_damaged_is_told(tmp_path: Path) -> None:
     (tmp_path / "desk.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(CitebedError, match=r"desk\.sqlite cannot be opened"):
-        Desk(tmp_path)
+        DraftStore(tmp_path)
 
 
 def test_a_desk_of_before_files_gets_a_place_for_them(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_a_desk_of_before_files_gets_a_place_for_them(tmp_path: Path) -> None:
         )
         old.execute("INSERT INTO drafts VALUES ('x', '', 'old', '2026')")
     old.close()
-    desk = Desk(tmp_path)
+    desk = DraftStore(tmp_path)
     desk.put_files("x", parse_draft(PROSE), {"a.bib": ""})
     assert desk.draft("x").libraries == ("a.bib",)
     assert desk.draft("x").version == ""
@@ -272,15 +272,15 @@ def test_a_strangers_desk_touches_no_other_file(tmp_path: Path) -> None:
         folder.mkdir()
     (linked / "desk.sqlite").symlink_to(victim)
     with pytest.raises(CitebedError, match="is not a regular file"):
-        Desk(linked)
+        DraftStore(linked)
     make_database(forged / "desk.sqlite")
     forge_journal(forged / "desk.sqlite", victim)
     with pytest.raises(CitebedError, match="names another file"):
-        Desk(forged)
+        DraftStore(forged)
     trigger = "CREATE TRIGGER t AFTER INSERT ON drafts BEGIN DELETE FROM drafts; END"
     make_database(tricked / "desk.sqlite", "CREATE TABLE drafts (draft_id)", trigger)
     with pytest.raises(CitebedError, match="its table 'drafts' is not as citebed makes it"):
-        Desk(tricked)
+        DraftStore(tricked)
     assert victim.read_text() == "precious"
 
 
@@ -291,10 +291,10 @@ def test_a_file_of_another_user_that_everyone_may_write_is_refused(
     path.touch()
     monkeypatch.setattr("os.geteuid", lambda: path.stat().st_uid + 1)
     path.chmod(0o660)  # of a group that shares a collection
-    Desk(tmp_path)
+    DraftStore(tmp_path)
     path.chmod(0o666)
     with pytest.raises(CitebedError, match="belongs to another user, and everyone may write it"):
-        Desk(tmp_path)
+        DraftStore(tmp_path)
 
 
 _DRAFTS = (
@@ -330,14 +330,14 @@ def test_a_desk_with_another_schema_is_refused_before_anything_is_computed(
     make_database(tmp_path / "desk.sqlite", *statements)
     before = (tmp_path / "desk.sqlite").read_bytes()
     with pytest.raises(CitebedError, match=f"(damaged|opened): {what}"):
-        Desk(tmp_path)
+        DraftStore(tmp_path)
     assert (tmp_path / "desk.sqlite").read_bytes() == before
 
 
 @pytest.mark.parametrize("value", ["NULL", "x'00ff'", "9e999", "7"])
 def test_a_desk_with_values_of_other_types_is_refused(tmp_path: Path, value: str) -> None:
     """The schema is ours, but was written over another one after the rows were."""
-    desk = Desk(tmp_path)
+    desk = DraftStore(tmp_path)
     desk.new("a text")
     desk.close()
     with sqlite3.connect(tmp_path / "desk.sqlite", isolation_level=None) as database:
@@ -353,7 +353,7 @@ def test_a_desk_with_values_of_other_types_is_refused(tmp_path: Path, value: str
         database.execute(change, ours)
     database.close()
     with pytest.raises(CitebedError, match=r"or it is damaged: (NULL|non-TEXT) value in drafts\."):
-        Desk(tmp_path)
+        DraftStore(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_a_desk_with_values_of_other_types_is_refused(tmp_path: Path, value: str
      '{"passages": [{"text": "a", "sentences": ["a"], "wanted": [1]}]}', "[" * 100_000],
 )  # fmt: skip
 def test_a_draft_that_was_kept_by_somebody_else_is_checked(tmp_path: Path, content: str) -> None:
-    desk = Desk(tmp_path)
+    desk = DraftStore(tmp_path)
     draft_id = desk.new("").draft_id
     with sqlite3.connect(desk.path) as database:
         row = (draft_id, "draft", "a.tex", content, "2026")
