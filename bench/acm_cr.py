@@ -1,4 +1,4 @@
-"""What the scripts on ACM-CR share: the collection, rankings and their scores."""
+"""The collection ACM-CR, rankings and their scores, for the scripts that use it."""
 
 from __future__ import annotations
 

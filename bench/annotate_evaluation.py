@@ -1,8 +1,8 @@
-"""What annotations made of PDFs do to an evaluation: queries, judgements and scores of BM25.
+"""How annotations made from PDFs change an evaluation: queries, judgements and scores of BM25.
 
-ACM-CR's citing papers that are there as PDFs are annotated, linked to ACM-CR's documents and
-imported with these; so are the annotations of the same papers that were made by hand. Queries are
-made and searched for from both. The interval of a difference of means is by bootstrap over papers.
+The script annotates ACM-CR's citing papers that are available as PDFs, links them to ACM-CR's
+documents and imports both. It imports the manual annotations of the same papers too, and makes
+and runs queries from both. The interval of a difference of means is a bootstrap over papers.
 Run: python bench/annotate_evaluation.py
 """
 

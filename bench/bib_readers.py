@@ -30,7 +30,8 @@ Values = dict[str, Any]
 
 
 class Entry(NamedTuple):
-    """What a reader makes of an entry, as it is compared; ``raw`` is what it was shown."""
+    """The fields that a reader returns for an entry, normalised to be compared; ``raw`` is the
+    input."""
 
     key: str
     values: Values
@@ -272,7 +273,7 @@ CAUSES: tuple[tuple[str, str, str, Callable[[Difference], bool]], ...] = (
     ("doi", "found in the address or the key", OURS, lambda d: d.theirs is None),
     ("doi", "an address, a resolver, braces or quotes around it", OURS,
      lambda d: d.ours is not None and d.ours in re.sub(r"[{}\\\s]", "", d.theirs)),
-    ("doi", "what they take for a DOI is none", OURS,
+    ("doi", "what they report as a DOI is not one", OURS,
      lambda d: d.ours is None and not re.search(r"(?<!\d)10\.\d{4,9}/\S", d.theirs)),
     ("doi", "only they have it", THEIRS, lambda d: d.ours is None),
     ("year", "only they have it", THEIRS, lambda d: d.ours is None),

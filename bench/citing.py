@@ -1,7 +1,7 @@
-"""What the citing-text field does on ACM-CR: its weight chosen on half of the citing papers.
+"""The effect of the citing-text field on ACM-CR; its weight is chosen on half of the papers.
 
-What 6,398 other papers say when they cite a document is indexed as a field of it. The weight of
-the field is chosen by nDCG@10 on every other citing paper, and reported on the rest.
+A document's citing-text field holds the sentences in which 6,398 other papers cite it. The script
+chooses the weight of the field by nDCG@10 on every other citing paper, and reports it on the rest.
 Run: python bench/citing.py
 """
 

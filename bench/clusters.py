@@ -69,7 +69,7 @@ def differences(latent: float, papers: Floats, rng: np.random.Generator) -> Floa
 
 
 class Drawn(NamedTuple):
-    """What to draw again and again; the seed makes a row of a table independent of the others."""
+    """A simulation to repeat; the seed makes a row of a table independent of the others."""
 
     what: str
     correlation: float

@@ -1,4 +1,4 @@
-"""What the benchmarks share: running a command and watching its memory."""
+"""Functions that the benchmarks share: run a command and measure its memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Watched(NamedTuple):
 
 
 def machine() -> str:
-    """What a figure is of: processor, cores and Python."""
+    """Return the processor, cores and Python that a figure was measured with."""
     about = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"^Model name:\s*(.+)$", about, re.MULTILINE)
     name = f"{platform.machine()} {found[1]}" if found else platform.machine()

@@ -47,7 +47,7 @@ SEEDS = 20
 DEPTH = 100
 """As in the study, 100 documents a query."""
 CITED = 4.82 / 11.39
-"""Of the relevant documents, the share that the study's first phase knew."""
+"""The share of the relevant documents that the study's first phase had."""
 REFUSED = 3.38 / 4.82
 """For each relevant one, the documents that its first phase judged not relevant."""
 LIST = 15
@@ -70,7 +70,7 @@ Judgements = dict[str, dict[str, int]]
 
 @dataclass(frozen=True)
 class Cranfield:
-    """What the splits are made from.
+    """The input of the splits.
 
     ``relevant`` holds each query's relevant documents with their grades, ``source`` the paper
     that a query was taken from, ``pooled`` the rankings of the three pooled systems.
@@ -209,7 +209,7 @@ def searched(collection: Collection, model: str) -> pl.DataFrame:
 
 
 def read_cranfield(collection: Collection) -> Cranfield:
-    """Judgements with the source papers told apart: code -1, of which every query has one."""
+    """Judgements in which code -1 marks the source paper of each query."""
     (name,) = collection.query_sets
     relevant: dict[str, dict[str, int]] = {}
     source = {}
@@ -229,7 +229,7 @@ def _rankings(table: pl.DataFrame) -> dict[str, list[str]]:
 
 
 def plain_runs(collection: Collection, source: Mapping[str, str]) -> list[Run]:
-    """One run a model; the paper that a question comes from is no answer to it."""
+    """One run per model, without the paper that a query comes from."""
     return [_run(searched(collection, model), name, source) for name, model in PLAIN.items()]
 
 
@@ -274,7 +274,7 @@ def _means(judgements: Judgements, runs: Iterable[Run]) -> list[float]:
 
 
 def causes(first: Judgements, both: Judgements, runs: Sequence[Run]) -> Table:
-    """What the relevant and the other documents of phase two do, each alone."""
+    """The effect of phase two's relevant documents alone, and of its other documents alone."""
     sets = {
         "J1": first,
         "J1 + relevant documents of phase two": mixed(first, both, 1),
@@ -288,7 +288,7 @@ def causes(first: Judgements, both: Judgements, runs: Sequence[Run]) -> Table:
 
 
 def moves(found: Contrast, run: str) -> Table:
-    """Of one run: how many queries rose and fell, and those from the ends of the scale."""
+    """For one run: how many queries rose and fell, and those from the ends of the scale."""
     head = ["", "rose", "same", "fell", "fell from 1", "of these, one relevant in J1",
             "rose from 0"]  # fmt: skip
     rows = []
@@ -305,7 +305,7 @@ def moves(found: Contrast, run: str) -> Table:
 
 
 def ranks(data: Cranfield, first: Judgements, both: Judgements) -> Table:
-    """Where the pooled systems have the judged documents of both phases."""
+    """The ranks at which the pooled systems have the judged documents of both phases."""
     rows = []
     for grade, what in ((1, "relevant"), (0, "not relevant")):
         for phase in (1, 2):

@@ -1,9 +1,9 @@
-"""What do vectors of the static model cost on ACM-CR, beside BM25 alone?
+"""The cost of the static model's vectors on ACM-CR, compared with BM25 alone.
 
-Making the index (in all, and its vectors), a question asked of a running process and from a cold
-shell, memory and bytes on disk; BM25 and the vectors take turns. A question of the vectors is a
-text's vector, its similarity to every document, and the 10 best of them. ``--cpu`` counts what
-questions take of the processor, for a machine that others use as well.
+The script measures the time to build the index (in total, and for its vectors), a query to a
+running process and from a cold shell, memory, and bytes on disk. BM25 and the vectors take turns.
+A vector query computes the text's vector, its similarity to every document, and the 10 best.
+``--cpu`` prints the processor time of queries, for a machine that others use as well.
 Run: python bench/dense.py [--rounds N] [--cpu]
 """
 
@@ -46,7 +46,7 @@ index.vectors_of(shipped_model(), "static").similar(shipped_model().queries([sys
 
 
 def build(folder: Path) -> None:
-    """Making the whole index anew: how much of it the vectors are."""
+    """Build the whole index again, and return how much of the time the vectors take."""
     words = [sys.executable, "-m", "citebed", "index", str(folder), "--rebuild", "--json"]
     for _ in range(2):
         done = watch(words)

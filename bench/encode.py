@@ -1,10 +1,10 @@
-"""How many documents an encoder reads in a second, before and now, by how long they are.
+"""Documents per second that an encoder reads, before and now, by their length.
 
 Takes collections, and the folder of an encoder as ``citebed fetch encoder`` makes it (by default
-the one that is installed or was fetched). Now: as ``citebed index --neural`` reads documents.
-Before: all tokens that the encoder takes, by the same encoder, or by one that ``--before`` names.
-Both take turns, some texts each, so that other work on the machine slows both alike; the time is
-that of the processor, of all cores, so documents a second are those of one core.
+the installed or fetched one). "Now" is how ``citebed index --neural`` reads documents. "Before"
+is all tokens that the encoder accepts, with the same encoder or the one that ``--before`` names.
+Both take turns, some texts each, so that other work on the machine slows both alike. Times are
+processor times of all cores, so documents per second are per core.
 Run: python bench/encode.py acm-cr/ [--encoder FOLDER] [--before FOLDER] [--documents 512]
 """
 
@@ -27,7 +27,7 @@ from common import machine
 
 AT_ONCE = 32
 ENDS = (64, 128, 192, 256)
-"""Texts are told apart by their tokens: up to these, and more."""
+"""The groups of texts by their number of tokens: up to each of these, and more."""
 
 
 def main() -> None:
@@ -95,7 +95,7 @@ def tokens_of(texts: Sequence[str], encoder: Encoder) -> NDArray[np.int64]:
 
 
 def tokens(kind: int) -> str:
-    """What a kind of texts is called."""
+    """Return the name of a group of texts."""
     if kind == len(ENDS):
         return f"over {ENDS[-1]} tokens"
     return f"{ENDS[kind - 1] + 1 if kind else 1}-{ENDS[kind]} tokens"

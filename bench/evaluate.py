@@ -76,14 +76,14 @@ def make(folder: Path, queries: int) -> tuple[Path, Path]:
 
 
 def shuffle(run: Path) -> None:
-    """Put the lines of a run in any order, so that those of a query lie apart."""
+    """Shuffle the lines of a run, so that lines of one query are not adjacent."""
     lines = run.read_bytes().splitlines(keepends=True)
     random.Random(1).shuffle(lines)
     run.write_bytes(b"".join(lines))
 
 
 def commands(qrels: Path, run: Path) -> dict[str, list[str]]:
-    """What is there to be measured."""
+    """Return the tools that are installed."""
     files = [str(qrels), str(run)]
     ours = [sys.executable, "-m", "citebed", "evaluate", *files]
     found = {"citebed": [*ours, *(part for name in MEASURES for part in ("-m", name))]}

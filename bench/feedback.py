@@ -1,15 +1,16 @@
-"""What a reader's judgements are worth: ``python bench/feedback.py [WORK]``.
+"""The value of a reader's judgements: ``python bench/feedback.py [WORK]``.
 
-A reader sees ten documents for a text and says of the first right one that it is good, of the first
-two wrong ones that they are not. Then the rest is ranked anew. It is compared with what it was
-without feedback: documents that were judged count in neither (the residual collection, as in Salton
-and Buckley 1990). Texts have at least two right documents, and one of them is seen; of what is only
-not cited it is not known that it is wrong.
+A reader sees ten documents for a text, marks the first right one as good and the first two wrong
+ones as not relevant. Then citebed ranks the rest again. The result is compared with the ranking
+without feedback; judged documents count in neither (the residual collection, as in Salton and
+Buckley 1990). Texts have at least two right documents, one of them among the ten. Documents that
+are only not cited may still be right.
 
-Life sciences (``elife``, sentences of 2022 that cite several), computer science (papers of the fold
-that nothing was learned from), ACM-CR, and queries of people for CACM and Cranfield. ``--tune``
-takes the sentences of 2021 and the next fold instead, alone and three together as a paragraph, and
-tries other constants. Collections are made in the folder WORK, or one that is removed.
+Data: life sciences (``elife``, sentences of 2022 with several citations), computer science (papers
+of the fold that nothing was learned from), ACM-CR, and the queries of CACM and Cranfield.
+``--tune`` takes the sentences of 2021 and the next fold instead, alone and three together as a
+paragraph, and tries other constants. The script makes collections in the folder WORK, or in a
+temporary one.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ SCENARIOS = ("one good", "one good, two not", "two not")
 
 
 class Text(NamedTuple):
-    """What is asked, as a query; its right documents by number; who asks; what is seen first."""
+    """A query, its right documents by number, the paper that asks, and the documents seen first."""
 
     query: Query
     relevant: frozenset[int]
@@ -74,7 +75,7 @@ def field_of(name: str, folder: Path, asked: Sequence[Asked], model: str) -> Fie
 
 
 def several(asked: Iterable[Asked]) -> list[Asked]:
-    """The texts with all that they cite, of those that cite several."""
+    """The texts that cite several documents, with all that they cite."""
     found: dict[tuple[str, str], Asked] = {}
     for one in asked:
         known = found.get((one.paper, one.text), one)
@@ -83,7 +84,7 @@ def several(asked: Iterable[Asked]) -> list[Asked]:
 
 
 def joined(asked: Iterable[Asked], count: int = 3) -> list[Asked]:
-    """Texts of several sentences: those of a paper that follow each other and cite."""
+    """Texts of several sentences: consecutive citing sentences of a paper."""
     found = []
     for _, group in itertools.groupby(asked, key=lambda one: one.paper):
         of_paper = list(group)
@@ -114,7 +115,7 @@ def ranked(runner: Runner, query: Query) -> np.ndarray:
 
 
 def judged_in(text: Text, scenario: str) -> tuple[list[int], list[int]] | None:
-    """What the reader says; ``None`` where nothing right is seen, or no other is left."""
+    """The reader's judgements; ``None`` if no right document is seen, or none is left to find."""
     seen = text.first[:SEEN].tolist()
     right = [each for each in seen if each in text.relevant][:1]
     wrong = [each for each in seen if each not in text.relevant][:2]
@@ -265,7 +266,7 @@ def tune(fields: Sequence[Field]) -> None:
 def main() -> None:
     """Make the collections, ask, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("work", nargs="?", type=Path, help="Where to make the collections.")
+    parser.add_argument("work", nargs="?", type=Path, help="The folder for the collections.")
     parser.add_argument("--model", default="bm25+learned")
     parser.add_argument("--only", nargs="+", default=list(SOURCES))
     parser.add_argument("--tune", action="store_true")

@@ -137,9 +137,11 @@ def report(field: str, folder: Path, asked: Sequence[Asked], models: Sequence[st
 def main() -> None:
     """Make the collections, ask, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("work", nargs="?", type=Path, help="Where to make the collections.")
+    parser.add_argument("work", nargs="?", type=Path, help="The folder for the collections.")
     parser.add_argument("--models", nargs="+", default=MODELS)
-    parser.add_argument("--texts", type=int, default=2000, help="At most so many of a field.")
+    parser.add_argument(
+        "--texts", type=int, default=2000, help="The largest number of texts per field."
+    )
     arguments = parser.parse_args()
     data = shared_data("elife").parent
     print(machine())

@@ -1,9 +1,9 @@
-"""How many documents a second does the name filter read, and does its memory stay flat?
+"""Documents per second that the name filter reads, and whether its memory stays flat.
 
-Documents of some 300 bytes are made up, 30 topics with two names each, one document in 50 with a
-mention; the real command reads ever longer streams. Beside it stand `grep -F -i -w`, which finds
-the lines with a name and does nothing else, and a plain loop in Python over a part of the stream.
-Ends with exit code 1 if the peak memory grows with the stream.
+The script generates documents of some 300 bytes, 30 topics with two names each, and one document in
+50 with a mention; the real command reads streams of growing length. For comparison it runs
+`grep -F -i -w`, which finds the lines with a name and does nothing else, and a plain loop in
+Python over a part of the stream. The exit code is 1 if the peak memory grows with the stream.
 Run: python bench/filter.py [--documents N] [--folder WHERE] [--model NAME]
 """
 

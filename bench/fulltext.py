@@ -1,8 +1,8 @@
-"""What the full text is worth by default: abstracts cut after twenty words, the rest as full text.
+"""The value of full text by default: abstracts cut after twenty words, the rest as full text.
 
-No public collection has full texts, queries and judgements in a size for a page, so Cranfield and
-CACM are cut: of each document's text the first words stay the abstract, the rest becomes its
-full text. Prints nDCG@10 and recall@10 without the full text and by its weight, for every other
+No public collection of a small size has full texts, queries and judgements, so the script cuts
+Cranfield and CACM: the first words of each document stay its abstract, the rest becomes its full
+text. It prints nDCG@10 and recall@10 without the full text and by its weight, for every other
 query and for the rest. Run: python bench/fulltext.py
 """
 

@@ -76,7 +76,7 @@ def _endless(entries: list[str], *, papers: bool) -> Iterator[str]:
 
 
 def run(label: str, words: list[str], records: int) -> None:
-    """Import, and print what it took, by record: seconds, and those of all processors together."""
+    """Import, and print the time per record: wall clock, and all processors together."""
     before = _processors()
     ran = watch([sys.executable, "-m", "citebed", "import", *words])
     if ran.code:

@@ -1,10 +1,10 @@
-"""Whether a collection that grew step by step, and its index, equal those made anew.
+"""Compare a collection that grew step by step, and its index, with ones made at once.
 
-Random sequences of imports, changed sources and forgotten ones, indexed in between; at the end
-all tables and index arrays are compared with those of a collection that was imported and indexed
-at once, and all of the index, with what it learned, with that of a copy that is rebuilt. Only cite
-keys may differ there: documents keep theirs. After every step all tables, keys too, are compared
-with those of a collection that took the same steps and looked at all records at each.
+The script takes random sequences of imports, changed sources and forgotten sources, and indexes in
+between. At the end it compares all tables and index arrays with those of a collection that was
+imported and indexed at once, and the whole index, with its fitted weights, with a rebuilt copy.
+Only citation keys may differ there, because documents keep theirs. After every step it compares all
+tables, with their keys, with those of a collection that took the same steps and read all records.
 
 Run: python -m bench.incremental [SEQUENCES [FIRST SEED]]
 """
@@ -38,13 +38,13 @@ _WORDS = (
 )  # fmt: skip
 _NAMES = ("Ada Müller", "Bo Chen", "Cy O'Neil", "Di van Dijk", "Eva Ng", "Fay {\\'E}tienne")
 _KEPT = ("analyser", "documents", "terms", "postings", "vectors")
-"""What an index says of itself that does not tell when it was made."""
+"""Facts in ``index.json`` that do not depend on when the index was made."""
 _FITTED = ("fit", "background")
-"""What it has learned: kept until a tenth of the documents has changed."""
+"""Fitted facts, which an index keeps until a tenth of the documents has changed."""
 
 
 def differences(seed: int, folder: Path) -> list[str]:
-    """What differs after one sequence; an empty list, if all is well."""
+    """Return the differences after one sequence; an empty list if there are none."""
     chance = random.Random(seed)
     names = ("grown", "slow", "fresh", "rebuilt")
     grown, slow, fresh, rebuilt = (folder / name for name in names)
@@ -136,7 +136,7 @@ def _of_tables(grown: Path, fresh: Path, *but: str) -> list[str]:
 
 
 def _first(left: pl.DataFrame, right: pl.DataFrame) -> str:
-    """Where two tables first differ."""
+    """Return the first difference between two tables."""
     rows = zip(left.iter_rows(), right.iter_rows(), strict=False)
     unlike = next((f"{one} and {other}" for one, other in rows if one != other), "")
     return unlike or f"{left.height} and {right.height} rows"

@@ -1,10 +1,10 @@
-"""Two hundred judges at once: how many judgements a second are saved, and how long a save takes.
+"""Judgements saved per second by two hundred assessors at once, and how long a save takes.
 
-A server of one process, SQLite on disk, every judgement synced before it is acknowledged. Judges
-are 200 connections that save again and again: first each in its own rhythm (a judgement every
-half second, twenty times as fast as people judge), then each as soon as the last was answered.
-Run: python bench/judging.py [--seconds 10] [--judges 200] [--database URL]. There is no peer that
-does the same; the aim is 300 saves/s with 99 of 100 under 250 ms.
+The server is one process with SQLite on disk, and syncs every judgement before it confirms it. Two
+hundred connections save again and again: first each in its own rhythm (a judgement every half
+second, twenty times as fast as people judge), then each as soon as the last save was confirmed.
+Run: python bench/judging.py [--seconds 10] [--judges 200] [--database URL]. No peer does the same;
+the aim is 300 saves per second with 99 % under 250 ms.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def report(folder: Path, asked: Mapping[str, Sequence[Asked]]) -> None:
 def main() -> None:
     """Make the libraries, ask, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("work", nargs="?", type=Path, help="Where to make the collections.")
+    parser.add_argument("work", nargs="?", type=Path, help="The folder for the collections.")
     arguments = parser.parse_args()
     data = shared_data("cacm").parent
     print(machine())

@@ -82,7 +82,7 @@ def levels() -> dict[str, Level]:
 def weigh(
     runner: Runner, queries: Sequence[Query], wanted: Sequence[Iterable[str]]
 ) -> list[Judged]:
-    """What may answer queries, of which it is known what is wanted."""
+    """The documents of a collection, and its queries with their relevant documents."""
     signals, found = runner.ranks.signals, []
     for start in range(0, len(queries), 64):
         part = [replace(query, cites=_NONE) for query in queries[start : start + 64]]

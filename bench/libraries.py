@@ -1,11 +1,11 @@
-"""How good the default is in a user's library, against BM25: ``python bench/libraries.py``.
+"""The default ranking in a user's library, compared with BM25: ``python bench/libraries.py``.
 
-Libraries of 200, 1,000 and 5,000 papers without citing sentences are drawn from life sciences
-(``elife``) and computer science (``citation-contexts``): half of each is cited by some papers of
-the test (of 2022, or of the fold that nothing was learned from), the other half is drawn from the
-rest. The sentences of these papers ask, as those of a draft would. Prints nDCG@10 and R@10 with
-intervals by citing paper of BM25 and of the default as installed, of the default without each of
-the signals that records have, and with each weight of word vectors.
+The script draws libraries of 200, 1,000 and 5,000 papers without citing sentences: life sciences
+(``elife``) and computer science (``citation-contexts``). Papers of the test (of 2022, or of the
+fold that nothing was learned from) cite half of each library; the other half is drawn from the
+rest. The queries are sentences of the citing papers, as in a draft. The script prints nDCG@10 and
+R@10, with intervals by citing paper, of BM25, of the default as installed, of the default without
+each signal from records, and with each weight of word vectors.
 """
 
 from __future__ import annotations

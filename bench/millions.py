@@ -1,13 +1,13 @@
-"""How far does one machine go? `import`, `index` and `search` of up to ten million documents.
+"""`import`, `index` and `search` of up to ten million documents on one machine.
 
-Records are made of ACM-CR's: titles of words from all titles, abstracts of sentences from all
-abstracts, authors of given and family names, under new DOIs; one in three has a word that no other
-has, as real texts go on to bring new ones. Of a hundred, two have the DOI and title of an earlier
-one, and two its title, authors, year and place but no DOI. They are JSON Lines, in files of 100,000
-records.
+Records are made from ACM-CR: titles of words from all titles, abstracts of sentences from all
+abstracts, authors of given and family names, under new DOIs. One record in three has a word that no
+other has, as real texts keep bringing new ones. In a hundred records, two have the DOI and title of
+an earlier one, and two its title, authors, year and venue but no DOI. They are JSON Lines, in files
+of 100,000 records.
 
-Each step is a command of its own. Memory is what its processes hold together, at most: all of it,
-and that part which is no file of the index (which the system takes back when it needs room).
+Each step is a command of its own. Memory is the peak of its processes together: in total, and
+without mapped index files (which the system reclaims when it needs room).
 Run: python bench/millions.py [SIZE …] [--folder F] [--keep] [--steps import index …]
 """
 
@@ -48,7 +48,7 @@ STEPS = ("import", "index", "bm25", "learned", "recommend")
 
 
 class Pools(NamedTuple):
-    """What records are made of; texts are escaped as JSON has them, without their quotes."""
+    """The parts of generated records; texts are escaped as in JSON, without their quotes."""
 
     words: list[str]
     lengths: list[int]
@@ -82,7 +82,7 @@ def _escaped(texts: pl.Series) -> list[str]:
 
 
 class Known(NamedTuple):
-    """What a duplicate has in common with a record."""
+    """The fields that a duplicate shares with a record."""
 
     doi: str
     title: str
@@ -176,8 +176,9 @@ def write_queries(path: Path, from_: Pools) -> None:
 
 
 class Cost(NamedTuple):
-    """Of a command: seconds of the clock and of all processors, GB of memory at most (all of it,
-    and what is no file), GB under the folder at most and at the end."""
+    """Costs of a command: seconds of the clock and of all processors, peak GB of memory (total,
+    and without mapped files), GB of the folder at its peak and at the end.
+    """
 
     wall: float
     work: float
@@ -208,7 +209,7 @@ class Watcher(threading.Thread):
 
 
 def _held(pid: int) -> tuple[float, float]:
-    """GB that a process holds, and those of them that are of no file."""
+    """Return the GB that a process holds, in total and without mapped files."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

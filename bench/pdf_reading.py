@@ -1,13 +1,13 @@
-"""How fast are PDFs read, and in how much memory, against pdfminer.six and ``pdftotext -bbox``?
+"""Speed and memory of reading PDFs, compared with pdfminer.six and ``pdftotext -bbox``.
 
-Reading alone is the words of all pages with their places; the whole is what citebed makes of them:
-paragraphs, sections, references, which the others do not. Each reader runs in a process of its own
-and is told by the time of the processor that it and its children take, so that other work on the
-machine hardly counts; what its start takes is known from a file alone, and taken off. A thesis of
-400 pages is made for the memory.
+"Reading" extracts the words of all pages with their positions; "all" is the whole analysis of
+citebed: paragraphs, sections, references, which the others do not do. Each reader runs in a process
+of its own. Times are processor times of that process and its children, so other work on the machine
+hardly counts, less the start-up time, measured with a single file. The script makes a thesis of 400
+pages to measure memory.
 Run: python bench/pdf_reading.py [FOLDER] [--pages 400] [--rounds 3]
-Needs pdfminer.six (``pip install pdfminer.six``) and pdftotext (of poppler-utils); what is not
-there is left out.
+Needs pdfminer.six (``pip install pdfminer.six``) and pdftotext (of poppler-utils); the script skips
+a tool that is missing.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def is_there(name: str) -> bool:
 
 
 def processor_seconds(name: str, paths: Sequence[Path]) -> float:
-    """What a new process takes that reads these files, with all its children."""
+    """Return the cost of a new process that reads these files, with all its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, __file__, "--one", name, *map(str, paths)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -117,7 +117,7 @@ def page_count(path: Path) -> int:
 
 
 def write_thesis(path: Path, pages: int, seed: int = 1) -> None:
-    """A thesis of about so many pages, in words of nobody, that cites 400 works."""
+    """Write a thesis of about this many pages of made-up words that cites 400 works."""
     from reportlab.lib.styles import getSampleStyleSheet
     from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 

@@ -1,12 +1,12 @@
-"""What a match of a reference is worth: the weights of `citebed.papers.reference_matcher`, fitted.
+"""Fit the weights of `citebed.papers.reference_matcher`.
 
-Documents of a collection are cited in the styles of many fields, with slips (`tests/
-reference_styles`); half of the cited ones are left out of the collection, so that theirs is no
-document at all. A conditional logit over the candidates of each reference and none of them is
-fitted by maximum likelihood with a small ridge. Venues are parted: what is fitted on some is
-measured on the others, and on a second collection given with ``--other``. Weights of features that
-these documents cannot show (identifiers and numbers that are right or wrong) stay as they are.
-Documents that are left out while another of the same title and first author stays are no examples.
+The script cites documents of a collection in the styles of many fields, with slips (`tests/
+reference_styles`). It removes half of the cited documents from the collection, so that their
+references match nothing. It fits a conditional logit over the candidates of each reference, and
+"no candidate", by maximum likelihood with a small ridge. Venues are split: weights fitted on some
+are measured on the others, and on a second collection given with ``--other``. Weights of features
+that these documents cannot show (identifiers and numbers that are right or wrong) stay unchanged.
+A removed document is not an example if another with its title and first author remains.
 
     python bench/reference_weights.py COLLECTION [--other DOCUMENTS.jsonl.xz]
 """
@@ -83,7 +83,7 @@ def printed(work: Work, rng: random.Random) -> str:
 
 
 def _paged(text: str, rng: random.Random) -> str:
-    """Without its pages as often as not, or with those of a preprint."""
+    """Remove the pages of a document half of the time, or give it those of a preprint."""
     draw = rng.random()
     if draw < 0.4:
         return re.sub(r",?:? ?\(?(?:pp\. |pages )?\b\d+–\d+\)?", "", text)
@@ -92,7 +92,7 @@ def _paged(text: str, rng: random.Random) -> str:
 
 
 def examples_of(documents: pl.DataFrame, count: int, seed: int) -> list[Example]:
-    """References to documents, half of which are not in the collection any more."""
+    """Make references to documents, and remove half of these documents from the collection."""
     rng = random.Random(seed)
     usable = documents.filter((pl.col("authors").list.len() > 0) & pl.col("year").is_not_null())
     cited = usable.sample(count, seed=seed).to_dicts()
@@ -137,13 +137,13 @@ def _another(work: Work, other: Work, rng: random.Random) -> Work:
 
 
 def _key() -> pl.Expr:
-    """What twins have in common."""
+    """Return the fields that duplicates share."""
     author = pl.col("authors").list.first().str.split(",").list.first().fill_null("")
     return plain_title(pl.col("title")) + "|" + plain_title(author)
 
 
 def _with_gaps(documents: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Documents of which some lack their authors, their year, or where they appeared."""
+    """Remove authors, year or venue from some of the documents."""
     draw = pl.Series(np.random.default_rng(seed).random(documents.height))
     return documents.with_columns(
         authors=pl.when(draw < 0.04).then(pl.lit([], pl.List(pl.String()))).otherwise("authors"),
@@ -157,7 +157,7 @@ def _with_gaps(documents: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def probabilities(example: Example, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Of each candidate, and last of none."""
+    """One row for each candidate, and a last one for "no candidate"."""
     scores = np.append(example.features @ weights, 0.0)
     odds = np.exp(scores - scores.max())
     return np.asarray(odds / odds.sum())

@@ -28,7 +28,7 @@ _LINE = re.compile(r"-?\[(\d+)\]\s+(\S+)")
 
 
 class Links(NamedTuple):
-    """Links that were made, those of them that are right, and those that should be found."""
+    """Counts of links: made, right, and expected."""
 
     made: int
     right: int
@@ -41,7 +41,7 @@ class Links(NamedTuple):
 
 
 def stated_dois(stem: str) -> dict[int, str]:
-    """The DOIs of a paper's references, by number, as somebody listed them by hand."""
+    """Return the DOIs of a paper's references by number, from the manual list."""
     (path,) = (shared_data("acm-cr") / "papers").glob(f"*/{stem}.dois")
     found = (_LINE.match(line) for line in path.read_text("utf-8").splitlines())
     dois = {int(line[1]): normalise_doi(line[2]) for line in found if line}

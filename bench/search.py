@@ -1,10 +1,10 @@
-"""How fast are index and search on ACM-CR, against bm25s (numba) and tantivy?
+"""Speed of index and search on ACM-CR, compared with bm25s (numba) and tantivy.
 
-Both engines get the same terms, one thread, and are asked back to back in this process, warm, for
-exact top-20 and top-1000. ``--times 10`` does the same on ten times the documents: texts are put
-together from the title of one document and the abstract of another of the same neighbourhood, so
-that there are no copies. ``--build`` times building the index against tantivy, in processes of
-their own, with peak memory. ``--recommend`` times `citebed recommend` from a cold shell.
+Both engines get the same terms and one thread. They answer in turns in this process, warm, for
+the exact top 20 and top 1,000. ``--times 10`` does the same on ten times the documents: it combines
+the title of one document with the abstract of a similar one, so that no two texts are equal.
+``--build`` times building the index against tantivy, in separate processes, with peak memory.
+``--recommend`` times `citebed recommend` from a cold shell.
 Run: python bench/search.py [--times N] [--build] [--recommend] [--rounds N]
 """
 
@@ -199,7 +199,7 @@ def recommend(folder: Path) -> None:
 
 
 def main() -> None:
-    """What was asked for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)

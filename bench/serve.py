@@ -1,13 +1,13 @@
-"""How soon the workbench answers: after its start, alone, and with twenty people who type at once.
+"""Response times of the workbench: after its start, alone, and with twenty people who type at once.
 
-The server is ``citebed serve COLLECTION``, a process of its own. Measured are: from the command to
-the first page; from the command to the first recommendation; a recommendation through the API, one
-after the other; and with so many users, each of whom types a paragraph of a citing paper, sends
-what is there every 300 to 600 ms, and hangs up on a request that is not answered by then, as the
-page does. Memory is the server's own at the end, and at its highest.
-Run: python bench/serve.py COLLECTION [--users 20] [--seconds 20] [--asked 300]. There is no peer
-that does the same; the aims are printed beside. Two cores are shared with who asks: the processor
-time of the server says what would be so elsewhere.
+The server is ``citebed serve COLLECTION``, a process of its own. The script measures the time from
+the command to the first page and to the first recommendation, and of one recommendation after the
+other through the API. Then twenty users each type a paragraph of a citing paper, send the text
+every 300 to 600 ms, and cancel a request that has not finished by then, as the page does. Memory is
+the server's own, at the end and at its peak.
+Run: python bench/serve.py COLLECTION [--users 20] [--seconds 20] [--asked 300]. No peer does the
+same; the script prints the aims. Clients and server share two cores; the server's processor time
+shows what would remain without the clients.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Server(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where recommendations are asked for."""
+        """The address of the recommend API."""
         return f"/api/collections/{self.name}/recommend"
 
     def headers(self) -> dict[str, str]:
-        """What lets a script in."""
+        """The headers that authenticate the script."""
         return {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
 
     def megabytes(self, which: str = "VmRSS") -> float:

@@ -1,11 +1,12 @@
-"""Who gets no answer, and what chances are worth: ``python bench/silence.py [WORK]``.
+"""Texts without suggestions, and calibration of probabilities: ``python bench/silence.py [WORK]``.
 
-Texts that nobody tuned on (``tests/held_out_texts.tsv``: everyday ones, and what papers say of
-themselves) should get no answer; sentences that cite, of papers that nothing was learned from,
-should get one where it is right. Collections are those of ``bench/fields.py``, and the folders that
-``--also`` names with their query sets. Prints by collection how many of each kind are silent, how
-many right answers that costs, and the chances told against those that came true in five bins.
-``--learn`` learns it anew, from sentences of the year and the fold before, and writes the ranker.
+Texts that were not used for tuning (``tests/held_out_texts.tsv``: everyday sentences, and what
+papers say about themselves) should get no suggestions. Citing sentences of papers that nothing was
+learned from should get them if they are right. Collections are those of ``bench/fields.py``, and
+the folders that ``--also`` names with their query sets. The script prints, by collection, how many
+of each kind get no suggestions, how many right ones are lost, and predicted probabilities against
+observed ones in five bins. ``--learn`` fits the rule again, from sentences of the year and the
+fold before, and writes the ranker.
 """
 
 from __future__ import annotations
@@ -138,9 +139,11 @@ def learn(places: Sequence[tuple[Place, list[fields.Asked]]]) -> None:
 def main() -> None:
     """Make the collections, learn if asked to, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("work", nargs="?", type=Path, help="Where to make the collections.")
+    parser.add_argument("work", nargs="?", type=Path, help="The folder for the collections.")
     parser.add_argument("--also", nargs="*", type=Path, default=[], help="Other collections.")
-    parser.add_argument("--texts", type=int, default=1500, help="At most so many of a field.")
+    parser.add_argument(
+        "--texts", type=int, default=1500, help="The largest number of texts per field."
+    )
     parser.add_argument("--learn", action="store_true")
     arguments = parser.parse_args()
     data = shared_data("elife").parent

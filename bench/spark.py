@@ -134,10 +134,11 @@ def shuffled(events: Path) -> int | None:
 
 
 def growth(sizes: list[int], seconds: list[float]) -> str:
-    """What of the time is the start, and by which power of the size the rest of it grows: those
-    that fit best, by their shares of the seconds."""
+    """Return the share of start-up in the time, and the power with which the rest grows with size:
+    the best fit by relative error.
+    """
     if len(sizes) < 3:
-        return "at three sizes and more it can be told how time grows"
+        return "The growth of the time needs three sizes or more."
     n, t = np.array(sizes, float) / sizes[0], np.array(seconds)
     fits = []
     for power in np.arange(0.5, 1.6, 0.01):
@@ -185,7 +186,7 @@ def main() -> None:
     parser.add_argument("--lines", type=int, nargs="+", default=[1_000_000, 3_000_000, 10_000_000])
     parser.add_argument("--work", nargs="+", choices=list(MAKE), default=list(MAKE))
     parser.add_argument("--judged", type=int, help="So many judgements, whatever the lines.")
-    parser.add_argument("--folder", type=Path, help="Where the runs are made.")
+    parser.add_argument("--folder", type=Path, help="The folder for the runs.")
     given = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:

@@ -1,9 +1,9 @@
-"""Importing, indexing and searching on an engine against the same commands without one.
+"""Import, index and search on an engine, compared with the same commands on one machine.
 
-Records are those of bench/millions.py, ACM-CR's texts recombined, a unit being 100,000; searched
+Records are those of bench/millions.py, recombined from ACM-CR's texts; a unit is 100,000. Searches
 are 100 paragraphs with BM25 to depth 1,000. The plain commands make one table and one index, the
-others shards: the runs must be the same to the byte. ``again`` imports once more after half of a
-file's records are gone. Told is what bench/spark.py tells.
+others shards: the runs must be identical. ``again`` imports once more after half of a file's
+records are gone. The columns are those of bench/spark.py.
 Run: python bench/spark_collections.py [--units 1 3 10] [--steps import again] [--shards 8]
 """
 
@@ -28,8 +28,9 @@ MODEL = "bm25"
 
 
 def words(step: str, place: Path, source: Path, size: int) -> list[str]:
-    """The command of a step for a collection at a place; ``size`` is that of its shards, 0 for a
-    collection in one piece."""
+    """Return the command of a step for a collection; ``size`` is that of its shards, or 0 for a
+    collection in one piece.
+    """
     collection, queries = str(place / "c"), str(source.with_name("queries.jsonl"))
     sharded = ["--shard-size", str(size)] if size else []
     taken = ["import", collection, str(source), "-q", *sharded]
@@ -114,7 +115,7 @@ def main() -> None:
     parser.add_argument("--units", type=int, nargs="+", default=[1, 3, 10])
     parser.add_argument("--steps", nargs="+", default=list(USUAL), choices=STEPS)
     parser.add_argument("--shards", type=int, default=8)
-    parser.add_argument("--folder", type=Path, help="Where all is made.")
+    parser.add_argument("--folder", type=Path, help="The folder for all files.")
     given = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:

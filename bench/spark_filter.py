@@ -1,10 +1,10 @@
-"""What does an engine cost a filter, and what does it bring?
+"""The cost and the gain of filtering on an engine.
 
-The stream of bench/filter.py at ever greater lengths is filtered by the plain command and by the
-same command with `--on`: seconds, peak memory of all processes and of the one that drives, and the
-bytes that lay between the steps. No row is shuffled: workers read their own part of the stream, and
-write what they made of it beside the output. The runs must be the same to the byte. Ends with exit
-code 1 if the engine takes more than 1.5 times as long at the greatest length.
+The plain command and the same command with `--on` filter the stream of bench/filter.py at growing
+lengths. The script prints seconds, peak memory of all processes and of the driver, and the bytes of
+temporary files. There is no shuffle: workers read their own part of the stream and write their
+results beside the output. The runs must be identical. The exit code is 1 if the engine takes more
+than 1.5 times as long at the greatest length.
 Run: python bench/spark_filter.py [MILLIONS…] [--on ADDRESS] [--model NAME] [--folder WHERE]
 """
 
@@ -31,7 +31,7 @@ UNIT = 1_000_000
 MOST = 1.5
 """So many times the plain command's seconds the engine may take at the greatest length."""
 JUDGED = 50
-"""Of the documents with a name, one in so many is judged."""
+"""One document with a name in this many is judged."""
 _COMMAND = """
 import resource, sys
 from citebed.cli.app import main

@@ -44,7 +44,7 @@ SAMPLES = 999
 QUERY_KINDS = ("percentile", "bca", "t", "studentised")
 KINDS = (*QUERY_KINDS, "t, both", "studentised, both")
 OURS = {"the same": "studentised", "their own": "studentised, both"}
-"""What citebed gives: over queries, and over queries and slices."""
+"""Return citebed's intervals: over queries, and over queries and slices."""
 
 
 SIZES = ((20_000, 30, 13), (8000, 10, 13), (8000, 30, 5), (8000, 60, 40))
@@ -102,7 +102,7 @@ def noise(rng: np.random.Generator, slices: int, correlation: float) -> np.ndarr
 
 
 def trends(number: int) -> list[bool]:
-    """Of one series each: whether slope intervals hold 0, and which tests find a trend."""
+    """For one series: whether slope intervals contain 0, and which tests find a trend."""
     rng, found = np.random.default_rng((SEED, 5, number)), []
     for slices in TREND_SLICES:
         interval = slope_interval(np.arange(slices) * 1.0, noise(rng, slices, 0), seed=number)

@@ -1,14 +1,13 @@
 """How often weak, fair and strong matches are right in small libraries: ``bench/strengths.py``.
 
-Libraries of 200 to 500 documents are drawn from what papers cite, half of them at random, half by
-going from a document to what is cited beside it, as somebody's own library is. They have no citing
-sentences. They are asked with sentences that cite a document of theirs, with as many of the same
-field whose cited papers they do not have, with some of the other field and with everyday ones.
+The script draws libraries of 200 to 500 documents from the papers that others cite: half of them at
+random, half by following co-citations from a document, as in a person's library. They have no
+citing sentences. Queries are sentences that cite a document of the library, as many of the same
+field whose cited papers it lacks, some of the other field, and everyday sentences.
 
-The cut-offs are chosen on one half of the citing papers of the life sciences, and told of
-libraries and papers that they were not chosen on: the other half, and computer science (there only
-papers of the fold that no vectors and no ranker learned from). ``--write`` puts the table into
-docs/recommend.md.
+The thresholds are chosen on half of the citing papers of the life sciences, and measured on other
+libraries and papers: the other half, and computer science (only papers of the fold that no vectors
+and no ranker learned from). ``--write`` puts the table into docs/recommend.md.
 """
 
 from __future__ import annotations
@@ -50,7 +49,8 @@ CHANCES = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3)
 SHARES = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 USED = shipped_ranker().constants
 BESIDE = 10
-"""Of what is cited beside a document, no more are followed: a library has more than one subject."""
+"""The largest number of co-citations to follow per document: a library has more than one subject.
+"""
 
 
 class Cited(NamedTuple):
@@ -69,7 +69,7 @@ class Field(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A sentence, of which kind it is, which documents are right and which never an answer."""
+    """A sentence, its kind, its right documents, and the documents to exclude."""
 
     kind: str
     text: str
@@ -137,7 +137,8 @@ def library(field: Field, size: int, *, close: bool, draw: random.Random) -> set
 def questions(
     own: Sequence[Cited], other: Sequence[Cited], has: set[str], count: int, draw: random.Random
 ) -> list[Question]:
-    """What a library is asked: by sentences of its own field and of another, and everyday ones."""
+    """Return the queries of a library: sentences of its own field and of another, and everyday
+    ones."""
     inside = [each for each in own if each.documents & has]
     outside = [each for each in own if not each.documents & has]
     asked = [
@@ -150,7 +151,7 @@ def questions(
 
 
 def answered(field: Field, has: set[str], asked: Sequence[Question]) -> list[Answered]:
-    """What a library of these documents shows for each question."""
+    """Return the matches that a library of these documents shows for each query."""
     with tempfile.TemporaryDirectory() as work:
         source, folder = Path(work) / "documents.jsonl", Path(work) / "library"
         names = ("title", "abstract", "authors", "year")
@@ -228,7 +229,7 @@ def share(found: Iterable[Answered], strength: str) -> str:
 
 
 def right_of(found: Iterable[Answered], strength: str) -> list[bool]:
-    """Of each match of a strength whether it is right."""
+    """For each match of a strength, whether it is right."""
     return [
         is_right
         for each in found
@@ -240,7 +241,7 @@ def right_of(found: Iterable[Answered], strength: str) -> list[bool]:
 def of_libraries(
     field: Field, own: Sequence[Cited], other: Sequence[Cited], seed: str
 ) -> list[Answered]:
-    """What libraries of all sizes answer."""
+    """Return the matches of libraries of all sizes."""
     found: list[Answered] = []
     for number, size in enumerate(SIZES):
         draw = random.Random(f"{seed} {size}")

@@ -1,13 +1,13 @@
 """Day-by-day AP, nDCG@R and Rprec of a stream of 1 and 10 million lines, against trec_eval's tools.
 
-30 entities, 90 days, confidences from 1 to 1000 in the order of the stream. Every tool starts cold
-and reads both files. The others know no slices, so each pair of entity and day is a query of its
-own to them: pytrec_eval's script names queries anew while it reads, for trec_eval awk rewrites both
-files. They have no nDCG@R; they do nDCG in its place. trec_eval is taken from $TREC_EVAL or the
-PATH, pytrec_eval from $PEER_PYTHON (or this Python) where it can be imported. Where one is not,
-what comes before its own work is measured: awk's rewriting, the script's reading.
+The stream has 30 entities, 90 days, and confidences from 1 to 1000 in the order of time. Every tool
+starts cold and reads both files. The other tools have no slices, so they score each pair of entity
+and day as a query: pytrec_eval's script renames queries while it reads; for trec_eval, awk rewrites
+both files. They have no nDCG@R, so they compute nDCG. The script takes trec_eval from $TREC_EVAL or
+the PATH, and pytrec_eval from $PEER_PYTHON (or this Python). If one is missing, the script measures
+only its preparation: awk's rewriting, or reading in Python.
 The tools take turns; figures are medians of the rounds. ``--many N`` scores N runs with one
-command, to see that memory does not grow.
+command, to show that memory does not grow.
 Run: python bench/timeline.py [--lines 1000000 10000000] [--rounds 5] [--many 5]
 """
 
@@ -85,7 +85,7 @@ def _write(path: Path, table: pl.DataFrame, second: str, *rest: pl.Expr) -> None
 
 
 def commands(qrels: Path, run: Path) -> dict[str, list[str]]:
-    """What is there to be measured."""
+    """Return the tools that are installed."""
     files = [str(qrels), str(run)]
     ours = [str(Path(sys.executable).with_name("citebed")), "timeline", *files, "--slice", "1d"]
     ours += [part for name in MEASURES for part in ("-m", name)]
