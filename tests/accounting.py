@@ -74,7 +74,7 @@ def run(collection: Path, source: Path) -> Ran:
 
 
 def badly_ended(ran: Ran) -> list[str]:
-    """What is wrong with how a command ended, if anything."""
+    """Return what is wrong with how a command ended, or an empty text."""
     if "Traceback" in ran.err or ran.code not in (0, 1):
         return [f"exit code {ran.code}: {ran.err[-2000:]}"]
     if ran.code == 1 and not ran.err.startswith("citebed: "):
@@ -102,7 +102,7 @@ def problems_by_file(collection: Path) -> dict[str, Counter[str]]:
 
 
 def unaccounted(collection: Path, folder: Path) -> list[str]:
-    """The files under ``folder`` that gave no record and of which no problem tells."""
+    """Return the files under ``folder`` that gave neither a record nor a problem."""
     sources = table(collection, "import/sources")
     records = dict(sources.select("source", "records").iter_rows())
     hashes = set(sources["sha256"])
@@ -150,7 +150,7 @@ def _row(problem: Problem) -> tuple[int, str, str]:
 
 
 def differences(collection: Path, folder: Path) -> list[str]:
-    """Where the collection and the readers do not agree about the records of a file."""
+    """Return the disagreements between a collection and the readers about the records of a file."""
     sources = table(collection, "import/sources")
     counts = dict(sources.select("source", "records").iter_rows())
     expected: dict[str, Counter[tuple[str, int]]] = {"documents": Counter()}

@@ -123,7 +123,7 @@ def judge(tx: Transaction, form: FormRow, verdict: Verdict, source: Source) -> S
 
 
 def save(tx: Transaction, source: Source, verdict: Verdict) -> SaveResult:
-    """One judgement, unless it is there already or its judge said something else later."""
+    """Add a judgement, unless it exists or its assessor judged otherwise later."""
     return _alone(save_all(tx, [(source, verdict)]))
 
 

@@ -62,7 +62,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What citebed remembers of a user is not kept where that of whoever runs the tests is."""
+    """Keep citebed's state files away from those of the user who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
@@ -73,7 +73,7 @@ KBA_BYTES = 697_315
 
 @pytest.fixture(scope="session")
 def kba_2012(shared_data: Path) -> Path:
-    """The judgements of TREC KBA 2012; a file that is not they is told, and the test not run."""
+    """The judgements of TREC KBA 2012; skip the test if the file is another one."""
     path = shared_data / "kba-2012" / "training-qrels.txt"
     found = path.stat().st_size if path.is_file() else 0
     if found != KBA_BYTES:
@@ -101,7 +101,7 @@ def acm_cr(shared_data: Path, once: Once) -> Path:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run one case in so many where a sample is wanted, and no test is asked for by name."""
+    """Run a sample of the cases if one is wanted, unless a test is given by name."""
     if not FULL and not any("::" in each for each in config.args):
         items[:], left = sampled(items)
         config.hook.pytest_deselected(items=left)

@@ -69,7 +69,7 @@ def random_sheet(rng: Random, phase: int) -> Sheet:
 
 
 def random_answers(rng: Random, sheet: Sheet, questions: int = 3) -> Answers:
-    """What somebody answers who leaves out some of it."""
+    """The answers of an assessor who leaves some questions open."""
     answers = Answers(sheet.code, opted_out=rng.random() < 0.2)
     if sheet.phase == 1:
         asked = [number for number in range(1, questions + 1) if rng.random() < 0.8]

@@ -41,7 +41,7 @@ class Hostile(NamedTuple):
         (folder / "beside.ris").write_text("TY  - JOUR\nTI  - A Harmless Neighbour\nER  - \n")
 
     def gives(self, records: int) -> bool:
-        """Whether an import gave as many records as it must, and that of the neighbour."""
+        """Return True if an import and its neighbour gave the expected number of records."""
         records -= 1
         if "cut short" in self.name and self.records:
             return records >= self.records

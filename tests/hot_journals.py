@@ -1,4 +1,4 @@
-"""A forged SQLite journal: whoever opens the database beside it deletes a file of another name."""
+"""A forged SQLite journal: opening the database beside it deletes a file of another name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import struct
 from pathlib import Path
 
 MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""What SQLite's journals begin with, and those end with that name another (see its file format)."""
+"""The first bytes of SQLite's journals, and the last bytes of one that names another (file format).
+"""
 _SECTOR, _PAGE = 512, 4096
 
 

@@ -124,7 +124,7 @@ def _judged(rng: Random, said: Rating) -> str:
 
 
 def mess(rng: Random, rows: list[Row], blank: str, answers: Answers, below: bool = False) -> str:
-    """What a mail program and its user make of a filled form; answers below must be unquoted."""
+    """Change a filled form as a mail program and its user do; answers are not quoted."""
     if rng.random() < 0.4:
         rows = _without_the_unanswered(rng, rows, answers)
     if rng.random() < 0.3 and not below:

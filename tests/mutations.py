@@ -1,7 +1,7 @@
-"""What can happen to a file on its way to us: seeded mutations of any sample.
+"""Damage that can happen to a file: seeded mutations of any sample.
 
 ``MUTATIONS`` are the kinds of damage, by name; each takes bytes and a random generator and
-gives bytes. Nothing here knows how citebed reads.
+returns bytes. Nothing here depends on how citebed reads.
 """
 
 from __future__ import annotations

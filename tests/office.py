@@ -72,7 +72,7 @@ def field(code: str, shown: str, data: str = "") -> str:
 
 
 def csl_citation(*items: Mapping[str, object]) -> str:
-    """What Zotero and Mendeley keep of a citation of these items."""
+    """The fields that Zotero and Mendeley store for a citation of these items."""
     listed = [
         {
             "id": number,

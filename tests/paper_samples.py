@@ -90,8 +90,7 @@ def _paragraphs(texts: tuple[str, ...]) -> list[Paragraph]:
 
 
 def sample_annotation(path: Path) -> Annotation:
-    """What is read from the PDF, with errors of a machine put in: a marker that means another
-    entry, a paragraph taken for two, references whose papers are not known for sure."""
+    """The text read from the PDF, with some errors of a machine: a marker that means another"""
     document = pypdfium2.PdfDocument(path)
     try:
         read = annotate(read_document(document), "sample")

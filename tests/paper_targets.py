@@ -1,4 +1,4 @@
-"""What a PDF may make of its reader, told by the file's bytes: for tests of what becomes of it."""
+"""What a PDF may do to its reader, recognised by the file's bytes: for tests of failures."""
 
 from __future__ import annotations
 

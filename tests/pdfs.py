@@ -28,7 +28,7 @@ def plain_pdf(pages: Iterable[Sequence[str]], *, content: str = "") -> bytes:
 
 
 def with_cross_references(objects: Sequence[str]) -> bytes:
-    """A file of these objects, the first of which is the catalogue."""
+    """Return a PDF file of these objects; the first is the catalogue."""
     text, places = "%PDF-1.4\n", []
     for number, each in enumerate(objects, 1):
         places.append(len(text))
@@ -109,7 +109,7 @@ def _reference(number: int) -> str:
 
 
 def prose(seed: int, words: int = 40) -> str:
-    """Words that are like those of no other seed."""
+    """Return words that no other seed gives."""
     rng = random.Random(seed)
     syllables = ("el", "ma", "tor", "in", "gar", "den", "lo", "fa", "ris", "ten", "u", "sel")
     made = ("".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(words))

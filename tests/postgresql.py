@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 
 def _programs() -> Path | None:
-    """Where ``initdb`` and ``postgres`` are: Debian keeps them out of the path."""
+    """Return the folder of ``initdb`` and ``postgres``; Debian does not put them in the PATH."""
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     if found := shutil.which("initdb"):
         places.append(Path(found).parent)
@@ -41,7 +41,7 @@ def _as_owner(folder: Path) -> dict[str, int]:
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[Path]:
-    """The folder of the server's socket; a test that needs it is not run where there is none."""
+    """The folder of the server's socket; skip the test if there is no server."""
     programs = _programs()
     if programs is None:
         pytest.skip("the PostgreSQL server is not installed")

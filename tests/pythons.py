@@ -1,10 +1,10 @@
-"""Tests what reads and analyses text with every other Python, from 3.11 on, that is here.
+"""Test reading and text analysis with the other Python versions (from 3.11) on this machine.
 
-Pythons differ most in the libraries that this work stands on: patterns, archives, Unicode.
-``make pythons`` calls it. Each Python gets a small environment of its own, made once, with the
-packages that these tests need, as ``requirements-dev.lock`` has them; then they run side by side.
-A Python whose packages cannot be had is named and left out; a test that fails makes the whole fail.
-The newest is tried, and all of them with CITEBED_FULL=1.
+Versions of Python differ most in the libraries that this code uses: regular expressions, archives,
+Unicode. ``make pythons`` calls this script. Each Python gets a small environment with the packages
+that these tests need, as in ``requirements-dev.lock``. The tests of all versions run in parallel.
+If the packages for a version cannot be installed, the script names it and leaves it out. It fails
+if any test fails. It tries the newest version, and all of them with CITEBED_FULL=1.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ TESTS = [
     "tests/unit/text",
 ]
 LEFT_OUT = "not come_through_the_door and not real_ and not by_hand and not cacm and not pdf"
-"""What needs all packages, or only reads much real data once more."""
+"""Tests that need all packages, or only read much real data again."""
 LEFT_TO_FULL = " and not acm_cr and not without_end and not long_input"
-"""What is tried with CITEBED_FULL=1 only, as are all cases and not one in eight."""
+"""Tests that run only with CITEBED_FULL=1, which also runs all cases instead of one in sixteen."""
 
 
 def main(workers: int) -> int:
@@ -76,7 +76,8 @@ def _pythons() -> dict[str, str]:
 
 
 def _version(python: str) -> str:
-    """``3.12.1``; empty for what is no Python, such as pyenv's stand-in for one not chosen."""
+    """Return a version such as ``3.12.1``; empty if the file is not a working Python (a pyenv
+    shim)."""
     code = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Work:
-    """What a style prints; authors as ``Family, Given``."""
+    """The fields that a style prints; authors as ``Family, Given``."""
 
     title: str
     authors: tuple[str, ...]
@@ -277,8 +277,8 @@ _SUBTITLE = re.compile(r"[:?] ")
 
 
 def retold(work: Work, rng: random.Random) -> Work:
-    """A work as somebody may cite it: another year, no subtitle or a word less (as the
-    preprint had it), small letters."""
+    """Return a work with the slips of a citing author: another year, no subtitle or a word less (as
+    the"""
     title, year = work.title, work.year
     draw = rng.random()
     if draw < 0.06 and len(head := _SUBTITLE.split(title)[0]) > 15:

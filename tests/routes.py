@@ -1,4 +1,4 @@
-"""All addresses that an application answers at, those of its routers too."""
+"""All paths of an application, with those of its routers."""
 
 from __future__ import annotations
 

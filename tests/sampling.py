@@ -1,8 +1,8 @@
-"""How much one run of the tests does.
+"""How many cases and examples a run of the tests has.
 
 ``make test`` runs every case, the same ones each time. ``make test-full`` also gives property tests
-all their examples and studies their whole size. ``make quick`` and the tests with other Pythons run
-one case in so many of every parametrised test; pytest counts the rest as deselected.
+all their examples and studies their full size. ``make quick`` and the tests with other Pythons run
+only every n-th case of a parametrised test; pytest counts the rest as deselected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 FULL = os.environ.get("CITEBED_FULL") == "1"
 EVERY = int(os.environ.get("CITEBED_EVERY", "1"))
-"""Run one case in so many of every parametrised test."""
+"""Run every n-th case of a parametrised test."""
 
 CASE = os.environ.get("CITEBED_CASE", "")
 """Run all cases that have this in their name."""

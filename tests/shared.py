@@ -1,4 +1,4 @@
-"""What is made once for all test processes, which then share it."""
+"""Fixtures that are made once for all test processes."""
 
 from __future__ import annotations
 

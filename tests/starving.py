@@ -74,7 +74,7 @@ def _entries(rng: random.Random, key: str, count: int) -> str:
 
 
 def snapshot(folder: Path) -> dict[str, str]:
-    """A hash of every file in a collection; its lock is none of it."""
+    """Return a hash of every file in a collection except its lock."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"]
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()

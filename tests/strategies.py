@@ -1,4 +1,4 @@
-"""What hypothesis makes up: nasty text, names and documents in their one canonical form."""
+"""Hypothesis strategies: difficult text, names and documents in their canonical form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from citebed.text.identifiers import normalise_doi
 from citebed.text.names import canonical_name
 from citebed.text.normalise import fold, iso_date, page_range, unique
 
-# What some format takes for more than text: LaTeX, HTML, BibTeX, line breaks, odd letters.
+# Markup of some format: LaTeX, HTML, BibTeX, line breaks, rare letters.
 _NASTY = (
     *"\\{}$~&<>^_`'\"-#%@,;=()[]|:/.!?*+0aZ \t\n\r\0",
     "--", "---", "``", "''", "{}", "{{", "}}", "},\n", "\\'e", "\\alpha", "\\frac{1}{2}", "$x$",

@@ -1,4 +1,4 @@
-"""What cases start from: an indexed collection, and filters that were stopped half-way."""
+"""Starting points of cases: an indexed collection, and filters that were interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the fuzzer share."""
+"""Fixtures that the tests of the fuzzer share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.shared import Once
 
 @pytest.fixture(scope="session")
 def bases(once: Once) -> Path:
-    """What cases start from; not to be changed."""
+    """The starting points of cases; do not change them."""
     return once("fuzz-bases", make)
 
 

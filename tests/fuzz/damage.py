@@ -1,5 +1,6 @@
-"""What the fuzzer does to a file: the damage of ``tests.mutations``, and words, lines, fields, JSON
-values, tables, archives and names that are odd without being damaged."""
+"""Damage that the fuzzer does to a file: that of ``tests.mutations``, and words, lines, fields,
+JSON values, tables, archives and names that are odd but valid.
+"""
 
 from __future__ import annotations
 
@@ -361,12 +362,12 @@ def archive(rng: random.Random) -> bytes:
     return repacked(made, rng) if rng.random() < 0.3 else made
 
 
-# --- all of it ------------------------------------------------------------------------------
+# --- all kinds --------------------------------------------------------------------------------
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
     """A well-formed file after one to three changes that fit what it is."""
-    # Within what is packed, so that it can still be unpacked; of what is damaged nobody knows.
+    # Damage the content of a packed file, so that it can still be unpacked.
     data = _within(data, rng) if rng.random() < 0.7 else _text(data, rng)
     for _ in range(rng.choice((0, 0, 0, 1, 2))):
         data = _text(data, rng)

@@ -23,7 +23,7 @@ from tests.fuzz.running import Failure, place_of
 REPOSITORY = Path(__file__).resolve().parents[2]
 FAILURES = Path(__file__).parent / "failures"
 PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-"""Where cases are laid: in memory, where a thousand small files take no time."""
+"""The folder for cases: in memory, where a thousand small files take little time."""
 _LONGEST = 300
 _RENEWED_AFTER = 3000
 """Cases, after which a worker makes room for a new one: what leaks must not add up."""
@@ -43,7 +43,7 @@ class Worker:
         self._done = 0
 
     def ask(self, **asked: Any) -> dict[str, Any]:
-        """What became of a case, given by target and seed or as itself."""
+        """The result of a case, given by target and seed or by its content."""
         if self._process is None or self._done >= _RENEWED_AFTER:
             self.close()
             self._start()
@@ -85,7 +85,7 @@ class Worker:
             raise RuntimeError(f"a worker did not start: {self._said()[0]}")
 
     def _said(self) -> tuple[str, int]:
-        """What a worker that is gone left written of why, and its exit code."""
+        """Return the log of a dead worker, and its exit code."""
         assert self._process is not None
         assert self._process.stderr is not None
         said = self._process.stderr.read()
@@ -114,7 +114,7 @@ class Worker:
 
 
 def _innermost(text: str) -> str:
-    """Where a process was that died; such tracebacks have the last call first."""
+    """Return the last call of a process that died; its traceback has that call first."""
     current = text.rpartition("(most recent call first):")[2]
     lines = [line for line in current.splitlines() if line.strip().startswith("File ")]
     return place_of("\n".join(reversed(lines)))
@@ -136,7 +136,7 @@ class Found:
 
 @dataclass
 class Tally:
-    """What was tried and what came of it."""
+    """The cases that ran, and their results."""
 
     seconds: float = 0.0
     workers: int = 1

@@ -1,7 +1,7 @@
-"""Every reader as a target: called on a damaged file, it gives something sound or a CitebedError.
+"""Every reader as a target: for a damaged file, it returns valid values or raises a CitebedError.
 
-Where there are two ways to the same values (quick and careful, plain and packed, one room's reader
-and another's), they must agree: in the values, or in refusing.
+If there are two ways to the same values (fast and careful, plain and packed, the readers of two
+packages), both must return the same values, or both must refuse.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ from citebed.timeline.streams.times import read_times
 
 
 class Reader(NamedTuple):
-    """What reads a file, and the kinds of file that it is given, damaged."""
+    """A function that reads a file, and the kinds of damaged files that it gets."""
 
     read: Callable[[Path], Any]
     kinds: tuple[str, ...]
 
 
 def outcome(read: Callable[[], Any]) -> Any:
-    """What reading gives: a table, or ``None`` where it is refused."""
+    """Return what a reader returns as a table, or ``None`` if it refuses."""
     try:
         return read()
     except CitebedError:
@@ -199,7 +199,7 @@ def _index(folder: Path) -> None:
 
 
 def _static_model(path: Path) -> None:
-    """What a model of word vectors makes of texts is numbers, whatever is in its file."""
+    """Word vectors of texts are numbers, whatever is in the model's file."""
     model, texts = open_static_model(path), ["Apples and pears", ""]
     for made in (model.queries(texts), model.documents(texts)):
         if not np.isfinite(made).all():
@@ -332,7 +332,7 @@ def draw(name: str, rng: random.Random, bases: Path) -> Case:
 
 
 def _draw_file(case: Case, kind: str, rng: random.Random) -> None:
-    """A file with what lies beside it; most often it, or something beside it, is damaged."""
+    """A file with its companions; usually one of them is damaged."""
     case.given, data = MADE[kind]
     case.files = {MADE[beside][0]: MADE[beside][1] for beside in NEIGHBOURS.get(kind, ())}
     case.files[case.given] = data

@@ -1,7 +1,7 @@
-"""Running a case, and what must hold of it: the oracle.
+"""Run a case, and check what must always hold.
 
-Whatever is read, a reader gives something or a ``CitebedError``, and a verb ends with 0 or 1 and a
-message. Nothing changes but what may, nothing is left behind, nothing is printed that is not
+A reader returns a value or raises a ``CitebedError``, and a command ends with 0 or 1 and a
+message. Nothing but the outputs changes, nothing is left behind, and nothing is printed that is not
 meant for the user.
 """
 
@@ -40,7 +40,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+),? in (\S+)')
 
 
 class Failure(NamedTuple):
-    """What is wrong: of which kind, where in the source, and in words."""
+    """A failure: its kind, its place in the source, and a description."""
 
     kind: str
     where: str
@@ -49,7 +49,7 @@ class Failure(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What makes two failures one."""
+        """The part of a failure that makes it equal to another."""
         return f"{self.kind} {self.where}"
 
 
@@ -65,7 +65,7 @@ State = dict[str, tuple[int, int, int] | str]
 
 
 def state(folder: Path) -> State:
-    """Every file and folder with what tells whether it was changed."""
+    """Return every file and folder with the facts that show whether it changed."""
     found: State = {}
     for where, folders, names in os.walk(folder):
         for name in (*folders, *names):
@@ -79,14 +79,14 @@ def state(folder: Path) -> State:
 
 
 def changes(before: State, after: State) -> list[str]:
-    """What was made, changed or removed."""
+    """Return the files that were made, changed or removed."""
     return sorted(
         name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
     )
 
 
 class Place:
-    """Where cases run: a folder each, beside others that nobody may touch."""
+    """The folders for cases, beside others that must not change."""
 
     def __init__(self, root: Path, bases: Path) -> None:
         self.bases = bases
@@ -134,7 +134,7 @@ class Place:
 
 
 def _may_change(name: str, case: Case) -> bool:
-    """Whether a path is among what the case writes, or beside it under its name."""
+    """Return True if the case writes this path, or a companion of it."""
     return any(
         wanted in (".", name) or name.startswith((f"{wanted}/", f"{wanted}."))
         for wanted in case.writes
@@ -206,7 +206,7 @@ def _command(case: Case) -> Failure | None:
 
 
 def _run(arguments: list[str], stdin: str) -> Ran:
-    """A command in this process, its streams as strict as those of a shell."""
+    """Run a command in this process, with streams as strict as those of a shell."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     err = io.TextIOWrapper(io.BytesIO(), "utf-8", errors="backslashreplace", write_through=True)
     given = io.BytesIO(stdin.encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""What every record that a reader gives must be, whatever it was read from."""
+"""Checks for every record that a reader yields, from any file."""
 
 from __future__ import annotations
 

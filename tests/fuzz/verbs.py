@@ -230,7 +230,7 @@ VALUES: dict[str, tuple[str, ...]] = {
 with ``!`` is likely refused, and drawn seldom."""
 
 _CHANCES = {
-    "fetch --mirror": 1.0,  # the network is nobody's to test
+    "fetch --mirror": 1.0,  # the tests have no network
     "robustness --rankings": 1.0,  # the usual thousand take a second
     "qrels subset runs": 0.1,
     "qrels subset --queries": 0.5,
@@ -238,8 +238,9 @@ _CHANCES = {
 }
 _REQUIRED, _ARGUMENT, _OPTION, _ODD = 0.99, 0.9, 0.1, 0.15
 _NOT_DRAWN = ("demo", "docs", "serve", "campaign")
-"""What takes no files, serves without end, or works on a database; files of campaigns are read by
-targets of their own, and the verbs are run by tests of theirs."""
+"""Commands that take no files, serve without end, or work on a database. Files of campaigns have
+targets of their own, and other tests run the commands.
+"""
 
 
 class Parameter(NamedTuple):
@@ -287,7 +288,7 @@ def _parameter(given: Any) -> Parameter:
 
 
 def values_of(verb: str, parameter: Parameter) -> tuple[str, ...]:
-    """The values that a parameter is given; none where nobody has thought of any."""
+    """Return the values for a parameter; an empty list if this table has none."""
     name = parameter.name
     return parameter.choices or VALUES.get(f"{verb} {name}") or VALUES.get(name, ())
 
@@ -307,11 +308,11 @@ class _Drawn:
         self.left = 1 if rng.random() < 0.8 else 3
 
     def value(self, spelled: str) -> str:
-        """A value as it stands on the command line; its file is laid, or allowed to be written."""
+        """Return a value for the command line; its file is written, or may be written."""
         spelled = spelled.removeprefix("!")
         mark, name = spelled[:1], spelled[1:]
         if mark == ">":
-            if name == "c":  # a collection is never written over, whoever asks for it
+            if name == "c":  # no command overwrites a collection
                 self.collection()
             else:
                 self.case.writes.append(name.split("/")[0])
@@ -413,7 +414,7 @@ _FOLLOWED = ["out", "again", "x.run", "x.svg"]
 
 
 def _following(command: list[str], rng: random.Random) -> list[list[str]]:
-    """What is done with what was imported: it must do with whatever the readers let in."""
+    """Use the imported records: every command must accept what the readers accepted."""
     folder, form = command[1], rng.choice(("trec", "beir", "parquet", "csv", "bibtex", "jsonl"))
     index = ["index", folder, "--workers", "1"]
     chains = (
@@ -432,7 +433,7 @@ def _following(command: list[str], rng: random.Random) -> list[list[str]]:
 
 
 def _written_anyway(verb: str, command: list[str]) -> list[str]:
-    """What a verb changes though no option says so."""
+    """Files that a command changes without an option that names them."""
     if verb in ("import", "forget", "index", "tune"):
         return [word for word in command[1:2] if word in ("c", "new")]
     if verb == "search":

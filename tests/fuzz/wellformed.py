@@ -431,4 +431,4 @@ NEIGHBOURS = {
     "draft-tex": ("draft-part", "draft-bib"),
     **dict.fromkeys(("draft-md", "draft-ipynb", "draft-typ", "draft-rst"), ("draft-bib",)),
 }
-"""What lies beside a file of a kind, since it names them."""
+"""The companions of a file of some kind, which it names."""

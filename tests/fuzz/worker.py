@@ -1,8 +1,8 @@
-"""A process that runs cases, one after another, as it is told on standard input.
+"""A process that runs cases, one after another, as it reads them from standard input.
 
 ``python -m tests.fuzz.worker FOLDER`` reads lines of JSON, ``{"target": …, "seed": …}`` or
-``{"case": …}``, and answers each with a line. It ends itself where a case takes too long; too much
-memory is refused by the system. What ended it stands in ``FOLDER/log``.
+``{"case": …}``, and prints a line for each. It ends if a case takes too long; the system refuses
+too much memory. The reason is in ``FOLDER/log``.
 """
 
 from __future__ import annotations

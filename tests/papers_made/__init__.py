@@ -1,1 +1,1 @@
-"""Papers made up for tests: nobody's words, in the styles of many fields, with what is true."""
+"""Generated papers for tests, in the styles of many fields, with their ground truth."""

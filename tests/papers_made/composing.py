@@ -41,7 +41,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, an item of a list, or what stands between paragraphs."""
+    """A paragraph, an item of a list, or text between paragraphs."""
 
     kind: str
     sentences: tuple[Said, ...] = ()
@@ -50,7 +50,7 @@ class Block:
 
 @dataclass
 class Paper:
-    """A paper that nobody wrote."""
+    """A generated paper."""
 
     field: Field
     title: str

@@ -17,7 +17,7 @@ class Journal:
     """From the class to the beginning of the document; ``%LANGUAGE`` is the paper's."""
     front: Callable[[Paper], str]
     entries: str
-    """What prints the bibliography."""
+    """The command that prints the bibliography."""
     cite: str = r"\cite{%s}"
     textual: str = ""
     """How a part of a sentence cites; names and ``cite`` where it is empty."""
@@ -26,11 +26,11 @@ class Journal:
     biber: bool = False
     section: str = r"\section{%s}"
     before_text: str = ""
-    """What ends a front that is not ended by the text."""
+    """The command that ends the front matter, if the text does not."""
     dated: bool = True
     """Whether it prints the year of its papers."""
     stop_first: bool = False
-    """Whether citations stand behind a stop, as superscripts do."""
+    """Return True if citations follow the full stop, as superscripts do."""
 
 
 _ESCAPES = {"’": "'", "%": r"\%", "&": r"\&"}
@@ -154,7 +154,7 @@ North & 12 & 0.31 & 40 \\ South & 25 & 0.64 & 38 \\ Harbour & 2 & 0.05 & 12 \\ \
 
 
 def truth(paper: Paper, journal: Journal) -> dict[str, object]:
-    """What a perfect reader finds: citations in brackets are no part of the sentences here."""
+    """The expected result of a perfect reader, without citations in brackets."""
     return {
         "journal": journal.name,
         "field": paper.field.name,
@@ -184,7 +184,8 @@ def truth(paper: Paper, journal: Journal) -> dict[str, object]:
 
 
 def _place(reference: Reference) -> str:
-    """What tells an article where its title is not printed: journal, volume and first page."""
+    """The fields that identify an article whose title is not printed: journal, volume and first
+    page."""
     details = dict(reference.details)
     if reference.kind != "article":
         return details.get("pages", "")

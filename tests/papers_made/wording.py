@@ -1,4 +1,4 @@
-"""Sentences, names and titles of papers that nobody wrote, in the words of several fields."""
+"""Sentences, names and titles of generated papers, in the words of several fields."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ FAMILIES = (
 
 
 def sentence(field: Field, template: str, draw: random.Random) -> str:
-    """A template with its places filled, those of citations but as they are."""
+    """Return a template with its places filled, except those for citations."""
     thing, other = draw.sample(field.things, 2)
     filled = (
         template.replace("{t2}", other)

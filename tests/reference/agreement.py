@@ -1,6 +1,6 @@
-"""Agreement of judges the slow and obvious way: pair by pair of judgements, in exact fractions.
+"""Agreement of assessors, slow and simple: pair by pair of judgements, in exact fractions.
 
-Judgements are a dict from items to a dict from judges to values. The formulas are those of Cohen
+Judgements are a dict from items to a dict from assessors to values. The formulas are from Cohen
 (1960, 1968) and Krippendorff (2011).
 """
 

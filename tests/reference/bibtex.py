@@ -122,7 +122,7 @@ class Reader:
 
 
 def read(text: str) -> list[Entry]:
-    """All entries of a text; what stands between them is left out."""
+    """Return all entries of a text, without the text between them."""
     reader = Reader(text)
     entries = []
     while reader.peek():

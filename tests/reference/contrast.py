@@ -1,7 +1,7 @@
-"""Pools and judgement sets the slow and obvious way: dicts, sets and loops.
+"""Pools and judgement sets, slow and simple: dicts, sets and loops.
 
 Judgements are ``{query: {document: grade}}``, runs ``{name: {query: [documents, best first]}}``.
-A grade below 0 is no judgement.
+A grade below 0 means unjudged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Pairs = set[tuple[str, str]]
 
 
 def pool(runs: Runs, names: Sequence[str], depth: int) -> Pairs:
-    """What these runs have among the first ``depth``."""
+    """Return the documents that these runs have among the first ``depth``."""
     return {
         (query, document)
         for name in names
@@ -44,7 +44,7 @@ def nobodys(judgements: Judgements, runs: Runs, depth: int) -> Pairs:
 def worst_case(
     judgements: Judgements, runs: Runs, winner: str, loser: str, depth: int
 ) -> dict[str, dict[str, int]]:
-    """All judgements, with those of the worst case for the winner."""
+    """Return all judgements, with the worst case for the winner."""
     highest = max([1, *(grade for rows in judgements.values() for grade in rows.values())])
     extended = {query: dict(rows) for query, rows in judgements.items()}
     for grade, name in ((highest, loser), (0, winner)):

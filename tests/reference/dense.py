@@ -10,7 +10,7 @@ PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def plain_words(text: str) -> list[str]:
-    """Runs of plain letters and digits, in lower case; an accent is no end of a word."""
+    """Return runs of ASCII letters and digits in lower case; an accent does not end a word."""
     words, word = [], ""
     for char in unicodedata.normalize("NFKD", text):
         if char.lower() in PLAIN:

@@ -1,6 +1,6 @@
-"""Fusion of runs the slow and obvious way, one query and one document at a time.
+"""Fusion of runs, slow and simple: one query and one document at a time.
 
-A run is a dict from queries to a dict from documents to scores. The formulas are those of Fox and
+A run is a dict from queries to a dict from documents to scores. The formulas are from Fox and
 Shaw (1994), Cormack, Clarke and Büttcher (2009), Mourão, Martins and Magalhães (2015), Aslam and
 Montague (2001).
 """
@@ -79,7 +79,7 @@ def _score(
 
 
 def _part(document: str, ranking: Ranking, way: Way, candidates: int) -> float:
-    """What one run that has the query gives the document."""
+    """Return the points that one run with this query gives the document."""
     rank = in_order(ranking).index(document) + 1 if document in ranking else None
     if way.method == "rrf":
         return 0.0 if rank is None else 1 / (way.k0 + rank)
@@ -88,7 +88,7 @@ def _part(document: str, ranking: Ranking, way: Way, candidates: int) -> float:
     if way.method == "borda":
         if rank is not None:
             return candidates - rank + 1
-        left = range(1, candidates - len(ranking) + 1)  # the points that nobody got
+        left = range(1, candidates - len(ranking) + 1)  # the points of documents that the run lacks
         return sum(left) / len(left)
     scores = normalised(ranking, way.scale)
     return scores[document] if rank is not None else min(0.0, *scores.values())

@@ -85,7 +85,7 @@ def _set_aside(rows: Rows) -> set[int]:
 def _said(
     rows: Rows, current: list[dict[str, Any]], question: int, threshold: int
 ) -> tuple[dict[str, bool], dict[str, bool]]:
-    """What was said of each document in each phase; of several answers the best counts."""
+    """Return the judgement of each document in each phase; the best of several."""
     first: dict[str, bool] = {}
     second: dict[str, bool] = {}
     for item in rows["items"]:

@@ -29,7 +29,7 @@ def has_word(document: Document, word: str, stem: Any, *, begun: bool = False) -
 
 
 def matching(documents: Sequence[Document], words: Sequence[str], stem: Any) -> set[str]:
-    """The ids of documents that have all words; where there are none, of those that have some."""
+    """Return the ids of documents with all words; if there are none, those with some of them."""
     tests = []
     for word in words:
         begun = not any(has_word(each, word, stem) for each in documents)
@@ -42,7 +42,7 @@ def matching(documents: Sequence[Document], words: Sequence[str], stem: Any) -> 
 
 
 def passes(document: Document, chosen: Mapping[str, Any], without: str = "") -> bool:
-    """Whether a document is of what was chosen, one kind left out."""
+    """Return True if a document fits the filter, ignoring one kind of condition."""
     first, last = chosen.get("years", (None, None)) if without != "year" else (None, None)
     year = document["year"]
     if (first or last) and not (year and (first or year) <= year <= (last or year)):
@@ -59,7 +59,7 @@ def passes(document: Document, chosen: Mapping[str, Any], without: str = "") -> 
 
 
 def counts(documents: Iterable[Document], kind: str) -> Counter[str]:
-    """How many documents are of each value of a kind, whatever the case."""
+    """Count the documents for each value of a kind, ignoring case."""
     found: Counter[str] = Counter()
     for document in documents:
         values = document["authors"] if kind == "author" else [document[kind]]
@@ -92,7 +92,7 @@ def together(
 
 
 def stress(distances: Sequence[Sequence[float]], places: Sequence[Sequence[float]]) -> float:
-    """The squared differences between distances and those of places, pair by pair."""
+    """Return the squared differences between distances and those of places, pair by pair."""
     total = 0.0
     for i, one in enumerate(places):
         for j, other in enumerate(places[:i]):

@@ -93,7 +93,7 @@ def _alike(record: Record) -> Hashable:
 
 
 def _told_by_file(records: Sequence[Record], same: list[Hashable]) -> list[Hashable]:
-    """Two records of one file that is no BibTeX are not the same, nor are those without a title."""
+    """Two records of one non-BibTeX file differ, and so do records without a title."""
     found = list(same)
     for row, record in enumerate(records):
         alike = [
@@ -118,7 +118,7 @@ def _told_by_place(records: Sequence[Record], same: list[Hashable]) -> list[Hash
 
 
 class Place(NamedTuple):
-    """Where a record stands; the pages as all their numbers."""
+    """Return the place of a record; pages as all their numbers."""
 
     venue: str | None
     volume: str | None
@@ -144,9 +144,9 @@ def _are_apart(one: Place, other: Place) -> bool:
 
 
 def _places_apart(places: Sequence[Place]) -> dict[Place, int]:
-    """A number for each place, those that say most first; which could be several is none of them.
+    """Return a number for each place, most complete first; ambiguous places have none.
 
-    Of pages, the first and the last are counted where they are not known, as two.
+    First and last page count as two if they are missing.
     """
     found: dict[Place, int] = {}
 

@@ -11,7 +11,7 @@ from citebed.judging.store.schema import judgements, now
 
 
 def save_one(tx: Transaction, source: Source, verdict: Verdict) -> SaveResult | CitebedError:
-    """Add a judgement that a browser sends; one that came too late stands beside the others."""
+    """Add a judgement from a browser; a late one is stored beside the others."""
     rows = tx.execute(select(judgements).order_by(judgements.c.id)).all()
     for known in rows:
         if known.key == verdict.key:

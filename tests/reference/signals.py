@@ -62,7 +62,7 @@ def authors(contexts: Sequence[Row], documents: Sequence[Row], document: Row) ->
 
 
 def peers(documents: Sequence[Row], fitting: Sequence[str], document: Row) -> float:
-    """Other documents among those that fit, by an author of the document; the most of one."""
+    """Count the other matching documents by an author of the document; return the largest count."""
     own = {name.lower() for name in document.get("authors", ())}
     others = [each for each in documents if each["doc_id"] in fitting and each is not document]
     written = [{name.lower() for name in each.get("authors", ())} for each in others]

@@ -153,7 +153,7 @@ def _tau_ap(truth: Sequence[int], estimate: Sequence[int]) -> Fraction:
 
 
 def benjamini_hochberg(p_values: Numbers, level: float) -> set[int]:
-    """Which hypotheses the step-up procedure rejects at a level, as its paper tells it."""
+    """Return the hypotheses that the step-up procedure rejects at a level, as its paper says."""
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     last = 0
     for rank, i in enumerate(order, start=1):

@@ -1,8 +1,8 @@
-"""Time-aware evaluation the slow and obvious way: plain loops over lines, from the formulas.
+"""Time-aware evaluation, slow and simple: plain loops over lines, from the formulas.
 
-A judgement is (query, document, time, grade), one a line, several assessors on several lines; a
-line of a run is (query, document, time, score). Slices are pairs of times, the first in, the
-second out.
+A judgement is (query, document, time, grade), one per line, with several assessors on several
+lines; a line of a run is (query, document, time, score). Slices are pairs of times; the first is
+inclusive, the second exclusive.
 Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommendation Systems, 2013;
 the official scores are those of TREC KBA 2012.
 """

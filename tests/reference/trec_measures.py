@@ -1,11 +1,11 @@
-"""Measures of a ranking the slow and obvious way, one query at a time, in plain loops.
+"""Measures of a ranking, slow and simple: one query at a time, in plain loops.
 
-The definitions are those of trec_eval 9 where it has the measure, and of the paper named beside it
-where it has not. A ranking is a list of what is known of each document, best first: its grade, a
-negative number if it was pooled and never judged, ``None`` if no pool had it. The judgements are
-those of the query, of all documents, retrieved or not. ``rel`` is the lowest grade that counts as
-relevant; gains come from the grade itself, whatever ``rel`` is. A quotient of nothing is 0, so a
-query without relevant documents has 0 in every measure of quality but utility and residual.
+The definitions follow trec_eval 9 if it has the measure, else the paper that is named.
+A ranking is a list of grades, best document first: a grade, a negative number if the document was
+pooled and not judged, ``None`` if it was not in a pool. The judgements are those of all documents
+of the query, retrieved or not. ``rel`` is the lowest relevant grade; gains come from the grade
+itself. A quotient with denominator 0 is 0, so a query without relevant documents scores 0 in every
+measure except utility and residual.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GEOMETRIC_FLOOR = 1e-5
 INFAP_EPSILON = 1e-5
 
 
-# What is known of a document, and of a query.
+# The judgement of a document, and the facts of a query.
 
 
 def is_judged(grade: int | None) -> bool:
@@ -218,7 +218,7 @@ def ndcg(
     k: int | None,
     gain: Gain = linear_gain,
 ) -> float:
-    """Without ``k`` the ideal is that of all judgements, however few documents were retrieved."""
+    """Without ``k``, the ideal ranking has all judged documents, however few were retrieved."""
     return share(dcg(ranking[:k], gain), dcg(ideal_ranking(judgements)[:k], gain))
 
 
@@ -315,7 +315,7 @@ def rank_biased_precision(ranking: Ranking, p: float, k: int | None, rel: int) -
 
 
 def rank_biased_residual(ranking: Ranking, p: float, k: int | None) -> float:
-    """What RBP would gain if all that was not judged, and all beyond the end, were relevant."""
+    """Return the gain in RBP if all unjudged documents, and all below the last, were relevant."""
     top = ranking[:k]
     unjudged = (p ** (rank - 1) for rank, grade in enumerate(top, start=1) if not is_judged(grade))
     return (1 - p) * sum(unjudged) + p ** len(top)
@@ -520,7 +520,7 @@ def mean(values: Mapping[str, float], queries: int | None = None) -> float:
 
 
 def geometric_mean(values: Mapping[str, float], queries: int | None = None) -> float:
-    """trec_eval's GMAP, with no value below 1e-5, also not those of missing queries."""
+    """trec_eval's GMAP: no value is below 1e-5, also not for missing queries."""
     number = len(values) if queries is None else queries
     logs = [math.log(max(value, GEOMETRIC_FLOOR)) for value in values.values()]
     logs += [math.log(GEOMETRIC_FLOOR)] * (number - len(values))

@@ -47,7 +47,7 @@ def read(name: str) -> str:
 
 
 def section(text: str, heading: str) -> str:
-    """What stands under a heading, up to the next one of its level or above."""
+    """Return the text under a heading, up to the next heading of its level or above."""
     start = re.search(rf"^(#+) {re.escape(heading)}$", text, re.MULTILINE)
     assert start is not None, f"no heading '{heading}'"
     rest = text[start.end() :]

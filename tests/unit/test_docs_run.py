@@ -1,9 +1,9 @@
-"""What the pages say runs: every shell and Python block, on the demo collection. A text block that
-begins with ``$ citebed`` shows a command and lines of its output (robustness.md has its own test).
+"""Every shell and Python block of the docs runs on the demo collection. A text block that begins
+with ``$ citebed`` shows a command and lines of its output (robustness.md has its own test).
 
-A block runs in the folder of its page, after those before it. Left out are commands that need a
-network, a package or a program that is not ours, and are named here. Figures are blank and
-simulations short unless all is to be run: tests of their own draw and simulate.
+A block runs in the folder of its page, after those before it. The lists below name the commands
+that are left out: they need a network, a package or another program. Unless CITEBED_FULL=1, figures
+are blank and simulations short: other tests draw and simulate.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STREAMS = {"timeline.md", "timeline-report.md"}
-"""Pages whose ``*.run`` are filter runs; those of search are made on its page."""
+"""Pages whose ``*.run`` are filter runs; search.md makes its own."""
 NOT_OURS = re.compile(
     r"\s*(make|pipx?|uv|source|hf|pdftotext|python bench/"
     r"|citebed (fetch|serve|campaign organiser))\b"
@@ -49,7 +49,7 @@ NEEDS_A_DOWNLOAD = (
 )
 NEEDS_TORCH = re.compile(r"citebed train (static|encoder)\b")
 PYTHON_ELSEWHERE = ("import pyterrier", "import duckdb", "load_encoder", "import citebed_demo")
-"""What these blocks need is not installed with the tests, or a test of its own makes it."""
+"""Blocks that need packages which are not installed with the tests, or that have their own test."""
 NEURAL = re.compile("scibert|gte|neural")
 SETTING = re.compile("[A-Z_]+=")
 FEW_RANKINGS = ["--rankings", "20"]

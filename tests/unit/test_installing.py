@@ -49,7 +49,7 @@ def came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def _words(line: str) -> list[str]:
-    """What pip is told to install."""
+    """Return the arguments of pip."""
     words = shlex.split(line)
     assert words[:4] == [sys.executable, "-m", "pip", "install"]
     return words[4:]

@@ -122,7 +122,7 @@ def matched(text: str) -> object:
 
 
 def name(parse: Callable[[str], object]) -> Callable[[str], object]:
-    """What a text names, if anything: the text without the words that it begins with."""
+    """Return the work that a text names, if any: the text without its first words."""
 
     def named(text: str) -> None:
         with contextlib.suppress(CitebedError):

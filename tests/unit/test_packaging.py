@@ -1,4 +1,4 @@
-"""What citebed needs beside its modules is in the package."""
+"""The package contains the data files that citebed needs."""
 
 from __future__ import annotations
 

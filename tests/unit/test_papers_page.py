@@ -1,4 +1,4 @@
-"""The figures that the page of the three papers calls published are those of the papers."""
+"""The published figures on the page of the three papers are those of the papers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_every_table_and_figure_has_its_command(heading: str) -> None:
 def test_the_figures_of_the_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the first table says of the demo is what the commands below it give."""
+    """The demo's figures in the first table are the output of the commands below it."""
     monkeypatch.chdir(tmp_path)
     demo("mine")
     assert main(["index", "mine"]) == 0

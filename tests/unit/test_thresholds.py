@@ -92,7 +92,8 @@ def test_a_doi_of_more_than_sixty_titles_is_no_papers() -> None:
 def test_titles_nearly_the_same_have_four_fifths_of_their_trigrams(
     tmp_path: Path, start: int, expected: bool
 ) -> None:
-    """Of 29 letters that end otherwise in three, 24 of 30; of 28 letters 23 of 29."""
+    """Titles of 29 letters with three different last letters share 24 of 30; of 28 letters 23 of
+    29."""
     letters = "abcdefghij klmnopqrs tuvwxyz"[start:]
     entries = [
         bibtex_entry(key, title=letters + end, author="Doe, Jo", year=2000)

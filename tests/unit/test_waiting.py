@@ -1,4 +1,4 @@
-"""Whatever citebed waits for, it ends: at Ctrl-C, with its parent, after a while."""
+"""Everything that waits ends: at Ctrl-C, with its parent, or after a timeout."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make_files(folder: Path) -> None:
 
 @contextmanager
 def full_pipe(path: Path) -> Iterator[None]:
-    """A pipe that somebody holds open, and neither reads nor writes."""
+    """A pipe that a process holds open without reading or writing."""
     os.mkfifo(path)
     handle = os.open(path, os.O_RDWR)
     try:
@@ -161,7 +161,7 @@ def test_workers_that_never_answer_do_not_keep_ctrl_c_waiting(
 def test_a_folder_that_somebody_has_locked_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Whoever can read a folder can lock it."""
+    """A process that can read a folder can lock it."""
     monkeypatch.setattr(writing, "LOCK_SECONDS", 0.2)
     handle = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)

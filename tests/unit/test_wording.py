@@ -1,4 +1,4 @@
-"""Names that are no text are spelled in letters, wherever they are printed or stored."""
+"""Names that are not valid text are escaped wherever they are printed or stored."""
 
 from __future__ import annotations
 
