@@ -14,7 +14,7 @@ from citebed.collection import Collection
 from citebed.evaluation import Settings, evaluate
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from common import shared_data
 
@@ -45,7 +45,7 @@ def rankings(
 ) -> pl.DataFrame:
     """The first 20 documents of each query of a set."""
     options = RunOptions(depth=20, fields=fields, as_is=as_is)
-    run = run_queries(collection, index, collection.queries(name), pipeline_of(model), options)
+    run = run_queries(collection, index, collection.queries(name), parse_pipeline(model), options)
     return run.table
 
 

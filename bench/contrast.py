@@ -37,7 +37,7 @@ from citebed.report.contrast_tables import (
 from citebed.report.tables import Table, build_table, text_table
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.runs.tables import Qrels, Run
 from common import REPOSITORY
 from models import imported
@@ -204,7 +204,7 @@ def searched(collection: Collection, model: str) -> pl.DataFrame:
     options = RunOptions(depth=DEPTH, as_is=True)
     index = open_index(collection.folder)
     return run_queries(
-        collection, index, collection.queries(name), pipeline_of(model), options
+        collection, index, collection.queries(name), parse_pipeline(model), options
     ).table
 
 

@@ -41,7 +41,7 @@ searcher.search(searcher.query(sys.argv[2]), 10)
 """
 WITH_VECTORS = """
 from citebed.retrieval.vectors.static_model import shipped_model
-index.vectors_of(shipped_model(), "static").similar(shipped_model().queries([sys.argv[2]]))
+index.vectors_of(shipped_model(), "static").compare(shipped_model().queries([sys.argv[2]]))
 """
 
 
@@ -83,7 +83,7 @@ def warm(folder: Path, rounds: int, clock: Clock) -> None:
         return searcher.search(searcher.query(text), BEST)
 
     def by_vectors(text: str) -> object:
-        return vectors.similar(model.queries([text])).best(0, BEST)
+        return vectors.compare(model.queries([text])).top(0, BEST)
 
     for prepared in (False, True):
         if prepared:

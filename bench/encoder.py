@@ -24,7 +24,7 @@ from citebed.retrieval.encoders.fetching.joining import onnx_weights
 from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, WEIGHTS, read_public
 from citebed.retrieval.index.embedding import document_text
 from citebed.retrieval.rerank import Encoder, load_encoder
-from citebed.retrieval.vectors.adapter import read_adapter
+from citebed.retrieval.vectors.trained_weights import read_adapter
 
 Vectors = NDArray[np.float32]
 
@@ -49,7 +49,7 @@ def in_full(folder: Path, package: Path) -> Path:
 
     files = read_public(package, GTE_SMALL)
     folder.mkdir()
-    weights = read_adapter().joined(onnx_weights(files[WEIGHTS]))
+    weights = read_adapter().apply(onnx_weights(files[WEIGHTS]))
     bare = {name: np.ascontiguousarray(array) for name, array in weights.items()}
     save_file(bare, folder / "model.safetensors")
     for name in ("config.json", "tokenizer.json"):

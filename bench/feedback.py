@@ -31,7 +31,7 @@ from citebed.collection import open_collection
 from citebed.collection.rules import load_profile
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.query import Query
 from citebed.retrieval.search.judged import MOVING, Judged, Moving
 from common import machine, shared_data
@@ -61,7 +61,7 @@ class Field(NamedTuple):
 def field_of(name: str, folder: Path, asked: Sequence[Asked], model: str) -> Field:
     """A field's texts, and what is seen for each."""
     collection = open_collection(folder)
-    runner = Runner(collection, open_index(collection), pipeline_of(model), RunOptions())
+    runner = Runner(collection, open_index(collection), parse_pipeline(model), RunOptions())
     runner.prepare()
     find = runner.index.ids.find
     found = []

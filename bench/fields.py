@@ -26,7 +26,7 @@ from citebed.collection import open_collection
 from citebed.collection.rules import load_profile
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.training.prepared import fold_of
 from common import machine, shared_data
 
@@ -96,7 +96,7 @@ def figures(folder: Path, asked: Sequence[Asked], model: str) -> np.ndarray:
     """nDCG@10 and R@10 of each text; what asks is not found."""
     collection = open_collection(folder)
     index = open_index(collection)
-    runner = Runner(collection, index, pipeline_of(model), RunOptions())
+    runner = Runner(collection, index, parse_pipeline(model), RunOptions())
     runner.prepare()
     queries = [
         replace(runner.query(one.text, paper=one.paper, exclude=[one.paper]), year=one.year)

@@ -25,7 +25,7 @@ import citebed
 from citebed.collection import open_collection
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.ranking.fitted_weights import Fit, fit_of, fitted_level
 from citebed.retrieval.ranking.fitting import WEIGHTS
@@ -85,7 +85,7 @@ def figures(folder: Path, asked: Sequence[Asked]) -> dict[str, np.ndarray]:
     """nDCG@10 and R@10 of each text, by each way."""
     collection = open_collection(folder)
     index = open_index(collection)
-    runner = Runner(collection, index, pipeline_of("bm25+learned"), RunOptions())
+    runner = Runner(collection, index, parse_pipeline("bm25+learned"), RunOptions())
     fit = fit_of(index)
     assert fit is not None
     named = ways(fit)

@@ -69,7 +69,7 @@ def main() -> None:
     timed("map around a text, 60 nodes", library.map, [TEXT] * 5)
     vectors = library.nearness.vectors
     assert vectors is not None
-    rows = vectors.of(library.catalogue.numbers_of([*names, *cited]))
+    rows = vectors.decode(library.catalogue.numbers_of([*names, *cited]))
     timed(f"layout alone, {len(rows)} nodes", laid_out, [1 - (rows @ rows.T).clip(0, 1)] * 10)
 
 

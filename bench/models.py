@@ -18,7 +18,7 @@ from citebed.evaluation import Settings, evaluate
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.building import write_index
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from common import REPOSITORY, shared_data
 
 PLAIN = (
@@ -50,7 +50,7 @@ def score(collection: Collection, model: str) -> Scores:
     (name,) = collection.query_sets
     index = open_index(collection.folder)
     run = run_queries(
-        collection, index, collection.queries(name), pipeline_of(model), RunOptions(as_is=True)
+        collection, index, collection.queries(name), parse_pipeline(model), RunOptions(as_is=True)
     )
     settings = Settings(complete=True)
     found = evaluate(relevances(collection, name), run.table, ["AP", "P@5", "nDCG@10"], settings)

@@ -16,7 +16,7 @@ from citebed.collection import Collection
 from citebed.retrieval.index.building import write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.rerank import load_encoder
-from citebed.retrieval.rerank.reranking import document_texts
+from citebed.retrieval.rerank.second_stage import document_texts
 
 
 def main() -> None:

@@ -29,12 +29,12 @@ import fields
 from citebed.collection import open_collection
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.query import Result
 from citebed.retrieval.ranking.fitted_weights import fit_of, fitted_level
 from citebed.retrieval.ranking.ranker import SHIPPED, ranker_json, shipped_ranker
 from citebed.retrieval.recommend.abstention import Silence
-from citebed.retrieval.vectors.static_model import model_of
+from citebed.retrieval.vectors.static_model import find_model
 from citebed.training.asking import Source, learn_asking
 from common import machine, shared_data
 
@@ -57,7 +57,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         collection = open_collection(folder)
         self.index: Index = open_index(collection)
-        self.runner = Runner(collection, self.index, pipeline_of("bm25+learned"), RunOptions())
+        self.runner = Runner(collection, self.index, parse_pipeline("bm25+learned"), RunOptions())
         self.runner.prepare()
         self.silence = Silence(self.runner)
 
@@ -123,7 +123,7 @@ def report(name: str, place: Place, asked: Sequence[fields.Asked]) -> None:
 
 def learn(places: Sequence[tuple[Place, list[fields.Asked]]]) -> None:
     """Learn it of sentences whose citation is found, and write the ranker."""
-    ranker, model = shipped_ranker(), model_of("")
+    ranker, model = shipped_ranker(), find_model("")
     sources = []
     for place, asked in places:
         found = place.answered(asked)

@@ -28,7 +28,7 @@ from citebed.report.tables import text_table
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.building import write_index
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import SEEN, pipeline_of
+from citebed.retrieval.pipeline import CALIBRATION_DEPTH, parse_pipeline
 from citebed.retrieval.ranking.constants import Constants
 from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.recommend.abstention import Match, Silence
@@ -163,7 +163,7 @@ def answered(field: Field, has: set[str], asked: Sequence[Question]) -> list[Ans
         import_sources(folder, [source])
         write_index(folder)
         collection, index = open_collection(folder), open_index(folder)
-        runner = Runner(collection, index, pipeline_of(DEFAULT_MODEL), RunOptions())
+        runner = Runner(collection, index, parse_pipeline(DEFAULT_MODEL), RunOptions())
         silence = Silence(runner)
         assert silence.untold(EVERYDAY[0]), "a library this small tells no chances"
         return [_answered(runner, silence, question) for question in asked]
@@ -172,7 +172,7 @@ def answered(field: Field, has: set[str], asked: Sequence[Question]) -> list[Ans
 def _answered(runner: Runner, silence: Silence, question: Question) -> Answered:
     """As recommending does: what hardly asks is silent, and a list has no tail."""
     query = runner.query(question.text, exclude=[question.paper])
-    (result,) = runner.results([query], SEEN) if len(query.terms.ids) else (None,)
+    (result,) = runner.results([query], CALIBRATION_DEPTH) if len(query.terms.ids) else (None,)
     if result is None or silence.asking(result).is_silent:
         return Answered(question.kind, [], [])
     result = silence.without_tail(result)

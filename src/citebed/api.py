@@ -28,7 +28,7 @@ from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.ranking.fitting import build_index
 from citebed.retrieval.recommend.recommender import DEFAULT_MODEL, Recommender
 from citebed.retrieval.search.fields import Fields, fields_of
-from citebed.retrieval.vectors.static_model import index_model
+from citebed.retrieval.vectors.static_model import choose_model
 from citebed.runs.tables import Run
 from citebed.wording import count
 
@@ -89,7 +89,7 @@ class Workbench(Collection):
         from the abstracts; ``fit=False`` uses citebed's default weight.
         """
         encoder = encoders.index_encoder(neural) if neural else None
-        words = index_model(static)
+        words = choose_model(static)
         options = IndexOptions(
             analyser, tuple(map(Path, citing)), rebuild=rebuild, neural=encoder, static=words
         )

@@ -41,7 +41,7 @@ from citebed.retrieval.encoders.loading.weights import read_safetensors, read_to
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.citing import citing_text
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.recommend.recommender import Recommender
 from citebed.retrieval.search.feeding import read_judged as read_feedback
 from citebed.retrieval.search.fields import fields_of
@@ -195,7 +195,7 @@ def _index(folder: Path) -> None:
     for model in ("bm25", "kl+rm3(docs=3)", "bm25+dense"):
         Recommender(found, index, model, fields).recommend("apples and pears", 5)
     queries = read_queries(found, "sentences")
-    run_queries(found, index, queries, pipeline_of("ql"), RunOptions(fields=fields, threads=1))
+    run_queries(found, index, queries, parse_pipeline("ql"), RunOptions(fields=fields, threads=1))
 
 
 def _static_model(path: Path) -> None:
@@ -219,7 +219,8 @@ def _contexts(path: Path, folder: Path) -> None:
 # --- what is spelled in one line ------------------------------------------------------------
 
 SPELLED: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
-    "model": (pipeline_of, ("bm25(k1=0.9,b=0.4)+rm3(terms=20,weight=0.3)", "kl(mu=1000)+feedback",
+    "model": (parse_pipeline, ("bm25(k1=0.9,b=0.4)+rm3(terms=20,weight=0.3)",
+                               "kl(mu=1000)+feedback",
                             "bm25f(b_title=0.5,k1=1)", "bm25+interpolate(with=x,weight=0.3)")),
     "measure": (measure, ("nDCG(dcg='exp-log2')@10", "AP(rel=2)@100", "RBP(p=0.8)", "P_5",
                                 "nDCG(judged_only=True)@R", "SetF(beta=0.5)", "map_cut_10")),

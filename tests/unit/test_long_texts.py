@@ -29,7 +29,7 @@ from citebed.judging.pooling_methods import read_method
 from citebed.papers.reference_matcher import ReferenceMatcher
 from citebed.papers.references import parse_reference
 from citebed.retrieval.analysis.analysers import analyser_of
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.runs.times import parse_length
 from citebed.text.anonymise import anonymise
 from citebed.text.hyphens import join_hyphens
@@ -164,7 +164,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "DOIs": read("dois"),
     "measure": name(measure),
     "trec_eval's measure": name(trec_lines),
-    "retrieval model": name(pipeline_of),
+    "retrieval model": name(parse_pipeline),
     "length of slices": name(parse_length),
     "pooling method": name(read_method),
 }

@@ -225,7 +225,7 @@ def _fetch_encoder(
     as_json: bool,
 ) -> None:
     from citebed.retrieval.encoders.fetching.fetching import fetch_encoder
-    from citebed.retrieval.vectors.student import SHIPPED
+    from citebed.retrieval.vectors.trained_weights import SHIPPED_STUDENT as SHIPPED
 
     if source is not None and mirror is not None:
         raise typer.BadParameter("--from and --mirror were given. Choose one.")

@@ -145,7 +145,7 @@ def recommend(
     Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
     """
     from citebed.collection.filters import Filter
-    from citebed.retrieval.pipeline import Stage, pipeline_of
+    from citebed.retrieval.pipeline import Stage, parse_pipeline
     from citebed.retrieval.recommend.recommender import Recommender
     from citebed.retrieval.search.queries import checked_date
 
@@ -165,7 +165,7 @@ def recommend(
         checked_date(before)
     draft, unit = _draft_to_ask(text)
     mine = [*(bib or ()), *([append] if append and append.exists() else ())]
-    pipeline = pipeline_of(model)
+    pipeline = parse_pipeline(model)
     with progress_bar(quiet=not isinstance(pipeline.stage, Stage), unit="texts") as progress:
         found = Recommender(opened, its_index, pipeline, fields, progress=progress).recommend_for(
             draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine,

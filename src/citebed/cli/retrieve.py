@@ -103,7 +103,7 @@ def index(
     from citebed.retrieval import encoders
     from citebed.retrieval.index.building import IndexOptions
     from citebed.retrieval.ranking.fitting import build_index
-    from citebed.retrieval.vectors.static_model import index_model
+    from citebed.retrieval.vectors.static_model import choose_model
 
     opened = open_collection(collection)  # check it before loading a model
     if on is not None:
@@ -113,7 +113,7 @@ def index(
         _tell(collection, report, as_json=as_json, quiet=quiet)
         return
     model = encoders.index_encoder(encoder or neural) if encoder or neural else None
-    words = index_model(static)
+    words = choose_model(static)
     options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model, words)
     with progress_bar(quiet or as_json, unit="documents") as progress:
         report = build_index(opened, options, progress, fit=fit)

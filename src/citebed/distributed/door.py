@@ -26,7 +26,7 @@ from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
 from citebed.report.collection import CollectionStats, collection_stats
 from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.index.statistics import IndexReport
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.search.queries import read_queries
 from citebed.retrieval.sharded.building import ShardOptions
 from citebed.retrieval.sharded.searching import ShardedSearch
@@ -94,7 +94,7 @@ class Engine(sessions.Engine):
         one index of all documents gives."""
         found = self.shards_of(collection)
         table = read_queries(found.collection, queries)
-        return found.run(table, pipeline_of(model), options or RunOptions())
+        return found.run(table, parse_pipeline(model), options or RunOptions())
 
     def shards_of(self, collection: str | Path | Collection) -> ShardedSearch:
         """The shards of a collection, ready for queries."""

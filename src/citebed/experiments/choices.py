@@ -12,7 +12,7 @@ from citebed.evaluation.statistics import CORRECTIONS, TESTS
 from citebed.report.measure_help import as_written, measure_paragraphs
 from citebed.retrieval.feedback import FEEDBACK
 from citebed.retrieval.models import MODELS
-from citebed.retrieval.pipeline import RANKINGS, pipeline_of
+from citebed.retrieval.pipeline import RANKINGS, parse_pipeline
 
 _USUAL_CUTOFFS = {"rank": ("10", "5", "20", "100"), "rank or R": ("10", "R"), "recall": ("0.1",)}
 _FIRST = (
@@ -66,7 +66,7 @@ def _base(feedback: str) -> str:
     """Return the first model that supports a feedback method."""
     for base in MODELS:
         with contextlib.suppress(CitebedError):
-            pipeline_of(f"{base}+{feedback}")
+            parse_pipeline(f"{base}+{feedback}")
             return base
     return next(iter(MODELS))
 

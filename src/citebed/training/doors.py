@@ -138,7 +138,7 @@ def write_trained(
     half: bool,
 ) -> None:
     """What was learned as a model's folder, as its difference to the start, or both."""
-    from citebed.retrieval.vectors.adapter import write_adapter
+    from citebed.retrieval.vectors.trained_weights import write_adapter
     from citebed.training.card import write_encoder
 
     if out:
@@ -170,8 +170,7 @@ def train_student(  # noqa: PLR0913 - likewise
     that was stopped goes on when it is called again.
     """
     import_torch()
-    from citebed.retrieval.vectors.adapter import read_adapter
-    from citebed.retrieval.vectors.student import write_student
+    from citebed.retrieval.vectors.trained_weights import read_adapter, write_student
     from citebed.training.distilling import StudentStage, StudentTask
     from citebed.training.start import read_start
 

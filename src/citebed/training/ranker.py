@@ -27,7 +27,7 @@ from citebed.errors import CitebedError
 from citebed.files.writing import write_whole
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.pipeline import SEEN, pipeline_of
+from citebed.retrieval.pipeline import CALIBRATION_DEPTH, parse_pipeline
 from citebed.retrieval.query import Features, Query
 from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.ranking.fitted_weights import OF_WORDS
@@ -170,7 +170,7 @@ class Examples:
         settings: RankerSettings,
         report: Report,
     ) -> None:
-        pipeline = pipeline_of(f"bm25+learned(encoder={encoder})")
+        pipeline = parse_pipeline(f"bm25+learned(encoder={encoder})")
         self.runner = Runner(collection, index, pipeline, RunOptions())
         self.runner.prepare()
         assert index.citing is not None
@@ -319,7 +319,7 @@ def _uncited(example: Example) -> Example:
 
 def _seen(level: Level, example: Example) -> tuple[Reals, NDArray[np.bool_]]:
     scores = level.scores(example.features)
-    order = np.argsort(-scores, kind="stable")[:SEEN]
+    order = np.argsort(-scores, kind="stable")[:CALIBRATION_DEPTH]
     return inputs(example.features.only(order), scores[order]), example.right[order]
 
 

@@ -20,8 +20,7 @@ from torch.nn import functional as F
 from citebed.errors import CitebedError
 from citebed.files.reading import file_hash
 from citebed.retrieval.vectors.model_files import Arrays, read_model
-from citebed.retrieval.vectors.pieces import GOES_ON
-from citebed.retrieval.vectors.static_model import FORMAT, KIND, SHIPPED, StaticModel
+from citebed.retrieval.vectors.static_model import CONTINUATION, FORMAT, KIND, SHIPPED, StaticModel
 from citebed.text.words import plain_words
 from citebed.training.encoding import EncoderTask
 from citebed.training.loop import Pace
@@ -303,7 +302,7 @@ def _taught(
     report(f"the teacher reads {len(task.table.queries) + len(task.texts.documents):,} texts")
     documents = encoder.document_vectors(range(len(task.texts.documents)))
     queries = encoder.vectors(task.table.queries, encoder.settings.text_tokens)
-    named = [*task.words, *(piece.strip(GOES_ON) for piece in task.pieces)]
+    named = [*task.words, *(piece.strip(CONTINUATION) for piece in task.pieces)]
     words = encoder.vectors(named, _WORD_TOKENS).cpu().numpy()
     vectors = from_teacher(words, documents.cpu().numpy(), rarity, task.settings.width)
     facts = {"teacher": {"name": folder.name, "sha256": begun.fingerprint}}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from string import ascii_lowercase, digits
 
 from citebed.errors import import_extra
-from citebed.retrieval.vectors.pieces import GOES_ON, Pieces, can_be_cut
+from citebed.retrieval.vectors.static_model import CONTINUATION, WordPieces, can_be_split
 from citebed.text.words import plain_words
 from citebed.training.prepared import Form, TrainingTexts
 
@@ -51,17 +51,17 @@ def pieces_for(words: Sequence[str], known: int, most: int) -> list[str]:
     if not most:
         return []
     tokenizers = import_extra("train", "tokenizers")
-    rare = [word for word in words[min(_FREQUENT, known) :] if can_be_cut(word)]
+    rare = [word for word in words[min(_FREQUENT, known) :] if can_be_split(word)]
     alphabet = [*ascii_lowercase, *digits]
-    model = tokenizers.Tokenizer(tokenizers.models.BPE(continuing_subword_prefix=GOES_ON))
+    model = tokenizers.Tokenizer(tokenizers.models.BPE(continuing_subword_prefix=CONTINUATION))
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=most,
         initial_alphabet=alphabet,
-        continuing_subword_prefix=GOES_ON,
+        continuing_subword_prefix=CONTINUATION,
         show_progress=False,
     )
     model.train_from_iterator(rare, trainer)
-    letters = [mark + each for mark in ("", GOES_ON) for each in alphabet]
+    letters = [mark + each for mark in ("", CONTINUATION) for each in alphabet]
     found = sorted(set(model.get_vocab()) - set(letters))
     return [*letters, *found][:most]
 
@@ -70,7 +70,7 @@ class WordIds:
     """The numbers of the vectors of words: known words first, then pieces of others."""
 
     def __init__(self, words: Sequence[str], pieces: Sequence[str]) -> None:
-        self._cut = Pieces(pieces, len(words))
+        self._cut = WordPieces(pieces, len(words))
         self._ids: dict[str, Sequence[int]] = {word: (at,) for at, word in enumerate(words)}
         self._cuts: dict[str, Sequence[int]] = {}
 
@@ -95,5 +95,5 @@ class WordIds:
     def _pieces(self, word: str) -> Sequence[int]:
         found = self._cuts.get(word)
         if found is None:
-            found = self._cuts[word] = self._cut.of(word)
+            found = self._cuts[word] = self._cut.split(word)
         return found

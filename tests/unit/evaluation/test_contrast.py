@@ -354,7 +354,7 @@ def cranfield(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Co
     from citebed.retrieval.execution.runner import RunOptions, run_queries
     from citebed.retrieval.index.building import write_index
     from citebed.retrieval.index.index import open_index
-    from citebed.retrieval.pipeline import pipeline_of
+    from citebed.retrieval.pipeline import parse_pipeline
 
     folder = tmp_path_factory.mktemp("contrast") / "c"
     rules = ImportOptions(rules=load_profile("cranfield"))
@@ -364,7 +364,7 @@ def cranfield(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Co
     (name,) = collection.query_sets
     runs = {
         model: run_queries(
-            collection, index, collection.queries(name), pipeline_of(model), RunOptions(depth=50)
+            collection, index, collection.queries(name), parse_pipeline(model), RunOptions(depth=50)
         ).table
         for model in ("bm25", "cosine", "kl", "okapi")
     }

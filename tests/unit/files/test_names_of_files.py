@@ -11,7 +11,7 @@ import pytest
 from citebed.collection.rules import load_profile
 from citebed.errors import CitebedError
 from citebed.files.places import names_file, names_folder
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.runs.query_files import load_clusters
 from citebed.timeline.slices import Range, parse_slicing
 
@@ -34,7 +34,7 @@ def test_files_pipes_and_folders(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: pipeline_of(f"bm25+{LONG}"),
+        lambda: parse_pipeline(f"bm25+{LONG}"),
         lambda: load_profile(LONG),
         lambda: parse_slicing(LONG, Range(0, 1, np.zeros(0, np.int64))),
         lambda: load_clusters(LONG),

@@ -10,7 +10,7 @@ import citebed
 from citebed.collection import open_collection
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.recommend.abstention import Silence
 
 HELD_OUT = Path(__file__).parents[2] / "held_out_texts.tsv"
@@ -20,7 +20,7 @@ EVERY = 5
 def test_what_cites_nothing_is_silent_and_what_cites_is_not(acm_cr_indexed: Path) -> None:
     opened = open_collection(acm_cr_indexed)
     index = open_index(opened)
-    runner = Runner(opened, index, pipeline_of("bm25+learned"), RunOptions())
+    runner = Runner(opened, index, parse_pipeline("bm25+learned"), RunOptions())
     runner.prepare()
     silence = Silence(runner)
 

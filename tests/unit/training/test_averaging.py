@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="torch is not installed: citebed[train]")
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError
-from citebed.retrieval.vectors.adapter import read_adapter
+from citebed.retrieval.vectors.trained_weights import read_adapter
 from citebed.training import average_encoders, train_encoder, write_prepared
 from citebed.training.__main__ import main as bare_main
 from citebed.training.prepared import TrainingTexts
@@ -42,7 +42,7 @@ def test_the_mean_is_that_of_the_weights(
     assert not np.array_equal(one[layer], two[layer])
     for name, array in mean.items():
         np.testing.assert_allclose(array, (one[name] + two[name]) / 2, atol=1e-7, err_msg=name)
-    joined = read_adapter(adapter).joined(read_start(tiny).weights)
+    joined = read_adapter(adapter).apply(read_start(tiny).weights)
     for name, array in mean.items():
         np.testing.assert_allclose(joined[name], array, atol=0.02, err_msg=name)
     assert [run["seed"] for run in card["runs"]] == [7, 8]

@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 from citebed.cli.app import main
 from citebed.errors import CitebedError
 from citebed.retrieval.encoders.encoding import load_encoder
-from citebed.retrieval.vectors.student import read_student
+from citebed.retrieval.vectors.trained_weights import read_student
 from citebed.training import TrainingTexts, train_student, write_prepared
 from citebed.training.__main__ import main as bare_main
 from citebed.training.distilling import chosen_layers, student_of
@@ -59,7 +59,7 @@ def test_it_comes_nearer_and_is_what_its_folder_and_its_file_say(
     assert whole.shape.layers == 1
     table = "embeddings.word_embeddings.weight"
     np.testing.assert_array_equal(whole.weights[table], taught.weights[table])
-    joined = read_student(file).joined(taught.weights)
+    joined = read_student(file).apply(taught.weights)
     for name, array in whole.weights.items():
         most = float(np.abs(array).max())
         np.testing.assert_allclose(joined[name], array, atol=0.01 * most, err_msg=name)

@@ -14,8 +14,8 @@ from tests.unit.training.conftest import SMALL
 pytest.importorskip("torch", reason="torch is not installed: citebed[train]")
 
 from citebed.errors import CitebedError
-from citebed.retrieval.vectors.adapter import read_adapter
 from citebed.retrieval.vectors.static_model import open_static_model
+from citebed.retrieval.vectors.trained_weights import read_adapter
 from citebed.training import checkpoints, loop, train_encoder, train_static
 from citebed.training.prepared import TrainingTexts, write_prepared
 from citebed.training.settings import Machine
@@ -128,7 +128,7 @@ def test_a_trained_encoder_finds_more_and_is_what_its_folder_says(
     assert card["data"]["sha256"] == texts.fingerprint
     assert any("takes about" in line for line in lines)
     whole, begun = read_start(out).weights, read_start(tiny).weights
-    joined = read_adapter(adapter).joined(begun)
+    joined = read_adapter(adapter).apply(begun)
     for name, array in whole.items():
         np.testing.assert_allclose(joined[name], array, atol=0.02, err_msg=name)
 

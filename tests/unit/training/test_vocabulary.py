@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citebed.retrieval.vectors.pieces import Pieces
+from citebed.retrieval.vectors.static_model import WordPieces
 from citebed.training.pairs import generator
 from citebed.training.prepared import CitingText, DocumentText, TrainingTexts
 from citebed.training.vocabulary import WordIds, pieces_for, texts_by_field, vocabulary
@@ -25,9 +25,9 @@ def test_every_word_can_be_cut_into_pieces() -> None:
     rare = [f"{start}{end}" for start in ("brca", "cyp", "hox") for end in ("kinase", "ase", "in")]
     pieces = pieces_for(["the", *rare], 1, 90)
     assert len(pieces) <= 90
-    cut = Pieces(pieces)
-    assert all(cut.of(word) for word in (*rare, "zz9", "quite"))
-    assert len(cut.of("brcakinase")) < len("brcakinase")
+    cut = WordPieces(pieces)
+    assert all(cut.split(word) for word in (*rare, "zz9", "quite"))
+    assert len(cut.split("brcakinase")) < len("brcakinase")
     assert pieces_for(rare, 1, 0) == []
 
 

@@ -22,7 +22,7 @@ from citebed.experiments import evaluations
 from citebed.experiments.choices import list_measures, list_models
 from citebed.retrieval.execution.run_files import Asked, search_to_file
 from citebed.retrieval.execution.runner import RunOptions
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 
 AT = "/api/collections/demo"
 RUNS = ["bm25.paragraphs.run", "kl.paragraphs.run"]
@@ -288,4 +288,4 @@ def test_what_is_offered_can_be_asked_for() -> None:
         measures([each["name"]])
     for each in list_models():
         assert each["about"]
-        pipeline_of(each["name"])
+        parse_pipeline(each["name"])

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from citebed.collection import Collection
 from citebed.collection.filters import Filter, names_meant
 from citebed.errors import CitebedError
-from citebed.retrieval.cache import Few
 from citebed.retrieval.index.index import Index
+from citebed.retrieval.memory import LruCache
 
 Mask = NDArray[np.bool_]
 _FEW = 16
@@ -29,7 +29,7 @@ class Dates:
         self, collection: Collection, index: Index, known: pl.DataFrame | None = None
     ) -> None:
         self._collection, self._index, self._known = collection, index, known
-        self._kept: Few[str, Mask] = Few(_FEW)
+        self._kept: LruCache[str, Mask] = LruCache(_FEW)
 
     @cached_property
     def _table(self) -> pl.DataFrame:
@@ -59,7 +59,7 @@ class Filters:
 
     def __init__(self, collection: Collection, index: Index) -> None:
         self._collection, self._index = collection, index
-        self._kept: Few[Filter, Mask] = Few(_FEW)
+        self._kept: LruCache[Filter, Mask] = LruCache(_FEW)
 
     def allowed(self, among: Filter | None) -> Mask | None:
         """Which documents a filter lets through, by number; ``None`` where all may be found."""

@@ -14,7 +14,7 @@ from citebed.files.writing import own_folder
 from citebed.retrieval.execution.run_facts import Searchable, index_facts, run_facts
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.pipeline import Pipeline, pipeline_of
+from citebed.retrieval.pipeline import Pipeline, parse_pipeline
 from citebed.retrieval.search.queries import query_facts, read_queries
 from citebed.runs.writer import check_ids, write_run
 from citebed.wording import count, printable
@@ -102,7 +102,7 @@ def search_to_file(
 
     By default the collection's one index is searched.
     """
-    pipeline = pipeline_of(asked.model)
+    pipeline = parse_pipeline(asked.model)
     collection = open_collection(folder)
     index = searching or OneIndex(collection, open_index(folder, verified=True))
     table = read_queries(collection, asked.queries)

@@ -24,7 +24,7 @@ from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.execution.masks import Dates, Filters, Mask, both
 from citebed.retrieval.feedback.base import Feedback
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, pipeline_of
+from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, parse_pipeline
 from citebed.retrieval.query import Features, Query, Result
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
@@ -299,7 +299,7 @@ class Runner:
     def _reranked(
         self, queries: Sequence[Query], found: Sequence[Hits], stage: Stage
     ) -> list[Hits]:
-        from citebed.retrieval.rerank.reranking import second_stage
+        from citebed.retrieval.rerank.second_stage import second_stage
 
         model = self.encoder
         first = self.table(queries, [cut(hits, stage.top) for hits in found])
@@ -354,7 +354,7 @@ def run_queries(
     queries = read_queries(collection, queries)
     index = index or open_index(collection, verified=True)
     options = options or RunOptions()
-    written = pipeline_of(pipeline) if isinstance(pipeline, str) else pipeline
+    written = parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
     runner = Runner(collection, index, written, options, progress)
     ready, found = _run(runner, queries)
     if isinstance(written.stage, Ranking):

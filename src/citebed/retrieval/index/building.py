@@ -51,7 +51,7 @@ from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.spilling import Pile
 from citebed.retrieval.index.statistics import IndexReport, report_of
 from citebed.retrieval.index.threads import in_threads, prefetch
-from citebed.retrieval.vectors.static_model import StaticModel, model_of
+from citebed.retrieval.vectors.static_model import StaticModel, find_model
 from citebed.retrieval.vectors.vectors import Embedder
 from citebed.wording import printable
 
@@ -162,7 +162,7 @@ def _is_as_asked(old: Index, options: IndexOptions) -> bool:
 
 def _static(options: IndexOptions, old: Index | None) -> Embedder:
     """The model whose word vectors an index is to have."""
-    return options.static or model_of(_static_of(old))
+    return options.static or find_model(_static_of(old))
 
 
 def _static_of(old: Index | None) -> str:
@@ -494,10 +494,10 @@ def load_kernels() -> None:
     from citebed.retrieval import kernels
     from citebed.retrieval.index.compiled import compile_all
     from citebed.retrieval.numba_cache import is_to_compile
-    from citebed.retrieval.vectors import compiled
+    from citebed.retrieval.vectors import kernels as vector_kernels
 
     compile_all()
     if is_to_compile(kernels.search_many):
         kernels.compile_search()
-    if is_to_compile(compiled.scores):
-        compiled.compile_all()
+    if is_to_compile(vector_kernels.scores):
+        vector_kernels.compile_all()

@@ -27,7 +27,7 @@ from citebed.errors import FormatError
 from citebed.files.line_blocks import numbered_lines
 from citebed.retrieval.index.arrays import Strings
 from citebed.retrieval.vectors.model_files import Arrays
-from citebed.retrieval.vectors.vectors import DocumentVectors, Embedder, quantised
+from citebed.retrieval.vectors.vectors import DocumentVectors, Embedder, quantise
 from citebed.text.markers import remove_markers
 
 _CITING = ("citing", "citing_id", "paper_id")
@@ -137,7 +137,7 @@ def citing_sentences(
     the year of each paper."""
     order = np.argsort(documents, kind="stable")
     texts = [texts[place] for place in order.tolist()]
-    rows, scales = quantised(model.queries(texts))
+    rows, scales = quantise(model.queries(texts))
     blob, offsets = Strings.packed(texts)
     found: tuple[NDArray[Any], ...] = (
         *(documents[order].astype(np.uint32), papers[order].astype(np.uint32)),

@@ -26,7 +26,7 @@ from citebed.retrieval.vectors.vectors import (
     OnProgress,
     Quantised,
     Vectors,
-    quantised,
+    quantise,
 )
 
 _AT_ONCE = 10_000
@@ -186,7 +186,7 @@ def checked(model: Embedder, vectors: Vectors, count: int) -> Quantised:
             f"the model '{model.name}' made vectors of {vectors.shape}, or longer than 1; "
             f"expected {count} of {model.width} numbers and length 1"
         )
-    return quantised(vectors)
+    return quantise(vectors)
 
 
 class Heard:

@@ -76,7 +76,7 @@ def _begun(index: Index, encoder: Embedder, *, anew: bool) -> _Begun:
     if old is None or not old.is_of(encoder):
         empty = Quantised(np.zeros((count, encoder.width), np.int8), np.zeros(count, np.float32))
         return _Begun(empty, np.zeros(count, bool))
-    there = np.ones(count, bool) if old.known is None else old.known.copy()
+    there = np.ones(count, bool) if old.present is None else old.present.copy()
     return _Begun(Quantised(old.rows.copy(), old.scales.copy()), there)
 
 

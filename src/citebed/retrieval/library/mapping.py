@@ -109,7 +109,7 @@ class Mapper:
         vectors = self._nearness.vectors
         if vectors is None:
             return np.eye(len(numbers))
-        rows = vectors.of(numbers).astype(np.float64)
+        rows = vectors.decode(numbers).astype(np.float64)
         return np.clip(rows @ rows.T, 0, 1)
 
     def _nodes(

@@ -89,8 +89,8 @@ class Nearness:
         scores, own = np.zeros(len(docs)), np.isin(words.docs, docs)
         scores[np.searchsorted(docs, words.docs[own])] = _shares(words.scores)[own]
         if self.vectors is not None:
-            mean = unit_rows(self.vectors.of(given).mean(axis=0, keepdims=True))
-            cosines = np.clip(self.vectors.of(docs) @ mean[0], 0, 1)
+            mean = unit_rows(self.vectors.decode(given).mean(axis=0, keepdims=True))
+            cosines = np.clip(self.vectors.decode(docs) @ mean[0], 0, 1)
             scores = _BY_WORDS * scores + (1 - _BY_WORDS) * cosines
         order = np.lexsort((-docs, -scores))[:k]
         return Hits(docs[order], scores[order])
@@ -122,8 +122,8 @@ class Nearness:
     def _by_vectors(self, given: Docs, k: int) -> Docs:
         if self.vectors is None:
             return NOTHING.docs
-        mean = unit_rows(self.vectors.of(given).mean(axis=0, keepdims=True))
-        return self.vectors.similar(mean).best(0, max(k, _CANDIDATES) + len(given))
+        mean = unit_rows(self.vectors.decode(given).mean(axis=0, keepdims=True))
+        return self.vectors.compare(mean).top(0, max(k, _CANDIDATES) + len(given))
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -63,7 +63,7 @@ def liked(
 ) -> Liked:
     """The documents that are cited with sentences like the text's; ``vectors`` are the text's and
     its sentences'."""
-    sentences, likeness = citing.vectors.similar(vectors).above(-1, alike)
+    sentences, likeness = citing.vectors.compare(vectors).above(-1, alike)
     may = known[sentences]
     docs, places = np.unique(citing.docs[sentences[may]], return_inverse=True)
     sums = np.zeros(len(docs), np.float32)
@@ -81,8 +81,8 @@ def candidates(
 ) -> Candidates:
     """The candidates; ``hits`` are the best by BM25, ``vectors`` those of the documents and of the
     query by kind. There are as many for each of the masks that say what is ``allowed``."""
-    similar = {kind: documents.similar(rows) for kind, (documents, rows) in vectors.items()}
-    known = {kind: documents.known for kind, (documents, _) in vectors.items()}
+    similar = {kind: documents.compare(rows) for kind, (documents, rows) in vectors.items()}
+    known = {kind: documents.present for kind, (documents, _) in vectors.items()}
     by_all, by_some = [_NONE], list[Docs]()
     for may in allowed:
         for name, docs in put_forward(
@@ -113,7 +113,7 @@ def put_forward(  # noqa: PLR0913 - what each signal knows of the documents
         has_one = known[kind]
         may = allowed if has_one is None else _both(allowed, has_one)
         for row in range(len(each.rough)):
-            yield f"{kind}{OF_SENTENCE if row else ''}", each.best(row, wanted, may)
+            yield f"{kind}{OF_SENTENCE if row else ''}", each.top(row, wanted, may)
 
 
 def _among(docs: Docs, allowed: Allowed) -> Docs:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.models import MODELS
-from citebed.retrieval.pipeline import SEEN
+from citebed.retrieval.pipeline import CALIBRATION_DEPTH
 from citebed.retrieval.query import Features, Query
 from citebed.retrieval.ranking.features import RAW, Signals
 from citebed.retrieval.ranking.ranker import CLUES, MEASURED, Asking, Level, Ranker
@@ -123,6 +123,6 @@ def clues_of(
     found = np.zeros((len(texts), len(CLUES)))
     for place, vectors in enumerate(signals.score_ahead(signals.embedded(queries))):
         features = signals.features(queries[place], hits[place], vectors, _DEPTH)
-        order = np.argsort(-level.scores(features), kind="stable")[:SEEN]
+        order = np.argsort(-level.scores(features), kind="stable")[:CALIBRATION_DEPTH]
         found[place] = clues.of(texts[place], features.only(order), vectors["static"])
     return found

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.cache import Few
 from citebed.retrieval.index.citing import CitingSentences
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.records import Authorship, Reals
+from citebed.retrieval.memory import LruCache
 from citebed.retrieval.query import Features, Query
 from citebed.retrieval.ranking.candidates import (
     NOBODY,
@@ -86,7 +86,7 @@ class Signals:
             kind: self.index.vectors_of(model, kind, incomplete=True)
             for kind, model in models.items()
         }
-        self._cited_authors: Few[tuple[str | None, int | None], Reals] = Few(_ASKERS)
+        self._cited_authors: LruCache[tuple[str | None, int | None], Reals] = LruCache(_ASKERS)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class Signals:
         some = max(1, _AHEAD // (4 * rows * max(len(self.index.ids), 1)))
         for start in range(0, len(embedded), some):
             for kind, documents in self._vectors.items():
-                documents.score_ahead([one[kind] for one in embedded[start : start + some]])
+                documents.precompute([one[kind] for one in embedded[start : start + some]])
             yield from embedded[start : start + some]
 
     def features(
@@ -173,7 +173,7 @@ class Signals:
 
     def similar(self, vectors: dict[str, Vectors]) -> dict[str, Similarities]:
         """How like all documents are to a query, by the kind of its vectors."""
-        return {kind: self._vectors[kind].similar(rows) for kind, rows in vectors.items()}
+        return {kind: self._vectors[kind].compare(rows) for kind, rows in vectors.items()}
 
     def _as_asked(self, query: Query, vectors: dict[str, Vectors], found: Features) -> Features:
         """Features of a text that a person's feedback moved, with the raw signals of the text as it
@@ -183,7 +183,7 @@ class Signals:
         table = self._searcher.contributions(own.ids, found.docs)
         raw[:, RAW.index("bm25")] = weighted_sums(table, own.weights)
         for kind, rows in vectors.items():
-            values = self._vectors[kind].likeness(rows, found.docs)
+            values = self._vectors[kind].score_text(rows, found.docs)
             known = self._vectors[kind].scales[found.docs] > 0
             for name, row in ((kind, 0), (f"{kind}_sentence", -1)):
                 at = RAW.index(name)
@@ -205,8 +205,8 @@ class Signals:
         others = ~np.isin(hits.docs, query.judged.relevant)
         columns["bm25"] = _share(raw["bm25"], hits.scores[others])
         for kind, similar in found.similar.items():
-            values = similar.of(docs).astype(np.float64)
-            known = self._vectors[kind].known
+            values = similar.exact(docs).astype(np.float64)
+            known = self._vectors[kind].present
             if known is not None:
                 told = [columns[name] for name in _LIKENESSES if name in columns]
                 values = with_expected(values, known[docs], found.by_all, np.column_stack(told))

@@ -56,7 +56,7 @@ from citebed.retrieval.ranking.fitted_weights import (
 )
 from citebed.retrieval.ranking.ranker import Level, Ranker, shipped_ranker
 from citebed.retrieval.search.searcher import Searcher
-from citebed.retrieval.vectors.static_model import model_of
+from citebed.retrieval.vectors.static_model import find_model
 from citebed.retrieval.vectors.vectors import Embedder
 from citebed.text.languages import language_of
 from citebed.text.sentences import split_sentences
@@ -196,7 +196,7 @@ def is_stale(fit: Fit, now: Indexed) -> bool:
 def static_of(index: Index) -> Embedder:
     """The word vectors of an index."""
     vectors = index.vectors("static")
-    return model_of("" if vectors is None else vectors.fingerprint)
+    return find_model("" if vectors is None else vectors.fingerprint)
 
 
 def learned(collection: Collection, indexed: Indexed, progress: Progress = SILENT) -> Fit:

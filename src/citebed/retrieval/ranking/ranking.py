@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.cache import Few
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.pipeline import SEEN, Dense, Learned, Ranking
+from citebed.retrieval.memory import LruCache
+from citebed.retrieval.pipeline import CALIBRATION_DEPTH, Dense, Learned, Ranking
 from citebed.retrieval.query import Features, Query, Result
 from citebed.retrieval.ranking.candidates import Allowed
 from citebed.retrieval.ranking.features import SIGNALS, Signals
@@ -21,7 +21,7 @@ from citebed.retrieval.ranking.fitted_weights import KNOWN, Fit, fit_of, fitted_
 from citebed.retrieval.ranking.ranker import Level, Ranker, mixed, read_ranker, shipped_ranker
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher
-from citebed.retrieval.vectors.static_model import model_of
+from citebed.retrieval.vectors.static_model import find_model
 from citebed.retrieval.vectors.vectors import Embedder, Vectors
 
 _LOG = logging.getLogger("citebed")
@@ -50,7 +50,7 @@ class Ranks:
         self._fit: Fit | None = None
         self._speaks_all = True
         self._levels: dict[str | None, Level] = {}
-        self.abstracts: Few[int, tuple[Sequence[str], Vectors]] = Few(_ABSTRACTS)
+        self.abstracts: LruCache[int, tuple[Sequence[str], Vectors]] = LruCache(_ABSTRACTS)
         if isinstance(ranking, Learned):
             self._fit = fit_of(searcher.index) if ranking.fit == "yes" and not source else None
             if self._fit is not None:
@@ -113,7 +113,7 @@ class Ranks:
         scores = level.scores(features)
         # Of equal documents the later id first, as everywhere; numbers are in the order of ids.
         order = np.lexsort((-features.docs, -scores))
-        of_all = features.only(order[:SEEN])
+        of_all = features.only(order[:CALIBRATION_DEPTH])
         order = order[query.lets_through(features.docs[order])]
         best, scores = features.only(order[:depth]), scores[order[:depth]]
         told = self.has_probabilities and language in KNOWN
@@ -137,7 +137,7 @@ def _falling(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     comes later is no likelier than they, so that a longer list changes nothing that is said of
     them.
     """
-    parts = np.split(probabilities, [SEEN])
+    parts = np.split(probabilities, [CALIBRATION_DEPTH])
     first, later = (np.maximum.accumulate(part[::-1])[::-1] for part in parts)
     return np.concatenate([first, np.minimum(later, first[-1:])])
 
@@ -180,7 +180,7 @@ def _model(index: Index, kind: str, *, incomplete: bool = False) -> Embedder:
 
         model = encoder_of(vectors)
     else:
-        model = model_of("" if vectors is None else vectors.fingerprint)
+        model = find_model("" if vectors is None else vectors.fingerprint)
     index.vectors_of(
         model, kind, incomplete=incomplete
     )  # says what to do where there are none of this model

@@ -25,7 +25,7 @@ from citebed.errors import CitebedError
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.execution.runner import Runner
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.pipeline import SEEN, Learned
+from citebed.retrieval.pipeline import CALIBRATION_DEPTH, Learned
 from citebed.retrieval.query import Query, Result
 from citebed.retrieval.ranking.citation_need import Background, Clues, background_of
 from citebed.retrieval.ranking.constants import Constants
@@ -160,7 +160,9 @@ class Silence:
             return Asks(1.0)
         if not len(result.hits.docs) or result.features is None:
             return Asks(1.0)
-        best = result.of_all or result.features.only(np.arange(min(SEEN, len(result.hits.docs))))
+        best = result.of_all or result.features.only(
+            np.arange(min(CALIBRATION_DEPTH, len(result.hits.docs)))
+        )
         clues = self._clues.of(text, best, result.vectors["static"])
         learned = self._runner.ranks.asking
         (probability,) = learned.probabilities(self._background.measured(clues[None]))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from citebed.drafts.records import Cited, Draft
 from citebed.errors import CitebedError
-from citebed.retrieval.cache import Few
+from citebed.retrieval.memory import LruCache
 from citebed.retrieval.recommend.cite_keys import work_of
 from citebed.retrieval.recommend.metadata import Cards, card_of
 
@@ -34,9 +34,9 @@ class Known:
 
     def __init__(self, cards: Cards) -> None:
         self._cards = cards
-        self._libraries: Few[tuple[str, ...], frozenset[str]] = Few(_LIBRARIES)
-        self._authored: Few[str, frozenset[str]] = Few(_CITES)
-        self._drafts: Few[tuple[Cited, str], frozenset[str]] = Few(_DRAFTS)
+        self._libraries: LruCache[tuple[str, ...], frozenset[str]] = LruCache(_LIBRARIES)
+        self._authored: LruCache[str, frozenset[str]] = LruCache(_CITES)
+        self._drafts: LruCache[tuple[Cited, str], frozenset[str]] = LruCache(_DRAFTS)
 
     def cited(self, draft: Draft) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
         """The documents that a draft cites already or is itself, and what it cites perhaps: of a

@@ -218,10 +218,10 @@ def evidence(ranks: Ranks, result: Result, cards: Sequence[Card]) -> list[Eviden
     texts = result.vectors.get("static")
     asked = model.queries(result.query.texts) if texts is None else texts
     asked = asked[1:] if len(asked) > 1 else asked
-    vectors = ranks.signals.index.vectors_of(model, "static").of(docs)
+    vectors = ranks.signals.index.vectors_of(model, "static").decode(docs)
     asked_by = (asked @ vectors.T).argmax(axis=0).tolist()
     known = dict(zip(docs.tolist(), cards, strict=True))
-    said = ranks.abstracts.get_all(
+    said = ranks.abstracts.get_many(
         list(known), lambda some: _sentences(ranks, [known[number]["abstract"] for number in some])
     )
     abstracts = [_likest(ranks, asked, *each) for each in said]
@@ -261,7 +261,7 @@ def _said(ranks: Ranks, result: Result, asked: Vectors) -> list[tuple[Said, ...]
     for number in result.hits.docs.tolist():
         rows = np.array(citing.of(number), np.int64)
         rows = rows[known[rows]]
-        likeness = (asked @ citing.vectors.of(rows).T).max(axis=0) if len(rows) else np.zeros(0)
+        likeness = (asked @ citing.vectors.decode(rows).T).max(axis=0) if len(rows) else np.zeros(0)
         order = np.argsort(-likeness, kind="stable")
         found: dict[str, Said] = {}
         for row in rows[order[likeness[order] >= constants.shown_alike]].tolist():

@@ -25,11 +25,11 @@ from citebed.drafts.citation_placeholders import put_placeholders_first
 from citebed.drafts.reader import DraftLike, resolve_draft
 from citebed.drafts.records import Draft, Passage, Place, pieces
 from citebed.errors import CitebedError
-from citebed.retrieval.cache import give_back
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.choosing import languages_of
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.pipeline import SEEN, Pipeline, pipeline_of
+from citebed.retrieval.memory import trim_heap
+from citebed.retrieval.pipeline import CALIBRATION_DEPTH, Pipeline, parse_pipeline
 from citebed.retrieval.query import Query
 from citebed.retrieval.ranking.fitted_weights import KNOWN, language_in
 from citebed.retrieval.recommend.abstention import NothingToAsk, Silence, silence_notes
@@ -94,7 +94,7 @@ class Recommender:
                 f"there is nothing to recommend: '{name}' has no documents in its index. Run: "
                 f"citebed import {name} FILES…, then citebed index {name}"
             )
-        self.pipeline = pipeline_of(pipeline) if isinstance(pipeline, str) else pipeline
+        self.pipeline = parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
         if self.pipeline.feedback is not None and self.pipeline.feedback.judged:
             raise CitebedError(
                 "recommending knows no judgements: leave out from=… so that the feedback takes "
@@ -123,7 +123,7 @@ class Recommender:
                 with suppress(CitebedError):  # what is made once is made now
                     self.recommend(_ANY, min_probability=0)
                 self.index.release()
-                give_back()
+                trim_heap()
                 self._is_prepared = True
 
     def recommend(  # noqa: PLR0913 - likewise
@@ -303,7 +303,7 @@ class Recommender:
         least = self._least(query, how.min_probability)
         self._silence.check(passage, query, least)
         number = by_default if how.k is None else how.k
-        deep = max(number, SEEN) + MORE + len(how.judged.relevant)
+        deep = max(number, CALIBRATION_DEPTH) + MORE + len(how.judged.relevant)
         (best,) = self._runner.results([query], deep)
         tail, wanted = how.k is not None, bool(passage.wanted)
         result = self._silence.shown(best, least, tail=tail, wanted=wanted)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from citebed.retrieval.pipeline import SHORT_NAMES as SHORT_NAMES
     from citebed.retrieval.encoders.loading.names import find_model as find_model
-    from citebed.retrieval.rerank.reranking import (
+    from citebed.retrieval.rerank.second_stage import (
         cosines as cosines,
         rerank as rerank,
         rerank_run as rerank_run,

@@ -90,7 +90,7 @@ def _mean(documents: DocumentVectors, numbers: Docs) -> NDArray[np.float32]:
     known = numbers[documents.scales[numbers] > 0]
     if not len(known):
         return np.zeros(documents.width, np.float32)
-    return np.asarray(documents.of(known).mean(axis=0), np.float32)
+    return np.asarray(documents.decode(known).mean(axis=0), np.float32)
 
 
 def _hits(numbers: Docs) -> Hits:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.analysis import is_telling
-from citebed.retrieval.cache import free_memory
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
+from citebed.retrieval.memory import free_memory
 from citebed.retrieval.models.base import Corpus, Model
 from citebed.retrieval.search import exhaustive
 from citebed.retrieval.search.exhaustive import NOTHING, Hits

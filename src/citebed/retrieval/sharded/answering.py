@@ -24,7 +24,7 @@ from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher
 from citebed.retrieval.sharded.counting import WholeCounts, Wholes
 from citebed.retrieval.sharded.extracts import Extract, dates_of, index_of
-from citebed.retrieval.vectors.vectors import Ends
+from citebed.retrieval.vectors.vectors import Bounds
 
 
 class Gathered(NamedTuple):
@@ -59,16 +59,16 @@ class SomeRunner(Runner):
     def answers(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         """The best documents of the whole collection for each of the queries that it was gathered
         for."""
-        bounds, ends = _bounds_by_place(self._ends), dict[str, dict[bytes, Ends]]()
+        bounds, ends = _bounds_by_place(self._ends), dict[str, dict[bytes, Bounds]]()
         for place, vectors in enumerate(self.ranks.signals.embedded_in_turn(queries)):
             for kind, rows in vectors.items():
                 ends.setdefault(kind, {})[rows.tobytes()] = bounds[place, kind]
         for kind, known in ends.items():
-            self.index.vectors_of(self.ranks.models[kind], kind).know_ends(known)
+            self.index.vectors_of(self.ranks.models[kind], kind).use_bounds(known)
         return [each.hits for each in self.results(queries, depth)]
 
 
-def _bounds_by_place(ends: pl.DataFrame) -> Mapping[tuple[int, str], Ends]:
+def _bounds_by_place(ends: pl.DataFrame) -> Mapping[tuple[int, str], Bounds]:
     found: dict[tuple[int, str], list[tuple[float, float]]] = {}
     for query, name, least, most in (
         ends.select("query", "name", "least", "most").sort("query", "name").rows()

@@ -30,7 +30,7 @@ from citebed.retrieval.sharded.indexed import (
     total,
     write_indexed,
 )
-from citebed.retrieval.vectors.static_model import index_model, model_of
+from citebed.retrieval.vectors.static_model import choose_model, find_model
 from citebed.wording import printable
 
 _ADDED = (
@@ -73,7 +73,7 @@ class IndexShard:
             )
         how = self.options
         options = IndexOptions(
-            how.analyser, how.citing, how.workers or 1, how.rebuild, None, index_model(how.static)
+            how.analyser, how.citing, how.workers or 1, how.rebuild, None, choose_model(how.static)
         )
         report = write_index(folder, options)
         index = open_index(folder)
@@ -148,7 +148,7 @@ def _fitted(collection: Collection, indexed: IndexedShards, anew: bool) -> Index
     known = None
     with contextlib.suppress(CollectionError):
         known = None if anew else as_fit(read_indexed(collection).fit)
-    now = Indexed(indexed.documents, indexed.analyser, model_of(indexed.static))
+    now = Indexed(indexed.documents, indexed.analyser, find_model(indexed.static))
     if known is None or is_stale(known, now):
         known = learned(collection, now)
     return replace(indexed, fit=asdict(known))

@@ -79,7 +79,7 @@ def _values(
     if name == SAID:
         return np.asarray(said.likeness[np.searchsorted(said.docs, docs)], np.float64)
     kind, row = name.removesuffix(OF_SENTENCE), int(name.endswith(OF_SENTENCE))
-    return np.asarray(similar[kind].of(docs)[row], np.float64)
+    return np.asarray(similar[kind].exact(docs)[row], np.float64)
 
 
 def _rows(lists: Sequence[_List], ids: pl.Series) -> pl.DataFrame:

@@ -27,7 +27,7 @@ from citebed.errors import CitebedError
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.ranking.fitted_weights import Fit, fit_of, fitted_level
 from citebed.retrieval.ranking.fitting import FEWEST, WEIGHTS
@@ -189,7 +189,9 @@ def _gains(
     progress: Progress,
 ) -> tuple[Reals, Reals]:
     """nDCG@10 with each weight of vectors, each of fame, of each question; and by BM25 alone."""
-    runner = Runner(collection, index, pipeline_of("bm25+learned(fit=no)"), RunOptions(), progress)
+    runner = Runner(
+        collection, index, parse_pipeline("bm25+learned(fit=no)"), RunOptions(), progress
+    )
     runner.prepare_for(len(questions))
     queries = [
         runner.query(each.text, exclude=each.exclude, before=each.before, paper=each.paper)

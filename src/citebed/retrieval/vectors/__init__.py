@@ -1,1 +1,1 @@
-"""Dense retrieval: texts as vectors, by a small model of the package or by an encoder."""
+"""Dense retrieval: texts as vectors, by word vectors or by an encoder."""

@@ -1,7 +1,7 @@
-"""Model files: named arrays and what is to be said of them, in one ``.npz``.
+"""Model files: named arrays and a description in one ``.npz``.
 
-A file may come from a stranger, or be cut short: nothing in it is unpickled, its size is bounded
-before it is read, and an array is taken only if its bytes are those that its header announces.
+A file can come from a stranger, or be cut short. Nothing in it is unpickled, its size is checked
+before it is read, and every array must have exactly the bytes that its header announces.
 """
 
 from __future__ import annotations
@@ -28,15 +28,14 @@ from citebed.files.writing import write_whole
 from citebed.wording import printable
 
 Arrays = Mapping[str, NDArray[Any]]
-"""Arrays by name: the weights of a network, the parts of a file."""
+"""Arrays by name."""
 
 FORMAT = 1
 MOST_BYTES = 256 << 20
-"""Of a model file, and of its arrays together."""
+"""The size limit of a model file, and of its unpacked arrays."""
 
 _MOST_TIMES, _SPARE = 16, 64 << 20
-"""Numbers hardly become smaller when they are packed: arrays that take so many times the file, and
-more than some, are made to hurt."""
+"""Weights hardly compress: arrays that take more than this many times the file are an attack."""
 _ABOUT = "about"
 _ENDING = ".npy"
 _HEADER = re.compile(
@@ -48,12 +47,12 @@ _NO_MODEL = (
     *(ValueError, TypeError, KeyError, EOFError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, OverflowError, struct.error),
 )
-"""What zipfile, numpy and json say of bytes that are not theirs."""
+"""The errors of zipfile, numpy and json for invalid files."""
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds; ``fingerprint`` is the SHA-256 of all its bytes."""
+    """The content of a model file; ``fingerprint`` is the SHA-256 of all its bytes."""
 
     path: Path
     fingerprint: str
@@ -61,7 +60,10 @@ class ModelFile:
     arrays: Mapping[str, NDArray[Any]]
 
     def array(self, name: str, kind: str, *shape: int | None) -> NDArray[Any]:
-        """An array of a type (``int8``) and shape; ``None`` is any length."""
+        """Return an array; raise ``FormatError`` if its type (``int8``) or shape differs.
+
+        ``None`` in ``shape`` is any length.
+        """
         found = self.arrays.get(name)
         if found is None:
             raise damaged(self.path, f"it has no array '{name}'")
@@ -75,35 +77,35 @@ class ModelFile:
 
 
 def damaged(path: Path, what: str) -> FormatError:
-    """The error of a file that is not the model it should be."""
-    told = f"this is no usable model: {printable(what)}. Get the file anew."
-    return FormatError(path, None, told)
+    """Return the error for a file that is not the expected model."""
+    message = f"not a usable model file: {printable(what)}. Download it again."
+    return FormatError(path, None, message)
 
 
 def read_model(path: Path, kind: str, newest: int = FORMAT) -> ModelFile:
-    """A model file of a kind (``static``), of a format up to the newest of its kind; checked."""
+    """Read a model file of a kind (``static``) in a format up to ``newest``."""
     data = read_small(path, MOST_BYTES)
     try:
         arrays = _arrays(path, data, MOST_BYTES)
         if not all(each.flags.c_contiguous for each in arrays.values()):
-            raise ValueError("it has an array by columns")
+            raise ValueError("an array is stored by columns")
         about = json.loads(bytes(arrays.pop(_ABOUT)))
         found = about["kind"], about["format"]
     except _NO_MODEL as error:
         raise damaged(path, f"{error}" or type(error).__name__) from None
     if found[0] != kind:
-        raise damaged(path, f"it is of kind {found[0]!r}, not {kind!r}")
+        raise damaged(path, f"its kind is {found[0]!r}, not {kind!r}")
     if found[1] not in range(FORMAT, newest + 1):
-        raise damaged(path, f"it has format {found[1]!r}, this citebed reads {newest}")
+        raise damaged(path, f"its format is {found[1]!r}; this citebed reads up to {newest}")
     return ModelFile(path, hashlib.sha256(data).hexdigest(), about, arrays)
 
 
 def read_arrays(path: Path, most: int = MODEL) -> dict[str, NDArray[Any]]:
-    """The arrays of any ``.npz`` file, by name; nothing in it is unpickled."""
+    """Read the arrays of any ``.npz`` file, without unpickling."""
     try:
         return _arrays(path, read_small(path, most), most)
     except _NO_MODEL as error:
-        what = f"is no file of arrays, or damaged ({error})"
+        what = f"not a file of arrays, or damaged ({error})"
         raise FormatError(path, None, what) from None
 
 
@@ -111,36 +113,34 @@ def _arrays(path: Path, data: bytes, most: int) -> dict[str, NDArray[Any]]:
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         members = packed.infolist()
         if not {member.compress_type for member in members} <= set(_PACKINGS):
-            raise ValueError("it is packed in another way than models are")
+            raise ValueError("its compression method is not allowed")
         most = limit(min(most, _MOST_TIMES * len(data) + _SPARE))
         if sum(member.file_size for member in members) > most:
-            what = f"holds more than {shown(most)}, much for a model. {how_to_raise()}"
+            what = f"it unpacks to more than {shown(most)}, too much for a model. {how_to_raise()}"
             raise FormatError(path, None, what)
         named = {each.filename.removesuffix(_ENDING): packed.read(each) for each in members}
-    return {name: _array(name, bare) for name, bare in named.items()}
-
-
-def _array(name: str, data: bytes) -> NDArray[Any]:
-    stream = io.BytesIO(data)
-    try:
-        shape, by_columns, kind = read_header(stream)
-    except ValueError as error:
-        raise ValueError(f"'{name}': {error}") from None
-    if kind.hasobject:
-        raise ValueError(f"'{name}' is an array of {kind}")
-    flat = np.frombuffer(data, kind, offset=stream.tell())
-    return flat.reshape(shape, order="F" if by_columns else "C")
+    arrays = {}
+    for name, content in named.items():
+        stream = io.BytesIO(content)
+        try:
+            shape, by_columns, kind = read_header(stream)
+        except ValueError as error:
+            raise ValueError(f"'{name}': {error}") from None
+        if kind.hasobject:
+            raise ValueError(f"'{name}' is an array of {kind}")
+        flat = np.frombuffer(content, kind, offset=stream.tell())
+        arrays[name] = flat.reshape(shape, order="F" if by_columns else "C")
+    return arrays
 
 
 def read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read a ``.npy`` header of version 1.0: the shape, whether by columns, and the type.
 
-    Numpy's own reader evaluates the header as Python and warns of some damage. To turn warnings
-    into errors would do so in every thread of the process.
+    Numpy's own reader evaluates the header as Python and only warns about some damage.
     """
     start = stream.read(10)
     if start[:8] != b"\x93NUMPY\x01\x00" or len(start) < 10:
-        raise ValueError("no header of an array of version 1.0")
+        raise ValueError("not the header of an array of version 1.0")
     header = _HEADER.fullmatch(stream.read(int.from_bytes(start[8:], "little")))
     if header is None:
         raise ValueError("the header of the array is damaged")
@@ -158,18 +158,18 @@ def write_model(
     arrays: Mapping[str, NDArray[Any]],
     version: int = FORMAT,
 ) -> None:
-    """A model file, whole or not at all; the same model always has the same bytes."""
-    says = {**about, "kind": kind, "format": version}
-    text = json.dumps(says, ensure_ascii=False, sort_keys=True, indent=1).encode()
+    """Write a model file atomically; the same model always has the same bytes."""
+    described = {**about, "kind": kind, "format": version}
+    text = json.dumps(described, ensure_ascii=False, sort_keys=True, indent=1).encode()
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as packed:
         for name, array in {_ABOUT: np.frombuffer(text, np.uint8), **arrays}.items():
             whole = io.BytesIO()
             np.lib.format.write_array(whole, np.ascontiguousarray(array), (1, 0), False)
-            # Vectors hardly become smaller, and are read whenever a command starts.
-            dense = array.dtype == np.int8
-            member = zipfile.ZipInfo(name + _ENDING)  # of a fixed date
-            member.compress_type = zipfile.ZIP_STORED if dense else zipfile.ZIP_DEFLATED
+            # Vectors hardly compress, and every command reads them.
+            is_dense = array.dtype == np.int8
+            member = zipfile.ZipInfo(name + _ENDING)  # has a fixed date
+            member.compress_type = zipfile.ZIP_STORED if is_dense else zipfile.ZIP_DEFLATED
             packed.writestr(member, whole.getvalue())
     if stream.tell() > limit(MOST_BYTES):
         raise CitebedError(f"cannot write {printable(path)}: a model of {stream.tell():,} bytes")

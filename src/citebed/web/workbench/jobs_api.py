@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.dropped import Dropped, put, take_away, within
-from citebed.retrieval.pipeline import SHORT_NAMES, Learned, Stage, pipeline_of, short_name
+from citebed.retrieval.pipeline import SHORT_NAMES, Learned, Stage, parse_pipeline, short_name
 from citebed.retrieval.search.fields import fields_of
 from citebed.web.protection import parse_form
 from citebed.web.workbench.answers import ERRORS, described
@@ -244,7 +244,7 @@ def _check_search(shelved: Shelved, asked: SearchAsked) -> None:
     if asked.queries not in sets:
         raise UnknownName("query set", asked.queries, sets)
     fields_of(asked.fields)
-    stage = pipeline_of(asked.model).stage
+    stage = parse_pipeline(asked.model).stage
     named = stage.source if isinstance(stage, Stage | Learned) else None
     if named is not None and short_name(named) not in SHORT_NAMES:
         raise CitebedError(

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from citebed.errors import CitebedError
-from citebed.retrieval.cache import share_memory
+from citebed.retrieval.memory import use_one_arena
 from citebed.web.listening import has_proxy, serve_app
 from citebed.web.workbench.access import LOCAL, Keys, OwnNames, server_key
 from citebed.web.workbench.app import create_workbench
@@ -47,7 +47,7 @@ def serve_workbench(  # noqa: PLR0913 - the options of the command, by name
     are ``allowed``. ``campaigns`` are served beside it, with guards of their own.
     """
     is_local = (host in LOCAL or host == "::1") and not address
-    share_memory()
+    use_one_arena()
     shelf = Shelf(collections)
     keys = _keys(host, password, address, is_local=is_local)
     app = create_workbench(

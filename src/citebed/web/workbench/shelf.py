@@ -11,9 +11,9 @@ from citebed.api import Workbench
 from citebed.collection.storing.store import state_of
 from citebed.drafts.draft_store import DraftStore
 from citebed.errors import UnknownName
-from citebed.retrieval.cache import give_back
 from citebed.retrieval.index.layout import written
 from citebed.retrieval.library.library import Library
+from citebed.retrieval.memory import trim_heap
 from citebed.retrieval.recommend.recommender import Recommender
 
 
@@ -57,7 +57,7 @@ class Shelved:
                 with self._turn:
                     if self._workbench is workbench:  # else it was changed meanwhile
                         self._recommender, self._first = made, None
-                give_back()  # what the first one had
+                trim_heap()  # what the first one had
             return made
 
     @contextmanager

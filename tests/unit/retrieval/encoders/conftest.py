@@ -19,8 +19,7 @@ from tests.tiny_models import CONFIG, VOCABULARY, random_weights
 from citebed.collection.fetching.fetching import RemoteFile
 from citebed.retrieval.encoders.fetching import fetching
 from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, PublicWeights
-from citebed.retrieval.vectors.adapter import read_adapter, write_adapter
-from citebed.retrieval.vectors.student import write_student
+from citebed.retrieval.vectors.trained_weights import read_adapter, write_adapter, write_student
 
 TEXTS = ("the paper cites a paper", "retrieval of papers", "a query , a document .", "")
 PLACES = {
@@ -137,7 +136,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, neural: None) -> TinyPublic:
 def tiny(made: TinyPublic, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TinyPublic:
     """The tiny public model in the place of the real one, and a data folder of its own."""
     monkeypatch.setattr(fetching, "GTE_SMALL", made.known)
-    monkeypatch.setattr(fetching, "SHIPPED", made.adapter)
+    monkeypatch.setattr(fetching, "SHIPPED_ADAPTER", made.adapter)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("CITEBED_OFFLINE", raising=False)
     monkeypatch.delenv("npm_config_registry", raising=False)

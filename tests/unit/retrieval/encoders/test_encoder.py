@@ -28,7 +28,7 @@ from citebed.retrieval.encoders.loading.names import find_model
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.rerank import VectorCache
@@ -62,8 +62,8 @@ def test_its_names(folder: Path) -> None:
     assert find_encoder() == folder == find_model("gte") == find_model("Encoder")
     assert load_dense_encoder().name == load_dense_encoder("gte").name == "encoder"
     assert load_dense_encoder(folder).name == str(folder)
-    assert str(pipeline_of("bm25+gte").stage) == "sum(with=gte,top=20)"
-    assert str(pipeline_of("bm25+rerank(with=encoder)").stage) == "rerank(with=encoder,top=20)"
+    assert str(parse_pipeline("bm25+gte").stage) == "sum(with=gte,top=20)"
+    assert str(parse_pipeline("bm25+rerank(with=encoder)").stage) == "rerank(with=encoder,top=20)"
 
 
 def test_a_name_of_the_hub_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +156,7 @@ def test_an_index_with_its_vectors(collection: Path) -> None:
     texts = {f"p{n}": f"The paper {n}. retrieval of {'papers ' * n}".strip(" .") for n in range(12)}
     wanted = encoder.documents([texts[name] for name in index.ids])
     asked = encoder.queries(["the paper cites retrieval"])
-    np.testing.assert_allclose(vectors.scores(asked), asked @ wanted.T, atol=0.01)
+    np.testing.assert_allclose(vectors.score(asked), asked @ wanted.T, atol=0.01)
 
 
 def test_the_encoder_that_made_an_index(folder: Path, collection: Path) -> None:
@@ -189,8 +189,8 @@ def partly(folder: Path, collection: Path, monkeypatch: pytest.MonkeyPatch) -> s
     index = open_index(collection, verified=True)
     vectors = index.vectors("encoder", incomplete=True)
     assert vectors is not None
-    assert vectors.known is not None
-    return {index.ids[int(number)] for number in np.flatnonzero(vectors.known)}
+    assert vectors.present is not None
+    return {index.ids[int(number)] for number in np.flatnonzero(vectors.present)}
 
 
 def test_an_index_that_is_encoded_in_part_is_used_and_tells_so(
@@ -211,15 +211,15 @@ def test_an_index_that_is_encoded_in_part_is_used_and_tells_so(
 @pytest.mark.usefixtures("partly")
 def test_features_of_documents_that_are_not_encoded(collection: Path) -> None:
     opened = open_collection(collection)
-    runner = Runner(opened, open_index(opened), pipeline_of("bm25+learned"), RunOptions())
+    runner = Runner(opened, open_index(opened), parse_pipeline("bm25+learned"), RunOptions())
     (found,) = runner.results([runner.query("retrieval of papers")], 12)
     assert found.features is not None
     names = list(SIGNALS)
     values = found.features.values[:, names.index("encoder")]
     vectors = runner.index.vectors("encoder", incomplete=True)
     assert vectors is not None
-    assert vectors.known is not None
-    known = vectors.known[found.features.docs]
+    assert vectors.present is not None
+    known = vectors.present[found.features.docs]
     assert (values > 0).all()
     assert values[~known].min() >= values[known].min() - 1e-9
     assert values[~known].max() <= values[known].max() + 1e-9
@@ -229,7 +229,7 @@ def test_features_of_documents_that_are_not_encoded(collection: Path) -> None:
 @pytest.mark.usefixtures("partly")
 def test_the_encoder_counts_as_much_as_it_has_read(collection: Path) -> None:
     opened, ranker = open_collection(collection), shipped_ranker()
-    pipeline = pipeline_of("bm25+learned(fit=no)")
+    pipeline = parse_pipeline("bm25+learned(fit=no)")
     ranks = Runner(opened, open_index(opened), pipeline, RunOptions()).ranks
     static, encoder = (ranker.level(has_encoder).weights for has_encoder in (False, True))
     np.testing.assert_allclose(ranks._level.weights, static / 3 + encoder * 2 / 3)

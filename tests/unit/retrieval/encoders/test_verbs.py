@@ -12,7 +12,7 @@ from tests.unit.retrieval.encoders.conftest import TinyPublic
 from citebed.cli.app import main
 from citebed.retrieval.encoders.fetching import fetching
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.vectors import adapter, student
+from citebed.retrieval.vectors import trained_weights
 
 BIB = """@article{a, title={The test of a query}, abstract={A paper cites the graph.}}
 @article{b, title={Retrieval of papers}, abstract={The document of a query.}}
@@ -30,7 +30,7 @@ def run(
     """Run the command line in a folder with a collection ``c``."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    learned = adapter.read_adapter(tiny.adapter), student.read_student(tiny.student)
+    learned = trained_weights.read_adapter(tiny.adapter), trained_weights.read_student(tiny.student)
     monkeypatch.setattr(fetching, "read_adapter", lambda _: learned[0])
     monkeypatch.setattr(fetching, "read_student", lambda _: learned[1])
     Path("a.bib").write_text(BIB, "utf-8")

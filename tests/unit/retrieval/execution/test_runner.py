@@ -18,7 +18,7 @@ from citebed.retrieval.execution import runner as running
 from citebed.retrieval.execution.masks import Dates
 from citebed.retrieval.execution.runner import RUN_COLUMNS, RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.search.feeding import read_judged
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.queries import checked_date
@@ -49,7 +49,7 @@ def run(
         [{**dict.fromkeys(QUERIES), **row} for row in rows], schema=QUERIES, orient="row"
     )
     return run_queries(
-        open_collection(folder), open_index(folder), queries, pipeline_of(pipeline), options
+        open_collection(folder), open_index(folder), queries, parse_pipeline(pipeline), options
     )
 
 
@@ -283,7 +283,7 @@ def test_preparing_is_done_where_it_pays_and_compiling_is_told(
     monkeypatch.setattr(running, "_PREPARE_FROM", 10 * postings)
     monkeypatch.setattr(running, "_COMPILE_FROM", 100 * postings)
     monkeypatch.setattr(running, "_must_compile", lambda: must_compile)
-    runner = running.Runner(open_collection(folder), index, pipeline_of("bm25"), RunOptions())
+    runner = running.Runner(open_collection(folder), index, parse_pipeline("bm25"), RunOptions())
     prepared = runner.prepare_for(queries)
     assert (runner.searcher._prepared is not None) is prepared
     told = caplog.text.count("compiling the search, once on this machine")

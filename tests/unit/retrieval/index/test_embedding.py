@@ -25,7 +25,7 @@ from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import DamagedIndex
 from citebed.retrieval.vectors import static_model
 from citebed.retrieval.vectors.static_model import shipped_model
-from citebed.retrieval.vectors.vectors import quantised, unit_rows
+from citebed.retrieval.vectors.vectors import quantise, unit_rows
 
 OAK = {"doc_id": "b", "title": "Oak", "abstract": "Leaves of trees.", "keywords": ["wood", "sea"]}
 SEA = {"doc_id": "a", "title": "The sea"}
@@ -65,7 +65,7 @@ def folder(tmp_path: Path) -> Path:
 def rows_of(index: Index, kind: str) -> dict[str, list[float]]:
     found = index.vectors(kind)
     assert found is not None
-    return {name: found.of(np.array([n]))[0].tolist() for n, name in enumerate(index.ids)}
+    return {name: found.decode(np.array([n]))[0].tolist() for n, name in enumerate(index.ids)}
 
 
 def test_an_index_has_the_vectors_of_its_documents(folder: Path) -> None:
@@ -73,7 +73,7 @@ def test_an_index_has_the_vectors_of_its_documents(folder: Path) -> None:
     index, model = open_index(folder, verified=True), shipped_model()
     found = index.vectors_of(model, "static")
     texts = ["The sea", "Oak. Leaves of trees. wood, sea", ""]
-    expected = quantised(model.documents(texts))
+    expected = quantise(model.documents(texts))
     np.testing.assert_array_equal(found.rows, expected.rows)
     np.testing.assert_array_equal(found.scales, expected.scales)
     assert (found.fingerprint, found.name, found.width) == (model.fingerprint, "static", 256)
@@ -82,7 +82,7 @@ def test_an_index_has_the_vectors_of_its_documents(folder: Path) -> None:
     files = index.description.files
     ours = ("vectors.static", "vectors.static.scales")
     assert report.vector_bytes == sum(files[name]["bytes"] for name in ours)
-    assert found.scores(model.queries(["trees in the sea"]))[0, 2] == 0
+    assert found.score(model.queries(["trees in the sea"]))[0, 2] == 0
     assert found is index.vectors("static")
 
 

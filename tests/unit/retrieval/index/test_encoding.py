@@ -59,7 +59,7 @@ def encoded(folder: Path) -> set[str]:
     index = open_index(folder, verified=True)
     found = index.vectors("encoder", incomplete=True)
     assert found is not None
-    known = np.ones(len(found), bool) if found.known is None else found.known
+    known = np.ones(len(found), bool) if found.present is None else found.present
     return {index.ids[int(number)] for number in np.flatnonzero(known)}
 
 
@@ -70,7 +70,7 @@ def test_the_index_can_be_asked_while_documents_are_encoded(folder: Path) -> Non
     assert (report.encoded, report.not_encoded, report.counted) == (10, 0, 10)
     found = open_index(folder, verified=True).vectors("encoder")
     assert found is not None
-    assert found.known is None
+    assert found.present is None
     assert build(folder, neural=encoder).unchanged
 
 

@@ -67,9 +67,9 @@ def test_nearest_is_what_shares_words_and_direction(library: Library) -> None:
     hits = library.nearness.like([library.number_of("oak")], 10)
     vectors = library.nearness.vectors
     assert vectors is not None
-    mine = vectors.of(np.array([library.number_of("oak")]))[0]
+    mine = vectors.decode(np.array([library.number_of("oak")]))[0]
     for doc, score in zip(hits.docs.tolist(), hits.scores.tolist(), strict=True):
-        cosine = float(np.clip(vectors.of(np.array([doc]))[0] @ mine, 0, 1))
+        cosine = float(np.clip(vectors.decode(np.array([doc]))[0] @ mine, 0, 1))
         assert cosine / 2 - 1e-6 <= score <= cosine / 2 + 0.5 + 1e-6
 
 

@@ -18,7 +18,7 @@ from citebed.collection import Collection, open_collection
 from citebed.retrieval.index import building
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.ranking import fitting
 from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.ranking.fitted_weights import Fit, fit_of, fitted_level, language_in
@@ -286,7 +286,7 @@ def test_it_can_be_switched_off_and_on(tmp_path: Path) -> None:
 
 def test_one_ranking_does_without(tmp_path: Path) -> None:
     assert (
-        str(pipeline_of("bm25+learned(fit=no)"))
+        str(parse_pipeline("bm25+learned(fit=no)"))
         == "bm25(k1=0.9,b=0.4)+learned(encoder=auto,fit=no)"
     )
     folder = made(tmp_path / "c", 60)

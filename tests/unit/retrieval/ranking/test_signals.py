@@ -15,7 +15,7 @@ from citebed.collection import open_collection
 from citebed.errors import CollectionError
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.query import Features, Query, Result
 from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.recommend.explaining import evidence
@@ -56,7 +56,7 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
     ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     build(folder, citing=(file,))
-    pipeline = pipeline_of("bm25+learned")
+    pipeline = parse_pipeline("bm25+learned")
     return Runner(open_collection(folder), open_index(folder), pipeline, RunOptions())
 
 

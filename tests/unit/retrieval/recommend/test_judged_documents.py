@@ -15,7 +15,7 @@ from citebed.collection.demo import import_demo
 from citebed.retrieval.recommend.recommendation import Recommendation
 from citebed.retrieval.recommend.recommender import Recommender
 from citebed.retrieval.search.judged import Judged, Moving, moved_vectors
-from citebed.retrieval.vectors.vectors import DocumentVectors, quantised
+from citebed.retrieval.vectors.vectors import DocumentVectors, quantise
 
 TEXT = "Pseudo-relevance feedback adds terms from the documents that were found first."
 MODELS = ("bm25", "bm25+learned", "bm25+dense", "bm25+rm3")
@@ -159,7 +159,7 @@ def test_no_other_edition_comes_back(editions: Path, model: str) -> None:
 def test_how_vectors_move() -> None:
     rows = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
     stored = np.array([[0, 0, 1], [0, 1, 0], [0, 0, 0]], np.float32)
-    documents = DocumentVectors(*quantised(stored), fingerprint="", name="")
+    documents = DocumentVectors(*quantise(stored), fingerprint="", name="")
     moving = Moving(towards=1.0, away=0.5)
     judged = Judged(np.array([0, 2]), np.array([1]), moving)  # of the last nothing is known
     moved = moved_vectors(rows, documents, judged)

@@ -17,7 +17,7 @@ from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.recommend.abstention import NothingToAsk
 from citebed.retrieval.recommend.recommendation import Recommendation
 from citebed.retrieval.recommend.recommender import Recommender, recommend
@@ -234,10 +234,10 @@ PLAIN = (
 def test_a_second_stage(tmp_path: Path, letters: type[Letters], way: str) -> None:
     folder = write_collection(tmp_path, PLAIN)
     build(folder)
-    pipeline = pipeline_of(f"bm25+{way}(with=letters,top=2)")
+    pipeline = parse_pipeline(f"bm25+{way}(with=letters,top=2)")
     collection, index = open_collection(folder), open_index(folder)
     queries = _queries({"b": "oak", "a": "oak aaa", "none": "quux"})
-    plain = run_queries(collection, index, queries, pipeline_of("bm25"), RunOptions())
+    plain = run_queries(collection, index, queries, parse_pipeline("bm25"), RunOptions())
     run = run_queries(collection, index, queries, pipeline, RunOptions())
     assert run.table["query_id"].to_list() == ["b", "b", "a", "a"]
     assert run.table["rank"].to_list() == [1, 2, 1, 2]

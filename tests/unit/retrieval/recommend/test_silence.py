@@ -15,7 +15,7 @@ from citebed.errors import CitebedError
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.query import Features, Query, Result
 from citebed.retrieval.ranking.citation_need import Background
 from citebed.retrieval.ranking.features import RAW, SIGNALS
@@ -44,7 +44,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def showing(
     folder: Path, model: str = "bm25+learned", *, is_known: bool = True, among: int = 10
 ) -> Silence:
-    runner = Runner(open_collection(folder), open_index(folder), pipeline_of(model), RunOptions())
+    runner = Runner(
+        open_collection(folder), open_index(folder), parse_pipeline(model), RunOptions()
+    )
     vars(runner)["ranks"] = SimpleNamespace(
         has_probabilities=is_known, learned_among=among, constants=shipped_ranker().constants,
         asking=ASKING,

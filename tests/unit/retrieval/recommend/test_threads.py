@@ -14,7 +14,7 @@ from tests.shared import Once
 import citebed
 from citebed.collection.demo import import_demo
 from citebed.collection.filters import Filter
-from citebed.retrieval.cache import Few
+from citebed.retrieval.memory import LruCache
 from citebed.retrieval.recommend.recommender import Recommender
 
 THREADS, ROUNDS = 8, 3
@@ -83,7 +83,7 @@ def test_whoever_comes_first_prepares(demo: Path) -> None:
 
 
 def test_a_few_are_remembered() -> None:
-    few: Few[int, object] = Few(2)
+    few: LruCache[int, object] = LruCache(2)
     first = few.get(1, object)
     assert few.get(1, object) is first
     second = few.get(2, object)

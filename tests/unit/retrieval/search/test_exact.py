@@ -22,9 +22,9 @@ from tests.unit.retrieval.search.made import (
 )
 
 from citebed.retrieval import kernels
-from citebed.retrieval.cache import free_memory
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
+from citebed.retrieval.memory import free_memory
 from citebed.retrieval.models import model_of
 from citebed.retrieval.search import view
 from citebed.retrieval.search.fields import Fields

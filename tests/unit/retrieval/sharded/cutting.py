@@ -16,7 +16,7 @@ from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import QUERIES, TABLES, empty
 from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.index.statistics import IndexReport
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.sharded.building import IndexShard, ShardOptions, index_shards
 from citebed.retrieval.sharded.indexed import read_indexed
 from citebed.retrieval.sharded.searching import ShardedSearch
@@ -72,7 +72,9 @@ def search_here(
     folder: Path, queries: pl.DataFrame, pipeline: str, options: RunOptions | None = None
 ) -> Run:
     """Search the shards of a collection one after another."""
-    return sharded(Collection(folder)).run(queries, pipeline_of(pipeline), options or RunOptions())
+    return sharded(Collection(folder)).run(
+        queries, parse_pipeline(pipeline), options or RunOptions()
+    )
 
 
 def queries_of(*rows: Row) -> pl.DataFrame:

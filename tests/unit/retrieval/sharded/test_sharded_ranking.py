@@ -15,7 +15,7 @@ from tests.unit.retrieval.sharded.test_sharded_search import citing, collection,
 from citebed.retrieval import build_index
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.building import IndexOptions
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 
 MODELS = ("bm25+learned", "bm25+learned(fit=no)", "bm25+dense(sentence=0)")
 authors = st.lists(st.sampled_from(["Ada Oak", "ada oak", "Bo Elm", "Cy Ash"]), max_size=3)
@@ -50,7 +50,7 @@ def test_runs_are_those_of_one_index(
         table = queries_of(*({"query_id": f"q{n}", **q} for n, q in enumerate(queries)))
         options = RunOptions(depth=depth)
         for model in MODELS:
-            here = run_queries(one, None, table, pipeline_of(model), options)
+            here = run_queries(one, None, table, parse_pipeline(model), options)
             with (  # as of large shards: several extracts, and their postings in several spans
                 mock.patch("citebed.retrieval.sharded.ranking._DOCUMENTS", 2),
                 mock.patch("citebed.retrieval.sharded.extracts._POSTINGS", 3),

@@ -32,7 +32,7 @@ from tests.unit.retrieval.sharded.cutting import (
 from citebed.errors import CitebedError, CollectionError
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, fields_of
 from citebed.runs.tables import Run
 
@@ -103,7 +103,7 @@ def test_runs_are_those_of_one_index(  # noqa: PLR0913, PLR0917
         table = queries_of(*({"query_id": f"q{n}", **q} for n, q in enumerate(queries)))
         options = RunOptions(depth=5, fields=fields_of(fields))
         for model in models:
-            here = outcome(run_queries, one, None, table, pipeline_of(model), options)
+            here = outcome(run_queries, one, None, table, parse_pipeline(model), options)
             assert outcome(search_here, parts, table, model, options) == here, model
 
 
@@ -138,7 +138,7 @@ def test_contexts_of_files_are_counted_once(tmp_path: Path) -> None:
     assert (report.contexts, report.contexts_elsewhere) == (7, 7)
     options = RunOptions(fields=fields_of("title,citing=0.3"))
     queries = queries_of({"query_id": "q", "text": "oak 3", "paper_id": "p"})
-    here = run_queries(one, None, queries, pipeline_of("ql"), options)
+    here = run_queries(one, None, queries, parse_pipeline("ql"), options)
     assert search_here(parts, queries, "ql", options).table.equals(here.table)
 
 

@@ -58,7 +58,7 @@ def test_the_same_model_has_the_same_bytes(path: Path) -> None:
     assert path.read_bytes() == path.with_name("again.npz").read_bytes()
 
 
-def test_any_byte_changed_is_told_or_changes_the_fingerprint(whole: Path) -> None:
+def test_a_changed_byte_is_an_error_or_changes_the_fingerprint(whole: Path) -> None:
     good, known = whole.read_bytes(), read_model(whole, "static").fingerprint
     for place in range(len(good)):
         bad = bytearray(good)
@@ -69,11 +69,11 @@ def test_any_byte_changed_is_told_or_changes_the_fingerprint(whole: Path) -> Non
     whole.write_bytes(good)
 
 
-def test_every_length_that_is_too_short_is_told(whole: Path) -> None:
+def test_every_truncated_file_is_an_error(whole: Path) -> None:
     good = whole.read_bytes()
     for size in range(len(good)):
         whole.write_bytes(good[:size])
-        with pytest.raises(FormatError, match="no usable model"):
+        with pytest.raises(FormatError, match="not a usable model"):
             read_model(whole, "static")
     whole.write_bytes(good)
 
@@ -121,16 +121,19 @@ HOSTILE = {
 @pytest.mark.parametrize("members", HOSTILE.values(), ids=HOSTILE)
 def test_arrays_that_are_none_are_refused(tmp_path: Path, members: dict[str, bytes]) -> None:
     zipped(tmp_path / "m.npz", ABOUT | members)
-    with pytest.raises(FormatError, match="no usable model"):
+    with pytest.raises(FormatError, match="not a usable model"):
         read_model(tmp_path / "m.npz", "static")
 
 
 @pytest.mark.parametrize(
     ("about", "told"),
     [
-        (b'{"kind": "ranker", "format": 1}', "of kind 'ranker', not 'static'"),
-        (b'{"kind": "static", "format": 2}', "format 2, this citebed reads 1"),
-        *((data, "no usable model") for data in (b"", b"{", b"[]", b"{}", b"\xff", b"[" * 10**5)),
+        (b'{"kind": "ranker", "format": 1}', "kind is 'ranker', not 'static'"),
+        (b'{"kind": "static", "format": 2}', "format is 2; this citebed reads up to 1"),
+        *(
+            (data, "not a usable model")
+            for data in (b"", b"{", b"[]", b"{}", b"\xff", b"[" * 10**5)
+        ),
     ],
 )
 def test_a_model_of_another_kind_or_time(tmp_path: Path, about: bytes, told: str) -> None:
@@ -142,14 +145,14 @@ def test_a_model_of_another_kind_or_time(tmp_path: Path, about: bytes, told: str
 def test_a_file_without_a_description_or_packed_otherwise(tmp_path: Path) -> None:
     for members, packing in (({}, zipfile.ZIP_STORED), (ABOUT, zipfile.ZIP_LZMA)):
         zipped(tmp_path / "m.npz", members, packing)
-        with pytest.raises(FormatError, match="no usable model"):
+        with pytest.raises(FormatError, match="not a usable model"):
             read_model(tmp_path / "m.npz", "static")
 
 
 def test_sizes_have_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_files, "MOST_BYTES", 10_000)
     zipped(tmp_path / "m.npz", ABOUT | {"x.npy": saved(np.zeros(2000))}, zipfile.ZIP_DEFLATED)
-    with pytest.raises(FormatError, match=r"holds more than .* CITEBED_MAX_BYTES"):
+    with pytest.raises(FormatError, match=r"unpacks to more than .* CITEBED_MAX_BYTES"):
         read_model(tmp_path / "m.npz", "static")
     (tmp_path / "m.npz").write_bytes(bytes(10_001))
     with pytest.raises(FormatError, match="larger than"):

@@ -1,4 +1,4 @@
-"""A text's vector is the sum of its words' vectors, however many texts there are."""
+"""Static models: a text's vector is the sum of its words' or pieces' vectors, by any code path."""
 
 from __future__ import annotations
 
@@ -8,31 +8,38 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.reference import dense
+from tests.sampling import examples
 from tests.unit.retrieval.vectors.models import WORDS, write_small
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import file_hash
+from citebed.retrieval.analysis import analyser_of
+from citebed.retrieval.index.counting import Reader, Rows, TermNumbers, cut_texts
 from citebed.retrieval.vectors import static_model
 from citebed.retrieval.vectors.model_files import write_model
 from citebed.retrieval.vectors.static_model import (
     SHIPPED,
     StaticModel,
-    index_model,
-    kept_model,
+    WordPieces,
+    choose_model,
+    import_model,
     open_static_model,
     shipped_model,
     write_static_model,
 )
 from citebed.text.words import plain_words
 
-TEXT = st.lists(
-    st.sampled_from([*WORDS, "Trees", "tréés", "unknown", "ſ", "ﬁ", "\n", "\ud800", "-"])
+PIECES = ("tree", "#s", "#house", "#h", "se", "#a", "3", "#d")
+SOME = [*WORDS, "Trees", "tréés", "unknown", "ſ", "ﬁ", "\n", "\ud800", "-", "treehouse", "seas",
+        "sea", "tree–house", "33d"]  # fmt: skip
+TEXTS = st.lists(
+    st.lists(st.sampled_from(SOME)).map(" ".join) | st.text(max_size=30), min_size=1, max_size=5
 )
-TEXTS = st.lists(TEXT.map(" ".join) | st.text(max_size=30), min_size=1, max_size=5)
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +47,17 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StaticModel:
     return write_small(tmp_path_factory.mktemp("model") / "small.npz")
 
 
+@pytest.fixture(scope="module")
+def with_pieces(tmp_path_factory: pytest.TempPathFactory) -> StaticModel:
+    return write_small(tmp_path_factory.mktemp("model") / "pieces.npz", pieces=PIECES)
+
+
 def word_vectors(model: StaticModel) -> dict[str, list[float]]:
     rows = model._vectors.astype(np.float64) * model._scales[:, None]
-    return dict(zip(model.words, rows.tolist(), strict=True))
+    return dict(zip([*model.words, *model.pieces], rows.tolist(), strict=True))
 
 
+@settings(max_examples=examples(200))
 @given(TEXTS)
 @example(["Résumé of the Trees: 3D, 3d!", "", "none known"])
 def test_vectors_are_those_of_the_slow_way(small: StaticModel, texts: list[str]) -> None:
@@ -56,25 +69,38 @@ def test_vectors_are_those_of_the_slow_way(small: StaticModel, texts: list[str])
     np.testing.assert_allclose(small.queries(texts), expected, atol=2e-5)
 
 
-def as_many(model: StaticModel, texts: list[str]) -> np.ndarray:
-    """The vectors by the code that is compiled."""
+def compiled_documents(model: StaticModel, texts: list[str]) -> np.ndarray:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(static_model, "MANY", 1)
         return model.documents(texts)
 
 
+@settings(max_examples=examples(200))
 @given(TEXTS)
-@example(["TREES of the sea\nof oak", "a", "", "x"])
-def test_compiled_code_gives_the_same_bits(small: StaticModel, texts: list[str]) -> None:
-    np.testing.assert_array_equal(as_many(small, texts), small.documents(texts))
+@example(["TREES of treehouse\nof the sea", "a", "", "x"])
+@example(["tree–house treehouse's", "Treehouse e.g. seas", ""])
+def test_compiled_code_and_tokens_return_the_same_bits(
+    with_pieces: StaticModel, texts: list[str]
+) -> None:
+    vectors = with_pieces.documents(texts)
+    np.testing.assert_array_equal(compiled_documents(with_pieces, texts), vectors)
+    if any(text != text.encode("utf-8", "replace").decode() for text in texts):
+        return  # a table cannot store a lone surrogate
+    numbers = np.arange(len(texts))
+    titles = pl.DataFrame({"title": texts}, schema={"title": pl.String})
+    job = Rows(Path("t"), numbers, numbers, titles)
+    read = Reader(TermNumbers(analyser_of("english")), with_pieces).read(*cut_texts([job]))
+    np.testing.assert_array_equal(with_pieces.documents_of_tokens(read.tokens), vectors)
 
 
-def test_compiled_code_gives_the_same_bits_with_the_shipped_model() -> None:
-    chance, words = np.random.default_rng(1), shipped_model().words
-    texts = [" ".join(chance.choice(words, size)) for size in (0, 1, 40, 3000)]
-    np.testing.assert_array_equal(as_many(shipped_model(), texts), shipped_model().documents(texts))
+def test_compiled_code_returns_the_same_bits_with_the_shipped_model() -> None:
+    rng, words = np.random.default_rng(1), shipped_model().words
+    texts = [" ".join(rng.choice(words, size)) for size in (0, 1, 40, 3000)]
+    expected = shipped_model().documents(texts)
+    np.testing.assert_array_equal(compiled_documents(shipped_model(), texts), expected)
 
 
+@settings(max_examples=examples(200))
 @given(st.text())
 def test_plain_words_are_those_of_the_slow_way(text: str) -> None:
     assert plain_words(text) == dense.plain_words(text)
@@ -86,7 +112,7 @@ def test_no_character_is_read_in_two_ways() -> None:
     assert [plain_words(text) for text in texts] == [dense.plain_words(text) for text in texts]
 
 
-def test_few_texts_need_no_compiler(tmp_path: Path) -> None:
+def test_a_few_texts_need_no_compiler(tmp_path: Path) -> None:
     code = (
         "import sys; from citebed.retrieval.vectors.static_model import shipped_model as m; "
         "m().queries(['a tree']); m().documents(['a tree']); "
@@ -95,31 +121,82 @@ def test_few_texts_need_no_compiler(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
 
 
-def test_texts_that_mean_the_same_are_near() -> None:
+def test_similar_texts_have_similar_vectors() -> None:
     model = shipped_model()
     papers = [
         "Relevance weighting of search terms",
         "Deep residual learning for image recognition",
         "Usability evaluation of mobile applications",
     ]
-    scores = model.queries(["probabilistic retrieval models rank documents"]) @ (
-        model.documents(papers).T
-    )
-    assert scores[0].argmax() == 0
+    query = model.queries(["probabilistic retrieval models rank documents"])
+    assert (query @ model.documents(papers).T)[0].argmax() == 0
 
 
-# --- the file ---
+# --- Pieces of words ---
 
 
-def test_the_shipped_model_is_the_one_that_was_published() -> None:
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("treehouse", ["tree", "#house"]),
+        ("treehs", ["tree", "#h", "#s"]),
+        ("seas", ["se", "#a", "#s"]),
+        ("treehousex", []),  # the last letter is unknown
+        ("house", []),  # known as an ending only
+        ("33", []),  # too short
+        ("333", []),  # a number
+        ("tree" + "s" * 40, []),  # too long
+    ],
+)
+def test_a_word_is_split_into_the_longest_pieces(word: str, expected: list[str]) -> None:
+    assert [PIECES[number - 7] for number in WordPieces(PIECES, 7).split(word)] == expected
+    assert WordPieces(()).split(word) == []
+
+
+def test_a_text_is_the_sum_of_its_words_and_pieces(with_pieces: StaticModel) -> None:
+    names = [*with_pieces.words, *with_pieces.pieces]
+    assert [names[number] for number in with_pieces.word_ids("sea")] == ["sea"]
+    assert with_pieces.word_ids("zzz") == []
+    rows = {name: np.array(row) for name, row in word_vectors(with_pieces).items()}
+    total = sum(rows[each] for each in ("oak", "#house", "#s", "#h"))
+    total += (1 + np.log(2)) * rows["tree"]
+    found = with_pieces.documents(["Oak: treehouse, treehs"])[0]
+    np.testing.assert_allclose(found, total / np.linalg.norm(total), atol=1e-6)
+
+
+def test_the_cache_of_split_words_is_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = write_small(tmp_path / "m.npz", pieces=PIECES)
+    monkeypatch.setattr(static_model, "_MAX_CACHED_WORDS", len(model.words) + 1)
+    for _ in range(2):
+        assert [len(model.word_ids(word)) for word in ("treehouse", "seas")] == [2, 3]
+    assert model.word_ids("treehouse") is model.word_ids("treehouse")
+    assert model.word_ids("seas") is not model.word_ids("seas")
+
+
+def test_a_file_with_pieces_has_format_2(tmp_path: Path) -> None:
+    for name, pieces, expected in (("a.npz", PIECES, 2), ("b.npz", (), 1)):
+        model = write_small(tmp_path / name, pieces=pieces)
+        assert model.about["format"] == expected
+        assert open_static_model(tmp_path / name).pieces == sorted(pieces)
+    for piece in ("Tree", "#", "a b"):
+        with pytest.raises(FormatError, match="pieces that are not of letters and digits"):
+            write_small(tmp_path / "m.npz", pieces=(piece,))
+
+
+# --- The file ---
+
+
+def test_the_shipped_model_is_the_published_one() -> None:
     published = json.loads(SHIPPED.with_suffix(".json").read_text("utf-8"))
     assert shipped_model().fingerprint == file_hash(SHIPPED) == published["sha256"]
     assert SHIPPED.stat().st_size == published["bytes"] <= 16_000_000
 
 
 def test_a_model_is_written_alike_in_any_order_of_its_words(tmp_path: Path) -> None:
-    chance = np.random.default_rng(0)
-    vectors, query = chance.random((3, 2), np.float32), chance.random((2, 2), np.float32)
+    rng = np.random.default_rng(0)
+    vectors, query = rng.random((3, 2), np.float32), rng.random((2, 2), np.float32)
     about = {"version": 1}
     write_static_model(tmp_path / "1.npz", ["b", "a", "c"], vectors, query, about)
     write_static_model(tmp_path / "2.npz", ["a", "b", "c"], vectors[[1, 0, 2]], query, about)
@@ -135,9 +212,9 @@ GOOD: dict[str, np.ndarray] = {
     "scales": np.ones(2, np.float16),
     "query": np.ones((3, 3), np.float16),
 }
-BAD = (
-    ("words", np.frombuffer(b"b\na", np.uint8), "not in their order"),
-    ("words", np.frombuffer(b"a\na", np.uint8), "not in their order"),
+BAD: tuple[tuple[str, np.ndarray | None, str], ...] = (
+    ("words", np.frombuffer(b"b\na", np.uint8), "words that are not sorted"),
+    ("words", np.frombuffer(b"a\na", np.uint8), "words that are not sorted"),
     ("words", np.frombuffer(b"a\nb\nc", np.uint8), "3 words, but 2 vectors"),
     ("words", np.frombuffer("a\né".encode(), np.uint8), "not plain letters"),
     ("vectors", np.ones((2, 3), np.int16), "'vectors' is int16"),
@@ -149,19 +226,17 @@ BAD = (
 )
 
 
-@pytest.mark.parametrize(("name", "array", "told"), BAD)
-def test_a_model_that_cannot_be_is_refused(
-    tmp_path: Path, name: str, array: np.ndarray | None, told: str
-) -> None:
-    path = tmp_path / "m.npz"
-    arrays = {**GOOD, name: array}
-    write_model(path, "static", {}, {k: v for k, v in arrays.items() if v is not None})
-    with pytest.raises(FormatError, match=f"m.npz: this is no usable model: .*{told}.* Get the"):
-        open_static_model(path)
+def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
+    for name, array, message in BAD:
+        arrays = {k: v for k, v in {**GOOD, name: array}.items() if v is not None}
+        write_model(tmp_path / "m.npz", "static", {}, arrays)
+        whole = f"m.npz: not a usable model file: .*{message}.*. Download it again"
+        with pytest.raises(FormatError, match=whole):
+            open_static_model(tmp_path / "m.npz")
 
 
 @pytest.mark.parametrize("harm", ["other", "cut", "gone"])
-def test_an_installation_with_other_vectors_is_told(
+def test_an_installation_with_other_vectors_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:
     path = tmp_path / "static.npz"
@@ -171,27 +246,25 @@ def test_an_installation_with_other_vectors_is_told(
     elif harm == "cut":
         path.write_bytes(SHIPPED.read_bytes()[:1000])
     monkeypatch.setattr(static_model, "SHIPPED", path)
-    with pytest.raises(CitebedError, match="install citebed anew"):
+    with pytest.raises(CitebedError, match="install citebed again"):
         shipped_model.__wrapped__()
 
 
-def test_a_kept_model_that_was_damaged_is_kept_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_copy_is_imported_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_model, "models_folder", lambda: tmp_path / "models")
     write_small(tmp_path / "mine.npz")
-    kept = kept_model(tmp_path / "mine.npz")
-    kept.path.write_bytes(kept.path.read_bytes()[:100])
-    assert kept_model(tmp_path / "mine.npz").fingerprint == kept.fingerprint
+    imported = import_model(tmp_path / "mine.npz")
+    imported.path.write_bytes(imported.path.read_bytes()[:100])
+    assert import_model(tmp_path / "mine.npz").fingerprint == imported.fingerprint
 
 
 def test_the_word_vectors_to_index_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_model, "models_folder", lambda: tmp_path / "models")
     monkeypatch.chdir(tmp_path)
     mine = write_small(tmp_path / "shipped")
-    assert index_model(None) is None
-    assert index_model("shipped") is shipped_model()
+    assert choose_model(None) is None
+    assert choose_model("shipped") is shipped_model()
     for named in ("./shipped", Path("shipped"), tmp_path / "shipped"):
-        found = index_model(named)
+        found = choose_model(named)
         assert found is not None
         assert found.fingerprint == mine.fingerprint

@@ -50,9 +50,15 @@ from citebed.retrieval.encoders.loading.folder import (
 )
 from citebed.retrieval.encoders.loading.names import encoder_folder, packaged_encoder
 from citebed.retrieval.encoders.loading.onnx_runtime import read_weights
-from citebed.retrieval.vectors import student as students
-from citebed.retrieval.vectors.adapter import SHIPPED, Adapter, read_adapter
-from citebed.retrieval.vectors.student import Student, layers_of, read_student
+from citebed.retrieval.vectors.trained_weights import (
+    SHIPPED_ADAPTER,
+    SHIPPED_STUDENT,
+    Adapter,
+    Student,
+    count_layers,
+    read_adapter,
+    read_student,
+)
 from citebed.wording import printable
 
 _LOG = logging.getLogger("citebed")
@@ -91,8 +97,8 @@ def fetch_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
     *,
     source: str | Path | None = None,
     mirror: str | None = None,
-    adapter: Path = SHIPPED,
-    student: Path | None = students.SHIPPED,
+    adapter: Path = SHIPPED_ADAPTER,
+    student: Path | None = SHIPPED_STUDENT,
     document_tokens: int | None = None,
     progress: Progress = SILENT,
 ) -> FetchedEncoder:
@@ -249,8 +255,8 @@ def _joined(files: Mapping[str, bytes], learned: _Learned) -> _Parts:
     """Public files and what was learned, joined."""
     learned.check(GTE_SMALL.files[WEIGHTS].sha256 or "")
     config = json.loads(files["config.json"])
-    weights = learned.adapter.joined(onnx_weights(files[WEIGHTS]))
-    few = {} if learned.student is None else learned.student.joined(weights)
+    weights = learned.adapter.apply(onnx_weights(files[WEIGHTS]))
+    few = {} if learned.student is None else learned.student.apply(weights)
     tokeniser = {name: data for name, data in files.items() if name in TOKENISER_FILES}
     return _Parts(config, shape_of(config), weights, tokeniser, few)
 
@@ -328,7 +334,7 @@ def _write_folder(target: Path, parts: _Parts, about: Mapping[str, Any]) -> None
             (made / name).write_bytes(data)
         write_quantised(made / WEIGHTS, parts.shape, parts.weights)
         if parts.documents:
-            layers = layers_of(parts.documents)
+            layers = count_layers(parts.documents)
             shape = replace(parts.shape, layers=layers)
             write_quantised(made / DOCUMENT_WEIGHTS, shape, parts.documents)
         write_card(made, {**about, "citebed": __version__})

@@ -41,8 +41,7 @@ from citebed.retrieval.encoders.fetching.public_weights import (
     archive_url,
     read_public,
 )
-from citebed.retrieval.vectors.adapter import read_adapter, write_adapter
-from citebed.retrieval.vectors.student import write_student
+from citebed.retrieval.vectors.trained_weights import read_adapter, write_adapter, write_student
 from citebed.retrieval.vectors.vectors import unit_rows
 
 
@@ -133,7 +132,7 @@ def test_what_is_no_package(tiny: TinyPublic, tmp_path: Path, data: bytes) -> No
 def test_the_encoder_is_the_joined_network_in_8_bits(tiny: TinyPublic, tmp_path: Path) -> None:
     found = fetched(tiny, source=tiny.archive)
     assert (found.folder, found.state) == (place(tmp_path), "fetched")
-    joined = read_adapter(tiny.adapter).joined(tiny.public)
+    joined = read_adapter(tiny.adapter).apply(tiny.public)
     extra = {"1_Pooling/config.json": {"pooling_mode_mean_tokens": True}}
     exact = load_encoder(write_model(tmp_path / "exact", CONFIG, joined, extra).folder)
     wanted = exact.encode(TEXTS)
@@ -225,7 +224,7 @@ def test_a_student_reads_documents(tiny: TinyPublic, tmp_path: Path) -> None:
 
 def student_vectors(tiny: TinyPublic, tmp_path: Path) -> NDArray[np.float32]:
     """What the student makes of the texts in full precision."""
-    joined = read_adapter(tiny.adapter).joined(tiny.public)
+    joined = read_adapter(tiny.adapter).apply(tiny.public)
     weights = last_layer(tiny.trained) | {n: a for n, a in joined.items() if "_embeddings" in n}
     extra = {"1_Pooling/config.json": {"pooling_mode_mean_tokens": True}}
     config = {**CONFIG, "num_hidden_layers": 1}

@@ -25,7 +25,7 @@ from citebed.retrieval.encoders.fetching.wheel import write_wheel
 from citebed.retrieval.encoders.loading.names import find_model
 from citebed.retrieval.index.building import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.vectors.adapter import read_adapter
+from citebed.retrieval.vectors.trained_weights import read_adapter
 
 BIB = """@article{a, title={The test of a query}, abstract={A paper cites the graph.}}
 @article{b, title={Retrieval of papers}, abstract={The document of a query.}}

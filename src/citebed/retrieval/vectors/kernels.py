@@ -1,7 +1,7 @@
-"""Bags of words, sums and similarities of many texts, compiled by numba: for large collections.
+"""Bags of words, sums and similarities of many texts, compiled by numba for large collections.
 
-They give just what the plain code in ``static_model`` and ``vectors`` gives, which needs no
-compiler to start and is quicker for few. numba makes vector code of the innermost loops.
+They return what the plain code in ``static_model`` and ``vectors`` returns, which starts without a
+compiler and is faster for a few texts. numba vectorises the innermost loops.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def _lowest(bits):
 
 @compiled(nogil=True)
 def sums(vectors, ids, weights, starts):
-    """The sum of each text's word vectors, each times its weight, one after another.
+    """Return the weighted sum of each text's word vectors, added one after another.
 
-    Four at a time: each sum is then read and written a fourth as often, and is the same.
+    Four vectors at a time, so that each sum is read and written a fourth as often.
     """
     found = np.zeros((starts.size - 1, vectors.shape[1]), np.float32)
     for row in range(starts.size - 1):
@@ -88,7 +88,7 @@ def sums(vectors, ids, weights, starts):
 
 @compiled(nogil=True)
 def longest(rows, scales):
-    """The length of the longest vector."""
+    """Return the length of the longest vector."""
     most = 0.0
     for i in range(rows.shape[0]):
         total = 0
@@ -100,9 +100,8 @@ def longest(rows, scales):
 
 @compiled(nogil=True)
 def rough_scores(rows, scales, queries, units):
-    """The similarity of every row to every query (queries × rows), of queries of 8 bits a number,
-    each with its unit: for whole numbers there are instructions that multiply and add sixteen at
-    once."""
+    """Return the similarity of every row to every query in 8 bits a number (queries × rows); each
+    query has its unit. The processor multiplies and adds sixteen small integers at once."""
     found = np.empty((queries.shape[0], rows.shape[0]), np.float32)
     for i in range(rows.shape[0]):
         row = rows[i]
@@ -116,7 +115,7 @@ def rough_scores(rows, scales, queries, units):
 
 @compiled(nogil=True, fastmath=True)
 def scores(rows, scales, queries):
-    """The similarity of every row to every query: queries × rows."""
+    """Return the similarity of every row to every query: queries × rows."""
     found = np.empty((queries.shape[0], rows.shape[0]), np.float32)
     row = np.empty(rows.shape[1], np.float32)
     for i in range(rows.shape[0]):
@@ -131,7 +130,7 @@ def scores(rows, scales, queries):
 
 
 def compile_all() -> None:
-    """Compile all that is here, for arrays as they come; those of files are read-only."""
+    """Compile these functions for the arrays that occur; arrays of files are read-only."""
     ids, starts = np.zeros(1, np.int32), np.array([0, 1], np.int64)
     bags_of_tokens(ids, starts[1:], starts, ids, 1)
     row, scale, query = np.zeros((1, 1), np.int8), np.zeros(1, np.float32), np.zeros((1, 1), "f4")
