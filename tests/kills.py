@@ -29,10 +29,10 @@ CALLS = {"read": 1, "write": 2, "sync": 4, "rename": 8, "make": 16, "remove": 32
 _DRIVER = """
 import contextlib, ctypes, importlib, json, os, resource, signal, sys, tempfile, time
 
-for name in ("citebed.cli.app", "citebed.files.writing", *sys.argv[1:]):
+for name in ("citebed.cli.app", "citebed.files.output_files", *sys.argv[1:]):
     importlib.import_module(name)
 from citebed.cli.app import main
-from citebed.files import writing
+from citebed.files import output_files
 
 NAMES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "os.truncate")
 
@@ -52,7 +52,7 @@ def run(words, folder, what, number, exchanging, disk):
     if what == "calls":
         failing.disk_fails(os.fsencode(disk["where"]), disk["kinds"], number, *disk["how"])
     if not exchanging:
-        writing.exchange = lambda *_: False
+        output_files.exchange_paths = lambda *_: False
     if what == "steps":
         watch(number)
     if what == "bytes":

@@ -66,12 +66,12 @@ class MissingExtra(CitebedError):
     """An optional dependency is not installed; the message holds the exact install command."""
 
     def __init__(self, extra: str, package: str) -> None:
-        from citebed.installing import install_line  # slow to load and rarely needed
+        from citebed.install_commands import install_command  # slow to load and rarely needed
 
         self.extra = extra
         name = package.partition(".")[0]  # the package itself is missing, not one of its modules
         super().__init__(
-            f"this needs '{name}', which is not installed. Run: {install_line(extra, name)}"
+            f"this needs '{name}', which is not installed. Run: {install_command(extra, name)}"
         )
 
 

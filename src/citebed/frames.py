@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from citebed.wording import for_terminal
+from citebed.wording import MAYBE_FORMULA, escape_formulas, for_terminal
 
 
 class FlatRow:
@@ -23,37 +23,37 @@ class FlatRow:
         }
 
 
-def frame_of(rows: Iterable[FlatRow]) -> pl.DataFrame:
+def rows_to_frame(rows: Iterable[FlatRow]) -> pl.DataFrame:
     """Return rows as a table with one column per field."""
     return pl.DataFrame([row.row() for row in rows], infer_schema_length=None)
 
 
-class Shown:
+class TableResult:
     """A result that prints as a table, and renders as one in a notebook."""
 
-    def shown(self) -> pl.DataFrame:
-        """Return the table to show first."""
+    def main_table(self) -> pl.DataFrame:
+        """Return the table to print."""
         raise NotImplementedError
 
-    def _rendered(self, how: str) -> str:
+    def _render(self, method: str) -> str:
         with pl.Config(
             tbl_rows=-1, tbl_cols=-1, tbl_width_chars=-1, fmt_str_lengths=60,
             tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True,
         ):  # fmt: skip
-            return str(getattr(self.shown(), how)())
+            return str(getattr(self.main_table(), method)())
 
     def __repr__(self) -> str:
-        return for_terminal(self._rendered("__str__"))
+        return for_terminal(self._render("__str__"))
 
     def _repr_html_(self) -> str:
-        return self._rendered("_repr_html_")
+        return self._render("_repr_html_")
 
 
-class Parts(Shown):
-    """A result of several named tables; it prints the ``SHOWN`` one."""
+class MultiTableResult(TableResult):
+    """A result of several named tables; it prints the ``MAIN`` one."""
 
     PARTS: ClassVar[tuple[str, ...]]
-    SHOWN: ClassVar[str]
+    MAIN: ClassVar[str]
 
     def rows(self, part: str) -> list[dict[str, Any]]:
         """Return one of the ``PARTS`` as flat rows."""
@@ -70,6 +70,23 @@ class Parts(Shown):
         parts = {part: self.rows(part) for part in self.PARTS}
         return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in parts.items()}
 
-    def shown(self) -> pl.DataFrame:
-        """Return the part to show first."""
-        return self.tables[self.SHOWN].with_columns(pl.col(pl.Float64).round(4))
+    def main_table(self) -> pl.DataFrame:
+        """Return the part to print."""
+        return self.tables[self.MAIN].with_columns(pl.col(pl.Float64).round(4))
+
+
+def escape_formula_cells(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Return a table for CSV without formulas in its texts, and the number of changed cells."""
+    changed = 0
+    for name, kind in table.schema.items():
+        if kind != pl.String:
+            continue
+        suspects = table[name].str.contains(MAYBE_FORMULA).fill_null(value=False).arg_true()
+        if len(suspects):
+            cells = table[name].to_list()
+            for row in suspects:
+                escaped = escape_formulas(cells[row])
+                changed += escaped != cells[row]
+                cells[row] = escaped
+            table = table.with_columns(pl.Series(name, cells, dtype=pl.String))
+    return table, changed

@@ -314,7 +314,7 @@ def path(about: str, *, name: str = "") -> Any:
     return _field(Parameter("path", about, None, name=name))
 
 
-class Spelled:
+class Specified:
     """A value with a spec: it parses from the spec and prints as it.
 
     ``summary`` describes it, ``formula`` says how it computes, ``citation`` names its source, and

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from citebed.errors import CitebedError
-from citebed.files.system_errors import system_error
+from citebed.files.system_errors import find_system_error
 
 T = TypeVar("T")
 PATIENCE = 300.0
@@ -42,7 +42,7 @@ _NO_START = "a worker process could not start ({}). Nothing was changed. Use few
 _NO_MEMORY = "a worker process ran out of memory. Nothing was changed. Use fewer --workers."
 
 
-class Died(Exception):
+class WorkerDied(Exception):
     """A worker exited before it sent its result, or exceeded its timeout and was killed. ``code``
     is its exit code; a negative one is the number of the signal.
     """
@@ -52,7 +52,7 @@ class Died(Exception):
         self.code, self.late = code, late
 
 
-class NotStarted(CitebedError):
+class WorkerNotStarted(CitebedError):
     """A worker could not start; its job did not run."""
 
 
@@ -79,7 +79,7 @@ class Failure(NamedTuple):
         trace = "".join(traceback.format_exception(error))
         if isinstance(error, CitebedError):
             return cls(CitebedError, (str(error),), trace)
-        if (cause := system_error(error)) is not None:
+        if (cause := find_system_error(error)) is not None:
             return cls(OSError, (cause.errno, cause.strerror, cause.filename), trace)
         return cls(WorkerError, (f"{type(error).__name__}: {error}",), trace)
 
@@ -117,7 +117,7 @@ class Worker:
         self._ended = threading.Event()
 
     def run(self, job: object) -> Any:
-        """Return the result of ``target``; raise its exception, or ``Died`` without a result."""
+        """Return the result of ``target``; raise its exception, or ``WorkerDied``."""
         self._check()
         process = self._process or self._start()
         assert process.stdin is not None
@@ -130,11 +130,11 @@ class Worker:
                 answer = self._load(process.stdout)
             except (BrokenPipeError, ConnectionResetError, EOFError, pickle.UnpicklingError):
                 self.close()
-                raise Died(process.returncode, late=late.is_set()) from None
+                raise WorkerDied(process.returncode, late=late.is_set()) from None
             except BaseException as error:
                 if isinstance(error, ValueError) and process.stdout.closed:
                     # Another thread closed the worker while this one waited for its result.
-                    raise Died(process.returncode, late=late.is_set()) from None
+                    raise WorkerDied(process.returncode, late=late.is_set()) from None
                 # After Ctrl-C the next result would belong to this job, not to the next one.
                 process.kill()
                 self.close()
@@ -164,14 +164,14 @@ class Worker:
                 start_new_session=True,
             )
         except OSError as error:
-            raise NotStarted(_NO_START.format(error.strerror)) from error
+            raise WorkerNotStarted(_NO_START.format(error.strerror)) from error
         assert process.stdout is not None
         try:
             with self._patience(process):
                 self._load(process.stdout)
         except EOFError:
             self.close()
-            raise NotStarted(_NO_START.format(f"exit code {process.returncode}")) from None
+            raise WorkerNotStarted(_NO_START.format(f"exit code {process.returncode}")) from None
         return process
 
     @contextlib.contextmanager
@@ -267,7 +267,7 @@ def _answers(idle: queue.SimpleQueue[Worker], job: object, apart: Apart) -> list
     worker = idle.get()
     try:
         return [worker.run(job)]
-    except Died:
+    except WorkerDied:
         return list(apart(job, worker.run))
     finally:
         idle.put(worker)
@@ -278,7 +278,7 @@ def _translate_thread_errors() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:  # Python's message if the system allows no more threads
-        raise NotStarted(_NO_START.format(error)) from error
+        raise WorkerNotStarted(_NO_START.format(error)) from error
 
 
 def _heard_of(stream: IO[bytes]) -> None:

@@ -34,7 +34,7 @@ def _plural(noun: str) -> str:
     return f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
 
 
-def first_few(names: Sequence[str], most: int = 5) -> str:
+def list_first(names: Sequence[str], most: int = 5) -> str:
     """Return the first names and the number of the others: ``a, b and 2,000 more``."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
@@ -44,7 +44,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DIGITS = re.compile(r"[+-]?[0-9]{1,30}")
 
 
-def number_in(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """Parse a finite number, or return ``None``.
 
     Only ASCII digits count; Python would also accept ``١٢``, ``1_000`` and ``nan``.
@@ -53,7 +53,7 @@ def number_in(text: str) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def whole_number_in(text: str) -> int | None:
+def parse_integer(text: str) -> int | None:
     """Parse a whole number in ASCII digits, or return ``None``."""
     return int(text) if _DIGITS.fullmatch(text) else None
 
@@ -115,6 +115,29 @@ def for_page(text: str) -> str:
     return text if text.isprintable() else _UNFIT.sub("\ufffd", text)
 
 
-def short(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a field, shortened for quoting."""
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+_SIGN = r"[=+\-@＝＋－＠﹦﹢﹣﹫]"
+_BLANKS = r'[ \xa0"]{0,20}'
+_BREAK = r"[;|\t\r\n]"
+_PLAIN_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_FORMULA = rf"^(?:[\t\r]|{_BLANKS}{_SIGN})"
+MAYBE_FORMULA = rf"(?:{_FORMULA})|(?:{_BREAK}{_BLANKS}{_SIGN})"
+"""Pattern that matches every text which `escape_formulas` changes, and numbers with a sign."""
+
+
+def escape_formulas(text: str) -> str:
+    """Return the text of a CSV cell with an apostrophe before whatever a spreadsheet would run.
+
+    A spreadsheet takes a cell that starts with ``=``, ``+``, ``-``, ``@`` (or their wide forms), a
+    tab or a carriage return for a formula, such as ``=HYPERLINK(…)`` in a paper's title. Where it
+    splits cells at semicolons, tabs or bars, as in half of the world, this also holds for what
+    follows these, or a line break, within a cell. Numbers stay as they are.
+    """
+    if re.fullmatch(_PLAIN_NUMBER, text):
+        return text
+    text = re.sub(rf"({_BREAK})(?={_BLANKS}{_SIGN})", r"\1'", text)
+    return f"'{text}" if re.match(_FORMULA, text) else text

@@ -32,8 +32,8 @@ from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.pool import read_teams
 from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.names import measure
-from citebed.files.reading import is_packed
-from citebed.files.reading import read_lines as small_lines
+from citebed.files.input_files import is_compressed
+from citebed.files.input_files import read_lines as small_lines
 from citebed.judging.papers import read_papers
 from citebed.judging.returns import read_form, read_parts
 from citebed.retrieval.analysis import analyser_of
@@ -126,7 +126,7 @@ def _trec(layout: Layout, read: Callable[[Path], Any]) -> Callable[[Path], Any]:
     def both(path: Path) -> None:
         found = outcome(lambda: quickly(path))
         agree(found, outcome(lambda: slowly(path)), "quick and careful")
-        if not is_packed(path):
+        if not is_compressed(path):
             packed = _beside(path, ".gz", gzipped(path.read_bytes()))
             agree(found, outcome(lambda: quickly(packed)), "plain and packed")
         outcome(lambda: run_tag(path))
@@ -148,7 +148,7 @@ def _kba(read: Callable[..., Any]) -> Callable[[Path], Any]:
         if strict is not None:
             assert lenient is not None, "strict reads what lenient refuses"
             agree(strict.table, lenient.table, "strict and lenient")
-            if not is_packed(path):
+            if not is_compressed(path):
                 spread = b"\n".join(
                     line if line.lstrip().startswith(b"#") else line.replace(b" ", b"  ")
                     for line in path.read_bytes().split(b"\n")

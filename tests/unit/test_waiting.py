@@ -19,9 +19,9 @@ import pytest
 
 from citebed.distributed import sessions
 from citebed.errors import CitebedError
-from citebed.files import writing
-from citebed.files.updating import update
-from citebed.processes import Died, Worker
+from citebed.files import output_files
+from citebed.files.output_files import update_file
+from citebed.processes import Worker, WorkerDied
 from citebed.web.listening import serve_app
 
 COMMAND = [sys.executable, "-m", "citebed"]
@@ -162,14 +162,14 @@ def test_a_folder_that_somebody_has_locked_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A process that can read a folder can lock it."""
-    monkeypatch.setattr(writing, "LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(output_files, "LOCK_SECONDS", 0.2)
     handle = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     failed = list[BaseException]()
 
     def change() -> None:
         try:
-            update(tmp_path / "refs.bib", lambda before: before + b"x")
+            update_file(tmp_path / "refs.bib", lambda before: before + b"x")
         except CitebedError as error:
             failed.append(error)
 
@@ -179,7 +179,7 @@ def test_a_folder_that_somebody_has_locked_is_an_error(
     assert not thread.is_alive()
     assert "another program has locked" in str(failed[0])
     os.close(handle)
-    update(tmp_path / "refs.bib", lambda before: before + b"x")
+    update_file(tmp_path / "refs.bib", lambda before: before + b"x")
     assert (tmp_path / "refs.bib").read_bytes() == b"x"
 
 
@@ -197,7 +197,7 @@ def test_a_child_that_does_not_end_is_killed(
     worker = Worker(f"{__name__}:hold_python", patience=LONG)
 
     def work() -> None:
-        with pytest.raises(Died):
+        with pytest.raises(WorkerDied):
             worker.run(str(tmp_path / "begun"))
 
     working = threading.Thread(target=work, daemon=True)

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from citebed.files.system_errors import heed_interrupts
+from citebed.files.system_errors import allow_interrupts
 
 
 def run() -> None:
@@ -55,7 +55,7 @@ class _Output(io.FileIO):
 
     def write(self, data: Any) -> int:
         """Write bytes and return how many were written."""
-        heed_interrupts()  # the reader may accept no more
+        allow_interrupts()  # the reader may accept no more
         try:
             return super().write(data)
         except OSError as error:

@@ -22,7 +22,7 @@ from citebed.cli.pairs import VERBS as PAIRED
 from citebed.cli.pairs import in_two_words
 from citebed.cli.verbs import VERBS
 from citebed.errors import CitebedError, is_interrupt
-from citebed.files.network import VARIABLE as OFFLINE
+from citebed.files.environment import OFFLINE
 from citebed.report.terminal import escape_terminal_output
 from citebed.wording import printable
 
@@ -202,7 +202,7 @@ def _interrupted() -> int:
 
 def _failed(error: BaseException) -> int:
     """Report an unexpected error: one of the operating system, or an internal one."""
-    from citebed.files.system_errors import system_error
+    from citebed.files.system_errors import find_system_error
 
     if os.environ.get("CITEBED_DEBUG"):
         traceback.print_exception(error)
@@ -210,7 +210,7 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, OSError):
         place = f"{printable(error.filename)}: " if isinstance(error.filename, str) else ""
         typer.echo(f"citebed: {place}{error.strerror or said}", err=True)
-    elif system_error(error) is not None:
+    elif find_system_error(error) is not None:
         typer.echo(f"citebed: {said}", err=True)
     elif isinstance(error, MemoryError):
         typer.echo("citebed: out of memory", err=True)

@@ -24,7 +24,7 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.evaluation.contrasts.contrast import Contrast
-    from citebed.frames import Parts
+    from citebed.frames import MultiTableResult
     from citebed.report.tables import Table
 
 ContrastPart = Literal[
@@ -164,11 +164,11 @@ def _draw(
 
 def _write_page(contrasted: Contrast, page: Path, command: str) -> list[str]:
     """Write the HTML page and return a sentence about it."""
-    from citebed.files.writing import write_whole
+    from citebed.files.output_files import write_file
     from citebed.report.contrast_page import contrast_page
 
     whole = printable(contrast_page(contrasted, command)).encode()
-    write_whole(page, whole)
+    write_file(page, whole)
     return [f"{printable(page)}: {len(whole) / 1e6:.1f} MB"]
 
 
@@ -178,7 +178,9 @@ def _say_more(part: str | None, full: bool, style: str, what: str) -> None:
         typer.echo(f"--full prints the rest: {what}; --part NAME one table")
 
 
-def _print(parts: Parts, wanted: str | None, style: str, tables: Iterable[Table]) -> None:
+def _print(
+    parts: MultiTableResult, wanted: str | None, style: str, tables: Iterable[Table]
+) -> None:
     """Print one part or all parts, as tables or as rows with their part's name (except per-query
     rows)."""
     if style in ("json", "csv"):

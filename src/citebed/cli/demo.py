@@ -114,7 +114,7 @@ def _compare(collection: Path) -> None:
 
 def _campaign(collection: Path) -> None:
     """Run a campaign with made-up authors: invite, answer, pool, judge, export."""
-    from citebed.files.writing import write_whole
+    from citebed.files.output_files import write_file
     from citebed.judging import open_campaign
     from citebed.judging.demo import demo_papers, play_authors
 
@@ -124,7 +124,7 @@ def _campaign(collection: Path) -> None:
         (collection / "campaigns" / f"campaign.sqlite{end}").unlink(missing_ok=True)
     place = str(folder)
     papers = folder.with_name("campaign-papers.csv")
-    write_whole(papers, demo_papers())
+    write_file(papers, demo_papers())
     _run("campaign", "new", place, "--collection", str(collection), "--papers", str(papers),
          "--title", "Demo campaign", "--contact", "organiser@example.org")  # fmt: skip
     inbox = folder / "inbox"

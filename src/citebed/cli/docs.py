@@ -28,7 +28,7 @@ def docs(
     """
     import webbrowser
 
-    from citebed.files.places import handbook_folder
+    from citebed.files.environment import handbook_folder
     from citebed.report.handbook import build_handbook
 
     folder = out or handbook_folder()

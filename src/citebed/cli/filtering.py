@@ -245,7 +245,7 @@ def _seconds(text: str) -> int:
 
 
 def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int) -> FilterContext:
-    from citebed.files.reading import at_hand
+    from citebed.files.input_files import reusable_path
     from citebed.timeline.filters.base import FilterContext
     from citebed.timeline.filters.online_learning import labels_of
 
@@ -264,7 +264,7 @@ def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int)
         )
     labels = {}
     if judgements:
-        with at_hand(judgements) as file:
+        with reusable_path(judgements) as file:
             labels = labels_of(file)[0]
     if not declared.needs_terms:
         return FilterContext(labels=labels, delay=delay)

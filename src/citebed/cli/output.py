@@ -14,9 +14,8 @@ from typing import Annotated, Any
 import typer
 
 from citebed.errors import CitebedError
-from citebed.files.spreadsheets import harmless
 from citebed.report.terminal import exact
-from citebed.wording import count, json_for_terminal, printable
+from citebed.wording import count, escape_formulas, json_for_terminal, printable
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -64,7 +63,7 @@ def print_csv(rows: Rows) -> None:
         nonlocal changed
         if not isinstance(value, str):
             return value
-        text = harmless(value)
+        text = escape_formulas(value)
         changed += text != value
         return printable(text)
 

@@ -188,13 +188,13 @@ def recommend(
 
 
 def _write_page(found: Recommendations, path: Path, text: str, command: str) -> None:
-    from citebed.files.writing import write_whole
+    from citebed.files.output_files import write_file
     from citebed.report.recommendations import recommendation_page
 
     note(found.notes)
     name = Path(text).name if found.passages and found[0:1] and found[0].file else "the text"
     page = recommendation_page(found, f"What {name} should cite", command)
-    write_whole(path, printable(page))
+    write_file(path, printable(page))
     typer.echo(f"{printable(path)}: {found.summary or count(len(found), 'paper')}")
 
 
@@ -214,11 +214,11 @@ def _draft_to_ask(text: str) -> tuple[Draft, str]:
     options."""
     from citebed.drafts import draft_from_bytes
     from citebed.drafts.reader import may_be_path, resolve_draft
-    from citebed.files.reading import standard_input
+    from citebed.files.input_files import open_standard_input
 
     if text == "-":
         tell_of_terminal("the text")
-        draft, each = draft_from_bytes(standard_input().read(), "standard input"), "text"
+        draft, each = draft_from_bytes(open_standard_input().read(), "standard input"), "text"
     else:
         is_file = may_be_path(text) and Path(text).exists()
         draft, each = resolve_draft(Path(text) if is_file else text)

@@ -80,7 +80,7 @@ def report(
     from citebed.evaluation.scoring.run_scores import make_resampling
     from citebed.evaluation.scoring.study import Plan
     from citebed.evaluation.scoring.study import study as make_study
-    from citebed.files.writing import write_whole
+    from citebed.files.output_files import write_file
     from citebed.report.evaluation_page import Front, evaluation_page, texts_beside, titles_around
 
     read = [qrels, *runs, *([queries] if queries else []), *([Path(cluster)] if cluster else [])]
@@ -102,7 +102,7 @@ def report(
     )
     page = evaluation_page(study, front)
     drawn = _draw(study, figures) if figures else 0
-    write_whole(output, printable(page))
+    write_file(output, printable(page))
     _say(study, output, figures, drawn)
 
 

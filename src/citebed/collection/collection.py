@@ -19,7 +19,7 @@ from citebed.collection.rules import Rules
 from citebed.collection.storing import store, table_files
 from citebed.collection.tables import QRELS, QUERIES, Schema
 from citebed.errors import CollectionError, UnknownName
-from citebed.files.reading import at_hand, read_small
+from citebed.files.input_files import read_small, reusable_path
 from citebed.records import (
     CitingPaper,
     Context,
@@ -144,7 +144,7 @@ class Collection:
         """What polars asks for of the documents; after reading, whether they are still those."""
         left = rows
         for path in self.files_of("documents"):
-            with self._reading(), table_files.translate_damage(path), at_hand(path) as file:
+            with self._reading(), table_files.translate_damage(path), reusable_path(path) as file:
                 frame = pl.scan_parquet(file, glob=False)
                 if lacking := tables.added(frame.collect_schema(), tables.DOCUMENTS):
                     frame = frame.with_columns(lacking).select(list(tables.DOCUMENTS))

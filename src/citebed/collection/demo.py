@@ -12,7 +12,7 @@ from citebed.collection.importing import ImportOptions, import_sources
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing import store
 from citebed.errors import CollectionError
-from citebed.files.writing import several_files
+from citebed.files.output_files import add_files
 from citebed.runs.times import parse_time
 from citebed.wording import printable
 
@@ -61,7 +61,7 @@ def write_stream(collection: Collection, folder: Path) -> tuple[Path, Path]:
     judged = (line.split() for line in data.splitlines())
     lines = [f"{q} 0 {times[d]:010d}-{d} {grade}\n" for q, _, d, grade in judged if d in times]
     stream, qrels = folder / "stream.jsonl", folder / "kba.qrels"
-    with several_files(folder) as draft:
+    with add_files(folder) as draft:
         (draft / stream.name).write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
         (draft / qrels.name).write_text("".join(lines), "utf-8")
     return stream, qrels
@@ -71,7 +71,7 @@ def write_topics(folder: Path) -> tuple[Path, Path]:
     """The standing topics of the demo's citing papers, and what they cite as judgements of it."""
     data = resources.files("citebed") / "demo"
     topics, judged = folder / "topics.jsonl", folder / "topics.qrels"
-    with several_files(folder) as draft:
+    with add_files(folder) as draft:
         for path in (topics, judged):
             (draft / path.name).write_bytes((data / path.name).read_bytes())
     return topics, judged

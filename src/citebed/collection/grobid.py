@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.tei import TEI
 from citebed.errors import CitebedError, FormatError
-from citebed.files.network import refuse_offline
+from citebed.files.environment import check_online
 from citebed.papers.annotation import AnnotatedContext, Annotation
 from citebed.papers.annotator import annotate_references, annotate_sentences, part_of
 from citebed.papers.reference_matcher import Bibliography
@@ -30,7 +30,7 @@ def annotation_by_grobid(
 ) -> Annotation:
     """The annotation of a PDF as a GROBID server reads it; it says nothing of places."""
     if urlsplit(address).hostname not in _OWN:
-        refuse_offline(f"{path} would be sent to {address}", "Leave out --grobid.")
+        check_online(f"{path} would be sent to {address}", "Leave out --grobid.")
     records = list(TEI.parse(Chunk(tei_of(path, address), str(path))))
     paper = next((each for each in records if isinstance(each, CitingPaper)), None)
     document = next((each for each in records if isinstance(each, Document)), None)

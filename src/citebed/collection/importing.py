@@ -59,7 +59,7 @@ from citebed.collection.storing.shards import Shards
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, FormatError, UnknownName
-from citebed.files.reading import at_hand, file_hash, keep_standard_input, read_small
+from citebed.files.input_files import hash_file, read_small, reusable_path, save_standard_input
 from citebed.processes import run_all
 from citebed.records import Problem
 from citebed.text.identifiers import normalise_doi
@@ -245,8 +245,8 @@ class Import:
         if len(others) == len(paths):
             return others
         copy = self.parts.parent / "standard-input"
-        keep_standard_input(copy)
-        self.names.stand_in(copy, f"{copy.name}-{file_hash(copy)[:12]}")
+        save_standard_input(copy)
+        self.names.stand_in(copy, f"{copy.name}-{hash_file(copy)[:12]}")
         return [*others, copy]
 
     def forget(self, names: Iterable[str | Path]) -> ImportReport:
@@ -520,12 +520,12 @@ class Import:
         rows = None if needed else 0
         read = []
         for documents in self.shards.documents() if self.shards.names else [self._now("documents")]:
-            with at_hand(documents) as path:
+            with reusable_path(documents) as path:
                 read.append(pl.scan_parquet(path, glob=False, n_rows=rows).select(KNOWN).collect())
         ours = pl.concat(read)
         if not self.is_any_aside:
             return ours, ours.clear()
-        with at_hand(self._now(ASIDE)) as path:
+        with reusable_path(self._now(ASIDE)) as path:
             aside = pl.scan_parquet(path, glob=False, n_rows=rows)
             return ours, known_aside(aside).collect()
 

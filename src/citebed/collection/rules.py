@@ -22,8 +22,7 @@ import polars as pl
 
 from citebed.collection.tables import LARGEST
 from citebed.errors import CitebedError, FormatError, UnknownName
-from citebed.files.places import names_file
-from citebed.files.reading import read_text
+from citebed.files.input_files import is_existing_file, read_text
 from citebed.text.identifiers import normalise_doi
 from citebed.text.languages import is_language, language_code, language_names, language_of
 from citebed.wording import printable
@@ -151,7 +150,7 @@ def load_profile(name: str) -> Rules:
     if name in profiles():
         folder = resources.files("citebed.collection") / "profiles"
         text = (folder / f"{name}.toml").read_text("utf-8")
-    elif names_file(name):
+    elif is_existing_file(name):
         text = read_text(Path(name))
     else:
         raise UnknownName("profile", printable(name), profiles())

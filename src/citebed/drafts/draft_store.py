@@ -27,11 +27,11 @@ from citebed.files.databases import (
     check_journal,
     check_schema,
     create_private_database,
+    parse_schema,
     read_schema,
     refused_database,
-    schema_of_script,
 )
-from citebed.files.writing import is_own, whole_files
+from citebed.files.output_files import is_plain_or_missing, replace_files
 from citebed.runs.tables import Qrels
 from citebed.runs.writer import write_qrels
 from citebed.wording import printable
@@ -145,7 +145,7 @@ class DraftStore:
         self._database.execute("PRAGMA trusted_schema=OFF")
         self._database.execute("PRAGMA cell_size_check=ON")
         found = read_schema(self._database)
-        check_schema(self.path, found, schema_of_script(_SCHEMA))
+        check_schema(self.path, found, parse_schema(_SCHEMA))
         if found:
             ((told,),) = self._database.execute("PRAGMA quick_check(1)").fetchall()
             if told != "ok":
@@ -385,7 +385,7 @@ class DraftStore:
                 )
         written = [] if qrels is None else write_qrels(qrels, self.qrels())
         if queries is not None:
-            with whole_files(queries) as (draft,), draft.open("wb") as file:
+            with replace_files(queries) as (draft,), draft.open("wb") as file:
                 self.queries().write_ndjson(file)
             written.append(queries)
         return written
@@ -494,7 +494,7 @@ def _check_files(path: Path) -> None:
     """Raise an error if the database or one of SQLite's side files is a link, if another user put
     it there for everyone to write, or if a journal would make SQLite write to another file."""
     for ending in ("", "-wal", "-shm"):
-        if not is_own(path.with_name(path.name + ending)):
+        if not is_plain_or_missing(path.with_name(path.name + ending)):
             raise CitebedError(
                 f"'{printable(path)}{ending}' is not a regular file. citebed does not follow "
                 f"links inside a collection. Delete it and try again."

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 from citebed.collection.formats.base import WIDE_MARKS, decode, with_newlines
 from citebed.errors import CitebedError
-from citebed.files.kinds import (
+from citebed.files.file_kinds import (
     HTML,
     NOTEBOOK,
     OPEN_DOCUMENT,
     WORD,
     ZIP,
-    kind_of,
-    office_kind,
+    detect_kind,
+    detect_office_kind,
 )
-from citebed.files.reading import read_up_to
+from citebed.files.input_files import read_up_to
 from citebed.wording import printable
 
 MAX_BYTES = 256 << 20
@@ -51,7 +51,7 @@ def document_kind(data: bytes, name: str) -> str:
     Raise ``CitebedError`` if the name has the suffix of such a file, but the bytes are other data.
     """
     named = _BY_NAME.get(Path(name).suffix.lower(), "")
-    kind = kind_of(data) or _zip_kind(data)
+    kind = detect_kind(data) or _zip_kind(data)
     if named == NOTEBOOK and not kind and data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return NOTEBOOK
     if kind in _BY_NAME.values():
@@ -69,7 +69,7 @@ def decode_text(data: bytes, name: str) -> tuple[str, bool]:
 
     Raise ``CitebedError`` for anything else than text.
     """
-    if kind := kind_of(data) or _zip_kind(data):
+    if kind := detect_kind(data) or _zip_kind(data):
         raise CitebedError(f"{name}: this is {kind}; {_advice(kind)} ({_EXPECTED})")
     text, not_utf8 = decode(_with_mark(data, name))
     if not text.strip():
@@ -78,7 +78,7 @@ def decode_text(data: bytes, name: str) -> tuple[str, bool]:
 
 
 def _zip_kind(data: bytes) -> str:
-    return (office_kind(data) or "a zip archive") if data.startswith(ZIP) else ""
+    return (detect_office_kind(data) or "a zip archive") if data.startswith(ZIP) else ""
 
 
 def _advice(kind: str) -> str:

@@ -20,7 +20,7 @@ from citebed.drafts.citation_placeholders import is_placeholder
 from citebed.drafts.records import Entry, Place
 from citebed.text.identifiers import arxiv_in, doi_in, normalise_doi
 from citebed.text.normalise import unique
-from citebed.wording import first_few
+from citebed.wording import list_first
 
 _RUN = re.compile(r"[^\W_]+")
 _SIZES, _SKIPS = (24, 12, 7), (8, 16, 32)
@@ -235,7 +235,7 @@ def list_places(places: Sequence[Place | str]) -> str:
     """Format positions as ``line 3``, ``lines 3, 9 and 12 more``, or ``a.tex:4``, and names."""
     named = unique(map(_named, places))
     word = "lines " if len(named) > 1 else "line "
-    return f"{word if named[0].isdecimal() else ''}{first_few(named)}"
+    return f"{word if named[0].isdecimal() else ''}{list_first(named)}"
 
 
 def _named(place: Place | str) -> str:

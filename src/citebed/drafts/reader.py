@@ -15,13 +15,13 @@ from citebed.drafts.records import Cited, Draft, Unit
 from citebed.drafts.rst import read_rst
 from citebed.drafts.typst import read_typst
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.kinds import (
+from citebed.files.file_kinds import (
     HEAD_BYTES,
     NOTEBOOK,
     OPEN_DOCUMENT,
     WORD,
+    explain_not_pdf,
     is_pdf,
-    why_no_pdf,
 )
 from citebed.text.identifiers import arxiv_of_doi, normalise_doi
 from citebed.text.normalise import unique
@@ -93,7 +93,7 @@ def draft_from_bytes(
         read_pdf(data, name, paper)
         return _draft(paper, path)
     if name.lower().endswith(".pdf"):
-        raise CitebedError(f"{name}: {why_no_pdf(data[:HEAD_BYTES])}")
+        raise CitebedError(f"{name}: {explain_not_pdf(data[:HEAD_BYTES])}")
     if (parsed := _parse_package(data, name, files)) is not None:
         return _draft(parsed, path)
     text, not_utf8 = decode_text(data, name)

@@ -19,9 +19,9 @@ from citebed.drafts.office.packages import Package
 from citebed.drafts.reader import FORMS_BY_ENDING, read_draft
 from citebed.drafts.records import Draft
 from citebed.errors import CitebedError
-from citebed.files.kinds import ZIP, office_kind
-from citebed.files.limits import shown
-from citebed.wording import count, first_few, printable
+from citebed.files.file_kinds import ZIP, detect_office_kind
+from citebed.files.limits import format_size
+from citebed.wording import count, list_first, printable
 
 MAX_FILES = 2000
 _LIBRARY = (".bib", ".bibtex")
@@ -108,7 +108,7 @@ def _store(
             continue
         left -= len(data)
         if left < 0:
-            raise CitebedError(f"together, the files are larger than {shown(MAX_BYTES)}.")
+            raise CitebedError(f"together, the files are larger than {format_size(MAX_BYTES)}.")
         if len(stored) >= MAX_FILES:
             raise CitebedError(f"more than {MAX_FILES:,} files. Upload only the draft.")
         if _write(folder, safe, data):
@@ -142,7 +142,7 @@ def _is_archive(name: str, data: bytes) -> bool:
     lower = name.lower()
     if not data.startswith(ZIP) or lower.endswith((".docx", ".docm", ".odt")):
         return False
-    return lower.endswith(".zip") or not office_kind(data)
+    return lower.endswith(".zip") or not detect_office_kind(data)
 
 
 def _members(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -208,4 +208,4 @@ def _no_draft(names: Sequence[str]) -> str:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    return first_few([printable(name) for name in names])
+    return list_first([printable(name) for name in names])

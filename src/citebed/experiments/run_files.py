@@ -21,10 +21,9 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.storing.store import MANIFEST
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.dropped import Dropped, clean_path
-from citebed.files.places import free_place
-from citebed.files.reading import read_small
-from citebed.files.writing import own_folder, workshop
+from citebed.files.input_files import read_small
+from citebed.files.output_files import check_not_link, find_free_path, temporary_folder
+from citebed.files.uploads import Upload, clean_path
 from citebed.retrieval.execution.run_files import RUNS
 from citebed.runs.reader import read_qrels, read_run, run_name
 from citebed.wording import count, printable
@@ -112,7 +111,7 @@ def judgements_path(collection: Collection, wanted: str) -> Path:
     return _look_up("judgement set", wanted, known)
 
 
-def add_files(folder: Path, dropped: Sequence[Dropped]) -> tuple[list[str], list[dict[str, str]]]:
+def add_files(folder: Path, dropped: Sequence[Upload]) -> tuple[list[str], list[dict[str, str]]]:
     """Add runs and judgements to a collection.
 
     Each file is first read as a run, else as judgements; none replaces an existing file. Return
@@ -122,10 +121,10 @@ def add_files(folder: Path, dropped: Sequence[Dropped]) -> tuple[list[str], list
         raise CitebedError("no files were sent. Choose or drop at least one.")
     taken: list[str] = []
     refused: list[dict[str, str]] = []
-    with workshop(own_folder(folder / RUNS)) as draft:
-        own_folder(folder / QRELS)
+    with temporary_folder(check_not_link(folder / RUNS)) as draft:
+        check_not_link(folder / QRELS)
         for name, file in dropped:
-            path = free_place(draft / clean_path(name).name)
+            path = find_free_path(draft / clean_path(name).name)
             with path.open("xb") as made:
                 shutil.copyfileobj(file, made)
             try:
@@ -181,7 +180,7 @@ def _first_documents(path: Path) -> set[str]:
 
 def _move_into_place(path: Path, place: Path) -> str:
     place.parent.mkdir(exist_ok=True)
-    free = free_place(place)
+    free = find_free_path(place)
     os.rename(path, free)
     return f"{free.parent.name}/{free.name}"
 

@@ -1,8 +1,8 @@
 """Secrets: created completely or not at all, checked when they are read, compared in one place.
 
-A user's secrets are files in the state folder, outside of all collections: the key of the
-workbench, and the secret that seals journals. Every comparison of a secret goes through
-`is_same_secret`, to which an empty secret equals nothing.
+A user's secrets are files in the state folder, outside all collections: the key of the workbench,
+and the secret that signs journals. Every comparison of secrets uses `is_same_secret`, in which an
+empty secret equals nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import errno
 import hashlib
 import hmac
+import ipaddress
 import logging
 import os
 import secrets
@@ -20,9 +21,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from citebed.errors import CitebedError
-from citebed.files.places import state_folder
+from citebed.files.environment import state_folder
+from citebed.files.output_files import create_private, translate_write_errors, wait_for_lock
 from citebed.files.system_errors import translate_read_errors
-from citebed.files.writing import create_private, translate_os_errors, wait_for_lock
 from citebed.wording import printable
 
 _LENGTH = 32
@@ -40,8 +41,28 @@ def _as_bytes(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
 
 
+def address_block(address: str) -> str:
+    """Return the block of addresses that one visitor can choose from, to count wrong passwords.
+
+    That is an IPv4 address, the /64 network of an IPv6 address, or ``127.0.0.0/8``: every user of
+    this machine can use all its 16 million addresses.
+    """
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return ascii(address.casefold())[1:-1][:80]  # databases refuse NUL and lone surrogates
+    if isinstance(ip, ipaddress.IPv6Address):
+        # A socket for both families reports IPv4 visitors as ::ffff:192.0.2.1.
+        ip = ip.ipv4_mapped or ip
+    if ip.is_loopback:
+        return "127.0.0.0/8"
+    if ip.version == 4:
+        return str(ip)
+    return str(ipaddress.ip_network((int(ip), 64), strict=False))
+
+
 def parse_secret(text: object, where: str) -> bytes:
-    """Return the 32 bytes that 64 hexadecimal digits of a database or backup stand for."""
+    """Return the 32 bytes that a database or backup stores as 64 hexadecimal digits."""
     with contextlib.suppress(ValueError, TypeError):
         secret = bytes.fromhex(text)  # type: ignore[arg-type]
         if len(secret) == _LENGTH and any(secret):
@@ -56,49 +77,49 @@ def load_key(path: Path) -> str:
     """Return the key in a file, 32 characters; create it at the first call."""
     secret = _load(path, lambda: secrets.token_urlsafe(24).encode() + b"\n")
     if not secret.isascii() or not secret.decode("ascii").isprintable():
-        raise _refused(path, "it is not text")
+        raise _unusable(path, "it is not text")
     return secret.decode("ascii")
 
 
 def seal(content: str) -> str:
-    """Return a signature of a content that only this user can make.
+    """Return a signature of a text that only this user can make.
 
-    A file that is acted on later (a journal) carries one. A file that came from somebody else, or
-    was changed, has none that fits.
+    citebed signs files that it acts on later (journals). A file from another user, or a changed
+    one, has no matching signature.
     """
     return hmac.new(own_secret(), content.encode(), hashlib.sha256).hexdigest()
 
 
 def is_sealed(content: str, claimed: object) -> bool:
-    """Return True if a signature is this user's, of this content."""
+    """Return True if this user signed this text."""
     return isinstance(claimed, str) and is_same_secret(claimed, seal(content))
 
 
 def own_secret() -> bytes:
     """Return the user's secret; create it at the first call.
 
-    Where it cannot be stored, or others may know it, the process has a secret of its own. The next
-    process then treats this one's files as a stranger's, and says so where it matters.
+    If it cannot be stored, or others may know it, this process uses a temporary secret. The next
+    process then treats this one's files as a stranger's.
     """
     try:
-        return _stored(state_folder())
-    except (OSError, CitebedError):  # the latter: there is no home
-        return _of_process()
+        return _stored_secret(state_folder())
+    except (OSError, CitebedError):  # the latter: the user has no home folder
+        return _process_secret()
 
 
 def forget() -> None:
-    """Read the secret again at the next call, as a new process would."""
-    _stored.cache_clear()
-    _of_process.cache_clear()
+    """Read the secret again at the next call, as a new process does."""
+    _stored_secret.cache_clear()
+    _process_secret.cache_clear()
 
 
 @lru_cache(maxsize=1)
-def _of_process() -> bytes:
+def _process_secret() -> bytes:
     return secrets.token_bytes(_LENGTH)
 
 
 @lru_cache(maxsize=4)
-def _stored(folder: Path) -> bytes:
+def _stored_secret(folder: Path) -> bytes:
     return _load(folder / _NAME, lambda: secrets.token_bytes(_LENGTH))
 
 
@@ -106,13 +127,13 @@ def _load(path: Path, make: Callable[[], bytes]) -> bytes:
     """Return the secret in a file; if there is none, create it once for all processes."""
     secret = _read(path)
     if secret is None:
-        with translate_os_errors(path):
+        with translate_write_errors(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _locked_folder(path.parent):
                 _create(path, make)
         secret = _read(path)
     if secret is None:
-        raise _refused(path, "another program empties it")
+        raise _unusable(path, "another program empties it")
     return secret
 
 
@@ -149,32 +170,32 @@ def _read(path: Path) -> bytes | None:
         return None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise _refused(path, "it is a link") from None
+            raise _unusable(path, "it is a link") from None
         raise CitebedError(f"cannot read {printable(path)}: {error.strerror}") from error
     try:
         status = os.fstat(handle)
         mode = stat.S_IMODE(status.st_mode)
         if not stat.S_ISREG(status.st_mode):
-            raise _refused(path, "it is not a plain file")
+            raise _unusable(path, "it is not a plain file")
         if status.st_uid != os.geteuid():
-            raise _refused(path, "it belongs to another user")
+            raise _unusable(path, "it belongs to another user")
         if status.st_size == 0:
             return None
         if mode & 0o077:
-            raise _refused(path, f"other users may read or change it (mode {mode:04o})")
+            raise _unusable(path, f"other users may read or change it (mode {mode:04o})")
         with translate_read_errors(path):
             content = os.read(handle, _LENGTH + 2)
     finally:
         os.close(handle)
     if len(content) < _LENGTH or content[_LENGTH:] not in (b"", b"\n"):
-        raise _refused(path, f"it has {status.st_size} bytes and should have {_LENGTH}")
+        raise _unusable(path, f"it has {status.st_size} bytes and should have {_LENGTH}")
     if not any(content[:_LENGTH]):  # after a power failure the content may be missing
-        raise _refused(path, "it contains only zero bytes")
+        raise _unusable(path, "it contains only zero bytes")
     return content[:_LENGTH]
 
 
-def _refused(path: Path, why: str) -> CitebedError:
+def _unusable(path: Path, why: str) -> CitebedError:
     return CitebedError(
-        f"{printable(path)} is no secret that citebed can use: {why}. Delete it, and citebed "
+        f"{printable(path)} is not a usable secret: {why}. Delete it, and citebed "
         "creates a new one; or name another folder in XDG_STATE_HOME."
     )

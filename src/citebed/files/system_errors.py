@@ -1,7 +1,7 @@
-"""Errors of the operating system: found behind exceptions of any kind, and told in words.
+"""Errors of the operating system: found inside other exceptions, and described for users.
 
-A disk that fails while a file is read is not a file that is damaged: who is told of damage throws
-away what the next try could read.
+A disk that fails while a file is read does not mean that the file is damaged: a user who is told of
+damage may delete what the next attempt could read.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from citebed.wording import printable
 _BUFFER = 1 << 17
 
 
-def system_error(error: BaseException) -> OSError | None:
-    """The operating system's error behind an exception, if there is one.
+def find_system_error(error: BaseException) -> OSError | None:
+    """Return the operating system's error behind an exception, or ``None``.
 
-    polars tells those of its own writing only in words: ``… (os error 28)``, and those of a
-    handle of ours as ``… [Errno 28] …``.
+    polars reports such errors only in words: ``… (os error 28)`` when it writes itself, and
+    ``… [Errno 28] …`` when it writes to a Python file.
     """
     if isinstance(error, OSError) and error.errno is not None:
         return error
@@ -36,53 +36,54 @@ def system_error(error: BaseException) -> OSError | None:
     return OSError(None, str(error)) if isinstance(error, OSError) else None
 
 
-def why_not(error: OSError) -> str:
-    """Why the system did not let us write, in words; a place that is read-only is called so."""
+def error_reason(error: OSError) -> str:
+    """Return the reason of a failed write, e.g. ``it is read-only (Permission denied)``."""
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"it is read-only ({error.strerror})"
     return error.strerror or str(error)
 
 
 def describe_error(error: OSError) -> str:
-    """Return what an error of the system says, with the file that it names."""
+    """Return the reason of an error with the file that it names."""
     file = error.filename
-    return f"{printable(file)}: {why_not(error)}" if isinstance(file, str) else why_not(error)
+    return (
+        f"{printable(file)}: {error_reason(error)}"
+        if isinstance(file, str)
+        else error_reason(error)
+    )
 
 
 @contextlib.contextmanager
 def translate_read_errors(path: Path) -> Iterator[None]:
-    """Around reading a file: an error of the system is told with the file, and is no damage.
+    """Turn system errors, also those inside panics, into errors that name the file.
 
-    Damage may lead to places that no file has, which the system calls invalid arguments. A file
-    that is not there is for whoever reads it to tell.
+    A missing file is left to the caller, and so is ``EINVAL``: a damaged file can contain offsets
+    that no file has, which the system calls invalid arguments.
     """
     try:
         yield
     except (CitebedError, FileNotFoundError):
         raise
-    except BaseException as error:  # those in panics too
-        cause = system_error(error)
+    except BaseException as error:
+        cause = find_system_error(error)
         if cause is None or cause.errno in (None, errno.EINVAL):
             raise
         raise CitebedError(f"cannot read {printable(path)}: {cause.strerror}") from error
 
 
-def heed_interrupts() -> None:
-    """Let Ctrl-C end waiting for a pipe, or for the reader of ours.
-
-    polars, once it is loaded, makes the system go on waiting.
-    """
+def allow_interrupts() -> None:
+    """Let Ctrl-C end a wait for a pipe; once polars is loaded, the system would keep waiting."""
     signal.siginterrupt(signal.SIGINT, True)
 
 
-def open_translated(path: Path) -> io.BufferedReader:
-    """A file opened to be read, whose errors of the system are told with its name."""
+def open_for_reading(path: Path) -> io.BufferedReader:
+    """Open a file whose system errors name the file."""
     with translate_read_errors(path):
-        return io.BufferedReader(_Translated(path), _BUFFER)
+        return io.BufferedReader(_TranslatedFile(path), _BUFFER)
 
 
-class _Translated(io.FileIO):
-    """What is read into the buffer; ``read`` itself would not come by here."""
+class _TranslatedFile(io.FileIO):
+    """Overrides what a buffered reader calls, which is never ``read``."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "rb")

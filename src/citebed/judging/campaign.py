@@ -20,8 +20,8 @@ from sqlalchemy import make_url
 
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
-from citebed.files.reading import read_text
-from citebed.files.writing import is_own, own_folder, whole_files
+from citebed.files.input_files import read_text
+from citebed.files.output_files import check_not_link, is_plain_or_missing, replace_files
 from citebed.judging import mails, searches
 from citebed.judging import questions as reformulation
 from citebed.judging.assignments import assign_phase_one, assign_phase_two, assign_second_judge
@@ -333,7 +333,7 @@ def new_campaign(
     at = database or str(_own_database(place, name))
     sources = [] if papers is None else read_papers(papers, opened)
     here = open_database(at, create=True)
-    with whole_files(folder / FILE) as (draft,):  # written only if the database is, too
+    with replace_files(folder / FILE) as (draft,):  # written only if the database is, too
         draft.write_text(_toml(name, place, at), "utf-8")
         create_campaign(
             here,
@@ -348,8 +348,8 @@ def new_campaign(
 
 def _own_database(collection: Path, name: str) -> Path:
     """Return the path of a new campaign's database in a collection; refuse a link."""
-    path = own_folder(collection / "campaigns") / f"{name}.sqlite"
-    if not is_own(path):
+    path = check_not_link(collection / "campaigns") / f"{name}.sqlite"
+    if not is_plain_or_missing(path):
         raise CitebedError(f"'{printable(path)}' is not a plain file. Name another campaign.")
     return path
 
@@ -419,7 +419,7 @@ def restore_campaign(
     place = open_collection(collection).folder.resolve()
     at = database or str(_own_database(place, folder.resolve().name))
     name = copies.name_in(path)
-    with whole_files(folder / FILE) as (draft,):
+    with replace_files(folder / FILE) as (draft,):
         draft.write_text(_toml(name, place, at), "utf-8")
         store = copies.restore(path, open_database(at, create=True))
         store.change_settings(collection=str(place))

@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 
 from citebed.collection import Collection
-from citebed.files.writing import write_whole
+from citebed.files.output_files import write_file
 from citebed.judging.assignments import count_answered, load_authorship, load_sheet
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms import text_form
@@ -45,7 +45,7 @@ def play_authors(campaign: Campaign, inbox: Path) -> list[Path]:
                 sheet = load_sheet(tx, form)
                 filled = _filled(sheet, label, stated, campaign.collection)
                 path = inbox / f"{label}-{position}-phase{form.phase}-{form.round}.txt"
-                write_whole(path, filled)
+                write_file(path, filled)
                 replies.append(path)
     return replies
 

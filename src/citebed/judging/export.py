@@ -18,7 +18,7 @@ from citebed.collection import Collection
 from citebed.collection.exporting import export as export_collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError
-from citebed.files.writing import whole_folder
+from citebed.files.output_files import replace_folder
 from citebed.judging.judgements import SETS, current_judgements, mapping_rule
 from citebed.judging.questions import current_wording, live_questions, wording_history
 from citebed.judging.status import RestatedQuestion, recent_events, restated_questions
@@ -107,7 +107,7 @@ def export_campaign(
         before = recent_events(tx, "exported", 1)
         if not before or before[0].detail["version"] != version:
             tx.log("exported", **facts)
-    with whole_folder(folder) as draft:
+    with replace_folder(folder) as draft:
         _write(draft, contents, facts)
         (draft / "CHANGELOG.md").write_text(_changelog(store), "utf-8")
         for shape in shapes:

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, select, update
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.network import refuse_offline
-from citebed.files.writing import write_whole
+from citebed.files.environment import check_online
+from citebed.files.output_files import write_file
 from citebed.judging.assignments import FormRow, has_responded, load_sheet
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
@@ -253,7 +253,7 @@ def _write_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
     done = []
     for row in rows:
         path = outbox / row.file
-        write_whole(path, row.content, private=True)  # it contains a personal link
+        write_file(path, row.content, private=True)  # it contains a personal link
         if _change_state(store, row.id, "held", "written"):  # else another process wrote it, too
             done.append(path)
     return done
@@ -275,7 +275,7 @@ def send(
     pause: Callable[[float], None] = time.sleep,
 ) -> SendReport:
     """Send the waiting mails at a limited rate; mails that the server defers stay waiting."""
-    refuse_offline("sending mails", "The mails are in the outbox; send them from there.")
+    check_online("sending mails", "The mails are in the outbox; send them from there.")
     ready = (mails.c.campaign_id == store.id) & (mails.c.state == "written")
     with store.reading() as tx:
         rows = tx.execute(

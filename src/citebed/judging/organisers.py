@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import Connection, func, insert, select, update
 
 from citebed.errors import CitebedError
-from citebed.files.network import address_block
+from citebed.files.secret_files import address_block
 from citebed.judging.store.database import LOGINS, NEW_NAMES, Database
 from citebed.judging.store.schema import logins, now, organisers, sessions
 from citebed.text.normalise import fold

@@ -32,7 +32,7 @@ from citebed.collection.formats.bibtex_scan import scan
 from citebed.collection.names import document_names, name_of
 from citebed.collection.tables import document_of_row
 from citebed.errors import FormatError
-from citebed.files.reading import read_small
+from citebed.files.input_files import read_small
 from citebed.judging.forms.sheet import Entry
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import authorships, papers, people, references

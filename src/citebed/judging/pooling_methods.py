@@ -17,7 +17,7 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from citebed.errors import UnknownName
-from citebed.grammar import Spelled, integer, number, only_call
+from citebed.grammar import Specified, integer, number, only_call
 
 Lists = Mapping[str, Sequence[str]]
 """Ranked lists by method: document ids, the best first."""
@@ -91,7 +91,7 @@ def _list_readers(candidates: Candidates) -> Iterator[_ListReader]:
 
 
 @dataclass(frozen=True)
-class PoolingMethod(Spelled, ABC):
+class PoolingMethod(Specified, ABC):
     """A method that chooses documents in addition to the manual results."""
 
     kind = "pooling method"

@@ -24,7 +24,7 @@ import lxml.html
 from sqlalchemy import ColumnElement, Row, select, update
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import read_small
+from citebed.files.input_files import read_small
 from citebed.judging.assignments import CODE, FormRow, form_by_code, load_sheet
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.charsets import DecodedText, decode_as, decode_text, possible_texts

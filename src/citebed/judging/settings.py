@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import decode
 from citebed.errors import CitebedError
-from citebed.files.reading import read_small
+from citebed.files.input_files import read_small
 
 FOUR_GRADES = (
     "not relevant: a reader of your paper does not need it for this question",

@@ -32,7 +32,7 @@ from sqlalchemy import event, select
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
 from citebed.evaluation.statistics import mean_intervals
-from citebed.files.places import names_file
+from citebed.files.input_files import is_existing_file
 from citebed.judging.assignments import FormRow, form_items
 from citebed.judging.campaign import Campaign, new_campaign
 from citebed.judging.forms.sheet import Answers, Rating
@@ -601,7 +601,7 @@ def _pool(campaign: Campaign, judges: Judges, options: SimulationOptions) -> Non
 
 def _systems(judges: Judges, systems: tuple[System, ...]) -> tuple[dict[str, str], list[Run]]:
     """Return the models by name, and the runs under the campaign's query ids."""
-    models = [each for each in systems if isinstance(each, str) and not names_file(each)]
+    models = [each for each in systems if isinstance(each, str) and not is_existing_file(each)]
     files = [each for each in systems if each not in models]
     names = [(judge.topic.query_id, query_id) for query_id, judge in judges.items()]
     renamed = pl.DataFrame(names, ["topic", "query_id"], orient="row")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.limits import how_to_raise, limit, shown
-from citebed.files.reading import read_small
+from citebed.files.input_files import read_small
+from citebed.files.limits import effective_limit, format_size, limit_hint
 from citebed.papers.limits import FILE_BYTES, MEMORY, WALL_SECONDS
 from citebed.papers.paper import (
     Box,
@@ -24,7 +24,7 @@ from citebed.papers.paper import (
     ReferenceEntry,
     unpack_placed_text,
 )
-from citebed.processes import Died, NotStarted, T, Worker, WorkerError, first_done
+from citebed.processes import T, Worker, WorkerDied, WorkerError, WorkerNotStarted, first_done
 from citebed.wording import printable
 
 _TARGET, _PREPARE = "citebed.papers.pdf_reader:read_pdf", "citebed.papers.limits:limit_process"
@@ -99,8 +99,9 @@ class Children:
                 paper = PaperFile(name, _read_bytes(Path(paper)))
             except CitebedError as error:
                 return PaperProblem(name, _without_name(error, name))
-        if len(paper.data) > limit(FILE_BYTES):
-            what = f"larger than {shown(limit(FILE_BYTES))}, too large for a PDF. {how_to_raise()}"
+        if len(paper.data) > effective_limit(FILE_BYTES):
+            most = format_size(effective_limit(FILE_BYTES))
+            what = f"larger than {most}, too large for a PDF. {limit_hint()}"
             return PaperProblem(paper.name, what)
         with self._child() as child:
             return child.read(paper)
@@ -139,11 +140,11 @@ class _Child:
             self.worker.close()
         try:
             read: ReadPaper = self.worker.run(paper.data)
-        except Died as death:
+        except WorkerDied as death:
             return PaperProblem(paper.name, _why_died(death))
         except WorkerError as error:
             return PaperProblem(paper.name, f"the reader failed ({error}); please report it")
-        except NotStarted:
+        except WorkerNotStarted:
             raise
         except CitebedError as error:
             return PaperProblem(paper.name, str(error))
@@ -166,7 +167,7 @@ def _without_name(error: CitebedError, name: str) -> str:
     return error.what if isinstance(error, FormatError) else str(error).removeprefix(f"{name}: ")
 
 
-def _why_died(death: Died) -> str:
+def _why_died(death: WorkerDied) -> str:
     if death.late or -death.code == signal.SIGXCPU:
         return "timed out while reading (damaged or malicious PDF); skipped"
     if -death.code == signal.SIGKILL:
@@ -176,5 +177,5 @@ def _why_died(death: Died) -> str:
         reason = signal.Signals(-death.code).name
     return (
         f"PDFium crashed ({reason}): a damaged or malicious PDF, or one that needs more than "
-        f"{shown(limit(MEMORY))} of memory; skipped"
+        f"{format_size(effective_limit(MEMORY))} of memory; skipped"
     )

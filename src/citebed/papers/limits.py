@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import resource
 
-from citebed.files.limits import limit
+from citebed.files.limits import effective_limit
 
 MEMORY = 3 << 29
 """Bytes of address space for a child process."""
@@ -21,7 +21,7 @@ WALL_SECONDS = 280.0
 def limit_process() -> None:
     """Limit this process for good: its memory, no files written, no core dumps."""
     for kind, value in (
-        (resource.RLIMIT_AS, limit(MEMORY)),
+        (resource.RLIMIT_AS, effective_limit(MEMORY)),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
     ):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pypdfium2
 
 from citebed.errors import CitebedError
-from citebed.files.reading import file_hash
+from citebed.files.input_files import hash_file
 
 MAX_PIXELS = 24_000_000
 """Limit for one image: a file may state that its page is a mile wide."""
@@ -92,7 +92,7 @@ def _open_page(
     path = Path(request.path)
     if not path.is_file():
         raise CitebedError(f"the paper's PDF no longer exists: '{path}'.")
-    if file_hash(path) != request.sha256:
+    if hash_file(path) != request.sha256:
         raise CitebedError(f"'{path}' is not the PDF that citebed annotated.")
     document = pypdfium2.PdfDocument(path)
     try:

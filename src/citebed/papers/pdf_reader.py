@@ -17,8 +17,8 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from citebed.errors import CitebedError
-from citebed.files.kinds import HEAD_BYTES, is_pdf, why_no_pdf
-from citebed.files.limits import limit, shown
+from citebed.files.file_kinds import HEAD_BYTES, explain_not_pdf, is_pdf
+from citebed.files.limits import effective_limit, format_size
 from citebed.papers.front_matter import (
     FrontMatter,
     find_abstract,
@@ -63,7 +63,9 @@ def read_pdf(data: bytes) -> ReadPaper:
         finally:
             document.close()
     except MemoryError:
-        raise Refused(f"takes more than {shown(limit(MEMORY))} of memory to read") from None
+        raise Refused(
+            f"takes more than {format_size(effective_limit(MEMORY))} of memory to read"
+        ) from None
 
 
 # --- Open the file ------------------------------------------------------------------------------
@@ -73,7 +75,7 @@ _TAIL = 2048
 
 def _open(data: bytes) -> pypdfium2.PdfDocument:
     if not is_pdf(data, ".pdf"):
-        raise Refused(why_no_pdf(data[:HEAD_BYTES]))
+        raise Refused(explain_not_pdf(data[:HEAD_BYTES]))
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import file_hash, read_text
-from citebed.files.updating import update
-from citebed.files.writing import is_own, several_files
+from citebed.files.input_files import hash_file, read_text
+from citebed.files.output_files import add_files, is_plain_or_missing, update_file
 from citebed.papers.annotation import REVIEW_FILES, Annotation, annotation_xml, dois_lines
 from citebed.papers.decisions import Decisions, Step
 from citebed.papers.review_state import (
@@ -80,10 +79,10 @@ def write_proposal(folder: Path, stem: str, annotation: Annotation, pdf: Path) -
     proposal = {
         "format": FORMAT,
         "pdf": str(pdf.absolute()),
-        "pdf_sha256": file_hash(pdf),
+        "pdf_sha256": hash_file(pdf),
         "annotation": annotation.to_json(),
     }
-    with several_files(folder) as draft:
+    with add_files(folder) as draft:
         (draft / f"{stem}{PROPOSAL}").write_text(json_text(proposal), "utf-8")
         _write(draft, stem, annotation)
 
@@ -165,12 +164,12 @@ class Review:
             after.append(change(_decisions(path, text, proposal)))
             return after[-1].model_dump_json(exclude_none=True).encode()
 
-        update(path, changed)
+        update_file(path, changed)
         return after[-1]
 
     def _decisions_path(self, stem: str) -> Path:
         path = self.folder / f"{stem}{DECISIONS}"
-        if not is_own(path):
+        if not is_plain_or_missing(path):
             raise FormatError(path, None, "a link or a folder; expected a file. Move it away.")
         return path
 
@@ -189,7 +188,7 @@ class Review:
     def export(self) -> list[Exported]:
         """Write XML and ``.dois`` of all papers; if one cannot be read, write nothing and raise."""
         made = [(stem, self._reviewed(stem)) for stem in self.stems()]
-        with several_files(self.folder) as draft:
+        with add_files(self.folder) as draft:
             for stem, (annotation, _) in made:
                 _write(draft, stem, annotation)
         return [exported for _, (_, exported) in made]

@@ -23,7 +23,7 @@ from citebed.collection.statistics import (
     statistics,
 )
 from citebed.collection.tallies import Counts, Tally
-from citebed.frames import Shown
+from citebed.frames import TableResult
 from citebed.report.tables import Table, fold, screen_width, text_table
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import DESCRIPTION, FOLDER, DamagedIndex
@@ -294,7 +294,7 @@ def index_table(statistics: IndexStatistics) -> Table:
 
 
 @dataclass(frozen=True, repr=False)
-class CollectionStats(Shown):
+class CollectionStats(TableResult):
     """Statistics of a collection and its index, if it has one; notes say if it is damaged."""
 
     collection: CollectionStatistics
@@ -311,7 +311,7 @@ class CollectionStats(Shown):
         """The rows as a table."""
         return pl.DataFrame(self.rows, infer_schema_length=None)
 
-    def shown(self) -> pl.DataFrame:
+    def main_table(self) -> pl.DataFrame:
         """Return all rows, with integers as such and other numbers to two decimals."""
         value, whole = pl.col("value"), pl.col("value").cast(pl.Int64, strict=False)
         text = pl.when(value == whole).then(whole.cast(pl.String)).otherwise(value.round(2))

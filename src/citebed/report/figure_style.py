@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from citebed.errors import UnknownName
-from citebed.files.writing import several_files, write_whole
+from citebed.files.output_files import add_files, write_file
 from citebed.report.tables import text_width
 from citebed.text.identifiers import FreeIds
 
@@ -134,7 +134,7 @@ def draw_file(
 ) -> None:
     """Write a figure to a file, atomically and reproducibly; the ending decides the format."""
     ending = picture_ending(path, endings)
-    write_whole(Path(path), *drawn(make, ending, style=style, dpi=200))
+    write_file(Path(path), *drawn(make, ending, style=style, dpi=200))
 
 
 def picture_ending(path: str | Path, endings: Sequence[str]) -> str:
@@ -148,7 +148,7 @@ def picture_ending(path: str | Path, endings: Sequence[str]) -> str:
 def write_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[Path]:
     """Write files into a folder, which is created if missing; all files appear together."""
     names = []
-    with several_files(folder) as draft:
+    with add_files(folder) as draft:
         for name, content in files:
             (draft / name).write_bytes(content)
             names.append(name)

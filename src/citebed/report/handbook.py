@@ -24,7 +24,7 @@ from markupsafe import Markup
 
 from citebed._version import __version__
 from citebed.errors import CitebedError
-from citebed.files.writing import whole_folder
+from citebed.files.output_files import replace_folder
 from citebed.pages import asset
 
 _HERE = "citebed.report.html"
@@ -78,7 +78,7 @@ def build_handbook(target: Path, source: Path | None = None) -> int:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = environment.from_string(asset(_HERE, "handbook.html.j2"))
     groups, index = _groups(pages), []
-    with whole_folder(target) as folder:
+    with replace_folder(target) as folder:
         for page in pages.values():
             tokens = renderer.parse(page.text)
             _lead_on_site(tokens, page, pages)

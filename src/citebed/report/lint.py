@@ -12,14 +12,14 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.collection.lint import Finding, lint
-from citebed.frames import Shown
+from citebed.frames import TableResult
 from citebed.wording import count
 
 _WIDTH = 88
 
 
 @dataclass(frozen=True, repr=False)
-class Findings(Shown, Sequence[Finding]):
+class Findings(TableResult, Sequence[Finding]):
     """The findings of each check, in the order of the checks; prints like the command."""
 
     findings: tuple[Finding, ...]
@@ -52,7 +52,7 @@ class Findings(Shown, Sequence[Finding]):
         """The rows as a table."""
         return pl.DataFrame(self.rows, infer_schema_length=None)
 
-    def shown(self) -> pl.DataFrame:
+    def main_table(self) -> pl.DataFrame:
         """The checks that found something, with their examples."""
         return self.table.filter(pl.col("count") > 0)
 

@@ -19,8 +19,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.places import names_folder
-from citebed.grammar import Call, Spec, SpecError, Spelled, choice, integer, number, parse, path
+from citebed.files.input_files import is_existing_folder
+from citebed.grammar import (
+    Call,
+    Spec,
+    SpecError,
+    Specified,
+    choice,
+    integer,
+    number,
+    parse,
+    path,
+)
 from citebed.retrieval.feedback import FEEDBACK, Feedback, retrieval_of
 from citebed.retrieval.models import MODELS, Model
 
@@ -39,7 +49,7 @@ _LONG_NAMES = {
 
 
 @dataclass(frozen=True)
-class Stage(Spelled):
+class Stage(Specified):
     """A second stage: a neural model re-ranks the first documents.
 
     As in ACM-CR, it reads the citing text as it is, and the title and abstract of a document.
@@ -95,7 +105,7 @@ class Interpolate(Stage):
 
 
 @dataclass(frozen=True)
-class Ranking(Spelled):
+class Ranking(Specified):
     """A ranking of all documents by the signals of the index."""
 
     kind = "ranking"
@@ -176,7 +186,9 @@ def _parse_stage(call: Call) -> Stage | Ranking:
         return RANKINGS[name].from_call(call)
     if name in STAGES:
         return STAGES[name].from_call(call)
-    is_encoder = short_name(name) in SHORT_NAMES or "/" in call.name or names_folder(call.name)
+    is_encoder = (
+        short_name(name) in SHORT_NAMES or "/" in call.name or is_existing_folder(call.name)
+    )
     if not is_encoder:
         more = "An encoder can also be a name on the hub (owner/model) or a folder."
         known = (*FEEDBACK, *STAGES, *RANKINGS, *SHORT_NAMES)

@@ -15,9 +15,14 @@ from typing import BinaryIO, NamedTuple
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.files.line_blocks import file_texts, line_cuts, line_start, part_texts
-from citebed.files.reading import is_packed
-from citebed.files.system_errors import open_translated
+from citebed.files.input_files import is_compressed
+from citebed.files.lines import (
+    find_line_start,
+    find_part_bounds,
+    read_chunks,
+    read_part_chunks,
+)
+from citebed.files.system_errors import open_for_reading
 
 MAX_SIZE, MIN_SIZE, PIECES = 64 << 20, 4 << 20, 16
 """Limits of a range's size in bytes, and the number of ranges of a run that is not large."""
@@ -41,8 +46,8 @@ class FileRange(NamedTuple):
         """Yield the lines in blocks."""
         path = Path(self.path)
         if self.end is None:
-            return file_texts(path, _BLOCK)
-        return part_texts(path, self.begin, self.end, _BLOCK)
+            return read_chunks(path, _BLOCK)
+        return read_part_chunks(path, self.begin, self.end, _BLOCK)
 
 
 def split_files(files: Sequence[Path]) -> list[FileRange]:
@@ -52,14 +57,16 @@ def split_files(files: Sequence[Path]) -> list[FileRange]:
         piece
         for file in files
         for piece in (
-            [FileRange(str(file))] if is_packed(file) else _between(file, line_cuts(file, size))
+            [FileRange(str(file))]
+            if is_compressed(file)
+            else _between(file, find_part_bounds(file, size))
         )
     ]
 
 
 def split_between_groups(files: Sequence[Path], groups: GroupLines) -> list[FileRange] | None:
     """Split files between groups; return ``None`` if groups seem scattered or too large."""
-    if any(map(is_packed, files)):
+    if any(map(is_compressed, files)):
         return None
     size = _size(files)
     try:
@@ -85,11 +92,11 @@ def _cuts(file: Path, size: int, groups: GroupLines) -> list[int] | None:
     """Return the start of each range and the end; ``None`` if groups seem scattered."""
     end = file.stat().st_size
     starts = [0]
-    with open_translated(file) as handle:
+    with open_for_reading(file) as handle:
         look = _Sampler(handle, end, groups)
         for near in range(size, end, size):
             if near > starts[-1]:
-                start = line_start(handle, near)
+                start = find_line_start(handle, near)
                 if look.is_scattered(start):
                     return None
                 starts.append(look.change_after(start))
@@ -144,7 +151,7 @@ class _Sampler(NamedTuple):
 
     def _lines(self, near: int) -> Iterator[_Line]:
         """Yield the lines that start at an offset or later."""
-        at = line_start(self.handle, near)
+        at = find_line_start(self.handle, near)
         while line := self.handle.readline():
             if line.strip() and not line.lstrip().startswith(b"#"):
                 yield _Line(at, line)

@@ -31,15 +31,15 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import Block, file_blocks, numbered, numbered_lines
-from citebed.files.packed import polars_misreads
+from citebed.files.limits import polars_misreads
+from citebed.files.lines import Block, number_lines, read_blocks, read_numbered_lines
 from citebed.records import Problem
 from citebed.runs.assessors import OFFICIAL, merge_assessors
 from citebed.runs.plain_text import blanks_in
 from citebed.runs.tables import Qrels, Run
 from citebed.runs.times import FIRST_SECOND, LAST_SECOND
 from citebed.runs.trec_files import QRELS, RUN
-from citebed.wording import count, short
+from citebed.wording import count, shorten
 
 Fields = tuple[str, ...]
 SHORT_FORM: Fields = ("query_id", "doc_id", "score", "rating", "contains_mention")
@@ -218,7 +218,7 @@ def _read_head(path: Path, form: Fields) -> _Head:
     comments: list[str] = []
     first: list[str] = []
     try:
-        for _, line in numbered_lines(path):
+        for _, line in read_numbered_lines(path):
             text = line.strip().decode("utf-8", "replace")
             if text and not text.startswith("#"):
                 first = text.split()
@@ -256,7 +256,7 @@ def _read(
     parts = [pl.DataFrame(schema=SCHEMA)]
     problems: list[Problem] = []
     try:
-        for block in file_blocks(path, _BLOCK):
+        for block in read_blocks(path, _BLOCK):
             table = read_at_once(block.data, form, rated)
             if table is None:
                 table, wrong = read_one_by_one(block, form, rated)
@@ -396,7 +396,7 @@ def read_one_by_one(block: Block, form: Fields, rated: bool) -> tuple[pl.DataFra
     """Parse lines one by one; return the table of valid lines and the problems of others."""
     rows: list[tuple[Any, ...]] = []
     problems: list[Problem] = []
-    for number, line in numbered(block):
+    for number, line in number_lines(block):
         row = _row(line.strip(), form, rated)
         if isinstance(row, str):
             problems.append(Problem(number, row))
@@ -423,13 +423,13 @@ def _row(line: bytes, form: Fields, rated: bool) -> tuple[Any, ...] | str | None
     time = re.match(_EPOCH, named["doc_id"])
     if time is None or not FIRST_SECOND <= int(time[1]) < LAST_SECOND:
         return (
-            f"the stream id '{short(named['doc_id'])}' does not start with an epoch second and "
+            f"the stream id '{shorten(named['doc_id'])}' does not start with an epoch second and "
             "'-', as in 1323450574-47f28b762b24"
         )
     text = named["score"]
     score = float(text) if _NUMBER.fullmatch(text) else 0.0
     if not 0 < score <= HIGHEST:
-        return f"the confidence '{short(text)}' is not a number above 0 and up to {HIGHEST}"
+        return f"the confidence '{shorten(text)}' is not a number above 0 and up to {HIGHEST}"
     rating = _rating(named["rating"], rated)
     if isinstance(rating, str):
         return rating
@@ -444,4 +444,4 @@ def _rating(text: str, rated: bool) -> int | str | None:
     if _INTEGER.fullmatch(text) and int(text) in RATINGS:
         return int(text)
     none = "" if rated else " (or - for none)"
-    return f"the rating '{short(text)}' is not -1, 0, 1 or 2{none}"
+    return f"the rating '{shorten(text)}' is not -1, 0, 1 or 2{none}"

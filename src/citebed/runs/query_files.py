@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.line_blocks import json_object
-from citebed.files.places import names_file
-from citebed.files.reading import read_lines
+from citebed.files.input_files import is_existing_file, read_lines
+from citebed.files.lines import parse_json_object
 
 
 def queries_beside(qrels: Path | None) -> Path | None:
@@ -31,7 +30,7 @@ def query_rows(path: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
     for number, line in read_lines(path):
         if not line.strip():
             continue
-        row = json_object(path, number, line, expected)
+        row = parse_json_object(path, number, line, expected)
         if not isinstance(row.get("query_id"), str | int):
             raise FormatError(path, number, f"missing query_id. {expected}")
         yield number, str(row["query_id"]), row
@@ -70,7 +69,7 @@ def load_clusters(
         return wanted
     if not wanted:
         return None
-    if names_file(wanted):
+    if is_existing_file(wanted):
         return read_groups(Path(wanted), "query", "cluster")
     source = queries or queries_beside(qrels)
     if source is None:

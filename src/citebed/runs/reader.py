@@ -23,8 +23,9 @@ from typing import Any
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError, UnknownName
-from citebed.files.line_blocks import numbered_lines
-from citebed.files.reading import at_hand, is_at_hand, read_parquet
+from citebed.files.input_files import is_reusable_path, reusable_path
+from citebed.files.lines import read_numbered_lines
+from citebed.files.parquet import read_parquet
 from citebed.runs.tables import Qrels, Run, checked_columns, is_parquet
 from citebed.runs.trec_files import (
     DOC_HASH,
@@ -82,7 +83,7 @@ def detect_format(path: Path) -> FileFormat:
 def _first_fields(path: Path) -> list[bytes] | None:
     """Return the fields of the first line of data, or ``None`` if there are only comments."""
     anything = False
-    for _, line in numbered_lines(path):
+    for _, line in read_numbered_lines(path):
         text = line.strip()
         anything = anything or bool(text)
         if text and not text.startswith(b"#"):
@@ -100,7 +101,7 @@ def read_qrels(path: str | Path) -> Qrels:
     from citebed.runs.kba_files import kba_qrels
 
     path = Path(path)
-    with at_hand(path) as file:
+    with reusable_path(path) as file:
         if not is_parquet(file) and (qrels := kba_qrels(file, run_name(path))):
             return qrels
         return Qrels(*_read(file, QRELS, path))
@@ -111,7 +112,7 @@ def read_run(path: str | Path) -> Run:
     from citebed.runs.kba_files import kba_run
 
     path = Path(path)
-    with at_hand(path) as file:
+    with reusable_path(path) as file:
         if not is_parquet(file) and (run := kba_run(file, run_name(path))):
             return run
         return Run(*_read(file, RUN, path), None if is_parquet(file) else run_tag(file))
@@ -123,9 +124,9 @@ def read_as_trec_eval(qrels: Path, run: Path) -> tuple[Qrels, Run]:
     As in trec_eval, further fields of a run's lines are ignored, and the run's tag is that of its
     last line.
     """
-    with at_hand(qrels) as file:
+    with reusable_path(qrels) as file:
         judged = Qrels(*_read(file, QRELS, qrels))
-    with at_hand(run) as file:
+    with reusable_path(run) as file:
         return judged, Run(*_read(file, RUN._replace(more=True), run), last_tag(file))
 
 
@@ -160,7 +161,7 @@ def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
     """
     names = distinct_names(paths)
     read: Iterator[Run] = map(read_run, paths)
-    if is_at_hand(paths[0]):
+    if is_reusable_path(paths[0]):
         beside = ThreadPoolExecutor(1)
         first = beside.submit(read_run, paths[0])
         beside.shutdown(wait=False)

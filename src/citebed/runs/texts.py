@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from citebed.files.line_blocks import file_texts
-from citebed.files.reading import is_packed
+from citebed.files.input_files import is_compressed
+from citebed.files.lines import read_chunks
 from citebed.runs.file_ranges import FileRange, split_between_groups
 from citebed.runs.kba_files import RUN_FORM, parsed_filter_lines
 from citebed.runs.tables import Run, is_parquet
@@ -77,12 +77,12 @@ def detect_run_text(path: str, head: Iterable[bytes]) -> RunText | None:
 def first_lines(files: Iterable[Path]) -> Iterator[bytes]:
     """Yield the first lines of each file."""
     for file in files:
-        yield from next(file_texts(file), b"").split(b"\n")
+        yield from next(read_chunks(file), b"").split(b"\n")
 
 
 def large_run_text(path: Path, name: str) -> RunText | None:
     """Return a run file that is large enough to be read in parts, or ``None``."""
-    if is_parquet(path) or path.stat().st_size < LARGE or is_packed(path):
+    if is_parquet(path) or path.stat().st_size < LARGE or is_compressed(path):
         return None
     text = detect_run_text(str(path), first_lines([path]))
     return text and replace(text, name=name)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.wording import short
+from citebed.wording import shorten
 
 DAY = 86_400
 TIMES: dict[str, type[pl.DataType]] = {"doc_id": pl.String, "time": pl.Int64}
@@ -82,8 +82,8 @@ def parse_time(text: str, *, utc: bool) -> int:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise CitebedError(
-            f"the time '{short(text)}' is neither an epoch second nor ISO 8601, like 1317945600 or "
-            "2011-10-07T00:00:00Z."
+            f"the time '{shorten(text)}' is neither an epoch second nor ISO 8601, like 1317945600 "
+            "or 2011-10-07T00:00:00Z."
         ) from None
     if time.tzinfo is None:
         if not utc:

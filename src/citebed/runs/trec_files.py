@@ -19,11 +19,16 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import file_texts, line_cuts, numbered_lines, part_texts
-from citebed.files.packed import polars_misreads
-from citebed.files.reading import is_packed, opened
+from citebed.files.input_files import is_compressed, open_input
+from citebed.files.limits import polars_misreads
+from citebed.files.lines import (
+    find_part_bounds,
+    read_chunks,
+    read_numbered_lines,
+    read_part_chunks,
+)
 from citebed.runs.plain_text import blanks_in
-from citebed.wording import number_in, short, whole_number_in
+from citebed.wording import parse_integer, parse_number, shorten
 
 DOC_HASH = "doc_hash"
 _HASHED = pl.col("doc_id").hash().alias(DOC_HASH)
@@ -82,7 +87,7 @@ def read_trec(path: Path, layout: Layout) -> pl.DataFrame:
 
 def read_coded(path: Path, layout: Layout) -> pl.DataFrame:
     """Read as `read_trec`, but with queries as categories, which take a quarter of the memory."""
-    with opened(path) as handle:
+    with open_input(path) as handle:
         sample = handle.read(_SAMPLE)
     if not sample:
         raise FormatError(path, None, f"the file is empty. {_expected(layout)}")
@@ -140,22 +145,22 @@ def _parts(path: Path, layout: Layout) -> Iterator[pl.DataFrame | None]:
     """Parse the blocks of a file in parallel; blocks before a damage come before its error."""
 
     def of_part(begin: int, end: int) -> pl.DataFrame | None:
-        return _of_block(b"".join(part_texts(path, begin, end, 2 * _BLOCK)), layout)
+        return _of_block(b"".join(read_part_chunks(path, begin, end, 2 * _BLOCK)), layout)
 
     with ThreadPoolExecutor(_BESIDE) as beside:
         waiting: deque[Future[pl.DataFrame | None]] = deque()
         try:
-            if not is_packed(path):
-                cuts = line_cuts(path, _BLOCK)
+            if not is_compressed(path):
+                cuts = find_part_bounds(path, _BLOCK)
                 yield from beside.map(of_part, cuts, cuts[1:])
                 return
-            for text in file_texts(path, _BLOCK):
+            for text in read_chunks(path, _BLOCK):
                 waiting.append(beside.submit(_of_block, text, layout))
                 if len(waiting) > _BESIDE:
                     yield waiting.popleft().result()
         except FormatError:
             yield from (part.result() for part in waiting)
-            for _ in numbered_lines(path):
+            for _ in read_numbered_lines(path):
                 pass  # raises the same error with its line number
             raise
         yield from (part.result() for part in waiting)
@@ -258,7 +263,7 @@ def trec_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, floa
 
     Only ASCII white space separates fields, as in C.
     """
-    for number, line in numbered_lines(path):
+    for number, line in read_numbered_lines(path):
         if fields := _fields(path, number, line, layout):
             yield (number, *_parsed(path, number, fields, layout))
 
@@ -289,7 +294,7 @@ def _is_doubtful(remark: bytes, layout: Layout) -> bool:
 
 def _doubt(name: str) -> str:
     return (
-        f"is this a comment, or does a query have the id '{short(name)}'? Comments need a blank "
+        f"is this a comment, or does a query have the id '{shorten(name)}'? Comments need a blank "
         "after the #; query ids must not start with #."
     )
 
@@ -314,19 +319,19 @@ def _parsed(
 
 
 def _relevance(path: Path, number: int | None, value: str) -> int:
-    grade = whole_number_in(value)
+    grade = parse_integer(value)
     if grade is None:
-        raise FormatError(path, number, f"the relevance '{short(value)}' is not a whole number.")
+        raise FormatError(path, number, f"the relevance '{shorten(value)}' is not a whole number.")
     if abs(grade) > LARGEST_GRADE:
-        raise FormatError(path, number, f"the relevance {short(value)} {OUT_OF_RANGE}")
+        raise FormatError(path, number, f"the relevance {shorten(value)} {OUT_OF_RANGE}")
     return grade
 
 
 def _score(path: Path, number: int | None, value: str) -> float:
-    score = number_in(value)
+    score = parse_number(value)
     if score is None:
         raise FormatError(
-            path, number, f"the score '{short(value)}' is not a finite number. {_expected(RUN)}"
+            path, number, f"the score '{shorten(value)}' is not a finite number. {_expected(RUN)}"
         )
     return score
 
@@ -345,7 +350,7 @@ def _wrong_count(fields: list[bytes], layout: Layout) -> str:
     guess = " Was the file cut short?" if len(fields) < len(layout.fields) else ""
     if len(fields) >= 2 * layout.gaps:
         guess = " Is a line feed missing?"
-    return f"{counted} ('{short(line)}').{guess} {_expected(layout)}"
+    return f"{counted} ('{shorten(line)}').{guess} {_expected(layout)}"
 
 
 def _expected(layout: Layout) -> str:
@@ -357,7 +362,7 @@ def _expected(layout: Layout) -> str:
 
 def run_tag(path: Path) -> str | None:
     """Return the tag of a TREC run, the last field of its first line."""
-    for _, line in numbered_lines(path):
+    for _, line in read_numbered_lines(path):
         fields = line.split()
         if fields and not fields[0].startswith(b"#"):
             return fields[-1].decode("utf-8", "replace")
@@ -367,7 +372,7 @@ def run_tag(path: Path) -> str | None:
 def last_tag(path: Path) -> str | None:
     """Return the tag in the last line of a TREC run, which trec_eval prints."""
     tag = None
-    for block in file_texts(path, _BLOCK):
+    for block in read_chunks(path, _BLOCK):
         rest = block
         while rest := rest.rstrip():
             rest, _, line = rest.rpartition(b"\n")

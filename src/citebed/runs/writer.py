@@ -19,8 +19,8 @@ from typing import IO, Any, BinaryIO, NamedTuple
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.files.reading import file_hash
-from citebed.files.writing import whole_files
+from citebed.files.input_files import hash_file
+from citebed.files.output_files import replace_files
 from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Qrels, Run, is_parquet
 from citebed.wording import json_text, printable
@@ -110,11 +110,11 @@ def check_ids(table: pl.DataFrame, path: Path) -> None:
 def _write(path: Path, table: pl.DataFrame, facts: Facts | None) -> list[Path]:
     check_ids(table, path)
     paths = [path] if facts is None else [path, path.with_name(f"{path.name}.json")]
-    with whole_files(*paths) as drafts:
+    with replace_files(*paths) as drafts:
         with drafts[0].open("wb") as handle:
             _fill(path, table, handle)
         if facts is not None:
-            recorded = {**facts, "file": path.name, "sha256": file_hash(drafts[0])}
+            recorded = {**facts, "file": path.name, "sha256": hash_file(drafts[0])}
             drafts[1].write_text(json_text(recorded, indent=2) + "\n", "utf-8")
     return paths
 
@@ -222,7 +222,7 @@ def write_filter_run(
                 "run cannot hold."
             )
     with (
-        whole_files(path) as (draft,),
+        replace_files(path) as (draft,),
         FilterRunWriter(draft, header, team, system, packed=path.suffix == ".gz") as writer,
     ):
         for part in table.select(FilterLine._fields).iter_slices(100_000):

@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.places import names_file
-from citebed.files.reading import read_lines
+from citebed.files.input_files import is_existing_file, read_lines
 from citebed.runs.tables import Flags, Floats, Ints
 from citebed.runs.times import (
     CALENDAR,
@@ -372,7 +371,7 @@ def parse_slicing(text: str, over: Range, *, seed: int = 0, utc: bool = False) -
         return SLICINGS[name](rest, over, seed)
     if re.fullmatch(r"\d+(mo|y|h|d|w)", text):
         return uniform(text, over)
-    if names_file(text):
+    if is_existing_file(text):
         if over.start is not None or over.end is not None:
             raise CitebedError(
                 f"{printable(text)} has the start and end of the slices. Leave out --from and --to."

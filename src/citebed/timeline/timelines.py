@@ -16,7 +16,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.evaluation import check_queries
 from citebed.evaluation.scoring.run_scores import Resampling
-from citebed.frames import Shown
+from citebed.frames import TableResult
 from citebed.runs.assessors import OFFICIAL
 from citebed.runs.times import parse_time
 from citebed.timeline.scoring.slice_measures import DEFAULT_MEASURES, slice_measures
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Timeline(Shown):
+class Timeline(TableResult):
     """Runs with their scores in every slice, under each of ``weights``, and their trends.
 
     Intervals are at ``level``, from ``samples`` resamples (by default 10,000; 1,000 for trends)
@@ -179,7 +179,7 @@ class Timeline(Shown):
         """Return notes about the runs, each with the run's name in front."""
         return run_notes(self.runs)
 
-    def shown(self) -> pl.DataFrame:
+    def main_table(self) -> pl.DataFrame:
         """Return a table with a row per run and a column per measure and weighting."""
         text = "{:.4f}".format
         means = [

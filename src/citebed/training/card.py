@@ -14,7 +14,7 @@ import numpy as np
 
 from citebed._version import __version__
 from citebed.errors import import_extra
-from citebed.files.writing import whole_folder, write_whole
+from citebed.files.output_files import replace_folder, write_file
 from citebed.retrieval.encoders.loading.folder import MODULES, TOKENISER_FILES
 from citebed.retrieval.vectors.model_files import Arrays
 from citebed.retrieval.vectors.static_model import write_static_model
@@ -125,7 +125,7 @@ def write_encoder(
     """A folder that ``load_encoder`` and sentence-transformers read, whole or not at all."""
     save = import_extra("train", "safetensors.numpy").save_file
     kind = np.float16 if half else np.float32
-    with whole_folder(folder) as draft:
+    with replace_folder(folder) as draft:
         # In another order of memory than rows first, arrays would be written scrambled.
         arrays = {name: np.ascontiguousarray(each, kind) for name, each in weights.items()}
         save(arrays, draft / "model.safetensors")
@@ -156,5 +156,5 @@ def write_static(
     about = {"card": card}
     write_static_model(path, words, weights["vectors"], weights["query"], about, pieces)
     bare = path.with_suffix("")
-    write_whole(bare.with_name(f"{bare.name}.card.json"), json_text(card, indent=2) + "\n")
-    write_whole(bare.with_name(f"{bare.name}.card.md"), card_text(card))
+    write_file(bare.with_name(f"{bare.name}.card.json"), json_text(card, indent=2) + "\n")
+    write_file(bare.with_name(f"{bare.name}.card.md"), card_text(card))

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.files.system_errors import open_translated
-from citebed.files.writing import whole_files
+from citebed.files.output_files import replace_files
+from citebed.files.system_errors import open_for_reading
 from citebed.retrieval.vectors.model_files import Arrays
 from citebed.wording import printable
 
@@ -49,7 +49,7 @@ def write_checkpoint(path: Path, belongs: Mapping[str, Any], standing: Standing)
     arrays = {_ABOUT: np.frombuffer(text.encode(), np.uint8)}
     for part in ("weights", "optimiser", "kept"):
         arrays |= {f"{part}|{name}": each for name, each in getattr(standing, part).items()}
-    with whole_files(path) as (draft,), draft.open("wb") as stream:
+    with replace_files(path) as (draft,), draft.open("wb") as stream:
         np.savez(stream, allow_pickle=False, **arrays)
 
 
@@ -58,7 +58,7 @@ def read_checkpoint(path: Path, belongs: Mapping[str, Any]) -> Standing | None:
     if not path.exists():
         return None
     try:
-        with open_translated(path) as stream, np.load(stream, allow_pickle=False) as stored:
+        with open_for_reading(path) as stream, np.load(stream, allow_pickle=False) as stored:
             about = json.loads(bytes(stored[_ABOUT]))
             _check_same(path, about["belongs"], json.loads(json.dumps(belongs)))
             parts: dict[str, dict[str, NDArray[Any]]] = {}

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from citebed.errors import CitebedError
-from citebed.files.places import names_file
-from citebed.files.reading import file_hash
+from citebed.files.input_files import hash_file, is_existing_file
 from citebed.training.card import card_of, data_facts
 from citebed.training.prepared import FOLDS, TrainingTexts, read_prepared
 from citebed.training.settings import (
@@ -76,7 +75,7 @@ def texts_of(
     ``how`` is the rest of what `prepare` takes.
     """
     prepared = isinstance(source, TrainingTexts) or (
-        isinstance(source, str | Path) and names_file(source)
+        isinstance(source, str | Path) and is_existing_file(source)
     )
     files, others = tuple(contexts), tuple(also)
     if prepared and (files or others or own or any(how.values())):
@@ -145,7 +144,7 @@ def write_trained(
         write_encoder(Path(out), begun, learned, card, half)
     if adapter:
         wanted = adapter if isinstance(adapter, AdapterFile) else AdapterFile(adapter)
-        base = wanted.base or file_hash(begun.folder.weights)
+        base = wanted.base or hash_file(begun.folder.weights)
         about = {"base": base, "scale": wanted.scale, "card": card}
         write_adapter(Path(wanted.path), learned, begun.weights, about, rank=wanted.rank)
 

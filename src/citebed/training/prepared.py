@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import json_object, numbered_lines
-from citebed.files.writing import whole_files
+from citebed.files.lines import parse_json_object, read_numbered_lines
+from citebed.files.output_files import replace_files
 from citebed.text.sentences import split_sentences
 
 KIND = "citebed training texts"
@@ -136,14 +136,14 @@ def write_prepared(path: Path, texts: TrainingTexts) -> None:
         "fingerprint": texts.fingerprint,
         "about": texts.about,
     }
-    with whole_files(path) as (draft,), lzma.open(draft, "wb", preset=6) as packed:
+    with replace_files(path) as (draft,), lzma.open(draft, "wb", preset=6) as packed:
         packed.write(_line(head))
         packed.writelines(_lines(texts))
 
 
 def read_prepared(path: Path) -> TrainingTexts:
     """The training texts of a file; one that is cut short, changed or of another kind is told."""
-    lines = ((at, line) for at, line in numbered_lines(path) if line)
+    lines = ((at, line) for at, line in read_numbered_lines(path) if line)
     at, line = next(lines, (1, b"{}"))
     head = _row(path, at, line)
     if head.get("kind") != KIND or head.get("format") != 1:
@@ -162,7 +162,7 @@ def read_prepared(path: Path) -> TrainingTexts:
 
 
 def _row(path: Path, at: int, line: bytes) -> dict[str, Any]:
-    return json_object(path, at, line.decode("utf-8", "replace"), _EXPECTED)
+    return parse_json_object(path, at, line.decode("utf-8", "replace"), _EXPECTED)
 
 
 def _document(path: Path, at: int, row: dict[str, Any]) -> DocumentText:

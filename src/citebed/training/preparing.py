@@ -11,7 +11,7 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.names import document_names
 from citebed.errors import CitebedError
-from citebed.files.reading import file_hash
+from citebed.files.input_files import hash_file
 from citebed.retrieval.index.citing import citing_text
 from citebed.text.normalise import fold
 from citebed.training.prepared import CitingText, DocumentText, TrainingTexts, part_of_year
@@ -54,7 +54,7 @@ def prepare(
     about = {
         "collection": opened[0].name,
         "also": [each.name for each in opened[1:]],
-        "files": [{"file": path.name, "sha256": file_hash(path)} for path in files],
+        "files": [{"file": path.name, "sha256": hash_file(path)} for path in files],
         "contexts_elsewhere": elsewhere,
         "own_papers": own,
         **({} if test_year is None else {"test_year": test_year}),

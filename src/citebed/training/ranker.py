@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from citebed._version import __version__
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
-from citebed.files.writing import write_whole
+from citebed.files.output_files import write_file
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import CALIBRATION_DEPTH, parse_pipeline
@@ -118,7 +118,7 @@ def train_ranker(
         "vectors": {kind: dict(of) for kind, of in index.description.vectors.items()},
     }  # fmt: skip
     asking = _asking(index, levels["static"], examples)
-    write_whole(Path(out), ranker_json(levels, asking, about).encode())
+    write_file(Path(out), ranker_json(levels, asking, about).encode())
     return about
 
 

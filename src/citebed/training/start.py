@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.limits import MODEL, check_size
+from citebed.files.limits import MODEL_BYTES, check_size
 from citebed.retrieval.encoders.loading.architectures import Shape, shape_of, why_not_built
 from citebed.retrieval.encoders.loading.folder import ModelFolder, open_folder, read_json
 from citebed.retrieval.encoders.loading.torch_pickle import upcast
@@ -75,7 +75,7 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
     if path.suffix == ".onnx":
         from citebed.retrieval.encoders.fetching.joining import onnx_weights
 
-        check_size(path, MODEL)
+        check_size(path, MODEL_BYTES)
         return onnx_weights(path.read_bytes())
     raise CitebedError(
         f"'{printable(path)}' cannot be trained from; give weights as .safetensors or .npz."

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from citebed.errors import CitebedError
-from citebed.files.reading import file_hash
+from citebed.files.input_files import hash_file
 from citebed.retrieval.vectors.model_files import Arrays, read_model
 from citebed.retrieval.vectors.static_model import CONTINUATION, FORMAT, KIND, SHIPPED, StaticModel
 from citebed.text.words import plain_words
@@ -289,7 +289,7 @@ def begin(
         path = Path(start) if start is not None else SHIPPED
         known = [*task.words, *task.pieces]
         vectors, query = from_model(path, known, rarity, settings.width, settings.seed)
-        begun = Begun({"start": {"name": path.name, "sha256": file_hash(path)}})
+        begun = Begun({"start": {"name": path.name, "sha256": hash_file(path)}})
     task.model = WordVectors(vectors, query, task.device)
     return begun
 

@@ -152,4 +152,4 @@ def test_nothing_is_sent_away_offline(run: Run, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("CITEBED_OFFLINE", "1")
     code, _, err = run("annotate", "elms.pdf", "-o", "out", "--grobid", "http://grobid.example")
     assert code == 1
-    assert "the network is not to be used" in err
+    assert "the network is switched off" in err

@@ -20,7 +20,7 @@ from tests.unit.timeline.filters.bursts import stream, write
 
 import citebed
 from citebed.cli.app import main
-from citebed.files.writing import DRAFT
+from citebed.files.output_files import DRAFT_PREFIX
 from citebed.judging.demo import demo_papers
 
 BIB = "@article{oak, title={Oak Trees}, year={2001}, abstract={Oaks grow.}}\n"
@@ -110,7 +110,7 @@ def start_anew(here: Path, verb: Verb) -> dict[str, bytes]:
 
 def state(here: Path) -> dict[str, bytes]:
     """All that a user has; not drafts, locks, and what SQLite and filters leave to go on from."""
-    ours = (DRAFT, ".staging", ".lock", ".sqlite-", ".partial", ".checkpoint")
+    ours = (DRAFT_PREFIX, ".staging", ".lock", ".sqlite-", ".partial", ".checkpoint")
     return {
         name: data for name, data in content(here).items() if not any(each in name for each in ours)
     }
@@ -160,7 +160,9 @@ def test_every_kind_of_call_fails(here: Path, failing: Victims, verb: Verb, erro
                 if "are kept for that" in failing.said:  # what a filter can go on from
                     assert (here / f"{verb.writes}.checkpoint").exists()
             assert failing.run(words, here) == 0, (kind, number, failing.said)
-            assert not [name for name in content(here) if DRAFT in name or ".partial" in name]
+            assert not [
+                name for name in content(here) if DRAFT_PREFIX in name or ".partial" in name
+            ]
     assert told or (error == errno.EDQUOT and not verb.writes)
 
 

@@ -16,7 +16,7 @@ from tests.kills import KILLED, Victims, content, victims
 from tests.sampling import examples
 
 from citebed.cli.app import main
-from citebed.files.writing import DRAFT
+from citebed.files.output_files import DRAFT_PREFIX
 
 ODD = os.fsdecode(b"caf\xe9")
 BIB = """@article{oak, title={Oak Trees}, year={2001}, doi={10.5072/oak}, abstract={Oaks grow.}}
@@ -115,7 +115,7 @@ def test_names_that_are_not_utf_8(
         assert content(here / target).keys() == content(here / verb.name).keys()
     for path in here.rglob(f"*{ODD}*.json"):
         assert "caf\\xe9" in json.dumps(json.loads(path.read_text("utf-8"))).replace("\\\\", "\\")
-    assert not list(here.rglob(f"{DRAFT}*"))
+    assert not list(here.rglob(f"{DRAFT_PREFIX}*"))
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_full_disk(here: Path, writers: Victims, verb: Verb, most: int) -> Non
     assert "Traceback" not in writers.said
     assert content(here) == before
     assert writers.run(words, here) == 0
-    assert not list(here.rglob(f"{DRAFT}*"))
+    assert not list(here.rglob(f"{DRAFT_PREFIX}*"))
 
 
 def test_a_full_disk_for_an_index(here: Path, writers: Victims) -> None:

@@ -146,7 +146,7 @@ def test_a_new_collection_that_cannot_be_decided_leaves_no_folders(
         raise OSError(28, "No space left on device")
 
     (tmp_path / "a.bib").write_text(entry(1))
-    monkeypatch.setattr(store, "write_own", full)
+    monkeypatch.setattr(store, "write_own_file", full)
     with pytest.raises(CitebedError, match="No space left"):
         do_import(tmp_path / "c", tmp_path / "a.bib")
     assert not (tmp_path / "c").exists()
@@ -332,7 +332,7 @@ def test_a_worker_that_is_too_slow_is_killed(monkeypatch: pytest.MonkeyPatch) ->
     worker = processes.Worker("time:sleep")
     worker.run(0)
     monkeypatch.setattr(processes, "PATIENCE", 0.1)
-    with pytest.raises(processes.Died):
+    with pytest.raises(processes.WorkerDied):
         worker.run(600)
     worker.close()
 

@@ -17,7 +17,7 @@ from citebed.collection.importing import ImportOptions, forget_sources
 from citebed.collection.storing import table_files
 from citebed.collection.storing.table_files import StoredTable, read_table, write_changed
 from citebed.collection.tables import DOCUMENTS, TABLES, empty
-from citebed.files.parquet_groups import read_footer
+from citebed.files.parquet import read_footer
 
 MANY = 300
 
@@ -240,7 +240,7 @@ def _cut(path: Path) -> None:
 def _changed(**columns: pl.Expr) -> Callable[[Path], None]:
     def change(path: Path) -> None:
         footer, rows = read_footer(path), pl.read_parquet(path).with_columns(**columns)
-        about = {key.decode(): text.decode() for key, text in footer.texts.items()}
+        about = {key.decode(): text.decode() for key, text in footer.metadata.items()}
         rows.write_parquet(path, metadata={"citebed": about["citebed"]})
 
     return change

@@ -265,7 +265,7 @@ def test_what_cannot_be_added_leaves_the_file_as_it_is(
     def refuse(*_: object, **__: object) -> int:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("citebed.files.writing._new_file", refuse)
+    monkeypatch.setattr("citebed.files.output_files._create_file", refuse)
     path.write_text(BEFORE)
     with pytest.raises(CitebedError, match=r"refs\.bib: .*read-only"):
         append_new(path, NEW)

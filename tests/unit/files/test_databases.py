@@ -13,7 +13,7 @@ from tests.hot_journals import forge_journal, make_database
 
 from citebed.drafts.draft_store import DraftStore
 from citebed.errors import CitebedError
-from citebed.files.databases import check_journal, check_schema, read_schema, schema_of_script
+from citebed.files.databases import check_journal, check_schema, parse_schema, read_schema
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_journal_may_go_while_it_is_looked_at(
         journal.unlink()
         return True
 
-    monkeypatch.setattr("citebed.files.databases.is_own", is_own)
+    monkeypatch.setattr("citebed.files.databases.is_plain_or_missing", is_own)
     check_journal(tmp_path / "x.sqlite")
     assert not journal.exists()
 
@@ -145,4 +145,4 @@ def test_an_index_with_a_name_of_sqlites_own_is_refused(tmp_path: Path) -> None:
     found = read_schema(database)
     database.close()
     with pytest.raises(CitebedError, match="its index 'sqlite_autoindex_t_9' is not citebed's"):
-        check_schema("a.sqlite", found, schema_of_script(ours))
+        check_schema("a.sqlite", found, parse_schema(ours))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from citebed.files import dropped
-from citebed.files.dropped import put
-from citebed.files.places import free_place
+from citebed.files import uploads
+from citebed.files.output_files import find_free_path
+from citebed.files.uploads import store_uploads
 
 
 @pytest.mark.parametrize("name", ["a.bib", "folder/a.bib"])
@@ -20,14 +20,14 @@ def test_an_upload_does_not_replace_the_file_of_another_that_is_faster(
     raced: list[Path] = []
 
     def find_place(path: Path) -> Path:
-        free = free_place(path)
+        free = find_free_path(path)
         if path == top and not raced:
             raced.append(tmp_path)
-            raced[:] = put([(name, io.BytesIO(b"faster"))], tmp_path)[0]
+            raced[:] = store_uploads([(name, io.BytesIO(b"faster"))], tmp_path)[0]
         return free
 
-    monkeypatch.setattr(dropped, "free_place", find_place)
-    paths, new = put([(name, io.BytesIO(b"slower"))], tmp_path)
+    monkeypatch.setattr(uploads, "find_free_path", find_place)
+    paths, new = store_uploads([(name, io.BytesIO(b"slower"))], tmp_path)
     assert paths == new
     assert paths != raced
     contents = {path.read_bytes() for path in tmp_path.rglob("*.bib")}

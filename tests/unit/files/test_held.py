@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citebed.files.held import Misplaced, held
+from citebed.files.output_files import UnexpectedFile, open_folder
 
 
 @pytest.fixture
@@ -27,17 +27,17 @@ def folder(tmp_path: Path) -> Path:
     ["../home/diary", "linked/diary", "deep/../../home/diary", "./a", "deep//b", "", "a/b", "x\0y"],
 )
 def test_names_that_lead_elsewhere_are_refused(folder: Path, name: str) -> None:
-    with held(folder) as inside:
+    with open_folder(folder) as inside:
         for act in (inside.has, inside.remove, lambda name: inside.move("a", name)):
-            with pytest.raises(Misplaced):
+            with pytest.raises(UnexpectedFile):
                 act(name)
     assert (folder.parent / "home" / "diary").read_text() == "mine"
     assert sorted(os.listdir(folder)) == ["a", "deep", "linked"]
 
 
 def test_a_link_in_place_of_a_file_is_no_file_and_goes_alone(folder: Path) -> None:
-    with held(folder) as inside:
-        with pytest.raises(Misplaced, match="not a plain file"):
+    with open_folder(folder) as inside:
+        with pytest.raises(UnexpectedFile, match="not a plain file"):
             inside.has("deep/diary")
         inside.remove("deep/diary")
         inside.remove("deep/diary")
@@ -47,10 +47,10 @@ def test_a_link_in_place_of_a_file_is_no_file_and_goes_alone(folder: Path) -> No
 
 
 def test_files_are_moved_between_folders(folder: Path) -> None:
-    with held(folder) as inside:
+    with open_folder(folder) as inside:
         assert inside.has("a")
         assert not inside.has("new/a")
-        inside.folder("new/er", make=True)
+        inside.open_below("new/er", make=True)
         inside.move("a", "new/er/a")
         inside.move("deep/b", "new/er/a")
         inside.sync()
@@ -59,8 +59,8 @@ def test_files_are_moved_between_folders(folder: Path) -> None:
 
 
 def test_a_folder_that_is_exchanged_for_a_link_meanwhile_leads_nowhere_else(folder: Path) -> None:
-    with held(folder) as inside:
-        inside.folder("deep")
+    with open_folder(folder) as inside:
+        inside.open_below("deep")
         (folder / "deep").rename(folder / "aside")
         (folder / "deep").symlink_to("../home")
         inside.move("a", "deep/diary")
@@ -70,6 +70,6 @@ def test_a_folder_that_is_exchanged_for_a_link_meanwhile_leads_nowhere_else(fold
 
 def test_all_handles_are_closed(folder: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    with held(folder) as inside:
-        inside.folder("new/er", make=True)
+    with open_folder(folder) as inside:
+        inside.open_below("new/er", make=True)
     assert len(os.listdir("/proc/self/fd")) == before

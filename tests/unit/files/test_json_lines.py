@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import json_object
+from citebed.files.lines import parse_json_object
 
 
 def test_an_object_comes_back() -> None:
     line = r'{"a": "\ud83d\ude00 \\ud800", "b": [1.5, null]}'
-    assert json_object(Path("x"), 1, line, "") == {"a": "😀 \\ud800", "b": [1.5, None]}
+    assert parse_json_object(Path("x"), 1, line, "") == {"a": "😀 \\ud800", "b": [1.5, None]}
 
 
 @pytest.mark.parametrize(
@@ -31,5 +31,5 @@ def test_an_object_comes_back() -> None:
 )
 def test_what_is_none_is_told_with_its_line(line: str, what: str) -> None:
     with pytest.raises(FormatError, match=what) as caught:
-        json_object(Path("x"), 3, line, "Expected an object.")
+        parse_json_object(Path("x"), 3, line, "Expected an object.")
     assert caught.value.line == 3

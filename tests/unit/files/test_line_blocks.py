@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import FormatError
-from citebed.files import line_blocks as module
-from citebed.files.line_blocks import Block, line_blocks
+from citebed.files import lines as module
+from citebed.files.lines import Block, split_blocks
 
 
 @given(st.lists(st.binary(max_size=9)), st.integers(1, 20))
 def test_blocks_are_whole_lines_with_their_numbers(pieces: list[bytes], size: int) -> None:
     data = b"".join(pieces)
-    found = list(line_blocks(pieces, "x", size, 5))
+    found = list(split_blocks(pieces, "x", size, 5))
     assert b"".join(block.data for block in found) == data
     assert all(block.data.endswith(b"\n") for block in found[:-1])
     line = 5
@@ -32,21 +32,23 @@ def broken() -> Iterator[bytes]:
 
 
 def test_what_stands_before_damage_is_given_and_the_damage_has_its_line() -> None:
-    found = line_blocks(broken(), "x", 1 << 20)
+    found = split_blocks(broken(), "x", 1 << 20)
     assert next(found) == Block(b"one\ntwo\n", 1, 2)
     with pytest.raises(FormatError, match="x:3: cut short"):
         next(found)
 
 
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SMALL", 1 << 10)
+    monkeypatch.setattr(module, "SMALL_BYTES", 1 << 10)
 
     def endless() -> Iterator[bytes]:
         yield b"one\n"
         while True:
             yield b"x" * 100
 
-    found = line_blocks(endless(), "x", 64)
+    found = split_blocks(endless(), "x", 64)
     assert next(found).data == b"one\n"
-    with pytest.raises(FormatError, match=r"x:2: longer than 1,024 bytes.*CITEBED_MAX_BYTES"):
+    with pytest.raises(
+        FormatError, match=r"x:2: has a line longer than 1,024 bytes.*CITEBED_MAX_BYTES"
+    ):
         next(found)

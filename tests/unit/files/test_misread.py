@@ -12,7 +12,7 @@ import pytest
 
 from citebed.collection import import_sources, open_collection
 from citebed.errors import CitebedError
-from citebed.files.packed import polars_misreads
+from citebed.files.limits import polars_misreads
 from citebed.runs.kba_files import read_filter_run, read_judgements
 from citebed.runs.reader import read_qrels, read_run
 from citebed.timeline.streams.stream_files import blocks, decode, file_source

@@ -10,7 +10,7 @@ import pytest
 
 from citebed.collection.rules import load_profile
 from citebed.errors import CitebedError
-from citebed.files.places import names_file, names_folder
+from citebed.files.input_files import is_existing_file, is_existing_folder
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.runs.query_files import load_clusters
 from citebed.timeline.slices import Range, parse_slicing
@@ -20,15 +20,23 @@ LONG = "a" * 5000
 
 @pytest.mark.parametrize("text", [LONG, "a\0b", "", "no such"])
 def test_what_can_name_nothing(text: str) -> None:
-    assert not names_file(text)
-    assert not names_folder(text)
+    assert not is_existing_file(text)
+    assert not is_existing_folder(text)
 
 
 def test_files_pipes_and_folders(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
-    assert [names_file(tmp_path / name) for name in ("file", "pipe", ".")] == [True, True, False]
-    assert [names_folder(tmp_path / name) for name in ("file", "pipe", ".")] == [False, False, True]
+    assert [is_existing_file(tmp_path / name) for name in ("file", "pipe", ".")] == [
+        True,
+        True,
+        False,
+    ]
+    assert [is_existing_folder(tmp_path / name) for name in ("file", "pipe", ".")] == [
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(

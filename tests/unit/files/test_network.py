@@ -11,7 +11,8 @@ from citebed.cli.app import main
 from citebed.collection import import_sources
 from citebed.collection.fetching.fetching import fetch
 from citebed.errors import CitebedError
-from citebed.files.network import VARIABLE, address_block, is_offline
+from citebed.files.environment import OFFLINE, is_offline
+from citebed.files.secret_files import address_block
 from citebed.retrieval.rerank import find_model
 
 MODEL = "nobody/has-this-model"
@@ -29,7 +30,7 @@ def no_sockets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("getaddrinfo", "create_connection", "gethostbyname"):
         monkeypatch.setattr(socket, name, fail)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(OFFLINE, raising=False)
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def collection(tmp_path: Path) -> Path:
     [("", False), ("0", False), ("no", False), ("False", False), ("1", True), ("yes", True)],
 )
 def test_what_the_variable_says(value: str, offline: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, value)
+    monkeypatch.setenv(OFFLINE, value)
     assert is_offline() is offline
 
 
@@ -71,18 +72,18 @@ def test_no_verb_uses_the_network(
     if wanted == MODEL:
         pytest.importorskip("huggingface_hub")
     if not option:
-        monkeypatch.setenv(VARIABLE, "1")
+        monkeypatch.setenv(OFFLINE, "1")
     asked = [word.replace("{c}", str(collection)) for word in verb]
     assert main(["--offline", *asked] if option else asked) == 1
     err = capsys.readouterr().err
     assert wanted in err
-    assert "the network is not to be used (--offline, CITEBED_OFFLINE)" in err
+    assert "the network is switched off (--offline, CITEBED_OFFLINE)" in err
     assert is_offline() is not option, "the option lasts as long as the command"
 
 
 def test_python_does_not_either(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("huggingface_hub")
-    monkeypatch.setenv(VARIABLE, "1")
+    monkeypatch.setenv(OFFLINE, "1")
     with pytest.raises(CitebedError, match=f"hf download {MODEL} --local-dir FOLDER"):
         find_model(MODEL)
     with pytest.raises(CitebedError, match="--mirror file:///FOLDER"):

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from citebed.errors import FormatError
-from citebed.files import limits, reading
-from citebed.files.reading import read_parquet
+from citebed.files import limits, parquet
+from citebed.files.parquet import read_parquet
 
 TABLE = pl.DataFrame(
     {"doc_id": [f"d{n}" for n in range(200)], "score": [n / 3 for n in range(200)]}
@@ -46,7 +46,7 @@ def test_damage_is_told_also_where_polars_panics(whole: Path) -> None:
 
 
 def test_far_too_many_rows_are_refused(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "FILE_BYTES", 1 << 20)
+    monkeypatch.setattr(parquet, "FILE_BYTES", 1 << 20)
     pl.DataFrame({"doc_id": ["d"]}).select(
         pl.col("doc_id").repeat_by(1 << 18).explode()
     ).write_parquet(whole)

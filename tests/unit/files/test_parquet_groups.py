@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from citebed.files.parquet_groups import Footer, read_footer, splice
+from citebed.files.parquet import Footer, copy_row_groups, read_footer
 
 COLUMNS = {"name": pl.String(), "year": pl.Int32(), "keys": pl.List(pl.String())}
 
@@ -42,7 +42,7 @@ def test_a_footer_tells_the_row_groups_and_what_is_said_of_the_file(
     first, second = two
     assert (first.rows, second.rows) == ([10, 10, 5], [4])
     assert first.bounds == sorted(set(first.bounds))
-    assert first.texts[b"made"] == b"a"
+    assert first.metadata[b"made"] == b"a"
     assert first.digest != second.digest
 
 
@@ -51,12 +51,12 @@ def test_row_groups_of_two_files_make_one_that_every_reader_reads(
 ) -> None:
     first, second = two
     target = tmp_path / "c.parquet"
-    splice(target, [(first, range(2, 3)), (second, range(1)), (first, range(2))])
+    copy_row_groups(target, [(first, range(2, 3)), (second, range(1)), (first, range(2))])
     expected = pl.concat([table(20, 5), table(100, 4), table(0, 20)])
     assert pl.read_parquet(target).equals(expected)
     assert pl.scan_parquet(target).slice(7, 9).collect().equals(expected[7:16])
     again = tmp_path / "d.parquet"
-    splice(again, [(read_footer(target), range(1, 3))])
+    copy_row_groups(again, [(read_footer(target), range(1, 3))])
     assert pl.read_parquet(again).equals(expected[5:19])
     arrow = pytest.importorskip("pyarrow.parquet")
     assert arrow.read_table(target).to_pylist() == expected.to_dicts()
@@ -67,7 +67,7 @@ def test_files_of_other_columns_are_not_put_together(
 ) -> None:
     other = written(tmp_path / "o.parquet", table(0, 3).drop("year"), 3)
     with pytest.raises(ValueError, match="columns differ"):
-        splice(tmp_path / "c.parquet", [(two[0], range(1)), (other, range(1))])
+        copy_row_groups(tmp_path / "c.parquet", [(two[0], range(1)), (other, range(1))])
 
 
 def test_no_footer_ends_in_another_error_than_a_value_error(
@@ -83,8 +83,8 @@ def test_no_footer_ends_in_another_error_than_a_value_error(
         path.write_bytes(data[: chance.choice((len(data), chance.randrange(len(data))))])
         try:
             footer = read_footer(path)
-            assert len(footer.texts) >= 0
-            splice(target, [(footer, range(len(footer.rows)))])
+            assert len(footer.metadata) >= 0
+            copy_row_groups(target, [(footer, range(len(footer.rows)))])
         except ValueError:
             refused += 1
     assert refused > 100

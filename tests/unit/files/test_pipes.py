@@ -12,7 +12,7 @@ import pytest
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import at_hand
+from citebed.files.input_files import reusable_path
 from citebed.runs.reader import read_qrels, read_run
 
 RUN = b"q1 Q0 b 1 2.0 mine\nq1 Q0 a 2 1.0 mine\n"
@@ -37,7 +37,7 @@ def pipe(tmp_path: Path) -> Pipe:
 
 def test_a_file_is_itself(tmp_path: Path) -> None:
     (tmp_path / "x.run").write_bytes(RUN)
-    with at_hand(tmp_path / "x.run") as file:
+    with reusable_path(tmp_path / "x.run") as file:
         assert file == tmp_path / "x.run"
 
 
@@ -103,7 +103,7 @@ def test_the_copy_is_gone_afterwards(
 ) -> None:
     (tmp_path / "drafts").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "drafts"))
-    with at_hand(pipe("x.run", RUN)) as file:
+    with reusable_path(pipe("x.run", RUN)) as file:
         assert file.parent.parent == tmp_path / "drafts"
         assert file.read_bytes() == RUN
     with pytest.raises(CitebedError):

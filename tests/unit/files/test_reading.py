@@ -16,8 +16,14 @@ from pathlib import Path
 import pytest
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files import limits, reading
-from citebed.files.reading import at_hand, opened, read_lines, read_small, read_text
+from citebed.files import input_files, limits
+from citebed.files.input_files import (
+    open_input,
+    read_lines,
+    read_small,
+    read_text,
+    reusable_path,
+)
 
 TEXT = b"one\ntwo\n" * 1000
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -29,7 +35,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def contents(path: Path) -> bytes:
-    with opened(path) as stream:
+    with open_input(path) as stream:
         return stream.read()
 
 
@@ -38,7 +44,7 @@ def test_packed_and_plain_files_give_the_same_bytes(tmp_path: Path, how: str) ->
     path = tmp_path / "x"
     path.write_bytes(PACKERS[how](TEXT))
     assert contents(path) == TEXT
-    with opened(path) as stream:
+    with open_input(path) as stream:
         assert list(stream)[1] == b"two\n"
 
 
@@ -67,7 +73,7 @@ def test_a_bomb_is_refused_and_the_limit_can_be_raised(
 
 
 def test_an_endless_pipe_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "PIPE", 1 << 20)
+    monkeypatch.setattr(input_files, "PIPE_BYTES", 1 << 20)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
@@ -79,7 +85,7 @@ def test_an_endless_pipe_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         except BrokenPipeError:
             return
 
-    for read in (contents, lambda path: at_hand(path).__enter__()):
+    for read in (contents, lambda path: reusable_path(path).__enter__()):
         thread = threading.Thread(target=write)
         thread.start()
         with pytest.raises(FormatError, match="gives more than 1 MiB"):
@@ -90,13 +96,13 @@ def test_an_endless_pipe_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_pipe_may_be_endless_where_that_is_meant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "PIPE", 1 << 10)
+    monkeypatch.setattr(input_files, "PIPE_BYTES", 1 << 10)
     for data in (bytes(1 << 22), gzip.compress(os.urandom(1 << 22))):
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
         thread = threading.Thread(target=pipe.write_bytes, args=(data,))
         thread.start()
-        with opened(pipe, endless=True) as stream:
+        with open_input(pipe, endless=True) as stream:
             assert len(stream.read()) == 1 << 22
         thread.join()
         pipe.unlink()
@@ -114,7 +120,7 @@ def test_a_bomb_in_an_endless_pipe_is_refused(tmp_path: Path) -> None:
     thread = threading.Thread(target=write)
     thread.start()
     with (
-        opened(pipe, endless=True) as stream,
+        open_input(pipe, endless=True) as stream,
         pytest.raises(FormatError, match="decompression bomb"),
     ):
         stream.read()
@@ -139,7 +145,7 @@ def test_a_full_temporary_folder_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("shutil.copyfileobj", fail)
     with (
         pytest.raises(CitebedError, match=rf"cannot write {tmp_path}/citebed-\w+/pipe: No space"),
-        at_hand(pipe),
+        reusable_path(pipe),
     ):
         raise AssertionError
     thread.join()
@@ -191,10 +197,10 @@ def test_text_that_is_not_utf_8_is_told_with_its_line(tmp_path: Path) -> None:
 def test_a_name_that_is_not_utf_8_is_at_hand_under_another(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.run"))
     path.write_bytes(TEXT)
-    with at_hand(path) as same:
+    with reusable_path(path) as same:
         same.as_posix().encode()
         assert same.read_bytes() == TEXT
-    with pytest.raises(FormatError, match=r"caf\\xe9.run:3: wrong"), at_hand(path) as same:
+    with pytest.raises(FormatError, match=r"caf\\xe9.run:3: wrong"), reusable_path(path) as same:
         raise FormatError(same, 3, "wrong")
 
 
@@ -205,10 +211,10 @@ def test_limits_are_raised_never_lowered(
     monkeypatch: pytest.MonkeyPatch, given: str, limit: int
 ) -> None:
     monkeypatch.setenv(limits.VARIABLE, given)
-    assert limits.limit(10) == limit
+    assert limits.effective_limit(10) == limit
 
 
 def test_a_limit_that_is_no_size_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.VARIABLE, "lots")
     with pytest.raises(CitebedError, match="expected a number of bytes"):
-        limits.limit(10)
+        limits.effective_limit(10)

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from citebed.errors import CitebedError
-from citebed.files import updating, writing
-from citebed.files.updating import update
-from citebed.files.writing import write_whole
+from citebed.files import output_files
+from citebed.files.output_files import update_file, write_file
 
 
 def add(line: bytes):  # type: ignore[no-untyped-def]
@@ -30,7 +29,7 @@ def test_all_that_is_added_at_once_is_there(tmp_path: Path, exists: bool) -> Non
     if exists:
         path.write_bytes(b"first\n")
     lines = [b"%d\n" % number for number in range(24)]
-    threads = [threading.Thread(target=update, args=(path, add(line))) for line in lines]
+    threads = [threading.Thread(target=update_file, args=(path, add(line))) for line in lines]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -46,7 +45,7 @@ def test_what_an_editor_saves_in_between_is_kept(
 ) -> None:
     path = tmp_path / "a.bib"
     path.write_bytes(b"mine\n")
-    real, saves = writing.exchange, [b"mine\nedited\n", b"mine\nedited twice\n"]
+    real, saves = output_files.exchange_paths, [b"mine\nedited\n", b"mine\nedited twice\n"]
 
     def exchange(one: Path, other: Path) -> bool:
         if saves:
@@ -55,8 +54,8 @@ def test_what_an_editor_saves_in_between_is_kept(
             saved.replace(path)
         return can_exchange and real(one, other)
 
-    monkeypatch.setattr(updating, "exchange", exchange)
-    update(path, add(b"ours\n"))
+    monkeypatch.setattr(output_files, "exchange_paths", exchange)
+    update_file(path, add(b"ours\n"))
     assert path.read_bytes() == b"mine\nedited twice\nours\n"
     assert os.listdir(tmp_path) == ["a.bib"]
 
@@ -69,7 +68,7 @@ def test_what_somebody_makes_in_between_is_kept(tmp_path: Path) -> None:
             path.write_bytes(b"theirs\n")
         return data + b"ours\n"
 
-    update(path, change)
+    update_file(path, change)
     assert path.read_bytes() == b"theirs\nours\n"
 
 
@@ -79,7 +78,7 @@ def test_permissions_and_links_stay(tmp_path: Path) -> None:
     real.write_bytes(b"first\n")
     real.chmod(0o640)
     link.symlink_to(real)
-    update(link, add(b"second\n"))
+    update_file(link, add(b"second\n"))
     assert link.is_symlink()
     assert real.read_bytes() == b"first\nsecond\n"
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
@@ -90,13 +89,13 @@ def test_a_file_that_may_not_be_written_is_left_alone(tmp_path: Path) -> None:
     path.write_bytes(b"first\n")
     path.chmod(0o444)
     with pytest.raises(CitebedError, match="read-only and was left alone"):
-        update(path, add(b"second\n"))
+        update_file(path, add(b"second\n"))
     assert path.read_bytes() == b"first\n"
 
 
 def test_a_folder_that_is_not_there_is_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(CitebedError, match=r"there is no folder '.*typo'\. Make it first"):
-        update(tmp_path / "typo" / "a.bib", add(b"x"))
+    with pytest.raises(CitebedError, match=r"there is no folder '.*typo'\. Create it"):
+        update_file(tmp_path / "typo" / "a.bib", add(b"x"))
     assert not (tmp_path / "typo").exists()
 
 
@@ -108,8 +107,8 @@ def test_an_error_leaves_all_as_it_was(tmp_path: Path) -> None:
         raise CitebedError("no")
 
     with pytest.raises(CitebedError, match="no"):
-        update(path, change)
-    update(path, lambda _: None)
+        update_file(path, change)
+    update_file(path, lambda _: None)
     assert path.read_bytes() == b"first\n"
     assert os.listdir(tmp_path) == ["a.bib"]
 
@@ -117,6 +116,6 @@ def test_an_error_leaves_all_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
 def test_a_folder_that_takes_no_files_is_told() -> None:
     with pytest.raises(CitebedError, match=r"cannot write /proc/x\.bib"):
-        update(Path("/proc/x.bib"), add(b"x"))
+        update_file(Path("/proc/x.bib"), add(b"x"))
     with pytest.raises(CitebedError, match=r"cannot write /proc/x\.run"):
-        write_whole(Path("/proc/x.run"), "x")
+        write_file(Path("/proc/x.run"), "x")

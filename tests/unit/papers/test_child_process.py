@@ -19,7 +19,7 @@ from citebed.papers import child_process
 from citebed.papers.child_process import Children, PaperFile, PaperProblem, read_paper, read_papers
 from citebed.papers.paper import ReadPaper
 from citebed.papers.pdf_reader import read_document
-from citebed.processes import NotStarted
+from citebed.processes import WorkerNotStarted
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -119,7 +119,7 @@ def test_a_child_that_cannot_start_is_no_fault_of_the_paper(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", "false")
-    with pytest.raises(NotStarted):
+    with pytest.raises(WorkerNotStarted):
         Children().read(PaperFile("a.pdf", SMALL_PAPER))
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files import packed
+from citebed.files import limits
 from citebed.runs.kba_files import SCHEMA, read_filter_run, read_judgements
 from citebed.runs.times import FIRST_SECOND, LAST_SECOND
 from citebed.runs.writer import FilterLine, FilterRunWriter, stream_id, write_filter_run
@@ -139,7 +139,7 @@ def test_a_header_of_depths_without_end_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "BOMB_BYTES", 1 << 16)
+    monkeypatch.setattr(limits, "BOMB_BYTES", 1 << 16)
     path = written(tmp_path, gzip.compress(LONG.encode() * 30_000), "bomb.gz")
     for read in (read_filter_run, read_judgements):
         with pytest.raises(FormatError, match="decompression bomb"):
@@ -156,7 +156,7 @@ def test_a_gzip_file_cut_short_is_an_error_or_keeps_what_is_there(tmp_path: Path
     lines = "".join(f"a b 13234505{n:02}-{n * 7919:x} E 500 1 1\n" for n in range(100))
     whole = gzip.compress(lines.encode())
     path = written(tmp_path, whole[: len(whole) // 2], "cut.gz")
-    with pytest.raises(FormatError, match=r"cut short.*Get it anew") as caught:
+    with pytest.raises(FormatError, match=r"cut short.*Get it again") as caught:
         read_filter_run(path)
     run = read_filter_run(path, strict=False)
     assert 0 < run.table.height < 100

@@ -12,7 +12,7 @@ import pytest
 from tests.sampling import sized
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import file_blocks
+from citebed.files.lines import read_blocks
 from citebed.runs import kba_files as kba_format
 from citebed.runs import plain_text
 from citebed.runs.kba_files import (
@@ -149,7 +149,7 @@ def test_at_once_and_one_by_one_agree(
             continue
         if rated:
             form = RUN_FORM if len(head.fields) >= len(RUN_FORM) else SHORT_FORM
-        (block,) = file_blocks(path, 1 << 25)
+        (block,) = read_blocks(path, 1 << 25)
         slow, problems = read_one_by_one(block, form, rated)
         fast = read_at_once(block.data, form, rated)
         if fast is not None:

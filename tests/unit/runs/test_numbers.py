@@ -12,7 +12,7 @@ from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.names import measure
 from citebed.runs.reader import as_qrels, read_qrels, read_run
 from citebed.runs.trec_files import LARGEST_GRADE
-from citebed.wording import number_in, whole_number_in
+from citebed.wording import parse_integer, parse_number
 
 ODD = (
     "١٢",
@@ -34,8 +34,8 @@ TOO_LARGE = (2**31, -(2**31), 2**63 - 1, -(2**63), 2**64, 10**30)
 
 @pytest.mark.parametrize("text", ODD)
 def test_what_python_takes_for_a_number_and_nobody_else_does(text: str) -> None:
-    assert number_in(text) is None
-    assert whole_number_in(text) is None
+    assert parse_number(text) is None
+    assert parse_integer(text) is None
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_what_python_takes_for_a_number_and_nobody_else_does(text: str) -> None:
     ],
 )
 def test_numbers(text: str, number: float) -> None:
-    assert number_in(text) == number
+    assert parse_number(text) == number
 
 
 @pytest.mark.parametrize("score", [odd for odd in ODD if odd.strip() == odd and odd])

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError
-from citebed.files.writing import whole_files
+from citebed.files.output_files import replace_files
 from citebed.runs.ranking import rank
 from citebed.runs.reader import as_qrels, as_run, read_qrels, read_run
 from citebed.runs.tables import Qrels, Run
@@ -85,7 +85,7 @@ def test_what_goes_wrong_leaves_everything_as_it_was(tmp_path: Path) -> None:
     old.write_text("precious")
 
     def fail() -> None:
-        with whole_files(old, tmp_path / "new") as drafts:
+        with replace_files(old, tmp_path / "new") as drafts:
             drafts[0].write_text("half")
             raise RuntimeError
 
@@ -158,12 +158,12 @@ def test_a_device_a_pipe_or_a_folder_is_never_replaced(tmp_path: Path) -> None:
 
     os.mkfifo(tmp_path / "pipe")
     for target, told in ((tmp_path / "pipe", "a device or a pipe"), (tmp_path, "is a folder")):
-        with pytest.raises(CitebedError, match=told), whole_files(target):
+        with pytest.raises(CitebedError, match=told), replace_files(target):
             pass
     assert (tmp_path / "pipe").is_fifo()
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    with whole_files(tmp_path / "link") as (draft,):
+    with replace_files(tmp_path / "link") as (draft,):
         draft.write_text("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new"

@@ -15,7 +15,7 @@ from tests.unit.web.workbench import entry, files, finished, workbench
 
 import citebed
 from citebed.errors import CitebedError
-from citebed.files.dropped import clean_name, clean_path, within
+from citebed.files.uploads import check_allowed_path, clean_name, clean_path
 
 AT = "/api/collections/demo"
 TITLE = "On the migration of arctic terns over frozen lakes"
@@ -127,7 +127,7 @@ def test_paths_of_the_machine_only_where_it_is_allowed(client: TestClient, tmp_p
 
 def test_nothing_is_allowed_unless_it_is_said(tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match="--allow"):
-        within(str(tmp_path), [])
+        check_allowed_path(str(tmp_path), [])
 
 
 def test_a_new_collection_is_made_of_files(client: TestClient) -> None:

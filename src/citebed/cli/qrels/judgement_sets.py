@@ -125,9 +125,9 @@ def subset(
 def _ids(path: Path | None) -> list[str] | None:
     if path is None:
         return None
-    from citebed.files.reading import data_lines
+    from citebed.files.input_files import read_data_lines
 
-    ids = [line.split(maxsplit=1)[0] for _, line in data_lines(path)]
+    ids = [line.split(maxsplit=1)[0] for _, line in read_data_lines(path)]
     if not ids or ids[0].startswith(("{", "[", "<")):
         raise FormatError(path, 1, "expected one id per line.")
     return list(dict.fromkeys(ids))
@@ -370,13 +370,13 @@ def _write(
 def made_of(inputs: list[Path]) -> dict[str, Any]:
     """Describe which command made a file from which inputs, by name if the names differ."""
     from citebed._version import __version__
-    from citebed.files.reading import file_hash
+    from citebed.files.input_files import hash_file
 
     hashes: dict[str, str | None] = {}
     for path in inputs:
         alike = {other for other in inputs if other.name == path.name}
         name = printable(path.name if len(alike) == 1 else path)
-        hashes[name] = file_hash(path) if path.is_file() else None
+        hashes[name] = hash_file(path) if path.is_file() else None
     return {"made_by": f"citebed {__version__}", "from": hashes}
 
 

@@ -89,11 +89,11 @@ def timeline_official(
 
 def read_once(path: Path) -> Qrels:
     """Read the judgements early, while the processors are idle."""
-    from citebed.files.reading import at_hand
+    from citebed.files.input_files import reusable_path
     from citebed.runs.reader import read_judgement_table, run_name
     from citebed.runs.tables import Qrels
 
-    with at_hand(path) as file:
+    with reusable_path(path) as file:
         return Qrels(read_judgement_table(file), run_name(path))
 
 

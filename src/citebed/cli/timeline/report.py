@@ -126,14 +126,14 @@ def write_look(
     if look.plots:
         _write_plots(look.plots, pictures, look.read)
     if look.page:
-        from citebed.files.writing import write_whole
+        from citebed.files.output_files import write_file
 
         judged = timeline.pairs.qrels.name
         title = f"{judged}: {count(len(timeline.runs), 'run')} over time"
         tests, design = compared or ((), Design())
         extras = Extras(official, tests, design, look.over)
         whole = timeline_page(timeline, pictures, extras, title, look.command).encode("utf-8")
-        write_whole(look.page, whole)
+        write_file(look.page, whole)
         typer.echo(f"{printable(look.page)}: {len(whole) / 1e6:.1f} MB", err=True)
 
 

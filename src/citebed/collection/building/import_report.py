@@ -17,7 +17,7 @@ from citebed.collection.formats.biblatex import ONLY_STRINGS
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError
 from citebed.records import Problem
-from citebed.wording import count, first_few, printable
+from citebed.wording import count, list_first, printable
 
 _MOST_FILES = 3
 _NAMES = {
@@ -142,25 +142,25 @@ class ImportReport:
                 "references",
                 f"{sum(self.resolved.values()):,} found in the collection: {resolved}",
             ),
-            (self.outside, "outside", f"{paragraphs} of other sections: {first_few(sections, 3)}"),
+            (self.outside, "outside", f"{paragraphs} of other sections: {list_first(sections, 3)}"),
             (self.queries, "queries", ", ".join(sets)),
-            (self.forgotten, "forgot", first_few(self.forgotten, 3)),
+            (self.forgotten, "forgot", list_first(self.forgotten, 3)),
             (
                 self.forgotten_papers,
                 "forgot",
                 f"{count(len(self.forgotten_papers), 'paper')}:"
-                f" {first_few(self.forgotten_papers, 3)}",
+                f" {list_first(self.forgotten_papers, 3)}",
             ),
             (
                 self.elsewhere,
                 "elsewhere",
-                f"not known whether there: {first_few(self.elsewhere, 3)};"
+                f"not known whether there: {list_first(self.elsewhere, 3)};"
                 " name such a path to prune it, or forget it",
             ),
             (
                 self.missing,
                 "gone",
-                f"no longer there: {first_few(self.missing, 3)}; --prune forgets such sources",
+                f"no longer there: {list_first(self.missing, 3)}; --prune forgets such sources",
             ),
         ):
             lines += [(label, text)] if there else []

@@ -23,7 +23,7 @@ from citebed.collection.rules import Rules
 from citebed.collection.storing.table_files import StoredTable, read_table, write_table
 from citebed.collection.tables import IMPORT, KEYS, RECORD, SET_ASIDE, empty
 from citebed.errors import CollectionError
-from citebed.files.parquet_groups import read_footer
+from citebed.files.parquet import read_footer
 
 NAME = f"{IMPORT}/keys"
 ASIDE = f"{IMPORT}/set_aside"
@@ -111,7 +111,7 @@ def read_known(folder: Path, rules: Rules) -> Known | None:
         return None
     try:
         stamp = _stamp(documents, aside if aside.is_file() else None, rules)
-        if read_footer(path).texts.get(_STAMP.encode()) != stamp.encode():
+        if read_footer(path).metadata.get(_STAMP.encode()) != stamp.encode():
             return None
         known = Known(
             read_table(folder, NAME, KEYS),

@@ -14,7 +14,7 @@ from citebed.collection.exporting.tables import CSV, JSONL, PARQUET
 from citebed.collection.exporting.test_collections import BEIR, IR_DATASETS, TREC
 from citebed.collection.storing.store import MANIFEST
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.writing import sweep, whole_files, whole_folder
+from citebed.files.output_files import remove_stale_drafts, replace_files, replace_folder
 from citebed.wording import printable
 
 EXPORTERS = {
@@ -42,7 +42,7 @@ def export(
         raise UnknownName("form of export", form, EXPORTERS)
     exporter = EXPORTERS[form]
     target = Path(os.path.realpath(target))
-    sweep(target.parent)  # which puts a former export back that a kill left aside
+    remove_stale_drafts(target.parent)  # which puts a former export back that a kill left aside
     _check_target(collection, exporter, target, overwrite)
     sets = _sets(collection, query_sets)
     with _draft(target, exporter) as draft:
@@ -88,10 +88,10 @@ def _check_target(
 def _draft(target: Path, exporter: Exporter) -> Iterator[Path]:
     """The file or folder to fill, which then takes the place of ``target``."""
     if exporter.file:
-        with whole_files(target) as (draft,):
+        with replace_files(target) as (draft,):
             yield draft
     else:
-        with whole_folder(target) as made:
+        with replace_folder(target) as made:
             yield made
 
 

@@ -22,7 +22,7 @@ from citebed.collection.exporting.base import (
     write_lines,
 )
 from citebed.collection.names import stored_keys
-from citebed.files.spreadsheets import harmless_table
+from citebed.frames import escape_formula_cells
 from citebed.wording import count
 
 _TABLES = ("documents", "papers", "references", "contexts", "links", "sections")
@@ -73,7 +73,7 @@ def _write_csv(name: str, table: pl.DataFrame, output: Output) -> None:
                 f"{name}.csv: in {rows} an item of {column} has the joining '{_JOINT}' in it"
             )
     flat = table.with_columns(pl.col(column).list.join(_JOINT) for column in lists)
-    safe, changed = harmless_table(flat)
+    safe, changed = escape_formula_cells(flat)
     if changed:
         cells = f"{count(changed, 'cell')} that a spreadsheet would run"
         output.notes.append(f"{name}.csv: {cells} got an apostrophe in front")

@@ -26,15 +26,15 @@ from typing import Any, NamedTuple, TypeVar
 from citebed._version import __version__
 from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
-from citebed.files.network import refuse_offline
-from citebed.files.reading import file_hash, read_small
-from citebed.files.writing import (
-    append_own,
-    is_own,
-    sweep,
+from citebed.files.environment import check_online
+from citebed.files.input_files import hash_file, read_small
+from citebed.files.output_files import (
+    is_plain_or_missing,
+    open_to_append,
+    remove_stale_drafts,
     sync_folder,
-    translate_os_errors,
-    write_own,
+    translate_write_errors,
+    write_own_file,
 )
 
 _TIMEOUT = 30.0
@@ -94,14 +94,14 @@ def downloaded(
 ) -> Iterator[tuple[int, str]]:
     """Size and checksum of what an address gives; at the end of the block it is ``target``."""
     part, notes = (target.with_name(f"{target.name}.{end}") for end in ("part", "part.json"))
-    with translate_os_errors(part):
+    with translate_write_errors(part):
         part.parent.mkdir(parents=True, exist_ok=True)
-        sweep(part.parent)
-        out = append_own(part)
+        remove_stale_drafts(part.parent)
+        out = open_to_append(part)
     with out:
         _lock(part, out)
         try:
-            with translate_os_errors(part):
+            with translate_write_errors(part):
                 _tried(url, lambda: _go_on(url, out, notes, bool(expected.sha256), progress))
                 os.fsync(out.fileno())
             size, sha256 = digest(part)
@@ -109,7 +109,7 @@ def downloaded(
                 out.truncate(0)
                 raise CitebedError(f"{url}: {problem}. What was fetched has been removed.")
             yield size, sha256
-            with translate_os_errors(target):
+            with translate_write_errors(target):
                 part.replace(target)
                 notes.unlink(missing_ok=True)
                 sync_folder(target.parent)
@@ -130,8 +130,8 @@ def _lock(part: Path, out: io.FileIO) -> None:
 
 def digest(path: Path) -> tuple[int, str]:
     """The size and the SHA-256 of a file."""
-    with translate_os_errors(path):
-        return path.stat().st_size, file_hash(path)
+    with translate_write_errors(path):
+        return path.stat().st_size, hash_file(path)
 
 
 def download_text(url: str, most: int) -> str:
@@ -167,7 +167,7 @@ def _go_on(url: str, out: io.FileIO, notes: Path, checked: bool, progress: Progr
     """One try to complete a file, from where it ends if that is safe."""
     offer = _Offer()
     with suppress(CitebedError, OSError, ValueError, TypeError, RecursionError):
-        offer = _Offer(**json.loads(read_small(notes))) if is_own(notes) else offer
+        offer = _Offer(**json.loads(read_small(notes))) if is_plain_or_missing(notes) else offer
     # Without a mark only a checksum would tell that two halves do not belong together.
     safe = offer.url == url and bool(offer.mark or checked)
     start = os.fstat(out.fileno()).st_size if safe else 0
@@ -175,7 +175,7 @@ def _go_on(url: str, out: io.FileIO, notes: Path, checked: bool, progress: Progr
     with closing(stream):
         if done == 0:
             out.truncate(0)
-            write_own(notes, json.dumps(now._asdict()) + "\n")
+            write_own_file(notes, json.dumps(now._asdict()) + "\n")
             offer = now
         elif done != start or now not in (offer, offer._replace(mark="")):
             out.truncate(0)
@@ -206,7 +206,7 @@ def _open(url: str, start: int = 0, mark: str = "") -> tuple[int, _Offer, Any]:
         )
     if not url.lower().startswith("file:"):
         instead = "Get it on another machine, and give its folder here: --mirror file:///FOLDER"
-        refuse_offline(f"cannot fetch {url}", instead)
+        check_online(f"cannot fetch {url}", instead)
     headers = {"User-Agent": f"citebed/{__version__}", "Accept-Encoding": "identity"}
     headers |= {"Range": f"bytes={start}-"} if start else {}
     headers |= {"If-Range": mark} if start and mark else {}

@@ -29,8 +29,8 @@ from citebed.collection.fetching.download import (
 )
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError, FormatError, UnknownName
-from citebed.files.reading import read_small
-from citebed.files.writing import write_own
+from citebed.files.input_files import read_small
+from citebed.files.output_files import write_own_file
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def _file(
         # A file under its own name always has its checksum on record.
         entry = {"sha256": sha256, "bytes": size, "url": url}
         text = json.dumps({"files": {**record, file.path: entry}}, indent=1)
-        write_own(root / RECORD, f"{text}\n")
+        write_own_file(root / RECORD, f"{text}\n")
     earlier = record.get(file.path, {}).get("sha256", sha256)
     return FetchedFile(file.path, "fetched", size, sha256, earlier if earlier != sha256 else "")
 

@@ -29,7 +29,7 @@ from citebed.text.latex_commands import (
 )
 from citebed.text.normalise import MONTHS
 from citebed.text.regex import compile_regex
-from citebed.wording import first_few
+from citebed.wording import list_first
 
 TOO_MUCH = "expands to too much text; kept unexpanded"
 """What there is to say of a name that is not followed any further."""
@@ -301,5 +301,5 @@ def strange_commands(entry: str) -> tuple[str, ...]:
 
 def note_of_strange(commands: Iterable[str]) -> str:
     """What there is to say of commands that were written as text."""
-    which = first_few(list(dict.fromkeys(commands)))
+    which = list_first(list(dict.fromkeys(commands)))
     return f"LaTeX that bibliographies do not use is written as text: {which}"

@@ -29,8 +29,8 @@ from citebed.collection.formats.bibtex import is_header
 from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.reading.sources import BAD_DATA, Member
 from citebed.collection.tables import Frames, canonical, fitting, frames_of, read_part, write_part
-from citebed.files.kinds import PDF_MARK, is_pdf, why_not_read
-from citebed.processes import Died, Run, run_all
+from citebed.files.file_kinds import PDF_MARK, explain_unreadable, is_pdf
+from citebed.processes import Run, WorkerDied, run_all
 from citebed.records import Problem, Record
 
 RECORDS = "records"
@@ -112,7 +112,7 @@ def _pieces(
         head += stream.read(_LONG_HEAD_BYTES)
         taken = recogniser.of(name, decode(head[:_LONG_HEAD_BYTES])[0])
     if taken is None:
-        yield Problem(1, why_not_read(head, name), "ignored")
+        yield Problem(1, explain_unreadable(head, name), "ignored")
         return
     if taken.why:
         yield Problem(1, taken.why, "mended")
@@ -301,7 +301,7 @@ def _piece_by_piece(job: Job, run: Run) -> Iterator[Parsed]:
     for part in job.apart():
         try:
             yield run(part)
-        except Died:
+        except WorkerDied:
             what = (
                 "reading this piece took too much time or memory; it was given up, "
                 "and the next import tries it again"

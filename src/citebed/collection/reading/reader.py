@@ -42,8 +42,8 @@ from citebed.collection.reading.sources import (
 )
 from citebed.collection.tables import Frames
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.reading import file_hash
-from citebed.files.system_errors import system_error, why_not
+from citebed.files.input_files import hash_file
+from citebed.files.system_errors import error_reason, find_system_error
 from citebed.records import Problem
 from citebed.wording import printable
 
@@ -157,11 +157,11 @@ def all_or_nothing(folder: Path) -> Iterator[None]:
             "try fewer workers, or fewer sources at once."
         ) from error
     except BaseException as error:  # polars tells of a full disk in panic, too
-        cause = system_error(error)
+        cause = find_system_error(error)
         if cause is None:
             raise
         raise CitebedError(
-            f"cannot write to '{printable(folder)}': {why_not(cause)}. Nothing was imported; "
+            f"cannot write to '{printable(folder)}': {error_reason(cause)}. Nothing was imported; "
             "mend that and import again."
         ) from error
 
@@ -280,7 +280,7 @@ class Reader:
 
     def _hash(self, file: SourceFile) -> str:
         with translate_os_errors(file.path):
-            return file_hash(file.path)
+            return hash_file(file.path)
 
     def _digest_of(self, digest: str, format: str | None) -> str:
         how = sorted(self.only) + ([f"format {format}"] if format else [])

@@ -21,8 +21,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError
-from citebed.files.kinds import why_no_archive
-from citebed.files.packed import MAGIC_BYTES, Bomb, Budget, Watched, unpacked
+from citebed.files.file_kinds import explain_document_archive
+from citebed.files.limits import (
+    MAGIC_BYTES,
+    DecompressionBomb,
+    DecompressionBudget,
+    LimitedStream,
+    decompress,
+)
 from citebed.papers.annotation import REVIEW_FILES
 from citebed.records import Problem
 from citebed.wording import count, printable
@@ -280,7 +286,7 @@ def members(
         file, size = _Counted(path, on_read), path.stat().st_size
     with io.BufferedReader(file, 1 << 20) as stream:
         _refuse_bomb(path, size)
-        yield from _members(stream, name, 0, Budget(size))
+        yield from _members(stream, name, 0, DecompressionBudget(size))
 
 
 def _refuse_bomb(path: Path, size: int) -> None:
@@ -293,19 +299,21 @@ def _refuse_bomb(path: Path, size: int) -> None:
         return
     with path.open("rb") as file:
         magic = file.peek(MAGIC_BYTES)[:MAGIC_BYTES]
-        inner = unpacked(file, magic, Budget(size))
+        inner = decompress(file, magic, DecompressionBudget(size))
         if inner is None:
             return
         try:
             while inner.read1(1 << 20):  # type: ignore[attr-defined]
                 pass
-        except Bomb:
+        except DecompressionBomb:
             raise
         except BAD_DATA:
             return  # told with what can be read of it
 
 
-def _members(stream: Any, name: str, depth: int, budget: Budget) -> Iterator[Member | Problem]:
+def _members(
+    stream: Any, name: str, depth: int, budget: DecompressionBudget
+) -> Iterator[Member | Problem]:
     buffered = stream
     if not isinstance(stream, io.BufferedReader):
         buffered = io.BufferedReader(stream, 1 << 20)
@@ -316,7 +324,7 @@ def _members(stream: Any, name: str, depth: int, budget: Budget) -> Iterator[Mem
         yield from _zip_members(buffered, name, depth, budget, magic)
     elif magic[257:262] == b"ustar":
         yield from _tar_members(buffered, name, depth, budget)
-    elif (inner := unpacked(buffered, magic, budget)) is not None:
+    elif (inner := decompress(buffered, magic, budget)) is not None:
         yield from _members(inner, name, depth + 1, budget)
     else:
         yield Member(name, buffered)
@@ -331,7 +339,7 @@ def _label(archive: str, member: str) -> str:
 
 
 def _tar_members(
-    stream: BinaryIO, name: str, depth: int, budget: Budget
+    stream: BinaryIO, name: str, depth: int, budget: DecompressionBudget
 ) -> Iterator[Member | Problem]:
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for info in archive:
@@ -361,7 +369,7 @@ def _overlapping(infos: list[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
 
 
 def _zip_members(
-    stream: BinaryIO, name: str, depth: int, budget: Budget, head: bytes
+    stream: BinaryIO, name: str, depth: int, budget: DecompressionBudget, head: bytes
 ) -> Iterator[Member | Problem]:
     if depth:
         data = stream.read(_NESTED_ZIP_BYTES + 1)
@@ -370,7 +378,7 @@ def _zip_members(
             return
         stream = io.BytesIO(data)
     with zipfile.ZipFile(stream) as archive:
-        if what := why_no_archive(head, archive.namelist()):
+        if what := explain_document_archive(head, archive.namelist()):
             yield Problem(1, f"{name}: {what}" if depth else what, "ignored")
             return
         if shared := _overlapping(archive.infolist()):
@@ -387,7 +395,7 @@ def _zip_members(
             try:
                 with archive.open(info) as content:
                     packed = max(info.compress_size, 1)
-                    watched = Watched(content, lambda packed=packed: packed, budget)  # type: ignore[misc]
+                    watched = LimitedStream(content, lambda packed=packed: packed, budget)  # type: ignore[misc]
                     inside = io.BufferedReader(watched, 1 << 20)
                     yield from _members(inside, label, depth + 1, budget)
             except BAD_DATA as error:

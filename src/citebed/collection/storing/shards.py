@@ -18,7 +18,7 @@ import polars as pl
 from citebed.collection.storing import store, table_files
 from citebed.collection.storing.store import MANIFEST, SHARDS, Manifest
 from citebed.collection.tables import DOCUMENTS, TABLES, Frames, empty
-from citebed.files.reading import at_hand
+from citebed.files.input_files import reusable_path
 
 OF_DOCUMENTS = ("documents", "sections")
 """The tables whose rows are in the shards, and nowhere else."""
@@ -64,7 +64,7 @@ class Shards:
         for number, name in enumerate(self.names):
             ids = wanted
             if wanted.height:
-                with at_hand(self._path(name, "documents")) as file:
+                with reusable_path(self._path(name, "documents")) as file:
                     every = pl.scan_parquet(file, glob=False).select("doc_id")
                     ids = every.join(wanted.lazy(), on="doc_id", how="semi").collect()
             others = of_shard(frames, ids["doc_id"])

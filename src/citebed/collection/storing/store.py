@@ -8,7 +8,7 @@ or after, never one between.
 A collection may come from a stranger. A journal is only finished by the user who wrote it, whose
 secret it is sealed with, or who is asked to trust it (`finish_change`). Names in journal and
 manifest are taken only if they are those of files that a collection has (`is_own`), and files are
-moved and removed by handles that follow no link (`files/held.py`).
+moved and removed by handles that follow no link (`citebed.files.output_files.FolderHandle`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,17 @@ from typing import Any
 from citebed.collection.rules import Rules, rules_from
 from citebed.collection.tables import IMPORT, TABLES
 from citebed.errors import CitebedError, CollectionError
-from citebed.files.held import Held, Misplaced, held
-from citebed.files.reading import read_text
+from citebed.files.input_files import read_text
+from citebed.files.output_files import (
+    FolderHandle,
+    UnexpectedFile,
+    open_folder,
+    sync_file,
+    sync_folder,
+    write_own_file,
+)
 from citebed.files.secret_files import is_sealed, seal
-from citebed.files.system_errors import why_not
-from citebed.files.writing import sync_file, sync_folder, write_own
+from citebed.files.system_errors import error_reason
 from citebed.wording import printable
 
 FORMAT = 1
@@ -223,7 +229,7 @@ def _lock(folder: Path) -> int:
             if made:
                 with contextlib.suppress(OSError):
                     folder.rmdir()
-            why = f"cannot write to '{printable(folder)}': {why_not(error)}"
+            why = f"cannot write to '{printable(folder)}': {error_reason(error)}"
             raise CollectionError(f"{why}. Get leave to write there, or work on a copy.") from None
         if _is_locked(folder, handle):
             return handle
@@ -308,12 +314,12 @@ def commit(folder: Path, remove: list[str]) -> None:
     ready = folder / _READY
     files = sorted(str(path.relative_to(ready)) for path in ready.rglob("*") if path.is_file())
     journal = {"from": _READY, "files": files, "remove": remove, "seal": seal_of(files, remove)}
-    with _telling(folder), held(folder) as inside:
+    with _telling(folder), open_folder(folder) as inside:
         _checked(inside, journal)
     for name in files:
         sync_file(ready / name)
     with _folders({(folder / name).parent for name in files}):
-        write_own(folder / _JOURNAL, json.dumps(journal))
+        write_own_file(folder / _JOURNAL, json.dumps(journal))
     _finish_commit(folder)
 
 
@@ -340,14 +346,14 @@ def _finish_commit(folder: Path, *, trusting: bool = False) -> None:
     journal = None
     with contextlib.suppress(ValueError, RecursionError, CitebedError):
         journal = None if path.is_symlink() else json.loads(read_text(path))
-    with _telling(folder), held(folder) as inside:
+    with _telling(folder), open_folder(folder) as inside:
         files, remove, is_ours = _checked(inside, journal)
         if not (is_ours or trusting):
             raise _anothers(folder)
         sync_folder(folder)  # the journal is on the disk before anything is moved
         waiting = [name for name in files if inside.has(f"{_READY}/{name}")]
         for name in waiting:
-            inside.folder(name.rpartition("/")[0], make=True)
+            inside.open_below(name.rpartition("/")[0], make=True)
         for name in waiting:
             inside.move(f"{_READY}/{name}", name)
         for name in remove:
@@ -356,19 +362,19 @@ def _finish_commit(folder: Path, *, trusting: bool = False) -> None:
         inside.remove(_JOURNAL)
 
 
-def _checked(inside: Held, journal: object) -> tuple[list[str], list[str], bool]:
+def _checked(inside: FolderHandle, journal: object) -> tuple[list[str], list[str], bool]:
     """The files that a journal puts in place and removes, and whether this user wrote it; if it is
     one that a citebed may have written."""
     if not isinstance(journal, dict) or journal.get("from") != _READY:
-        raise Misplaced("it is damaged")
+        raise UnexpectedFile("it is damaged")
     files, remove = journal.get("files"), journal.get("remove")
     if not isinstance(files, list) or not isinstance(remove, list):
-        raise Misplaced("it is damaged")
+        raise UnexpectedFile("it is damaged")
     for name in (*files, *remove):
         if not is_own(name):
-            raise Misplaced(f"{name!r:.80} is no file of a collection")
+            raise UnexpectedFile(f"{name!r:.80} is no file of a collection")
     for name in (_READY, *SETS, IMPORT, *(f"{_READY}/{name}" for name in (*SETS, IMPORT))):
-        inside.folder(name)
+        inside.open_below(name)
     return files, remove, is_sealed(_sealed(files, remove), journal.get("seal"))
 
 
@@ -386,7 +392,7 @@ def _telling(folder: Path) -> Iterator[None]:
     """Around a change by a journal: why it cannot be made, or not to the end."""
     try:
         yield
-    except Misplaced as why:
+    except UnexpectedFile as why:
         raise CollectionError(
             f"{printable(folder / _JOURNAL)} is not a journal that citebed wrote: {why}. Nothing "
             "was changed. If you trust the rest of the folder, remove that and import the sources "

@@ -25,8 +25,8 @@ from citebed.collection.tables import (
     with_added,
 )
 from citebed.errors import CitebedError, CollectionError, is_interrupt
-from citebed.files.parquet_groups import Footer, read_footer, splice
-from citebed.files.reading import at_hand
+from citebed.files.input_files import reusable_path
+from citebed.files.parquet import Footer, copy_row_groups, read_footer
 from citebed.files.system_errors import translate_read_errors
 from citebed.wording import printable
 
@@ -134,7 +134,7 @@ def write_changed(
             made.append((before.footer, range(part.group, part.group + 1)))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        splice(path, made)
+        copy_row_groups(path, made)
     except ValueError:  # another polars wrote the stored table
         write_frames(path, map(frame, parts), before.schema)
 
@@ -198,7 +198,7 @@ def _slices_of(path: Path, name: str, schema: Schema, size: int) -> Iterator[pl.
 
 def read_slice(path: Path, name: str, schema: Schema, start: int, size: int) -> pl.DataFrame:
     """Some columns, which must be there, of so many rows of a file of a table."""
-    with translate_damage(path), at_hand(path) as file:
+    with translate_damage(path), reusable_path(path) as file:
         check_types(pl.read_parquet_schema(file), schema)
         rows = pl.scan_parquet(file, glob=False).select(list(schema))
         piece = rows.slice(start, size).collect()
@@ -218,7 +218,7 @@ def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
 def read_schema(path: Path) -> Mapping[str, pl.DataType]:
     """The columns of a file of the documents, checked."""
     check_there(path)
-    with translate_damage(path), at_hand(path) as file:
+    with translate_damage(path), reusable_path(path) as file:
         schema = pl.read_parquet_schema(file)
         check_types(schema, TABLES[DOCUMENTS])
         return schema
@@ -227,13 +227,13 @@ def read_schema(path: Path) -> Mapping[str, pl.DataType]:
 def rows_of(path: Path) -> int:
     """How many rows a file has."""
     check_there(path)
-    with translate_damage(path), at_hand(path) as file:
+    with translate_damage(path), reusable_path(path) as file:
         return int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
 
 
 def read_rows(path: Path, rows: Iterable[int], columns: Iterable[str]) -> list[pl.DataFrame]:
     """Some columns, those that are there, of some rows of a file; no others are unpacked."""
-    with translate_damage(path), at_hand(path) as file:
+    with translate_damage(path), reusable_path(path) as file:
         frame = pl.scan_parquet(file, glob=False)
         frame = frame.select([name for name in columns if name in frame.collect_schema()])
         return [frame.slice(row, 1).collect() for row in rows]
@@ -247,7 +247,7 @@ def check_there(path: Path) -> None:
 
 def _table_of(path: Path, name: str, schema: Schema) -> pl.DataFrame:
     check_there(path)
-    with translate_damage(path), at_hand(path) as file:
+    with translate_damage(path), reusable_path(path) as file:
         columns = pl.read_parquet_schema(file)
         check_types(columns, schema)
         stated = list(schema) if columns.keys() >= schema.keys() else None
@@ -293,7 +293,7 @@ def is_complete(folder: Path, name: str) -> bool:
 
 
 def _has(path: Path, columns: Iterable[str]) -> bool:
-    with translate_damage(path), at_hand(path) as file:
+    with translate_damage(path), reusable_path(path) as file:
         return pl.read_parquet_schema(file).keys() >= set(columns)
 
 

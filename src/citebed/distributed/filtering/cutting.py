@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import Block, line_blocks, line_start, part_pieces, pieces_of
-from citebed.files.system_errors import open_translated
+from citebed.files.lines import Block, find_line_start, read_part, read_pieces, split_blocks
+from citebed.files.system_errors import open_for_reading
 from citebed.timeline.streams.stream_files import decode
 
 _LOOK = 1 << 16
@@ -28,7 +28,7 @@ def cuts(path: Path, part: int, *, naive_is_utc: bool) -> list[int]:
     """Where the parts of a file begin, in bytes, and where the last one ends."""
     size = path.stat().st_size
     found = [0]
-    with open_translated(path) as handle:
+    with open_for_reading(path) as handle:
         for near in range(part, size, part):
             if near > found[-1]:
                 cut = _change_after(handle, near, path, naive_is_utc)
@@ -40,10 +40,10 @@ def cuts(path: Path, part: int, *, naive_is_utc: bool) -> list[int]:
 
 def _change_after(handle: BinaryIO, near: int, path: Path, naive_is_utc: bool) -> int | None:
     """Where the first line begins whose time is another than that of the one before it."""
-    start = line_start(handle, near)
+    start = find_line_start(handle, near)
     before: int | None = None
     try:
-        for block in line_blocks(pieces_of(handle, _LOOK), str(path), _LOOK, 2):
+        for block in split_blocks(read_pieces(handle, _LOOK), str(path), _LOOK, 2):
             table = decode(block, naive_is_utc).table
             if table.height:
                 before = table["time"][0] if before is None else before
@@ -68,7 +68,7 @@ def _line_start(data: bytes, number: int) -> int:
 def part_blocks(path: Path, name: str, begin: int, end: int, size: int) -> Iterator[Block]:
     """The lines of a part, in blocks; numbered from 1 in the first part, in others from 2, as a
     mark at the beginning of a file is one only there."""
-    return line_blocks(part_pieces(path, begin, end), name, size, first_line(begin))
+    return split_blocks(read_part(path, begin, end), name, size, first_line(begin))
 
 
 def first_line(begin: int) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from citebed.errors import CitebedError
-from citebed.files.writing import translate_os_errors
+from citebed.files.output_files import translate_write_errors
 from citebed.wording import printable
 
 
@@ -79,7 +79,7 @@ class WorkFolder(NamedTuple):
 
     def make(self) -> None:
         """Make the folder, or take the one that a run before has left."""
-        with translate_os_errors(self.path):
+        with translate_write_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         self._check_ours()
 
@@ -87,7 +87,7 @@ class WorkFolder(NamedTuple):
         """Take it away, with all that is in it."""
         if os.path.lexists(self.path):
             self._check_ours()
-            with translate_os_errors(self.path):
+            with translate_write_errors(self.path):
                 shutil.rmtree(self.path)
 
     def _check_ours(self) -> None:

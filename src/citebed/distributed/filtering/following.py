@@ -15,7 +15,7 @@ from citebed.distributed.filtering.read_files import read_told
 from citebed.distributed.filtering.task import PartTask
 from citebed.distributed.filtering.working import tallied, telling
 from citebed.errors import FormatError
-from citebed.files.line_blocks import numbered_lines
+from citebed.files.lines import read_numbered_lines
 from citebed.records import Problem
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.base import LearningDocuments, RunningFilter, Skipped, State
@@ -84,7 +84,7 @@ def error_of(task: PartTask, number: int, line: int | None, what: str) -> Format
 def problems_of(task: PartTask, account: Account) -> Iterator[list[Problem]]:
     """All lines that are no documents, part by part."""
     for number in range(task.parts):
-        listed = numbered_lines(task.part(number).skipped)
+        listed = read_numbered_lines(task.part(number).skipped)
         found = (json.loads(line) for _, line in listed if line)
         yield [Problem(line_of(task, account, number, line), what) for line, what in found]
 

@@ -45,9 +45,9 @@ from citebed.distributed.filtering.task import PartTask, received
 from citebed.distributed.filtering.working import read_part, score_part, tell_part
 from citebed.distributed.sessions import Engine, collected
 from citebed.errors import CitebedError, FormatError
-from citebed.files.line_blocks import file_texts
-from citebed.files.reading import is_packed
-from citebed.files.writing import translate_os_errors, whole_files
+from citebed.files.input_files import is_compressed
+from citebed.files.lines import read_chunks
+from citebed.files.output_files import replace_files, translate_write_errors
 from citebed.runs.writer import filter_names, header_line
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.checkpoint import Progress
@@ -210,7 +210,7 @@ class _Run:
     def _stream(self, source: Source) -> tuple[Path, dict[str, int | str]]:
         """The stream as a plain file, and what tells it from another; what is packed, or no file,
         is laid out in the work folder, once where it is far away."""
-        if source.path is not None and source.path.is_file() and not is_packed(source.path):
+        if source.path is not None and source.path.is_file() and not is_compressed(source.path):
             status = source.path.stat()
             return source.path.absolute(), {"size": status.st_size, "time": status.st_mtime_ns}
         laid = self._folder.stream
@@ -228,7 +228,7 @@ class _Run:
         try:
             for path in brought(self._engine, address, place).files:
                 try:
-                    for lines in file_texts(path, _LAID):
+                    for lines in read_chunks(path, _LAID):
                         yield lines if lines.endswith(b"\n") or not lines else lines + b"\n"
                 except FormatError as error:
                     name = f"{address} ({printable(path.relative_to(place))})"
@@ -283,7 +283,7 @@ class _Run:
     def _write(self, task: FilterTask, planned: PartTask, account: Account) -> None:
         """The run, from the lines of its parts."""
         whole = account.whole
-        with translate_os_errors(self._files.partial):
+        with translate_write_errors(self._files.partial):
             self._drafts.run.truncate(0)
             self._drafts.run.write(header_line(header_of(task, self._options)))
             for number in range(planned.parts):
@@ -302,7 +302,7 @@ class _Run:
         """The list of skipped lines, where one is wanted."""
         listing = self._drafts.listing
         if listing:
-            with translate_os_errors(self._files.listing or self._files.partial):
+            with translate_write_errors(self._files.listing or self._files.partial):
                 listing.truncate(0)
                 for problems in problems_of(task, account):
                     listing.write(listed(task.name, problems))
@@ -312,7 +312,7 @@ class _Run:
 def _lay_out(laid: Path, lines: Iterable[bytes]) -> int:
     """Write the lines of a stream to a file, whole or not at all; gives their checksum."""
     crc = 0
-    with whole_files(laid) as (draft,), draft.open("wb") as file:
+    with replace_files(laid) as (draft,), draft.open("wb") as file:
         for each in lines:
             crc = zlib.crc32(each, crc)
             file.write(each)

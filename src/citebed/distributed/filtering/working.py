@@ -24,7 +24,7 @@ from citebed.distributed.filtering.read_files import (
     writing_reads,
 )
 from citebed.distributed.filtering.task import WIDTH, PartTask, moments
-from citebed.files.writing import several_files
+from citebed.files.output_files import add_files
 from citebed.runs.writer import filter_lines
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.base import LearningDocuments, RunningFilter, State, TermStatistics
@@ -37,7 +37,7 @@ from citebed.timeline.streams.stream_files import Decoded, decode
 def read_part(task: PartTask, number: int) -> None:
     """Read the documents of a part: what they say, what was counted, and what is no document."""
     part = task.part(number)
-    with several_files(part.folder) as draft:
+    with add_files(part.folder) as draft:
         made = Part(draft)
         reading = _Reading(task)
         with writing_reads(made.reads) as reads, made.skipped.open("wb") as skipped:
@@ -108,7 +108,7 @@ def tell_part(task: PartTask, number: int) -> None:
     rows = set(state["judged"][:, 0].tolist())
     if task.declared.looks_back:
         rows |= _windows(part.reads, task.due)
-    with several_files(part.folder) as draft:
+    with add_files(part.folder) as draft:
         write_told(Part(draft).told, telling(task, number, rows))
 
 
@@ -140,7 +140,7 @@ def score_part(task: PartTask, number: int) -> None:
     filtering = task.started()
     filtering.restore(state)
     done = Progress()
-    with several_files(part.folder) as draft:
+    with add_files(part.folder) as draft:
         made = Part(draft)
         with made.lines.open("wb") as file:
             for reads in read_batches(part.reads):

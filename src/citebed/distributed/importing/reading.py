@@ -26,7 +26,7 @@ from citebed.collection.tables import read_part
 from citebed.distributed.parcels import Given, Parcel, at_each, dealt, fetched, noted
 from citebed.distributed.sessions import Engine
 from citebed.errors import CitebedError
-from citebed.files.reading import file_hash
+from citebed.files.input_files import hash_file
 from citebed.records import Problem
 from citebed.wording import printable
 
@@ -138,7 +138,7 @@ def _look(settings: str, number: int, given: Given) -> Iterator[Parcel]:
     for spec in json.loads(given["files"][0]):
         file = SourceFile(Path(spec["path"]), spec["name"])
         with translate_os_errors(file.path):
-            digest = file_hash(file.path)
+            digest = hash_file(file.path)
         size = spec["size"]
         cuts = _cuts(file, settings) if size > AT_ONCE else None
         shared = cuts is None and size * _PACKED > AT_ONCE

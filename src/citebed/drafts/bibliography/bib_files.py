@@ -18,7 +18,7 @@ from citebed.drafts.records import Draft, Entry
 from citebed.drafts.references import entry_from_document
 from citebed.drafts.tex.document import TexReader
 from citebed.text.normalise import unique
-from citebed.wording import first_few
+from citebed.wording import list_first
 
 
 def read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
@@ -64,7 +64,7 @@ def _note_unknown_keys(parsed: ParsedDraft) -> None:
     known = {entry.key for entry in parsed.entries}
     unknown = [name for name in parsed.cited_names() if is_key(name) and name not in known]
     if unknown:
-        parsed.note(f"cited but not in the bibliography: {first_few(unknown)}")
+        parsed.note(f"cited but not in the bibliography: {list_first(unknown)}")
 
 
 def with_libraries(draft: Draft, texts: Sequence[str]) -> Draft:

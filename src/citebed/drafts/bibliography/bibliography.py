@@ -20,7 +20,7 @@ from citebed.drafts.bibliography.document_matching import Bibliography, Work, pl
 from citebed.drafts.files import read_draft_bytes
 from citebed.drafts.records import Entry
 from citebed.errors import CitebedError, FormatError
-from citebed.files.updating import update
+from citebed.files.output_files import update_file
 from citebed.records import Document, Problem
 from citebed.text.latex import text_to_latex
 from citebed.text.normalise import ENTITY_PATTERN, entity_to_text
@@ -178,7 +178,7 @@ def append_new(
         _check_whole(path, data, whole, len(added))
         return whole
 
-    update(path, with_new)
+    update_file(path, with_new)
     return tuple(added)
 
 

@@ -13,7 +13,7 @@ from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_styl
 from citebed.drafts.office.packages import Attributes, Package, walk
 from citebed.drafts.parsed_draft import ParsedDraft, without_places
 from citebed.drafts.records import Entry
-from citebed.files.kinds import OPEN_DOCUMENT
+from citebed.files.file_kinds import OPEN_DOCUMENT
 from citebed.text.identifiers import doi_in
 from citebed.text.normalise import fold
 

@@ -15,8 +15,14 @@ from typing import Protocol
 from xml.parsers import expat
 
 from citebed.errors import CitebedError
-from citebed.files.limits import BOMB_RATIO, limit, shown
-from citebed.files.packed import Budget, Watched, damage
+from citebed.files.limits import (
+    BOMB_RATIO,
+    DecompressionBudget,
+    LimitedStream,
+    decompression_errors,
+    effective_limit,
+    format_size,
+)
 
 _MOST_MEMBERS = 20_000
 _MEMBER_BYTES = 64 << 20
@@ -42,7 +48,7 @@ class Package:
             what = f"this is {kind}, but damaged or cut short ({error}); get it again"
             raise self.error(what) from error
         self._names = {info.filename: info for info in self._archive.infolist()}
-        self._budget = Budget(len(data))
+        self._budget = DecompressionBudget(len(data))
 
     def error(self, what: str) -> CitebedError:
         """Return an error about this file."""
@@ -63,22 +69,30 @@ class Package:
             return None
         if info.flag_bits & _PROTECTED:
             raise self.error("it is protected by a password; save it without one")
-        packed, most = max(info.compress_size, 1), limit(_MEMBER_BYTES)
+        packed, most = max(info.compress_size, 1), effective_limit(_MEMBER_BYTES)
         try:
             with self._archive.open(info) as content:
-                watched = Watched(content, lambda: packed, self._budget)
+                watched = LimitedStream(content, lambda: packed, self._budget)
                 data = io.BufferedReader(watched, 1 << 20).read(most + 1)
         except _damage() as error:
             raise self.error(f"{member} in it cannot be read: {error}") from error
         if len(data) > max(_MEMBER_BYTES, 1) and len(data) > BOMB_RATIO * packed:
             raise self.error(f"{member} in it expands far too much, like a decompression bomb")
         if len(data) > most:
-            raise self.error(f"{member} in it has more than {shown(most)}; split the document")
+            raise self.error(
+                f"{member} in it has more than {format_size(most)}; split the document"
+            )
         return data
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    return (zipfile.BadZipFile, NotImplementedError, RuntimeError, struct.error, *damage())
+    return (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        RuntimeError,
+        struct.error,
+        *decompression_errors(),
+    )
 
 
 # --- XML --------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from citebed.drafts.office.citations import (
 from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_style
 from citebed.drafts.office.packages import Attributes, Package, walk
 from citebed.drafts.parsed_draft import ParsedDraft, without_places
-from citebed.files.kinds import WORD
+from citebed.files.file_kinds import WORD
 
 _SKIPPED = frozenset(("w:del", "w:moveFrom", "mc:Fallback", "m:oMathPara", "w:pPrChange"))
 _BLANKS = {"w:tab": "\t", "w:br": " ", "w:cr": " ", "w:noBreakHyphen": "-", "w:ptab": " "}

@@ -23,7 +23,7 @@ from citebed.drafts.tex.source import Cursor, Macros
 from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, maths_as_text
 from citebed.text.latex_commands import NOTHING
 from citebed.text.regex import compile_regex
-from citebed.wording import first_few
+from citebed.wording import list_first
 
 _TOKEN = compile_regex(
     r"\\(?:(?P<command>[A-Za-z@]++)\*?|(?P<escaped>.))"
@@ -87,7 +87,7 @@ class TexReader:
         names = [f"\\{name}" for name, _ in self._unknown.most_common()]
         if names:
             what = "unknown LaTeX commands were ignored and their text was kept"
-            self._parsed.note(f"{what}: {first_few(names, _SHOWN_COMMANDS)}")
+            self._parsed.note(f"{what}: {list_first(names, _SHOWN_COMMANDS)}")
 
     def _complain(self, cursor: Cursor, at: int, what: str) -> None:
         self._parsed.note(f"{what}; read as text", cursor.place_at(at))

@@ -34,7 +34,7 @@ from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.scoring.comparison import Design
 from citebed.evaluation.scoring.evaluation import Evaluation, evaluate_under
 from citebed.evaluation.scoring.run_scores import Resampling, Settings, make_resampling
-from citebed.frames import Parts
+from citebed.frames import MultiTableResult
 from citebed.runs.ranking import prepare
 from citebed.runs.reader import as_qrels, check_names, read_sets
 from citebed.runs.tables import Qrels
@@ -60,11 +60,11 @@ class ContrastOptions:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Contrast(Parts):
+class Contrast(MultiTableResult):
     """The results of runs under two judgement sets."""
 
     PARTS = ("judgements", "summary", "changes", "correlations", "conclusions", "movers", "queries")
-    SHOWN = "changes"
+    MAIN = "changes"
 
     sets: Sets
     before: Evaluation

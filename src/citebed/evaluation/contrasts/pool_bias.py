@@ -35,7 +35,7 @@ from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.scoring.comparison import compare
 from citebed.evaluation.scoring.evaluation import evaluate_under
 from citebed.evaluation.statistics import kendall_tau, tau_ap
-from citebed.frames import FlatRow, Parts
+from citebed.frames import FlatRow, MultiTableResult
 from citebed.runs.ranking import Ranked, prepare, rank
 from citebed.runs.reader import as_qrels, as_runs, check_names
 from citebed.runs.tables import Flags, Floats, Qrels
@@ -89,7 +89,7 @@ class UnjudgedShare(FlatRow):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PoolBias(Parts):
+class PoolBias(MultiTableResult):
     """The bias of a pool.
 
     ``unclaimed`` counts judgements of documents that no run has within the depth. ``undecided``
@@ -97,7 +97,7 @@ class PoolBias(Parts):
     """
 
     PARTS = ("falls", "orders", "unjudged", "conclusions")
-    SHOWN = "falls"
+    MAIN = "falls"
 
     qrels: str
     depth: int

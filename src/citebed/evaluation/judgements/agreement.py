@@ -22,7 +22,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.statistics.resampling import resampled_sums
 from citebed.evaluation.statistics.units import Floats, Integers, cluster_codes
 from citebed.frames import FlatRow
-from citebed.wording import short
+from citebed.wording import shorten
 
 Columns = pl.DataFrame | Mapping[str, Sequence[Any]]
 """Judgements in the columns ``item``, ``judge`` and ``value``."""
@@ -98,7 +98,7 @@ class _Coded(NamedTuple):
         if not self.ordered:
             raise CitebedError(
                 f"{what} needs values in an order, found words such as "
-                f"'{short(str(self.scale[0]))}': give all of them as the scale, lowest first."
+                f"'{shorten(str(self.scale[0]))}': give all of them as the scale, lowest first."
             )
         numeric = all(isinstance(value, int | float) for value in self.scale)
         return np.array(self.scale if numeric else range(len(self.scale)), dtype=np.float64)
@@ -342,7 +342,7 @@ def krippendorffs_alpha(
     measure = f"alpha(metric={metric})"
     coded = _coded(judgements, scale)
     if metric == "interval" and not all(isinstance(v, int | float) for v in coded.scale):
-        raise CitebedError(f"{measure} needs numbers, found '{short(str(coded.scale[0]))}'.")
+        raise CitebedError(f"{measure} needs numbers, found '{shorten(str(coded.scale[0]))}'.")
     places = np.zeros(len(coded.scale)) if metric == "nominal" else coded.places(measure)
     columns, cells = _coincidences(_counts(coded))
 

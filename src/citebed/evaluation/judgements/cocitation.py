@@ -15,11 +15,12 @@ import polars as pl
 
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.judgements.sets import PAIR, as_checked_qrels
-from citebed.files.reading import data_lines, read_parquet
+from citebed.files.input_files import read_data_lines
+from citebed.files.parquet import read_parquet
 from citebed.runs.tables import Qrels, id_column, is_parquet, number_column
 from citebed.runs.times import is_later
 from citebed.runs.trec_files import LARGEST_GRADE
-from citebed.wording import number_in, short
+from citebed.wording import parse_number, shorten
 
 LABEL = "cocited"
 
@@ -226,7 +227,7 @@ def from_file(path: Path) -> Cocitations:
     if is_parquet(path):
         pairs = _table_of_pairs(path)
     else:
-        rows = [_pair(path, at, line) for at, line in data_lines(path)]
+        rows = [_pair(path, at, line) for at, line in read_data_lines(path)]
         schema = {"doc_id": pl.String, "other_id": pl.String, "count": pl.Float64}
         pairs = pl.DataFrame(rows, schema, orient="row")
     return Cocitations(both_ways(pairs), None, None, f"{pairs.height:,} pairs of documents")
@@ -253,11 +254,11 @@ def _pair(path: Path, at: int, line: str) -> tuple[str, str, float]:
         raise FormatError(
             path, at, f"found {len(fields)} fields, expected doc_id, other_id and their count."
         )
-    count = number_in(fields[2]) if len(fields) == 3 else 1.0
+    count = parse_number(fields[2]) if len(fields) == 3 else 1.0
     if count is None:
-        raise FormatError(path, at, f"the count '{short(fields[2])}' is not a number.")
+        raise FormatError(path, at, f"the count '{shorten(fields[2])}' is not a number.")
     if count < 0:
-        raise FormatError(path, at, f"the count '{short(fields[2])}' is not a number from 0.")
+        raise FormatError(path, at, f"the count '{shorten(fields[2])}' is not a number from 0.")
     return fields[0], fields[1], count
 
 

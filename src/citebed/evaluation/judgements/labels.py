@@ -14,7 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from citebed.files.reading import at_hand, read_parquet
+from citebed.files.input_files import reusable_path
+from citebed.files.parquet import read_parquet
 from citebed.runs.kba_files import detect_kba_form
 from citebed.runs.reader import as_qrels, distinct_names, read_qrels, run_name
 from citebed.runs.tables import Qrels, is_parquet
@@ -29,7 +30,7 @@ _A_NUMBER = r"^Q?[0-9]+$"
 def read_labelled(path: str | Path) -> Qrels:
     """Read judgements, with a column ``label`` if their second field has words."""
     path = Path(path)
-    with at_hand(path) as file:
+    with reusable_path(path) as file:
         qrels = replace(read_qrels(file), name=run_name(path), source=path)
         labels = _labels(file)
     if labels is None or labels.str.contains(_A_NUMBER).all():

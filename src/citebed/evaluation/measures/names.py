@@ -14,7 +14,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures import MEASURES, Measure, SetF
 from citebed.evaluation.measures.trec_names import from_trec_name, trec_lines
 from citebed.grammar import Call, SpecError, Value, parse_call, plain_name, value_text
-from citebed.wording import number_in, whole_number_in
+from citebed.wording import parse_integer, parse_number
 
 _USUAL = {
     "AP": "map meanaverageprecision averageprecision avep avgprec",
@@ -120,8 +120,8 @@ def _cutoff(text: str | None) -> dict[str, Any]:
         return {}
     if text == "R":
         return {"cutoff": "R"}
-    whole = whole_number_in(text)
-    cutoff = number_in(text) if whole is None else whole
+    whole = parse_integer(text)
+    cutoff = parse_number(text) if whole is None else whole
     if cutoff is None:
         raise CitebedError(f"the cut-off '@{text}' is not a number (or R).")
     return {"cutoff": cutoff}
@@ -140,9 +140,9 @@ def _typed(kind: type[Measure], name: str, value: Value, wanted: str) -> Any:
     if wanted == "bool":
         typed = {"true": True, "false": False}.get(text.lower())
     elif wanted.startswith("int"):
-        typed = whole_number_in(text)
+        typed = parse_integer(text)
     elif wanted == "float":
-        typed = number_in(text)
+        typed = parse_number(text)
     if typed is None:
         raise CitebedError(
             f"{kind.NAME}({name}={text}): '{text}' is not {_IN_WORDS[wanted.split(maxsplit=1)[0]]}."

@@ -49,7 +49,7 @@ from citebed.evaluation.measures import (
     nDCG,
     nDCGRel,
 )  # fmt: skip
-from citebed.wording import number_in
+from citebed.wording import parse_number
 
 ParameterForm = Literal["one", "ranks", "levels", "whole"]
 RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
@@ -162,7 +162,7 @@ def rbp_pairs(owner: str, pairs: str) -> tuple[float, str]:
 
 
 def _a_number(owner: str, text: str) -> float:
-    number = number_in(text)
+    number = parse_number(text)
     if number is None:
         raise CitebedError(f"{owner}: '{text}' is not a number.")
     return number

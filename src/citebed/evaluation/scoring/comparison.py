@@ -30,7 +30,7 @@ from citebed.evaluation.statistics import (
 from citebed.evaluation.statistics.crossed import CROSSED_TESTS, Crossed, crossed_test
 from citebed.evaluation.statistics.effects import noncentrality
 from citebed.evaluation.statistics.intervals import Bounds
-from citebed.frames import FlatRow, Shown, frame_of
+from citebed.frames import FlatRow, TableResult, rows_to_frame
 from citebed.runs.tables import Floats
 
 SIGNIFICANT = 0.05
@@ -101,15 +101,15 @@ class Comparison(FlatRow):
 _Compared_co = TypeVar("_Compared_co", bound=Comparison, covariant=True)
 
 
-class Comparisons(Shown, tuple[_Compared_co, ...]):
+class Comparisons(TableResult, tuple[_Compared_co, ...]):
     """Comparisons of runs, measure by measure."""
 
     @property
     def table(self) -> pl.DataFrame:
         """One row per comparison, with a column for each field."""
-        return frame_of(self)
+        return rows_to_frame(self)
 
-    def shown(self) -> pl.DataFrame:
+    def main_table(self) -> pl.DataFrame:
         """Return the main columns: the two means, the difference with its interval, and p.
 
         A column ``note`` is added if a difference is on logarithms.

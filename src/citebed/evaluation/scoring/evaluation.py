@@ -25,7 +25,7 @@ from citebed.evaluation.scoring.run_scores import (
     score_runs,
     summarise,
 )
-from citebed.frames import Shown
+from citebed.frames import TableResult
 from citebed.runs.ranking import SortedQrels, prepare
 from citebed.runs.reader import as_qrels, as_runs
 from citebed.runs.tables import Run
@@ -39,7 +39,7 @@ _SUMMARY = {name: pl.Float64 if name in ("value", "low", "high") else pl.String
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Shown):
+class Evaluation(TableResult):
     """Runs scored under the same judgements and measures.
 
     ``source`` is the file of the judgements; their queries may be beside it. ``read_as`` has notes
@@ -136,7 +136,7 @@ class Evaluation(Shown):
             )
         return notes
 
-    def shown(self) -> pl.DataFrame:
+    def main_table(self) -> pl.DataFrame:
         """Return a table with a row per run and a column per measure, with intervals."""
         rows = [
             {"run": scores.run, "queries": scores.ledger.measured}

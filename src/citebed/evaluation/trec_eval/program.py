@@ -39,7 +39,7 @@ from citebed.evaluation.measures.trec_names import (
     rbp_pairs,
 )
 from citebed.evaluation.trec_eval.options import Options, Version
-from citebed.files.reading import read_lines
+from citebed.files.input_files import read_lines
 from citebed.runs.ranking import check_repeated_documents, prepare, rank
 from citebed.runs.reader import read_as_trec_eval
 from citebed.runs.tables import Flags, Floats, Ints

@@ -21,8 +21,8 @@ from sqlalchemy import Connection, Date, LargeBinary, Table, insert, select, tex
 from sqlalchemy.exc import DatabaseError, OperationalError, StatementError
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import opened
-from citebed.files.writing import whole_files
+from citebed.files.input_files import open_input
+from citebed.files.output_files import replace_files
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.database import NEW_NAMES, Database, find_damage
 from citebed.judging.store.schema import UtcTime, campaigns, logins, metadata, organisers, sessions
@@ -43,7 +43,7 @@ def backup(store: CampaignStore, path: str | Path) -> dict[str, int]:
     path = Path(path)
     counts: dict[str, int] = {}
     digest = hashlib.sha256()
-    with store.reading() as tx, whole_files(path, private=True) as [draft]:
+    with store.reading() as tx, replace_files(path, private=True) as [draft]:
         packed = path.suffix == ".gz"
         with gzip.open(draft, "wb", 6) if packed else draft.open("wb") as file:
             head = {"format": FORMAT, "campaign": store.name, "simulated": store.simulated}
@@ -94,7 +94,7 @@ def restore(path: str | Path, database: Database) -> CampaignStore:
             raise CitebedError(f"{printable(database.url)} already has a campaign. Use an empty "
                                "database.")  # fmt: skip
         try:
-            with opened(path) as file:
+            with open_input(path) as file:
                 name = _restore(path, file, connection)
         except (StatementError, UnicodeError, OverflowError) as error:
             if type(error) in (DatabaseError, OperationalError):  # not the backup's fault
@@ -112,7 +112,7 @@ def restore(path: str | Path, database: Database) -> CampaignStore:
 
 def name_in(path: str | Path) -> str:
     """Return the campaign's name in a backup; raise `FormatError` for another file."""
-    with opened(Path(path)) as file:
+    with open_input(Path(path)) as file:
         return str(_head(Path(path), file)["campaign"])
 
 

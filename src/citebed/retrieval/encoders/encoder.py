@@ -15,9 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from citebed.errors import CitebedError
-from citebed.files.places import state_folder
-from citebed.files.reading import read_text
-from citebed.files.writing import write_whole
+from citebed.files.environment import state_folder
+from citebed.files.input_files import read_text
+from citebed.files.output_files import write_file
 from citebed.retrieval.encoders.encoding import Encoder, load_encoder
 from citebed.retrieval.encoders.loading.names import encoder_folder, packaged_encoder
 from citebed.retrieval.encoders.vector_cache import VectorCache
@@ -144,7 +144,7 @@ def _remember(encoder: DenseEncoder) -> None:
     if path is None or (path.is_file() and read_text(path) == encoder.name):
         return
     try:
-        write_whole(path, encoder.name)
+        write_file(path, encoder.name)
     except CitebedError as error:
         _LOG.warning("note: %s; to ask this index later, set %s", error, VARIABLE)
 

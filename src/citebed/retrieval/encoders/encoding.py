@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.installing import pip_install
+from citebed.install_commands import pip_install_command
 from citebed.retrieval.encoders.loading import torch_runtime
 from citebed.retrieval.encoders.loading.folder import (
     ModelFolder,
@@ -288,6 +288,6 @@ def _choose_runtime(folder: ModelFolder, device: str) -> str:
         return "torch"
     raise CitebedError(
         f"ONNX Runtime cannot run the model in '{folder.path}': {reason}. PyTorch might, but is "
-        f"not installed. Run: {pip_install(*torch_runtime.NEEDS)}. "
+        f"not installed. Run: {pip_install_command(*torch_runtime.NEEDS)}. "
         "Or export the model to model.onnx"
     )

@@ -24,9 +24,13 @@ from zlib import crc32
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.files.databases import check_journal, read_schema, schema_of_script
-from citebed.files.places import vectors_folder
-from citebed.files.writing import append_own, is_own, translate_os_errors
+from citebed.files.databases import check_journal, parse_schema, read_schema
+from citebed.files.environment import vectors_folder
+from citebed.files.output_files import (
+    is_plain_or_missing,
+    open_to_append,
+    translate_write_errors,
+)
 from citebed.retrieval.vectors.vectors import OnProgress, Vectors
 from citebed.wording import printable
 
@@ -112,9 +116,9 @@ def _opened(folder: Path, encoder: Encoder) -> Iterator[_Shelf | None]:
     ``None`` where there are none and none can be kept.
     """
     path = folder / f"{encoder.fingerprint[:32]}.sqlite"
-    with translate_os_errors(path):
+    with translate_write_errors(path):
         for end in _BESIDE:
-            if not is_own(path.with_name(path.name + end)):
+            if not is_plain_or_missing(path.with_name(path.name + end)):
                 raise _damaged(path, f"{path.name}{end} is not a plain file")
         check_journal(path)
         is_writable = _is_writable(path)
@@ -140,7 +144,7 @@ def _is_writable(path: Path) -> bool:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            append_own(path).close()  # with the permissions that the umask leaves
+            open_to_append(path).close()  # with the permissions that the umask leaves
     except OSError as error:
         if error.errno not in _READ_ONLY:
             raise
@@ -181,7 +185,7 @@ class _Shelf:
                     says = (encoder.name, encoder.fingerprint, self._width)
                     connection.execute("INSERT INTO model VALUES (?, ?, ?)", says)
             found = read_schema(connection)
-        same = found == schema_of_script(_SCHEMA) and connection.execute(
+        same = found == parse_schema(_SCHEMA) and connection.execute(
             "SELECT fingerprint, dimensions FROM model"
         ).fetchall() == [(encoder.fingerprint, self._width)]
         if not same:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from citebed._version import __version__
-from citebed.files.reading import file_hash
+from citebed.files.input_files import hash_file
 from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import DESCRIPTION
@@ -40,7 +40,7 @@ def index_facts(index: Index) -> dict[str, Any]:
     """What a run says of the index that it was made with."""
     return {
         "documents": index.description.documents,
-        "sha256": file_hash(index.folder / DESCRIPTION),
+        "sha256": hash_file(index.folder / DESCRIPTION),
         "sources": {k: v["sha256"] for k, v in index.description.sources.items()},
     }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
-from citebed.files.writing import own_folder
+from citebed.files.output_files import check_not_link
 from citebed.retrieval.execution.run_facts import Searchable, index_facts, run_facts
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.index import Index, open_index
@@ -130,7 +130,7 @@ def search_to_file(
 def run_file(folder: Path, model: str, queries: str) -> Path:
     """Where a run is put that got no name: among the collection's, never through a link."""
     name = "".join(c if c.isalnum() or c in ".-=" else "_" for c in model).strip("_")
-    path = own_folder(folder / RUNS) / f"{name}.{Path(queries).stem}.run"
+    path = check_not_link(folder / RUNS) / f"{name}.{Path(queries).stem}.run"
     if path.is_symlink():
         raise CitebedError(f"'{printable(path)}' is a link; name the run's file with -o")
     return path

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.grammar import SpecError, Spelled, integer, path
+from citebed.grammar import SpecError, Specified, integer, path
 from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, floats
 
 DOCS = 10
@@ -98,7 +98,7 @@ class FeedbackDocuments:
 
 
 @dataclass(frozen=True)
-class Feedback(Spelled, ABC):
+class Feedback(Specified, ABC):
     """A way to a better query: a frozen dataclass of its parameters that prints as written.
 
     Documents are the first ``docs`` of a first search, taken for relevant, or those judged

@@ -20,7 +20,7 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import locked
 from citebed.collection.storing.table_files import rows_of
 from citebed.errors import CitebedError, CollectionError
-from citebed.files.writing import own_folder, translate_os_errors, workshop
+from citebed.files.output_files import check_not_link, temporary_folder, translate_write_errors
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index import assembling, counting, layout, records
 from citebed.retrieval.index.arrays import Strings
@@ -120,7 +120,7 @@ def _write_words(
     """All of an index but what an encoder makes; that is kept, where the index has it."""
     folder = collection.folder
     with locked(folder):
-        layout.sweep(own_folder(folder / FOLDER))
+        layout.sweep(check_not_link(folder / FOLDER))
         old = _usable(folder / FOLDER)
         if old is not None or options.analyser != AUTO:
             options = replace(options, analyser=fitting_analyser(collection, options.analyser))
@@ -131,7 +131,7 @@ def _write_words(
 
 def index_in_memory(collection: Collection, options: IndexOptions) -> Index:
     """Index a small collection without writing the index."""
-    with workshop(collection.folder / FOLDER) as work:
+    with temporary_folder(collection.folder / FOLDER) as work:
         description, arrays, _ = _Builder(collection, options).make(work)
     return Index(collection.folder / FOLDER, description, arrays)
 
@@ -191,7 +191,7 @@ class _Builder:
         for path in self.options.citing:
             if not path.is_file():
                 raise CitebedError(f"there is no contexts file '{printable(path)}'")
-        with workshop(folder) as work:
+        with temporary_folder(folder) as work:
             described, arrays, embedded = self.make(work)
             self.progress.step("writing", 0)
             self.collection.check_unchanged()
@@ -233,7 +233,7 @@ class _Builder:
         self, documents: pl.DataFrame, gathered: Gathered, kept: Kept | None
     ) -> dict[str, NDArray[Any]]:
         """The arrays of the postings, the citing text and the documents' ids."""
-        with translate_os_errors(self.collection.folder / FOLDER):
+        with translate_write_errors(self.collection.folder / FOLDER):
             arrays, final = assembling.assemble(gathered, kept)
         arrays |= self._shares(final, arrays)
         arrays["ids"], arrays["ids.offsets"] = Strings.packed(documents["doc_id"])
@@ -360,7 +360,7 @@ class _Builder:
         papers = sorted(rows["paper_id"].unique(), key=lambda name: name.encode())
         place = {name: number for number, name in enumerate(papers)}
         path = work / "citing.parquet"
-        with translate_os_errors(self.collection.folder / FOLDER), path.open("wb") as file:
+        with translate_write_errors(self.collection.folder / FOLDER), path.open("wb") as file:
             rows.select("text").write_parquet(file)
         self.citing = {
             "papers": papers,
@@ -402,7 +402,7 @@ class _Builder:
         for counts, part in done:
             if counts.job.texts.columns == ["citing"]:
                 counts = self._remember_citing(counts)  # noqa: PLW2901
-            with translate_os_errors(self.collection.folder / FOLDER):
+            with translate_write_errors(self.collection.folder / FOLDER):
                 gathered.add(counts, by_table[counts.job.table])
             if part is not None:
                 self.made = self.made or Made(gathered.documents, model.width)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from citebed.collection import Collection
 from citebed.collection.names import name_in
 from citebed.errors import FormatError
-from citebed.files.line_blocks import numbered_lines
+from citebed.files.lines import read_numbered_lines
 from citebed.retrieval.index.arrays import Strings
 from citebed.retrieval.vectors.model_files import Arrays
 from citebed.retrieval.vectors.vectors import DocumentVectors, Embedder, quantise
@@ -69,7 +69,7 @@ def count_contexts(files: Iterable[Path]) -> int:
 
 
 def _read(path: Path) -> pl.DataFrame:
-    lines = ((at, line) for at, line in numbered_lines(path) if line.strip())
+    lines = ((at, line) for at, line in read_numbered_lines(path) if line.strip())
     rows = [row for at, line in lines for row in _contexts(path, at, line)]
     schema = {**dict.fromkeys(("paper_id", "text", "cited"), pl.String), "year": pl.Int32}
     found = pl.DataFrame(rows, schema=schema, orient="row")

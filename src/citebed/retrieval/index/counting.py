@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.files.reading import at_hand
+from citebed.files.input_files import reusable_path
 from citebed.files.system_errors import translate_read_errors
 from citebed.retrieval.analysis import Analyser
 from citebed.retrieval.index.arrays import with_capacity
@@ -286,7 +286,7 @@ class Planned:
     def _read(self, rows: NDArray[np.int64]) -> pl.DataFrame:
         """The texts of some rows, which rise, by field."""
         first = int(rows[0])
-        with translate_read_errors(self.table), at_hand(self.table) as file:
+        with translate_read_errors(self.table), reusable_path(self.table) as file:
             scan = pl.scan_parquet(file, glob=False).slice(first, int(rows[-1]) - first + 1)
             kinds = scan.collect_schema()
             texts = (

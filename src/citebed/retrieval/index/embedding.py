@@ -15,7 +15,7 @@ from citebed.collection import Collection
 from citebed.collection.progress import Progress
 from citebed.collection.storing.table_files import rows_of
 from citebed.errors import CitebedError
-from citebed.files.reading import at_hand
+from citebed.files.input_files import reusable_path
 from citebed.files.system_errors import translate_read_errors
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import array_names
@@ -218,7 +218,7 @@ def texts_of(collection: Collection, rows: Numbers) -> list[str]:
 def _texts_in(path: Path, rows: Numbers) -> list[str]:
     """The texts of some rows of a file, which rise."""
     first = int(rows[0])
-    with translate_read_errors(path), at_hand(path) as file:
+    with translate_read_errors(path), reusable_path(path) as file:
         span = pl.scan_parquet(file, glob=False).slice(first, int(rows[-1]) - first + 1)
         return span.select(document_text()).collect()["text"].gather(rows - first).to_list()
 

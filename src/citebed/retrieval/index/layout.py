@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from citebed.collection.storing.table_files import table_paths
 from citebed.errors import CollectionError, FormatError
-from citebed.files import writing
-from citebed.files.reading import file_hash, read_small
+from citebed.files import output_files
+from citebed.files.input_files import hash_file, read_small
 from citebed.files.system_errors import translate_read_errors
 from citebed.retrieval.index.threads import in_threads
 from citebed.retrieval.vectors.model_files import Arrays, read_header
@@ -134,7 +134,7 @@ def _checked(folder: Path, description: Description) -> Description:
 
 
 def _check_kind(path: Path) -> None:
-    if not writing.is_own(path):  # a link may lead anywhere, a pipe may never end
+    if not output_files.is_plain_or_missing(path):  # a link may lead anywhere, a pipe may never end
         raise ValueError(f"'{path.name}' is not a plain file")
 
 
@@ -159,15 +159,15 @@ def write(
     """
     files: dict[str, Mapping[str, Any]] = dict(kept or {})
     try:
-        with writing.several_files(folder) as draft:
+        with output_files.add_files(folder) as draft:
             paths = {name: draft / f"{name}.{description.generation}.npy" for name in arrays}
             threads = _threads(array.nbytes for array in arrays.values())
             entries = in_threads(
                 lambda name: _write_array(paths[name], arrays[name]), arrays, threads
             )
             files |= zip(arrays, entries, strict=True)
-        with writing.translate_os_errors(folder):
-            writing.sync_folder(folder)
+        with output_files.translate_write_errors(folder):
+            output_files.sync_folder(folder)
         complete = Description(**{**asdict(description), "files": files})
         _replace_description(folder, asdict(complete))
     finally:
@@ -186,9 +186,9 @@ def write_fit(folder: Path, generation: int, **learned: Mapping[str, Any]) -> No
 
 def _replace_description(folder: Path, values: Mapping[str, Any]) -> None:
     """Replace ``index.json``; an error of its folder says so."""
-    writing.write_own(folder / DESCRIPTION, json.dumps(values, indent=1))
+    output_files.write_own_file(folder / DESCRIPTION, json.dumps(values, indent=1))
     try:
-        writing.sync_folder(folder)
+        output_files.sync_folder(folder)
     except OSError as error:
         name = printable(folder.parent)
         raise CollectionError(
@@ -199,7 +199,7 @@ def _replace_description(folder: Path, values: Mapping[str, Any]) -> None:
 
 def sweep(folder: Path) -> None:
     """Take away what builders left that were killed; of an index that cannot be read, nothing."""
-    writing.sweep(folder)
+    output_files.remove_stale_drafts(folder)
     try:
         kept = {entry["file"] for entry in read_description(folder).files.values()}
     except DamagedIndex:
@@ -226,7 +226,7 @@ def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
         handle.write(whole.data)
         handle.flush()
         os.fsync(handle.fileno())
-    return {"file": path.name, "bytes": path.stat().st_size, "sha256": file_hash(path)}
+    return {"file": path.name, "bytes": path.stat().st_size, "sha256": hash_file(path)}
 
 
 def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any]]:
@@ -267,7 +267,7 @@ def _threads(sizes: Iterable[int]) -> int:
 def _verify_file(folder: Path, entry: Mapping[str, Any]) -> None:
     path = folder / entry["file"]
     try:
-        found = file_hash(path)
+        found = hash_file(path)
     except FileNotFoundError:
         raise DamagedIndex(folder, f"lacks its file {path.name}") from None
     if found != entry["sha256"]:
@@ -284,7 +284,7 @@ def source_files(folder: Path) -> dict[str, Path]:
 def source_state(path: Path) -> dict[str, Any]:
     """What tells whether a file of the collection is still the one that was indexed."""
     found = path.stat()
-    return {"bytes": found.st_size, "time": found.st_mtime_ns, "sha256": file_hash(path)}
+    return {"bytes": found.st_size, "time": found.st_mtime_ns, "sha256": hash_file(path)}
 
 
 def is_current(folder: Path, description: Description) -> bool:
@@ -305,4 +305,4 @@ def is_same(path: Path, state: Mapping[str, Any]) -> bool:
     found = path.stat()
     if found.st_size != state["bytes"]:
         return False
-    return bool(found.st_mtime_ns == state["time"] or file_hash(path) == state["sha256"])
+    return bool(found.st_mtime_ns == state["time"] or hash_file(path) == state["sha256"])

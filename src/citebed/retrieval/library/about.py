@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from citebed.frames import Parts
+from citebed.frames import MultiTableResult
 from citebed.records import Document
 from citebed.retrieval.recommend.wording import authors_of
 from citebed.wording import count, for_terminal
@@ -14,7 +14,7 @@ Rows = tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class About(Parts):
+class About(MultiTableResult):
     """All that a collection knows of a document.
 
     ``cited_by`` has a row for each sentence that cites it (``paper_id``, ``doc_id`` where the paper

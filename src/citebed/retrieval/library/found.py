@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from citebed.frames import Shown
+from citebed.frames import TableResult
 from citebed.retrieval.recommend.wording import authors_of
 from citebed.wording import count
 
@@ -24,7 +24,7 @@ _FACETS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Found(Shown):
+class Found(TableResult):
     """Documents that were found, from the place ``start`` on, of ``total``.
 
     ``rows`` are flat: ``cited`` is how many papers here cite a document, ``score`` is what the
@@ -69,7 +69,7 @@ class Found(Shown):
         which = f"{first:,}" if first == last else f"{first:,}–{last:,}"
         return f"{which} of {count(self.total, 'document')}"
 
-    def shown(self) -> pl.DataFrame:
+    def main_table(self) -> pl.DataFrame:
         """What a person looks at first."""
         by = pl.Series("by", [authors_of(row["authors"]) for row in self.rows], pl.String)
         return self.table.select("rank", "title", by, "year", "key", "cited")

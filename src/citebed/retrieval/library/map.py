@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from citebed.frames import Parts
+from citebed.frames import MultiTableResult
 from citebed.retrieval.library.map_svg import map_svg
 from citebed.wording import count
 
@@ -17,7 +17,7 @@ Rows = tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Map(Parts):
+class Map(MultiTableResult):
     """Documents around a draft or a paper.
 
     ``nodes`` have places (``x``, ``y`` from 0 to 1), a ``role``, a ``group`` and the number of

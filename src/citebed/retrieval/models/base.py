@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.grammar import Spelled
+from citebed.grammar import Specified
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
@@ -90,7 +90,7 @@ class Postings(Protocol):
         """All terms, some at a time."""
 
 
-class Model(Spelled, ABC):
+class Model(Specified, ABC):
     """A retrieval model: a frozen dataclass of its parameters that prints as it is written."""
 
     kind = "model"

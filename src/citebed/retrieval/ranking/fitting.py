@@ -25,7 +25,7 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import Manifest, locked
 from citebed.collection.tables import DOCUMENTS as ALL_COLUMNS
 from citebed.errors import CitebedError
-from citebed.files.writing import translate_os_errors, workshop
+from citebed.files.output_files import temporary_folder, translate_write_errors
 from citebed.retrieval.analysis.words import words
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.building import (
@@ -203,7 +203,7 @@ def learned(collection: Collection, indexed: Indexed, progress: Progress = SILEN
     """What a collection teaches, of sentences that are taken out of a small copy of it."""
     documents, analyser, model = indexed
     nothing = Fit(0, documents, UNTAUGHT, model.fingerprint, analyser=analyser)
-    with workshop(collection.folder / FOLDER) as work:
+    with temporary_folder(collection.folder / FOLDER) as work:
         copied = _copy(collection, work)
         if len(copied) < FEWEST:
             return nothing
@@ -253,7 +253,7 @@ def _copy(collection: Collection, folder: Path) -> list[Asked]:
             asked.append(Asked(table["doc_id"][place], sentence, language))
     table = table.with_columns(pl.Series("abstract", abstracts, pl.String))
     table = pl.concat([pl.DataFrame(schema=ALL_COLUMNS), table], how="diagonal")
-    with translate_os_errors(collection.folder / FOLDER):
+    with translate_write_errors(collection.folder / FOLDER):
         with (folder / "documents.parquet").open("wb") as file:
             table.write_parquet(file)
         (folder / "citebed.toml").write_text(Manifest("copy").to_toml(), encoding="utf-8")

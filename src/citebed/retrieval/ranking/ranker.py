@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import file_hash, read_small
+from citebed.files.input_files import hash_file, read_small
 from citebed.retrieval.query import Features
 from citebed.retrieval.ranking.constants import Constants, read_constants
 from citebed.retrieval.ranking.features import RAW, SIGNALS, weighted_sums
@@ -173,7 +173,7 @@ def read_ranker(path: str | Path) -> Ranker:
         why = f"it has no {error}" if isinstance(error, KeyError) else f"{error}"
         what = f"is no ranker, or damaged ({why})"
         raise FormatError(path, None, f"{what}; train one with: citebed train ranker") from None
-    return Ranker(path, file_hash(path), levels, asking, constants, about)
+    return Ranker(path, hash_file(path), levels, asking, constants, about)
 
 
 def _level(values: Mapping[str, Any]) -> Level:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.frames import Shown
+from citebed.frames import TableResult
 from citebed.retrieval.recommend import wording
 from citebed.retrieval.recommend.answers_html import STYLE, answers_html
 from citebed.retrieval.recommend.recommendation import Recommendation
@@ -43,7 +43,7 @@ _READ: dict[str, Callable[[Recommendation], Any]] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recommendations(Shown, Sequence[Recommendation]):
+class Recommendations(TableResult, Sequence[Recommendation]):
     """What a text should cite, best first; of a draft, passage after passage.
 
     ``passages`` are those of a draft that asked, ``left_out`` the documents that it cites already
@@ -92,7 +92,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
         """What one passage should cite."""
         return [each for each in self.found if each.passage == passage.number]
 
-    def shown(self) -> pl.DataFrame:
+    def main_table(self) -> pl.DataFrame:
         """What a person looks at first."""
         first = ["passage"] if len(self.passages) > 1 else []
         because = pl.col("terms").list.join(", ").alias("because of")

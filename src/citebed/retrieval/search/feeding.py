@@ -12,7 +12,7 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError
-from citebed.files.reading import file_hash
+from citebed.files.input_files import hash_file
 from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
@@ -131,7 +131,7 @@ def read_judged(collection: Collection, index: Index | Find, source: str) -> Jud
             relevant, others = found.setdefault(query_id, ([], []))
             (relevant if relevance > 0 else others).append(number)
     both = {name: (_hits(relevant), _hits(others)) for name, (relevant, others) in found.items()}
-    facts = {"file": printable(path.name), "sha256": file_hash(path), "not_in_index": missing}
+    facts = {"file": printable(path.name), "sha256": hash_file(path), "not_in_index": missing}
     return JudgedFeedback(both, frozenset(pairs), facts)
 
 

@@ -11,8 +11,8 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError, UnknownName
-from citebed.files.line_blocks import json_object
-from citebed.files.reading import file_hash, read_lines
+from citebed.files.input_files import hash_file, read_lines
+from citebed.files.lines import parse_json_object
 from citebed.text.hyphens import join_hyphens
 from citebed.text.markers import remove_markers
 from citebed.wording import printable
@@ -72,7 +72,7 @@ def query_facts(collection: Collection, name: str, queries: pl.DataFrame) -> dic
     """What a run says of its queries: the set or file, how many, and its hash."""
     own = collection.folder / "queries" / f"{name}.jsonl"
     source = own if name in collection.query_sets else Path(name)
-    return {"set": name, "number": queries.height, "sha256": file_hash(source)}
+    return {"set": name, "number": queries.height, "sha256": hash_file(source)}
 
 
 def _row(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
 
 
 def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
-    row = json_object(path, number, line, _EXPECTED)
+    row = parse_json_object(path, number, line, _EXPECTED)
     found = next((row[name] for name in _IDS if row.get(name) is not None), None)
     query_id = str(found) if isinstance(found, str | int) else ""
     if not query_id.strip() or not isinstance(row.get("text"), str):

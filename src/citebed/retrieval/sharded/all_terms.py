@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from citebed.collection.storing.store import SHARDS
 from citebed.errors import CollectionError
-from citebed.files import writing
+from citebed.files import output_files
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.search.fields import Fields
@@ -73,7 +73,7 @@ class KeepAll:
         name = str(table["shard"][0])
         sums = table.sort("term").select("df", *self.fields.weights)
         path = path_of(self.folder, name, self.indexed, self.fields)
-        with writing.several_files(path.parent, path) as draft:
+        with output_files.add_files(path.parent, path) as draft:
             np.save(draft / path.name, np.ascontiguousarray(sums.to_numpy().T))
         kept = f"whole-{_key(self.indexed)}-"
         for other in path.parent.glob(_FEW):

@@ -18,8 +18,8 @@ from citebed._version import __version__
 from citebed.collection import Collection, open_collection
 from citebed.collection.storing.store import SHARDS, locked
 from citebed.errors import CitebedError, CollectionError, FormatError
-from citebed.files import writing
-from citebed.files.reading import file_hash, read_small
+from citebed.files import output_files
+from citebed.files.input_files import hash_file, read_small
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import FIELDS, FOLDER, Description
@@ -83,10 +83,12 @@ def write_indexed(collection: Collection, indexed: IndexedShards) -> None:
     """Tell of the indexes of a collection's shards, which all are there."""
     with locked(collection.folder):
         collection.check_unchanged()
-        folder = writing.own_folder(collection.folder / FOLDER)
+        folder = output_files.check_not_link(collection.folder / FOLDER)
         folder.mkdir(exist_ok=True)
-        writing.write_own(folder / layout.OF_SHARDS, json.dumps(asdict(indexed), indent=1))
-        writing.sync_folder(folder)
+        output_files.write_own_file(
+            folder / layout.OF_SHARDS, json.dumps(asdict(indexed), indent=1)
+        )
+        output_files.sync_folder(folder)
 
 
 def read_indexed(collection: str | Path | Collection) -> IndexedShards:
@@ -204,7 +206,7 @@ def facts_of(collection: Collection, indexed: IndexedShards) -> dict[str, Any]:
     """What a run says of the index that it was made with."""
     return {
         "documents": indexed.documents,
-        "sha256": file_hash(collection.folder / FOLDER / layout.OF_SHARDS),
+        "sha256": hash_file(collection.folder / FOLDER / layout.OF_SHARDS),
         "shards": len(indexed.shards),
     }
 

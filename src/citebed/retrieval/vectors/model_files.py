@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.limits import MODEL, how_to_raise, limit, shown
-from citebed.files.reading import read_small
-from citebed.files.writing import write_whole
+from citebed.files.input_files import read_small
+from citebed.files.limits import MODEL_BYTES, effective_limit, format_size, limit_hint
+from citebed.files.output_files import write_file
 from citebed.wording import printable
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -100,7 +100,7 @@ def read_model(path: Path, kind: str, newest: int = FORMAT) -> ModelFile:
     return ModelFile(path, hashlib.sha256(data).hexdigest(), about, arrays)
 
 
-def read_arrays(path: Path, most: int = MODEL) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, most: int = MODEL_BYTES) -> dict[str, NDArray[Any]]:
     """Read the arrays of any ``.npz`` file, without unpickling."""
     try:
         return _arrays(path, read_small(path, most), most)
@@ -114,9 +114,11 @@ def _arrays(path: Path, data: bytes, most: int) -> dict[str, NDArray[Any]]:
         members = packed.infolist()
         if not {member.compress_type for member in members} <= set(_PACKINGS):
             raise ValueError("its compression method is not allowed")
-        most = limit(min(most, _MOST_TIMES * len(data) + _SPARE))
+        most = effective_limit(min(most, _MOST_TIMES * len(data) + _SPARE))
         if sum(member.file_size for member in members) > most:
-            what = f"it unpacks to more than {shown(most)}, too much for a model. {how_to_raise()}"
+            what = (
+                f"it unpacks to more than {format_size(most)}, too much for a model. {limit_hint()}"
+            )
             raise FormatError(path, None, what)
         named = {each.filename.removesuffix(_ENDING): packed.read(each) for each in members}
     arrays = {}
@@ -171,6 +173,6 @@ def write_model(
             member = zipfile.ZipInfo(name + _ENDING)  # has a fixed date
             member.compress_type = zipfile.ZIP_STORED if is_dense else zipfile.ZIP_DEFLATED
             packed.writestr(member, whole.getvalue())
-    if stream.tell() > limit(MOST_BYTES):
+    if stream.tell() > effective_limit(MOST_BYTES):
         raise CitebedError(f"cannot write {printable(path)}: a model of {stream.tell():,} bytes")
-    write_whole(path, stream.getvalue())
+    write_file(path, stream.getvalue())

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.files.places import models_folder
-from citebed.files.reading import file_hash, read_small
-from citebed.files.writing import write_whole
+from citebed.files.environment import models_folder
+from citebed.files.input_files import hash_file, read_small
+from citebed.files.output_files import write_file
 from citebed.retrieval.vectors.model_files import ModelFile, damaged, read_model, write_model
 from citebed.retrieval.vectors.vectors import OnProgress, Vectors, quantise, unit_rows
 from citebed.text.words import plain_words
@@ -273,9 +273,9 @@ def import_model(path: str | Path) -> StaticModel:
     """Open the model in a file, and copy it to the user's models, where an index finds it."""
     model = open_static_model(path)
     copy = _model_path(model.fingerprint)
-    if not copy.is_file() or file_hash(copy) != model.fingerprint:
+    if not copy.is_file() or hash_file(copy) != model.fingerprint:
         copy.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(copy, Path(path).read_bytes())
+        write_file(copy, Path(path).read_bytes())
     return open_static_model(copy)
 
 

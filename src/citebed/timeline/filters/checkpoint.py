@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from citebed.errors import CitebedError
+from citebed.files.output_files import add_files, sync_file
 from citebed.files.system_errors import translate_read_errors
-from citebed.files.writing import several_files, sync_file
 from citebed.records import Problem
 from citebed.timeline.filters.base import State
 from citebed.timeline.filters.output_files import read_draft
@@ -55,7 +55,7 @@ def save(path: Path, identity: Identity, progress: Progress, state: State) -> No
     """Replace the checkpoint atomically."""
     about = json.dumps({"identity": identity, "progress": asdict(progress)})
     arrays = {_STATE + name: array for name, array in state.items()}
-    with several_files(path.parent, path) as folder:  # a link in its place is not followed
+    with add_files(path.parent, path) as folder:  # a link in its place is not followed
         draft = folder / path.name
         with draft.open("wb") as handle:
             np.savez(handle, allow_pickle=False, **{_ABOUT: np.array(about)}, **arrays)

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError
-from citebed.files.reading import opened
-from citebed.files.writing import translate_os_errors, whole_files
+from citebed.files.input_files import open_input
+from citebed.files.output_files import replace_files, translate_write_errors
 from citebed.wording import printable
 
 _CAREFUL = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -94,7 +94,7 @@ class OutputFiles:
             with ExitStack() as locks:
                 files = []
                 for path in paths:
-                    with translate_os_errors(path):
+                    with translate_write_errors(path):
                         path.parent.mkdir(parents=True, exist_ok=True)
                         files.append(locked_draft(path))
                     locks.callback(_close, files[-1])
@@ -110,9 +110,9 @@ class OutputFiles:
         The checkpoint is removed last: until then a failed run can resume, and a checkpoint without
         its draft marks a completed run.
         """
-        with translate_os_errors(self.output):
+        with translate_write_errors(self.output):
             if self.is_packed:
-                with whole_files(self.output) as (packed,):
+                with replace_files(self.output) as (packed,):
                     _pack(self.partial, packed)
                 self.partial.unlink()
             else:
@@ -136,7 +136,7 @@ class OutputFiles:
 
 def _is_ours(path: Path) -> bool:
     """Return True for a filter run or a list of skipped lines, which may be overwritten."""
-    with opened(path) as file:
+    with open_input(path) as file:
         start = file.read(2)
     return start in (b"#{", b"") or path.suffix in (".txt", ".log")
 

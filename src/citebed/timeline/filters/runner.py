@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.line_blocks import Block
-from citebed.files.writing import translate_os_errors
+from citebed.files.lines import Block
+from citebed.files.output_files import translate_write_errors
 from citebed.records import Problem
 from citebed.runs.writer import FilterRunWriter
 from citebed.timeline.filters import checkpoint
@@ -177,7 +177,7 @@ class _Run:
         self.admission = Admission(task.source.name, Progress(), strict=options.strict)
         if is_begun:
             self.admission.progress = self._resume()
-        with translate_os_errors(self.files.partial):
+        with translate_write_errors(self.files.partial):
             for draft, length in self._lengths(self.progress):
                 draft.truncate(length)
 
@@ -246,7 +246,7 @@ class _Run:
         progress = self.progress
         decoded = self.admission.admitted(decoded)
         lines = self.filtering.score(Documents(progress.documents, decoded.table))
-        with translate_os_errors(self.files.partial):
+        with translate_write_errors(self.files.partial):
             writer.write(lines)
             if self.drafts.listing:
                 self.drafts.listing.write(listed(self.task.source.name, decoded.problems))
@@ -256,7 +256,7 @@ class _Run:
         progress.topics = list(dict.fromkeys((*progress.topics, *(it.query_id for it in lines))))
 
     def _save(self, writer: FilterRunWriter) -> None:
-        with translate_os_errors(self.files.partial):
+        with translate_write_errors(self.files.partial):
             writer.flush()
             self.progress.output, self.progress.listing = map(_on_disk, self.drafts)
         state: State = {**self.filtering.state(), **self.admission.repeats.state()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import Block
+from citebed.files.lines import Block
 from citebed.timeline.filters.checkpoint import LISTED, Progress
 from citebed.timeline.filters.repeated_documents import RepeatedDocuments
 from citebed.timeline.streams.stream_files import Decoded

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from citebed.errors import FormatError
-from citebed.files.reading import read_lines
+from citebed.files.input_files import read_lines
 
 _FIELDS = ("query_id", "name", "names", "aliases", "text", "title", "training")
 _WIDTH = 200  # longest part of a JSON error that a message quotes

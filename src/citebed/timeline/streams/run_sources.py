@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from citebed.files.reading import at_hand
+from citebed.files.input_files import reusable_path
 from citebed.runs.reader import as_run, as_runs, check_names, distinct_names, read_run
 from citebed.runs.tables import Run
 from citebed.runs.texts import RunText, large_run_text
@@ -64,7 +64,7 @@ def _sources(runs: Any, held: ExitStack) -> list[RunSource]:
 def _source(name: str, run: Any, held: ExitStack) -> RunSource:
     if not isinstance(run, str | Path):
         return RunSource(name, partial(_same, replace(as_run(run), name=name)))
-    file = held.enter_context(at_hand(Path(run)))
+    file = held.enter_context(reusable_path(Path(run)))
     return RunSource(name, lambda: replace(read_run(file), name=name), large_run_text(file, name))
 
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.files.line_blocks import Block, line_blocks, pieces_of
-from citebed.files.packed import polars_misreads
-from citebed.files.reading import opened
+from citebed.files.input_files import open_input
+from citebed.files.limits import polars_misreads
+from citebed.files.lines import Block, read_pieces, split_blocks
 from citebed.records import Problem
 from citebed.runs.times import is_in_years, parse_time
 from citebed.wording import printable
@@ -64,8 +64,8 @@ def file_source(path: str | Path, piece: int = 1 << 20) -> Source:
     path = Path(path)
 
     def pieces() -> Iterator[bytes]:
-        with opened(path, endless=True) as stream:
-            yield from pieces_of(stream, piece)
+        with open_input(path, endless=True) as stream:
+            yield from read_pieces(stream, piece)
 
     return Source(printable(path), pieces, path)
 
@@ -96,7 +96,7 @@ def documents_by_date(documents: pl.LazyFrame) -> pl.LazyFrame:
 
 def blocks(source: Source, size: int, first_line: int = 1, skip: int = 0) -> Iterator[Block]:
     """Read a stream from byte ``skip``, in blocks of whole lines with about ``size`` bytes."""
-    return line_blocks(_after(source, skip), source.name, size, first_line)
+    return split_blocks(_after(source, skip), source.name, size, first_line)
 
 
 def _after(source: Source, skip: int) -> Iterator[bytes]:

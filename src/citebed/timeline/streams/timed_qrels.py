@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import at_hand
+from citebed.files.input_files import reusable_path
 from citebed.runs.assessors import OFFICIAL, Disagreement, disagreements, merge_assessors
 from citebed.runs.ranking import SortedQrels, encode_queries, sort_qrels
 from citebed.runs.reader import as_qrels, read_judgement_table, run_name
@@ -164,7 +164,7 @@ def _prepared(table: pl.DataFrame, name: str, ledger: QrelsLedger) -> TimedQrels
 def judged_table(judgements: Any) -> tuple[pl.DataFrame, str]:
     """Return the table of judgements, with times if it has them, and its name."""
     if isinstance(judgements, str | Path):
-        with at_hand(Path(judgements)) as file:
+        with reusable_path(Path(judgements)) as file:
             return read_judgement_table(file), run_name(Path(judgements))
     if isinstance(judgements, pl.DataFrame):
         return judgements, "qrels"

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.line_blocks import numbered_lines
-from citebed.files.reading import at_hand
+from citebed.files.input_files import reusable_path
+from citebed.files.lines import read_numbered_lines
 from citebed.runs.tables import id_column
 from citebed.runs.times import TIMES, format_time, parse_time, time_column
 from citebed.timeline.streams.stream_files import blocks, decode, documents_by_date, file_source
@@ -28,7 +28,7 @@ def times_of(source: Any, *, utc: bool = False) -> pl.DataFrame | None:
         ids, times = id_column(source["doc_id"]), time_column(source["time"])
         return times_table(zip(ids, times, strict=True), "times")
     if isinstance(source, str | Path):
-        with at_hand(Path(source)) as file:
+        with reusable_path(Path(source)) as file:
             return read_times(file, utc=utc)
     dated = documents_by_date(source.scan_documents()).select("doc_id", "time")
     return dated.drop_nulls().collect()
@@ -100,7 +100,7 @@ def _lines(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
 
 
 def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    for number, line in numbered_lines(path):
+    for number, line in read_numbered_lines(path):
         try:
             yield number, line.decode("utf-8").strip()
         except UnicodeDecodeError as error:

@@ -26,7 +26,7 @@ from citebed.files.secret_files import is_same_secret
 from citebed.pages import ready_script, templates
 from citebed.papers.page_images import PageImageRequest, PageTextRequest
 from citebed.papers.review import Proposal, Review
-from citebed.processes import Died, Worker, WorkerError
+from citebed.processes import Worker, WorkerDied, WorkerError
 from citebed.web.tickets import Ticket
 from citebed.wording import for_page
 
@@ -143,8 +143,8 @@ class Pictures:
     def _asked(self, job: PageImageRequest | PageTextRequest) -> Any:
         try:
             return self._worker.run(job)
-        except (Died, WorkerError) as error:
-            what = "took too long or broke" if isinstance(error, Died) else "cannot be read"
+        except (WorkerDied, WorkerError) as error:
+            what = "took too long or broke" if isinstance(error, WorkerDied) else "cannot be read"
             name = Path(job.path).name
             raise CitebedError(f"page {job.page + 1} of '{name}' {what}.") from error
 

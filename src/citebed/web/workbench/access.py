@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from citebed.errors import CitebedError
-from citebed.files.places import state_folder
+from citebed.files.environment import state_folder
 from citebed.files.secret_files import is_same_secret, load_key
 from citebed.web.protection import SAFE, host_in, is_from_another_site
 from citebed.web.tickets import Ticket

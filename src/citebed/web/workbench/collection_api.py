@@ -14,8 +14,8 @@ from starlette.datastructures import UploadFile
 
 from citebed.collection.storing.store import MANIFEST, state_of
 from citebed.errors import CitebedError
-from citebed.files.dropped import clean_name, put
-from citebed.files.places import free_place
+from citebed.files.output_files import find_free_path
+from citebed.files.uploads import clean_name, store_uploads
 from citebed.report.collection import collection_state, collection_tables
 from citebed.retrieval.index.layout import written
 from citebed.web.workbench.answers import ERRORS, described
@@ -142,7 +142,7 @@ async def new_collection(site: Here, request: Request) -> JSONResponse:
     def begin(sent: list[UploadFile], name: str) -> Job:
         folder = _new_folder(site.shelf.home, name)
         try:
-            paths, _ = put(named_files(sent), folder / SOURCES)
+            paths, _ = store_uploads(named_files(sent), folder / SOURCES)
         except BaseException:
             _unmake(folder)
             raise
@@ -198,7 +198,7 @@ def _demo_folder(home: Path) -> Path:
     try:
         check_own(folder)
     except CitebedError:
-        folder = free_place(folder)
+        folder = find_free_path(folder)
     return folder
 
 

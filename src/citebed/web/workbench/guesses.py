@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 
-from citebed.files.network import address_block
+from citebed.files.secret_files import address_block
 
 MOST_WRONG, WINDOW = 10, 15 * 60.0
 """So many wrong passwords are looked at from one address in so many seconds."""

@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
-from citebed.files.system_errors import describe_error, system_error
+from citebed.files.system_errors import describe_error, find_system_error
 from citebed.processes import end_with_parent
 
 _EVERY = 0.1
@@ -97,7 +97,7 @@ def _search(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
     """Run ``citebed search``; keep an existing run of that name and number the new one."""
     import shlex
 
-    from citebed.files.places import free_place
+    from citebed.files.output_files import find_free_path
     from citebed.retrieval.execution.run_files import Asked, run_file, search_to_file
     from citebed.retrieval.execution.runner import RunOptions
     from citebed.retrieval.search.fields import fields_of
@@ -106,7 +106,7 @@ def _search(folder: Path, asked: dict[str, Any], progress: Progress) -> Outcome:
     options = RunOptions(depth, fields_of(asked["fields"]), as_is=asked["as_is"])
     command = ["citebed", "search", folder.name, "--queries", queries, "--model", model]
     command += ["--depth", str(depth), "--fields", asked["fields"]]
-    output = free_place(run_file(folder, model, queries))
+    output = find_free_path(run_file(folder, model, queries))
     found = search_to_file(
         folder,
         Asked(queries=queries, model=model, options=options, output=output, command=command),
@@ -152,7 +152,7 @@ def work(lines: IO[str], told: IO[str]) -> int:
         with contextlib.redirect_stdout(sys.stderr):
             found = TASKS[asked["kind"]](Path(asked["folder"]), asked, teller.progress)
     except (CitebedError, OSError) as error:
-        cause = system_error(error)
+        cause = find_system_error(error)
         teller.tell({"message": str(error) if cause is None else describe_error(cause)})
         return 1
     except KeyboardInterrupt:

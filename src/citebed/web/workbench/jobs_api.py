@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.dropped import Dropped, put, take_away, within
+from citebed.files.uploads import Upload, check_allowed_path, remove_paths, store_uploads
 from citebed.retrieval.pipeline import SHORT_NAMES, Learned, Stage, parse_pipeline, short_name
 from citebed.retrieval.search.fields import fields_of
 from citebed.web.protection import parse_form
@@ -140,7 +140,9 @@ async def lint(site: Here, shelved: OnShelf) -> JSONResponse:
 @router.post("/collections/{name}/import", status_code=202, response_model=None, responses=_BEGUN)
 async def import_paths(site: Here, shelved: OnShelf, asked: PathsAsked) -> JSONResponse:
     """Import files and folders that lie on the server's machine, below folders that it allows."""
-    paths = await asyncio.to_thread(lambda: [within(each, site.allowed) for each in asked.paths])
+    paths = await asyncio.to_thread(
+        lambda: [check_allowed_path(each, site.allowed) for each in asked.paths]
+    )
     what = f"Import {', '.join(path.name for path in paths)[:200]}"
     order = {"paths": [str(path) for path in paths], "index": asked.index}
     return begun(site.jobs.begin(_order("import", what, shelved, order)))
@@ -174,11 +176,11 @@ async def import_files(site: Here, shelved: OnShelf, request: Request) -> JSONRe
     """Import files that come along; they are kept in the collection's folder ``sources``."""
 
     def begin(sent: list[UploadFile], _: str) -> Job:
-        paths, new = put(named_files(sent), shelved.folder / SOURCES)
+        paths, new = store_uploads(named_files(sent), shelved.folder / SOURCES)
         asked = {"paths": [str(path) for path in paths]}
         order = _order(
             "import", f"Import {names_of(sent)}", shelved, asked,
-            after=lambda is_changed: None if is_changed else take_away(new),
+            after=lambda is_changed: None if is_changed else remove_paths(new),
         )  # fmt: skip
         return site.jobs.begin(order)
 
@@ -214,7 +216,7 @@ async def with_files(request: Request, work: Callable[[list[UploadFile], str], _
         return await asyncio.to_thread(work, sent, name)
 
 
-def named_files(sent: list[UploadFile]) -> list[Dropped]:
+def named_files(sent: list[UploadFile]) -> list[Upload]:
     """What was sent, as it is put in place."""
     return [(each.filename or "", each.file) for each in sent]
 

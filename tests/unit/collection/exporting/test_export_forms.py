@@ -22,7 +22,7 @@ from citebed.collection import (
 from citebed.collection.exporting import EXPORTERS, export
 from citebed.collection.exporting.base import BIBLIOGRAPHIC
 from citebed.collection.formats.bibtex_scan import scan
-from citebed.files.spreadsheets import harmless
+from citebed.wording import escape_formulas
 
 FIELDS = ("doc_id", *BIBLIOGRAPHIC)
 Imported = Callable[..., Collection]
@@ -212,7 +212,7 @@ def test_csv_reads_with_any_reader(small: Collection, tmp_path: Path) -> None:
     assert rows.keys() == set(small.documents["doc_id"])
     for row in small.documents.iter_rows(named=True):
         assert rows[row["doc_id"]]["abstract"] == (row["abstract"] or "")
-        assert rows[row["doc_id"]]["bibtex"] == harmless(row["bibtex"] or "")
+        assert rows[row["doc_id"]]["bibtex"] == escape_formulas(row["bibtex"] or "")
         assert rows[row["doc_id"]]["authors"] == "; ".join(row["authors"])
     assert any("keywords has the joining '; '" in note for note in report.notes)
     back = pl.read_csv(tmp_path / "out/qrels/cats.csv", schema_overrides={"relevance": pl.Int32})

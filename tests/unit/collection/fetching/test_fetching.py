@@ -26,7 +26,7 @@ from citebed.collection.fetching.fetching import (
 from citebed.collection.progress import Progress
 from citebed.collection.rules import profiles
 from citebed.errors import CitebedError, FormatError, UnknownName
-from citebed.files.writing import DRAFT
+from citebed.files.output_files import DRAFT_PREFIX
 
 CONTENT = b"".join(b"%07d\n" % number for number in range(75_000))
 OTHER = CONTENT[::-1]
@@ -266,7 +266,7 @@ def test_nothing_is_written_through_links(
 
 
 def test_drafts_of_the_killed_are_swept(mirror: Path, attempt: Try) -> None:
-    (attempt.folder / f"{DRAFT}{0x123:016x}").mkdir(parents=True)
+    (attempt.folder / f"{DRAFT_PREFIX}{0x123:016x}").mkdir(parents=True)
     assert states(attempt(mirror=mirror.as_uri())) == ["fetched"]
     assert attempt.left() == ["a.bin", "fetched.json"]
 

@@ -24,7 +24,7 @@ from citebed.collection.reading.sources import (
     members,
 )
 from citebed.errors import CitebedError
-from citebed.files import packed
+from citebed.files import limits
 from citebed.records import Problem
 
 BIB = b"@article{a, title={One}}\n@article{b, title={Two}}\n"
@@ -217,7 +217,7 @@ def test_links_are_told_of_and_only_links_to_files_are_followed(tmp_path: Path) 
 def test_many_members_that_are_no_bomb_alone_are_one_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packed, "FILE_BYTES", 4 << 20)
+    monkeypatch.setattr(limits, "FILE_BYTES", 4 << 20)
     path = tmp_path / "many.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(6):

@@ -30,7 +30,7 @@ from citebed.evaluation.judgements.agreement import (
     krippendorffs_alpha,
     raw_agreement,
 )
-from citebed.frames import frame_of
+from citebed.frames import rows_to_frame
 
 FEW = Bootstrap(samples=50)
 GRADES = st.integers(0, 3)
@@ -204,7 +204,7 @@ def test_values_and_limits_are_in_range(judged: Judged) -> None:
         numbers = [v for v in (row.value, row.low, row.high) if v is not None]
         assert all(math.isfinite(v) and v <= 1 for v in numbers)
         assert row.low is None or row.low <= row.high
-    assert frame_of(found).height == 5
+    assert rows_to_frame(found).height == 5
 
 
 @given(st.lists(GRADES, min_size=2, max_size=12).filter(lambda values: len(set(values)) > 1))

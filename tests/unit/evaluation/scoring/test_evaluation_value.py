@@ -58,9 +58,9 @@ def test_differences_of_logarithms_say_so_where_they_are_shown(scores: Evaluatio
     """GMAP's is no difference of the two values beside it."""
     found = citebed.evaluate(QRELS, RUNS, ["AP", "GMAP"]).compare()
     note = "difference and interval are of logarithms"
-    assert found.shown()["note"].to_list() == ["", note]
+    assert found.main_table()["note"].to_list() == ["", note]
     assert note in repr(found)
-    assert "note" not in scores.compare().shown().columns
+    assert "note" not in scores.compare().main_table().columns
 
 
 def test_comparisons_have_a_table(scores: Evaluation) -> None:

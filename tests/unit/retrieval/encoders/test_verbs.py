@@ -88,7 +88,7 @@ def test_another_folder_is_named_in_what_to_run(run: Run, tiny: TinyPublic) -> N
 def test_offline(run: Run) -> None:
     code, out, err = run("--offline", "fetch", "encoder")
     assert (code, out) == (1, "")
-    assert "the network is not to be used (--offline" in err
+    assert "the network is switched off (--offline" in err
     assert "--from tiny-1.0.tgz" in err
 
 

@@ -30,7 +30,7 @@ from tests.unit.retrieval.index.making import (
 
 from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError, UnknownName
-from citebed.files.writing import DRAFT
+from citebed.files.output_files import DRAFT_PREFIX
 from citebed.retrieval import kernels
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index import building, counting
@@ -399,7 +399,7 @@ def test_what_a_killed_builder_left_is_cleared_away(tmp_path: Path, rebuild: boo
     folder = write_collection(tmp_path / "c", DOCUMENTS)
     build(folder)
     index = folder / "index"
-    for name in (".work-mine", f"{DRAFT}{0x123:016x}"):
+    for name in (".work-mine", f"{DRAFT_PREFIX}{0x123:016x}"):
         (index / name).mkdir()
         (index / name / "citing.parquet").write_bytes(b"half")
     (index / "docs.9.npy").write_bytes(b"half")

@@ -34,7 +34,7 @@ from tests.unit.retrieval.index.making import (
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError, CollectionError
-from citebed.files.reading import file_hash
+from citebed.files.input_files import hash_file
 from citebed.retrieval.index import layout
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import DamagedIndex
@@ -167,7 +167,7 @@ def forge(folder: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -
     entry = description.files[name]
     path = folder / "index" / entry["file"]
     np.save(path, change(np.load(path)))
-    facts = {"bytes": path.stat().st_size, "sha256": file_hash(path)}
+    facts = {"bytes": path.stat().st_size, "sha256": hash_file(path)}
     made = json.loads((folder / "index" / "index.json").read_text())
     made["files"][name] |= facts
     (folder / "index" / "index.json").write_text(json.dumps(made))

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from citebed.grammar import Parameter, Spelled, value_text
+from citebed.grammar import Parameter, Specified, value_text
 from citebed.retrieval.feedback import FEEDBACK, retrieval_of
 from citebed.retrieval.models import MODELS
 
 PAGE = (Path(__file__).resolve().parents[4] / "docs" / "models.md").read_text("utf-8")
 
 
-def section(kind: type[Spelled]) -> str:
+def section(kind: type[Specified]) -> str:
     """The part of the docs about a model or a feedback, in Markdown."""
     rows = "\n".join(map(_row, kind.parameters()))
     return (
@@ -39,7 +39,7 @@ def test_every_model_and_feedback_has_its_heading_in_the_order_of_the_tables() -
 
 
 @pytest.mark.parametrize("kind", [*MODELS.values(), *FEEDBACK.values()], ids=lambda k: k.name)
-def test_the_page_has_what_the_code_says(kind: type[Spelled]) -> None:
+def test_the_page_has_what_the_code_says(kind: type[Specified]) -> None:
     text = section(kind)
     assert text in PAGE
     assert [row[0] for row in re.findall(r"^\| `(\w+)` \|( [^|]*\|){3}$", text, re.MULTILINE)] == [

@@ -13,7 +13,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from citebed.grammar import Parameter, SpecError, Spelled
+from citebed.grammar import Parameter, SpecError, Specified
 from citebed.retrieval.feedback import FEEDBACK, Feedback, FeedbackDocuments, TermWeights
 from citebed.retrieval.models import MODELS, Corpus, Model
 from citebed.retrieval.models.base import Occurrences, TermRange
@@ -119,7 +119,7 @@ COLLECTIONS = st.lists(TEXTS, min_size=1, max_size=6).filter(any).map(Tiny)
 QUERIES = st.lists(st.sampled_from("abcdefgz"), min_size=1, max_size=6)
 
 
-SomeSpelled = TypeVar("SomeSpelled", bound=Spelled)
+SomeSpelled = TypeVar("SomeSpelled", bound=Specified)
 
 
 def values(parameter: Parameter) -> st.SearchStrategy[object]:

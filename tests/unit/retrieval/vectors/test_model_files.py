@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import file_hash
+from citebed.files.input_files import hash_file
 from citebed.retrieval.vectors import model_files
 from citebed.retrieval.vectors.model_files import read_model, write_model
 
@@ -41,7 +41,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_written_is_read(path: Path) -> None:
     found = read_model(path, "static")
     assert found.about == {"name": "Möwe", "kind": "static", "format": 1}
-    assert found.fingerprint == file_hash(path)
+    assert found.fingerprint == hash_file(path)
     assert set(found.arrays) == set(ARRAYS)
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(found.arrays[name], array)

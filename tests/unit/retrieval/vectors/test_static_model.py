@@ -17,7 +17,7 @@ from tests.sampling import examples
 from tests.unit.retrieval.vectors.models import WORDS, write_small
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import file_hash
+from citebed.files.input_files import hash_file
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index.counting import Reader, Rows, TermNumbers, cut_texts
 from citebed.retrieval.vectors import static_model
@@ -190,7 +190,7 @@ def test_a_file_with_pieces_has_format_2(tmp_path: Path) -> None:
 
 def test_the_shipped_model_is_the_published_one() -> None:
     published = json.loads(SHIPPED.with_suffix(".json").read_text("utf-8"))
-    assert shipped_model().fingerprint == file_hash(SHIPPED) == published["sha256"]
+    assert shipped_model().fingerprint == hash_file(SHIPPED) == published["sha256"]
     assert SHIPPED.stat().st_size == published["bytes"] <= 16_000_000
 
 

@@ -14,7 +14,7 @@ from tests.sampling import examples
 from tests.unit.timeline.filters.bursts import LABELS, START, TOPICS, Doc, filtered, stream
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.line_blocks import Block
+from citebed.files.lines import Block
 from citebed.runs.writer import FilterLine
 from citebed.timeline.filters import FILTERS, online_learning, parse_filter, relevance_model
 from citebed.timeline.filters.base import Documents, Filter, FilterContext, State

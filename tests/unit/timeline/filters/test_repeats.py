@@ -13,7 +13,7 @@ from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream, write
 from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed, breaking, task_of
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import Block
+from citebed.files.lines import Block
 from citebed.runs.writer import stream_id, stream_ids
 from citebed.timeline.filters import parse_filter
 from citebed.timeline.filters.base import FilterContext

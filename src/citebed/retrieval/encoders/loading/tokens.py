@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError, import_extra
-from citebed.files.reading import read_lines, read_text
+from citebed.files.input_files import read_lines, read_text
 from citebed.retrieval.encoders.loading.folder import ModelFolder, lower_cases, read_json
 
 if TYPE_CHECKING:

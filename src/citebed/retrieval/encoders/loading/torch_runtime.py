@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.installing import pip_install
+from citebed.install_commands import pip_install_command
 from citebed.retrieval.encoders.loading.folder import ModelFolder
 from citebed.retrieval.encoders.loading.tokens import Batch
 from citebed.retrieval.encoders.loading.weights import check_torch_pickle
@@ -82,6 +82,6 @@ def _import() -> tuple[Any, Any]:
     except ImportError as error:
         raise CitebedError(
             f"runtime 'torch' needs '{error.name}', which is not installed. "
-            f"Run: {pip_install(*NEEDS)}"
+            f"Run: {pip_install_command(*NEEDS)}"
         ) from error
     return torch, transformers

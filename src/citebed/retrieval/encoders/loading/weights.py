@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import FormatError, import_extra
-from citebed.files.limits import MODEL, check_size
+from citebed.files.limits import MODEL_BYTES, check_size
 from citebed.retrieval.encoders.loading.torch_pickle import (
     Tensor,
     array_of,
@@ -36,7 +36,7 @@ def read_safetensors(path: Path) -> dict[str, NDArray[Any]]:
     that no encoder has (8-bit floats) are left out.
     """
     library = import_extra("neural", "safetensors")
-    check_size(path, MODEL)
+    check_size(path, MODEL_BYTES)
     try:
         with library.safe_open(path, "numpy") as file:
             names = file.keys()  # a method of the library's own: the file is no mapping
@@ -90,7 +90,7 @@ def check_torch_pickle(path: Path) -> None:
 
 
 def _opened(path: Path) -> tuple[dict[str, Tensor], dict[str, bytes]]:
-    check_size(path, MODEL)
+    check_size(path, MODEL_BYTES)
     try:
         read = read_archive if zipfile.is_zipfile(path) else read_stream
         found, storages = read(path)

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from tests.sampling import FULL
 
-from citebed import installing
+from citebed import install_commands
 from citebed.errors import MissingExtra
-from citebed.installing import install_line, pip_install
+from citebed.install_commands import install_command, pip_install_command
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PIP = "pip"
@@ -43,7 +43,7 @@ def came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         if origin is not None:
             (folder / "direct_url.json").write_text(json.dumps(origin))
         installed = metadata.Distribution.at(folder)
-        monkeypatch.setattr(installing, "distribution", lambda _: installed)
+        monkeypatch.setattr(install_commands, "distribution", lambda _: installed)
 
     return install
 
@@ -62,7 +62,7 @@ def test_from_a_checkout(came_from: Any, tmp_path: Path, editable: bool) -> None
     (folder / "pyproject.toml").touch()
     about = {"editable": True} if editable else {}
     came_from({"url": folder.as_uri(), "dir_info": about})
-    words = _words(install_line("train", "torch"))
+    words = _words(install_command("train", "torch"))
     assert words == [*(["--editable"] if editable else []), f"{folder}[train]"]
 
 
@@ -70,13 +70,13 @@ def test_from_a_wheel(came_from: Any, tmp_path: Path) -> None:
     wheel = tmp_path / "citebed-0.1.0-py3-none-any.whl"
     wheel.touch()
     came_from({"url": wheel.as_uri(), "archive_info": {"hash": "sha256=00"}})
-    assert _words(install_line("postgresql", "psycopg")) == [f"{wheel}[postgresql]"]
+    assert _words(install_command("postgresql", "psycopg")) == [f"{wheel}[postgresql]"]
 
 
 def test_from_a_repository_or_an_address(came_from: Any) -> None:
     about = {"vcs": "git", "commit_id": "0ff1ce", "requested_revision": "main"}
     came_from({"url": "https://example.org/citebed.git", "vcs_info": about})
-    (word,) = _words(install_line("train", "torch"))
+    (word,) = _words(install_command("train", "torch"))
     assert word == "citebed[train] @ git+https://example.org/citebed.git@0ff1ce"
 
 
@@ -90,17 +90,17 @@ def test_from_a_repository_or_an_address(came_from: Any) -> None:
 )
 def test_where_the_origin_is_gone_the_parts_are_named(came_from: Any, origin: Any) -> None:
     came_from(origin)
-    assert _words(install_line("train", "torch")) == ["torch>=2.4", "tokenizers<9,>=0.20"]
+    assert _words(install_command("train", "torch")) == ["torch>=2.4", "tokenizers<9,>=0.20"]
 
 
 def test_without_any_record_of_an_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(installing, "distribution", missing)
-    assert _words(install_line("train", "torch")) == [f"{REPOSITORY}[train]"]
-    monkeypatch.setattr(installing, "_checkout", lambda: Path("/nowhere"))
-    assert _words(install_line("train", "torch")) == ["torch"]
+    monkeypatch.setattr(install_commands, "distribution", missing)
+    assert _words(install_command("train", "torch")) == [f"{REPOSITORY}[train]"]
+    monkeypatch.setattr(install_commands, "_checkout", lambda: Path("/nowhere"))
+    assert _words(install_command("train", "torch")) == ["torch"]
 
 
 def test_an_environment_without_pip_is_installed_into_by_uv(
@@ -108,7 +108,7 @@ def test_an_environment_without_pip_is_installed_into_by_uv(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/uv")
-    assert pip_install("torch") == f"uv pip install --python {sys.executable} torch"
+    assert pip_install_command("torch") == f"uv pip install --python {sys.executable} torch"
 
 
 def test_nothing_prints_a_line_that_needs_an_index_with_citebed_on_it() -> None:
@@ -116,7 +116,7 @@ def test_nothing_prints_a_line_that_needs_an_index_with_citebed_on_it() -> None:
     texts = [*(REPOSITORY / "src").rglob("*.py"), *REPOSITORY.glob("docs/*.md")]
     texts.append(REPOSITORY / "README.md")
     told = [path for path in texts if found.search(path.read_text("utf-8"))]
-    assert told == [REPOSITORY / "src" / "citebed" / "installing.py"]  # which says why not
+    assert told == [REPOSITORY / "src" / "citebed" / "install_commands.py"]  # which says why not
     assert "'citebed[" not in str(MissingExtra("neural", "onnx"))
 
 
@@ -155,9 +155,9 @@ def test_the_line_works_in_a_fresh_environment(how: str, tmp_path: Path) -> None
 def test_pyspark_and_its_client_are_never_installed_over_each_other(
     monkeypatch: pytest.MonkeyPatch, extra: str, there: tuple[str, ...], expected: list[str]
 ) -> None:
-    monkeypatch.setattr(installing, "_is_installed", lambda name: name in there)
-    monkeypatch.setattr(installing, "_wanted", lambda extra, _: [f"E[{extra}]"])
-    line = install_line(extra, "pyspark").replace(f"{shlex.quote(sys.executable)} -m pip", PIP)
+    monkeypatch.setattr(install_commands, "_is_installed", lambda name: name in there)
+    monkeypatch.setattr(install_commands, "_wanted", lambda extra, _: [f"E[{extra}]"])
+    line = install_command(extra, "pyspark").replace(f"{shlex.quote(sys.executable)} -m pip", PIP)
     assert shlex.split(line) == [PIP, *expected]
 
 

@@ -23,7 +23,7 @@ _PACKAGE = "citebed"
 _OF_EXTRA = re.compile(r"""([^;]+);.*\bextra\s*==\s*['"]([\w-]+)['"]""")
 
 
-def pip_install(*words: str) -> str:
+def pip_install_command(*words: str) -> str:
     """Return the command that installs packages into this Python's environment."""
     return _pip("install", *words)
 
@@ -36,14 +36,14 @@ def _pip(verb: str, *words: str) -> str:
     return f"{python} -m pip {verb}{never_ask} {shlex.join(words)}"
 
 
-def install_line(extra: str, package: str) -> str:
+def install_command(extra: str, package: str) -> str:
     """Return the command that installs the extra that contains ``package``.
 
     pyspark and pyspark-client have files with the same names, so only one of them can be installed.
     """
     if extra == "spark" and _is_installed("pyspark"):
         extra = "spark-full"
-    line = pip_install(*_wanted(extra, package))
+    line = pip_install_command(*_wanted(extra, package))
     if extra == "spark-full" and _is_installed("pyspark-client"):
         line = f"{_pip('uninstall', 'pyspark-client')} && {line}"
     return line
