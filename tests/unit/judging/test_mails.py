@@ -133,7 +133,7 @@ def test_a_mail_that_a_kill_kept_from_the_outbox_gets_there(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("citebed.judging.mails.write_whole", killed)
+        patched.setattr("citebed.judging.mails.write_file", killed)
         with pytest.raises(KeyboardInterrupt):
             campaign.invite(["text"], on=TODAY)
     assert set(_states(campaign)) == {"held"}

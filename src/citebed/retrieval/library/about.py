@@ -24,7 +24,7 @@ class About(MultiTableResult):
     """
 
     PARTS: ClassVar[tuple[str, ...]] = ("document", "cited_by", "cites", "cited_with", "similar")
-    SHOWN: ClassVar[str] = "document"
+    MAIN: ClassVar[str] = "document"
 
     document: Document
     row: dict[str, Any]

@@ -28,7 +28,7 @@ class Map(MultiTableResult):
     """
 
     PARTS: ClassVar[tuple[str, ...]] = ("nodes", "groups", "edges", "gaps")
-    SHOWN: ClassVar[str] = "groups"
+    MAIN: ClassVar[str] = "groups"
 
     nodes: Rows
     groups: Rows
