@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acm_cr import QUERY_SETS, imported, rankings, relevances, scores
 from citebed.collection import Collection
-from citebed.retrieval.index.building import write_index
+from citebed.retrieval.index.builder import write_index
 from citebed.retrieval.index.index import open_index
 
 WAYS = (("bm25", False), ("bm25", True), ("bm25(lengths=lucene)", True))

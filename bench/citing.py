@@ -12,7 +12,7 @@ from pathlib import Path
 
 from acm_cr import QUERY_SETS, imported, rankings, relevances, scores
 from citebed.collection import Collection
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.search.fields import fields_of
 from common import shared_data

@@ -17,7 +17,7 @@ from citebed.collection import Collection
 from citebed.evaluation import Design, Evaluation, Resampling, compare, evaluate
 from citebed.report.evaluation_tables import DAGGER, p_text
 from citebed.report.tables import text_table
-from citebed.retrieval.index.building import write_index
+from citebed.retrieval.index.builder import write_index
 from citebed.retrieval.index.index import open_index
 from common import write_between
 

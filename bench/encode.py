@@ -22,7 +22,7 @@ import citebed
 from citebed.retrieval.encoders import load_dense_encoder
 from citebed.retrieval.encoders.encoding import Encoder, load_encoder
 from citebed.retrieval.encoders.loading.tokens import load_tokenizer
-from citebed.retrieval.index.embedding import document_text
+from citebed.retrieval.index.document_vectors import document_text
 from common import machine
 
 AT_ONCE = 32

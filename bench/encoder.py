@@ -22,7 +22,7 @@ import citebed
 from citebed.retrieval.encoders import fetch_encoder
 from citebed.retrieval.encoders.fetching.joining import onnx_weights
 from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, WEIGHTS, read_public
-from citebed.retrieval.index.embedding import document_text
+from citebed.retrieval.index.document_vectors import document_text
 from citebed.retrieval.rerank import Encoder, load_encoder
 from citebed.retrieval.vectors.trained_weights import read_adapter
 

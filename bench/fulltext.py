@@ -16,7 +16,7 @@ from citebed.collection import ImportOptions, Rules, import_sources, open_collec
 from citebed.collection.rules import load_profile
 from citebed.evaluation import Settings, evaluate
 from citebed.retrieval.execution.runner import RunOptions, run_queries
-from citebed.retrieval.index.building import write_index
+from citebed.retrieval.index.builder import write_index
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, fields_of
 from common import shared_data
 

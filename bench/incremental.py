@@ -28,7 +28,7 @@ from citebed.collection.importing import forget_sources, import_sources
 from citebed.collection.storing.table_files import read_table
 from citebed.collection.tables import TABLES
 from citebed.retrieval import build_index
-from citebed.retrieval.index.building import IndexOptions
+from citebed.retrieval.index.builder import IndexOptions
 from citebed.retrieval.index.index import open_index
 
 _WORDS = (
@@ -144,8 +144,8 @@ def _first(left: pl.DataFrame, right: pl.DataFrame) -> str:
 
 def _of_indexes(grown: Path, other: Path, described: tuple[str, ...]) -> list[str]:
     left, right = open_index(grown), open_index(other)
-    names = left._arrays.keys() | right._arrays.keys()
-    pairs = ((name, left._arrays.get(name), right._arrays.get(name)) for name in sorted(names))
+    names = left.arrays.keys() | right.arrays.keys()
+    pairs = ((name, left.arrays.get(name), right.arrays.get(name)) for name in sorted(names))
     found = [f"array {name}" for name, one, other in pairs if not _is_same(one, other)]
     ours, theirs = asdict(left.description), asdict(right.description)
     unlike = (name for name in described if ours[name] != theirs[name])

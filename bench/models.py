@@ -16,7 +16,7 @@ from citebed import ImportOptions, import_sources
 from citebed.collection import Collection, load_profile
 from citebed.evaluation import Settings, evaluate
 from citebed.retrieval.execution.runner import RunOptions, run_queries
-from citebed.retrieval.index.building import write_index
+from citebed.retrieval.index.builder import write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from common import REPOSITORY, shared_data

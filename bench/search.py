@@ -29,7 +29,7 @@ import polars as pl
 from acm_cr import imported
 from citebed.collection import Collection
 from citebed.retrieval.feedback.base import TermWeights
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.models import model_of
 from citebed.retrieval.search.queries import query_text

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from citebed.collection import import_sources, open_collection
 from citebed.report.tables import text_table
 from citebed.retrieval.execution.runner import Runner, RunOptions
-from citebed.retrieval.index.building import write_index
+from citebed.retrieval.index.builder import write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import CALIBRATION_DEPTH, parse_pipeline
 from citebed.retrieval.ranking.constants import Constants

@@ -22,8 +22,8 @@ from citebed.errors import CitebedError
 from citebed.report.terminal import progress_bar
 from citebed.retrieval import encoders
 from citebed.retrieval.execution.runner import RunOptions, run_queries
-from citebed.retrieval.index.building import IndexOptions
-from citebed.retrieval.index.choosing import AUTO
+from citebed.retrieval.index.analyser_choice import AUTO
+from citebed.retrieval.index.builder import IndexOptions
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.ranking.fitting import build_index
 from citebed.retrieval.recommend.recommender import DEFAULT_MODEL, Recommender

@@ -28,7 +28,7 @@ from tests.servers import Servers, servers
 
 from citebed.judging import Campaign
 from citebed.judging.organisers import add_organiser
-from citebed.retrieval.index.building import write_index
+from citebed.retrieval.index.builder import write_index
 
 PATIENCE = 60
 _NOT_YET = (NoSuchElementException, StaleElementReferenceException, JavascriptException)

@@ -39,7 +39,7 @@ from citebed.judging.returns import read_form, read_parts
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.encoders.loading.weights import read_safetensors, read_torch_pickle
 from citebed.retrieval.execution.runner import RunOptions, run_queries
-from citebed.retrieval.index.citing import citing_text
+from citebed.retrieval.index.citation_contexts import load_contexts
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.recommend.recommender import Recommender
@@ -213,7 +213,7 @@ def _inside(read: Callable[[Path, Path], Any]) -> Callable[[Path], Any]:
 
 def _contexts(path: Path, folder: Path) -> None:
     found = open_collection(folder)
-    citing_text(found, (path,), document_names(found.documents))
+    load_contexts(found, (path,), document_names(found.documents))
 
 
 # --- what is spelled in one line ------------------------------------------------------------

@@ -73,7 +73,7 @@ def test_authors_are_looked_for_in_fifty_documents_or_one_of_a_hundred(
     documents: int, fitting: int
 ) -> None:
     def authorship(_: object) -> Any:
-        return SimpleNamespace(of_other_works=lambda among: np.full(documents, among.sum()))
+        return SimpleNamespace(sum_other_works=lambda among: np.full(documents, among.sum()))
 
     records = SimpleNamespace(authorship=authorship)
     index = SimpleNamespace(totals=SimpleNamespace(documents=documents), records=records)

@@ -101,7 +101,7 @@ def index(
     """
     from citebed.collection import open_collection
     from citebed.retrieval import encoders
-    from citebed.retrieval.index.building import IndexOptions
+    from citebed.retrieval.index.builder import IndexOptions
     from citebed.retrieval.ranking.fitting import build_index
     from citebed.retrieval.vectors.static_model import choose_model
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.retrieval.index.building import IndexOptions as IndexOptions
+    from citebed.retrieval.index.builder import IndexOptions as IndexOptions
     from citebed.retrieval.index.index import Index as Index, open_index as open_index
     from citebed.retrieval.index.statistics import IndexReport as IndexReport
     from citebed.retrieval.ranking.fitting import build_index as build_index

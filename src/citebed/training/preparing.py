@@ -12,7 +12,7 @@ from citebed.collection import Collection
 from citebed.collection.names import document_names
 from citebed.errors import CitebedError
 from citebed.files.input_files import hash_file
-from citebed.retrieval.index.citing import citing_text
+from citebed.retrieval.index.citation_contexts import load_contexts
 from citebed.text.normalise import fold
 from citebed.training.prepared import CitingText, DocumentText, TrainingTexts, part_of_year
 
@@ -44,7 +44,7 @@ def prepare(
     opened = [_opened(each) for each in (collection, *also)]
     tables = [each.documents.select(_COLUMNS) for each in opened]
     whole = pl.concat(tables, how="vertical").unique("doc_id", keep="first", maintain_order=True)
-    rows, elsewhere = citing_text(opened[0], files, document_names(whole))
+    rows, elsewhere = load_contexts(opened[0], files, document_names(whole))
     tested = rows["paper_id"].is_in(opened[0].papers["paper_id"].implode())
     rows = rows if own else rows.filter(~tested)
     if rows.is_empty():

@@ -11,7 +11,7 @@ from citebed.collection import Collection, ImportOptions, Rules, import_sources,
 from citebed.collection.exporting import export
 from citebed.collection.names import name_of
 from citebed.judging.papers import DocumentLookup
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index.builder import IndexOptions, write_index
 
 BIB = """
 @article{oak, title = {Oaks in the wind}, author = {Ash, A.}, year = {2018},

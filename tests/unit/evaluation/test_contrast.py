@@ -352,7 +352,7 @@ def test_values_by_query_are_those_of_plain_loops(
 def cranfield(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Contrast:
     """Three models on Cranfield under half of the judgements, and under all."""
     from citebed.retrieval.execution.runner import RunOptions, run_queries
-    from citebed.retrieval.index.building import write_index
+    from citebed.retrieval.index.builder import write_index
     from citebed.retrieval.index.index import open_index
     from citebed.retrieval.pipeline import parse_pipeline
 

@@ -8,7 +8,7 @@ import pytest
 from tests.shared import Once
 from tests.tiny_models import make_cross_model, make_model, neural, write_safetensors
 
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index.builder import IndexOptions, write_index
 
 __all__ = ["make_cross_model", "make_model", "neural", "write_safetensors"]  # fixtures
 

@@ -33,7 +33,7 @@ from citebed.judging.store.schema import (
     returns,
     searches,
 )
-from citebed.retrieval.index.building import write_index
+from citebed.retrieval.index.builder import write_index
 from citebed.web.campaigns.app import create_app
 
 QUERY = "p1-a1q1"

@@ -22,7 +22,7 @@ from citebed.judging.assignments import load_sheet
 from citebed.judging.forms import text_form
 from citebed.judging.organisers import add_organiser, organiser_names
 from citebed.judging.store.schema import events, forms, judgements, mails, problems, returns
-from citebed.retrieval.index.building import write_index
+from citebed.retrieval.index.builder import write_index
 from citebed.web import protection
 from citebed.web.campaigns import app
 

@@ -1,7 +1,7 @@
-"""The two kinds of arrays of an index that are more than numbers, memory-mapped.
+"""Frequency columns and string tables, the two structures of an index beyond plain arrays.
 
-A field's frequencies along the postings, of which one that is mostly empty is kept as its rest; and
-a sorted table of strings, opened at once and searched by halving.
+A column holds one frequency per posting; a mostly empty column stores only its non-zero entries.
+A string table is sorted, opens without reading it, and is searched by bisection.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Where = slice | NDArray[np.int64]
-_AT_ONCE = 1 << 16
+Selection = slice | NDArray[np.int64]
+"""A run of postings, or the positions of some."""
+Nonzero = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+"""Rising positions of postings, and the frequency at each."""
+_BATCH = 1 << 16
 
 
 class Column:
-    """Frequencies by posting: all of them, or (with ``at``) those that are not 0."""
+    """Frequencies by posting: all of them, or with ``at`` those at the positions ``at`` only."""
 
     def __init__(
         self, size: int, values: NDArray[Any], at: NDArray[np.uint32] | None = None
@@ -30,64 +33,60 @@ class Column:
         self._values = values
         self._at = at
 
-    def __getitem__(self, where: Where) -> NDArray[Any]:
-        """The frequencies of a run of postings, or of the postings at some places."""
+    def __getitem__(self, selection: Selection) -> NDArray[Any]:
+        """Return the frequencies of the selected postings."""
         if self._at is None:
-            return self._values[where]
-        if isinstance(where, slice):
-            first, last = _places(self._at, np.array((where.start, where.stop)))
-            found = np.zeros(where.stop - where.start, self._values.dtype)
-            found[self._at[first:last] - np.int64(where.start)] = self._values[first:last]
-            return found
-        place = _places(self._at, where)
+            return self._values[selection]
+        if isinstance(selection, slice):
+            at, values = self.nonzero(selection)
+            dense = np.zeros(selection.stop - selection.start, self._values.dtype)
+            dense[at] = values
+            return dense
+        if not len(self._at):
+            return np.zeros(len(selection), self._values.dtype)
+        place = _search(self._at, selection)
         place[place == len(self._at)] = 0
-        mine = self._at[place] == where if len(self._at) else np.zeros(len(where), bool)
-        return np.where(mine, self._values[place] if len(self._at) else 0, 0)
+        return np.where(self._at[place] == selection, self._values[place], 0)
 
-    def filled(self, span: slice | None = None) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The places in a run of postings, or in all, that are not 0, from the start of the run,
-        and what is there."""
+    def nonzero(self, span: slice | None = None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Return the positions in ``span`` (counted from its start) that are not 0, and their
+        frequencies."""
         span = span or slice(0, self._size)
         if self._at is None:
             values = np.asarray(self._values[span])
-            there = np.flatnonzero(values)
-            return there, values[there]
-        first, last = _places(self._at, np.array((span.start, span.stop)))
+            filled = np.flatnonzero(values)
+            return filled, values[filled]
+        first, last = _search(self._at, np.array((span.start, span.stop)))
         return self._at[first:last] - np.int64(span.start), self._values[first:last]
 
 
-def _places(at: NDArray[np.uint32], wanted: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Where the wanted places are; numpy would copy all of ``at`` to compare another type."""
+def _search(at: NDArray[np.uint32], wanted: NDArray[np.int64]) -> NDArray[np.intp]:
+    # With the same type on both sides; numpy would copy all of ``at`` to convert it.
     return np.searchsorted(at, wanted.astype(at.dtype))
 
 
-Filled = tuple[NDArray[np.uint32], NDArray[np.uint32]]
-
-
-def summed(number: NDArray[np.uint32], times: NDArray[np.uint16]) -> Filled:
-    """The postings that ``number`` (ascending) names, each once, and the sums of their times."""
-    if not len(number):
-        return number, number
-    first = np.flatnonzero(np.r_[True, number[1:] != number[:-1]])
+def sum_repeated(number: NDArray[np.uint32], times: NDArray[np.uint16]) -> Nonzero:
+    """Sum ``times`` over equal neighbours in ``number``, which rises."""
+    first = np.flatnonzero(np.diff(number.astype(np.int64), prepend=-1))
     if len(first) == len(number):
         return number, times.astype(np.uint32)
     return number[first], np.add.reduceat(times.astype(np.uint32), first)
 
 
 def with_capacity(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return the array, or if it is shorter than ``size`` a copy of twice that size."""
+    """Return the array, or a copy of length ``2 * size`` if it is shorter than ``size``."""
     if size <= len(array):
         return array
-    made = np.empty(2 * size, array.dtype)
-    made[: len(array)] = array
-    return made
+    larger = np.empty(2 * size, array.dtype)
+    larger[: len(array)] = array
+    return larger
 
 
-class Growing:
-    """An array that is made piece by piece, in memory or in a file of a folder.
+class ArrayWriter:
+    """Builds an array part by part, in memory or in a file of ``folder``.
 
-    A file is written and then mapped: memory that is written to and cannot be put on a full disk
-    would end the process without a word.
+    Files are written first and mapped afterwards: the system kills a process that writes to mapped
+    memory when the disk is full.
     """
 
     def __init__(self, name: str, kind: Any, folder: Path | None = None) -> None:
@@ -98,7 +97,7 @@ class Growing:
         self._size = 0
 
     def add(self, part: NDArray[Any]) -> None:
-        """Put numbers behind the others."""
+        """Append numbers."""
         whole = np.ascontiguousarray(part, self._kind)
         self._size += len(whole)
         if self._file is None:
@@ -107,65 +106,70 @@ class Growing:
             self._file.write(whole.data)
 
     def array(self) -> NDArray[Any]:
-        """All of it; nothing more is added."""
+        """Return the whole array. No more numbers can be appended."""
         if self._file is None or self._path is None:
             return np.concatenate([np.zeros(0, self._kind), *self._parts])
         self._file.close()
-        if not self._size:  # which cannot be mapped
+        if not self._size:  # an empty file cannot be mapped
             return np.zeros(0, self._kind)
         return np.memmap(self._path, self._kind, mode="r")
 
 
-class FilledColumn:
-    """A column in the making: what is not 0 of it, in order, in memory or in files of a folder."""
+class ColumnWriter:
+    """Builds a frequency column in memory, or in files of ``folder``."""
 
     def __init__(self, name: str, folder: Path | None = None) -> None:
         self.name, self._folder = name, folder
-        self._at = Growing(f"{name}.at", np.uint32, folder)
-        self._values = Growing(f"{name}.values", np.uint32, folder)
-        self._most = 0
+        self._at = ArrayWriter(f"{name}.at", np.uint32, folder)
+        self._values = ArrayWriter(f"{name}.values", np.uint32, folder)
+        self._highest = 0
 
-    def add(self, filled: Filled) -> None:
-        """Put some places, and what is there, behind the others."""
-        at, values = filled
+    def add(self, at: NDArray[np.uint32], values: NDArray[np.uint32]) -> None:
+        """Append the frequencies at rising positions."""
         self._at.add(at)
         self._values.add(values)
-        self._most = max(self._most, int(values.max(initial=0)))
+        self._highest = max(self._highest, int(values.max(initial=0)))
 
-    def packed(self, postings: int) -> dict[str, NDArray[Any]]:
-        """The arrays of the column."""
-        kind = np.min_scalar_type(self._most)
+    def arrays(self, postings: int) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the column, in whichever form takes fewer bytes."""
+        kind = np.min_scalar_type(self._highest)
         at, values = self._at.array(), self._values.array()
-        made = Growing(self.name, kind, self._folder)
+        writer = ArrayWriter(self.name, kind, self._folder)
         if len(at) * (4 + kind.itemsize) < postings * kind.itemsize:
-            for start in range(0, len(at), _AT_ONCE):
-                made.add(values[start : start + _AT_ONCE])
-            return {self.name: made.array(), f"{self.name}.at": at}
-        for start in range(0, postings, _AT_ONCE):
-            part = np.zeros(min(_AT_ONCE, postings - start), kind)
-            here = slice(*_places(at, np.array((start, start + len(part)))))
-            part[at[here] - np.int64(start)] = values[here]
-            made.add(part)
-        return {self.name: made.array()}
+            for start in range(0, len(at), _BATCH):
+                writer.add(values[start : start + _BATCH])
+            return {self.name: writer.array(), f"{self.name}.at": at}
+        for start in range(0, postings, _BATCH):
+            part = np.zeros(min(_BATCH, postings - start), kind)
+            own = slice(*_search(at, np.array((start, start + len(part)))))
+            part[at[own] - np.int64(start)] = values[own]
+            writer.add(part)
+        return {self.name: writer.array()}
 
 
 class Strings(Sequence[str]):
-    """Strings in the order of their UTF-8 bytes; a string's place in it is its number."""
+    """Strings sorted by their UTF-8 bytes. The position of a string is its number."""
 
     def __init__(self, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self._blob = blob
         self._bytes = blob.data
-        self._offsets = np.asarray(offsets)  # no mapped array: its items are read a third as fast
+        # A plain array: reading items of a mapped one takes three times as long.
+        self._offsets = np.asarray(offsets)
 
     @staticmethod
-    def packed(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The two arrays of some strings, which must be sorted already."""
-        if isinstance(strings, pl.Series):
-            return _packed_series(strings)
-        encoded = [text.encode("utf-8", "surrogatepass") for text in strings]
-        offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(data) for data in encoded], out=offsets[1:])
-        return np.frombuffer(b"".join(encoded), np.uint8), offsets
+    def arrays(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return the bytes and offsets of strings, which must be sorted already."""
+        if isinstance(strings, pl.Series):  # without a Python object for each string
+            lengths: Any = strings.str.len_bytes().to_numpy()
+            starts = range(0, len(strings), _BATCH)
+            batches = (strings.slice(start, _BATCH).str.join("") for start in starts)
+            blob = b"".join(batch.cast(pl.Binary)[0] for batch in batches)
+        else:
+            encoded = [text.encode("utf-8", "surrogatepass") for text in strings]
+            lengths, blob = [len(data) for data in encoded], b"".join(encoded)
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return np.frombuffer(blob, np.uint8), offsets
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -179,34 +183,20 @@ class Strings(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         data = bytes(self._bytes)
-        ends = self._offsets.tolist()
-        for start, end in itertools.pairwise(ends):
+        for start, end in itertools.pairwise(self._offsets.tolist()):
             yield data[start:end].decode("utf-8", "surrogatepass")
 
     def series(self) -> pl.Series:
-        """All strings as a column; quickly, as long as none has a line break in it."""
+        """Return all strings as a polars column. Fast unless a string contains a line break."""
         lines = np.insert(self._blob, self._offsets[1:-1], ord("\n")).tobytes()
-        found = pl.Series([lines.decode("utf-8", "surrogatepass")]).str.split("\n").explode()
-        return found if len(found) == len(self) else pl.Series(list(self), dtype=pl.String)
+        split = pl.Series([lines.decode("utf-8", "surrogatepass")]).str.split("\n").explode()
+        return split if len(split) == len(self) else pl.Series(list(self), dtype=pl.String)
 
     def find(self, text: str) -> int:
-        """The string's number, or -1 if it is not there."""
+        """Return the number of a string, or -1 if the table does not contain it."""
         wanted = text.encode("utf-8", "surrogatepass")
         place = bisect_left(range(len(self)), wanted, key=self._raw)
         return place if place < len(self) and self._raw(place) == wanted else -1
 
     def _raw(self, number: int) -> bytes:
         return bytes(self._bytes[self._offsets[number] : self._offsets[number + 1]])
-
-
-def _packed_series(strings: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The two arrays of a column, without an object for each of its strings."""
-    offsets = np.zeros(len(strings) + 1, np.int64)
-    np.cumsum(strings.str.len_bytes().to_numpy(), out=offsets[1:])
-    parts = (part.str.join("").cast(pl.Binary)[0] for part in _parts(strings))
-    return np.frombuffer(b"".join(parts), np.uint8), offsets
-
-
-def _parts(strings: pl.Series) -> Iterator[pl.Series]:
-    for start in range(0, len(strings), _AT_ONCE):
-        yield strings.slice(start, _AT_ONCE)

@@ -1,16 +1,14 @@
-"""Words of many texts at once, and how often each has them, compiled by numba: for large
-collections.
+"""Compiled code that splits many texts into words and counts them, for large collections.
 
-The slow and obvious twins that tests compare them with are ``analysis.words`` and
-``counting.counted``, whose postings are sorted. What is around a character that is not ASCII is
-left to the former.
+Tests compare it with its slow twins: ``analysis.words``, which also splits whatever surrounds a
+character that is not ASCII, and ``term_counts.count_terms``, whose postings are sorted.
 """
 
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from string import ascii_letters, digits
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,44 +18,33 @@ from citebed.retrieval.index.arrays import with_capacity
 from citebed.retrieval.numba_cache import compiled
 
 _LETTER, _DIGIT, _UNDERSCORE, _MID_LETTERS, _MID_DIGITS, _MID_BOTH = range(1, 7)
-_IN_WORDS = ascii_letters + digits + "_"
 _MOST_WORDS, _MOST_BYTES = 1 << 20, 1 << 26
-"""Restart with an empty table above so many words or bytes, so that memory stays bounded."""
+"""A table with more words or bytes is replaced by an empty one, so that memory stays bounded."""
 _PACKED = 8
-"""Words of up to so many letters are their own key."""
+"""Words of up to this many letters are their own key."""
 _LONG = np.uint64(1 << 63)
 """Set in the keys of longer words, which are hashes."""
 _PRIME, _SPREAD = np.uint64(1099511628211), np.uint64(0x9E3779B97F4A7C15)
 _BLANK = 32
 
 
-def _kinds() -> NDArray[np.uint8]:
-    kinds = np.zeros(256, np.uint8)
+@cache
+def _character_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the kind of each byte, and its lower case (0 for bytes that no word contains)."""
+    kinds, lower = np.zeros(256, np.uint8), np.zeros(256, np.uint8)
     # In the order of the kinds, from ``_LETTER`` on.
     for kind, chars in enumerate((ascii_letters, digits, "_", ":", ",;", ".'"), 1):
         kinds[[*chars.encode()]] = kind
-    return kinds
-
-
-def _lower() -> NDArray[np.uint8]:
-    """The lower case of each byte that any word may have; 0 for the others."""
-    lower = np.zeros(256, np.uint8)
-    lower[[*_IN_WORDS.encode()]] = [*_IN_WORDS.lower().encode()]
-    return lower
-
-
-class Read(NamedTuple):
-    """Texts as numbers of words: the words of text ``i`` end at ``ends[i]``."""
-
-    ids: NDArray[np.int32]
-    ends: NDArray[np.int64]
+    in_words = ascii_letters + digits + "_"
+    lower[[*in_words.encode()]] = [*in_words.lower().encode()]
+    return kinds, lower
 
 
 class WordTable:
     """A hash table of the words read so far, numbered in the order of their appearance.
 
     A stretch between blanks that is not ASCII, or long enough to contain an overlong word, counts
-    as one word and begins with a blank; callers split it themselves.
+    as one word that begins with a blank. Callers split it themselves.
     """
 
     def __init__(self) -> None:
@@ -73,17 +60,27 @@ class WordTable:
         """Return True if a new table should replace this one."""
         return len(self) > _MOST_WORDS or int(self._starts[len(self)]) > _MOST_BYTES
 
-    def read(self, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Read:
-        """Return the words of texts, each of which ends with a line break, before ``ends[i]``."""
+    def read(
+        self, data: NDArray[np.uint8], ends: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the numbers of the words of texts, and where the words of each text end.
+
+        Text ``i`` ends with a line break before ``ends[i]``.
+        """
         ids, token_ends = np.empty(len(data) // 2 + 1, np.int32), np.empty(len(ends), np.int64)
         text, tokens = 0, 0
         while True:
             arrays = self._table, self._keys, self._starts, self._pool
             text, tokens, self._count = _read(
-                (data, ends, _kinds(), _lower()), arrays, (ids, token_ends), text, tokens, len(self)
+                (data, ends, *_character_tables()),
+                arrays,
+                (ids, token_ends),
+                text,
+                tokens,
+                len(self),
             )
             if text == len(ends):
-                return Read(ids[:tokens], token_ends)
+                return ids[:tokens], token_ends
             self._make_room(int(ends[text] - (ends[text - 1] if text else 0)))
 
     def spelled(self, first: int) -> list[str]:
@@ -147,7 +144,7 @@ def _number(key, end, arrays, count):  # type: ignore[no-untyped-def]
 
 @compiled(nogil=True, inline="always")
 def _joins(kind, before, after):  # type: ignore[no-untyped-def]
-    """Whether a sign between two characters of these kinds joins them to one word."""
+    """Return True if a sign between two characters of these kinds joins them to one word."""
     letters = kind != _MID_DIGITS and before == _LETTER and after == _LETTER
     return letters or (kind != _MID_LETTERS and before == _DIGIT and after == _DIGIT)
 
@@ -213,7 +210,7 @@ def _read(given, arrays, found, text, tokens, count):  # type: ignore[no-untyped
 
 
 @compiled(nogil=True)
-def counted(tokens, lists, where, shift, most):  # type: ignore[no-untyped-def]
+def count_tokens(tokens, lists, where, shift, most):  # type: ignore[no-untyped-def]
     """Return postings in the order of the texts, and the number of tokens of each text.
 
     The terms of word ``w`` are ``terms[starts[w]:starts[w + 1]]``. ``where`` has the row and field
@@ -275,9 +272,9 @@ def split_postings(keys, shifts, most, fields):  # type: ignore[no-untyped-def]
 
 
 def compile_all() -> None:
-    """Compile all functions of this module, for the types that are used; texts are read-only."""
+    """Compile all functions of this module for the types in use (texts are read-only)."""
     words, data = WordTable(), np.frombuffer(b"a\n", np.uint8)
     ids, ends = words.read(data, np.array([2]))
     words._make_room(0)
-    counted((ids, ends), (np.arange(2), ids), np.zeros(1, np.uint64), 0, 1)
+    count_tokens((ids, ends), (np.arange(2), ids), np.zeros(1, np.uint64), 0, 1)
     split_postings(np.zeros(1, np.uint64), (0, 0), 1, 1)

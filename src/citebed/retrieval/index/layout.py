@@ -1,8 +1,8 @@
-"""The index on disk: plain ``.npy`` arrays and an ``index.json`` that names and checks them.
+"""The index on disk: ``.npy`` files and ``index.json``, which lists and describes them.
 
-The arrays of a new index are put beside those of the old one; replacing ``index.json`` makes the
-change, in one step. Whoever has the old arrays open keeps them. A collection may come from a
-stranger: only files that an index has are read and removed, and no link is followed.
+The files of a new index are written beside those of the old one, and replacing ``index.json``
+switches to them in one step. A process that has the old files open keeps them. A collection may
+come from a stranger: citebed reads and removes only files of an index, and follows no link.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from citebed.errors import CollectionError, FormatError
 from citebed.files import output_files
 from citebed.files.input_files import hash_file, read_small
 from citebed.files.system_errors import translate_read_errors
+from citebed.retrieval.index.records import RECORD_ARRAYS
 from citebed.retrieval.index.threads import in_threads
 from citebed.retrieval.vectors.model_files import Arrays, read_header
 from citebed.wording import printable
@@ -30,33 +31,32 @@ from citebed.wording import printable
 FORMAT = 1
 FOLDER = "index"
 DESCRIPTION = "index.json"
-OF_SHARDS = "shards.json"
-"""What tells of the indexes of a collection's shards."""
+SHARDS_DESCRIPTION = "shards.json"
+"""Describes the indexes of a collection's shards."""
 FIELDS = ("title", "abstract", "keywords", "fulltext", "citing")
-"""The fields of a document, kept apart in the index; ``citing`` is what others say of it."""
+"""The fields of a document, indexed separately; ``citing`` is what other papers say about it."""
 
-_INDEXED = ("documents", "sections", "contexts")
-"""The tables that an index is made of."""
+_SOURCE_TABLES = ("documents", "sections", "contexts")
 _FILE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\.([0-9]{1,18})\.npy")
 """Name and generation of an array."""
-_MUCH = 16 << 20
-"""Write and verify so many bytes or more in two threads."""
-_NO_DESCRIPTION = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
+_LARGE = 16 << 20
+"""From this many bytes on, files are written and verified in two threads."""
+_BATCH = 1 << 23
+"""Postings that are checked at a time."""
 
 
 class DamagedIndex(CollectionError):
-    """An index that cannot be used; it can always be built anew from the collection."""
+    """An index that cannot be used. It can always be rebuilt from the collection."""
 
     def __init__(self, folder: Path, what: str) -> None:
         self.what = what
-        collection = folder.parent
-        name = printable(collection)
-        super().__init__(f"the index {what}. Build it anew with: citebed index {name}")
+        name = printable(folder.parent)
+        super().__init__(f"the index {what}. Rebuild it with: citebed index {name}")
 
 
 @dataclass(frozen=True)
 class Description:
-    """What ``index.json`` says."""
+    """The contents of ``index.json``."""
 
     analyser: str
     documents: int
@@ -65,61 +65,70 @@ class Description:
     citing_papers: int
     citing_sources: tuple[str, ...]
     sources: Mapping[str, Mapping[str, Any]]
-    """The collection's files that were indexed, each with its size, time and hash."""
+    """The indexed files of the collection, with size, time and hash."""
     hashing: str
-    """How documents were hashed; another way makes the next build a full one."""
+    """How documents were hashed. If that changes, the next build starts from scratch."""
     citebed: str
     generation: int = 1
     format: int = FORMAT
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     vectors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The models whose vectors are there, by kind; none in an index of the first versions."""
+    """The vector models by kind; empty in an index of the first versions."""
     fit: Mapping[str, Any] = field(default_factory=dict)
-    """What was learned from the collection for ranking it; nothing in an index of before."""
+    """Ranking weights fitted to the collection; empty in an index of earlier versions."""
     background: Mapping[str, Any] = field(default_factory=dict)
-    """What everyday texts find in it; found anew when its words are written."""
+    """Results of everyday texts in this index; recomputed whenever the index is written."""
 
 
-def array_names(kind: str) -> tuple[str, str]:
-    """What the arrays of a kind of vectors are called: the rows', and their scales'."""
+def vector_arrays(kind: str) -> tuple[str, str]:
+    """Return the names of two arrays: the vectors of a kind, and their scales."""
     return f"vectors.{kind}", f"vectors.{kind}.scales"
 
 
+# --- reading ------------------------------------------------------------------------------------
+
+
 def read_description(folder: Path) -> Description:
-    """The index's description; raises if there is none, or one of another format."""
+    """Return the index's description. Raise if there is no index, or one of another format."""
     path = folder / DESCRIPTION
     if not os.path.lexists(path):
         name = printable(folder.parent)
-        how = f"Build it with: citebed index {name}"
-        if os.path.lexists(folder / OF_SHARDS):
-            how = f"Its shards have: search with --on local, or build one: citebed index {name}"
+        advice = f"Build it with: citebed index {name}"
+        if os.path.lexists(folder / SHARDS_DESCRIPTION):
+            advice = (
+                f"Its shards have one: search with --on local, or build one: citebed index {name}"
+            )
         if not os.access(folder.parent, os.W_OK):
-            how = "The folder is read-only: build one in a copy of it, with citebed index"
-        raise CollectionError(f"{name} has no index yet. {how}")
+            advice = "The folder is read-only: build one in a copy of it, with citebed index"
+        raise CollectionError(f"{name} has no index yet. {advice}")
     try:
-        _check_kind(path)
+        _check_plain_file(path)
         values = json.loads(read_small(path))
         if values["format"] != FORMAT:
             what = f"has format {values['format']!r}, this citebed reads {FORMAT}"
             raise DamagedIndex(folder, what)
         values["citing_sources"] = tuple(values["citing_sources"])
-        return _checked(folder, Description(**values))
-    except (*_NO_DESCRIPTION, FormatError) as error:
+        description = Description(**values)
+        _check_description(folder, description)
+    except (
+        *(ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError),
+        FormatError,
+    ) as error:
         raise DamagedIndex(folder, f"is damaged ({DESCRIPTION}: {error})") from None
+    return description
 
 
-def _checked(folder: Path, description: Description) -> Description:
-    """The description, if its parts are of their types and its files are those of an index."""
-    counted = ("documents", "terms", "postings", "citing_papers", "generation")
-    for name, count in ((name, getattr(description, name)) for name in counted):
+def _check_description(folder: Path, description: Description) -> None:
+    """Raise if a value has another type, or if a file name does not belong to an index."""
+    for name in ("documents", "terms", "postings", "citing_papers", "generation"):
+        count = getattr(description, name)
         if type(count) is not int or count < 0:
-            raise ValueError(f"'{name}' is no count")
-    last = description.generation
+            raise ValueError(f"'{name}' is not a count")
     for name, entry in description.files.items():
-        found = _FILE.fullmatch(entry["file"])
-        if found is None or found[1] != name or int(found[2]) > last:
-            raise ValueError(f"'{printable(entry['file'])}' is no file of an index")
-        _check_kind(folder / entry["file"])
+        match = _FILE.fullmatch(entry["file"])
+        if match is None or match[1] != name or int(match[2]) > description.generation:
+            raise ValueError(f"'{printable(entry['file'])}' is not a file of an index")
+        _check_plain_file(folder / entry["file"])
         int(entry["bytes"]), str.encode(entry["sha256"])
     for state in description.sources.values():
         int(state["bytes"]), int(state["time"]), str.encode(state["sha256"])
@@ -127,19 +136,20 @@ def _checked(folder: Path, description: Description) -> Description:
         int(about["width"]), int(about.get("missing", 0))
         str.encode(about["fingerprint"]), str.encode(about["name"])
     if not all(isinstance(name, str) for name in (*description.fit, *description.background)):
-        raise ValueError("what was learned has no names")
+        raise ValueError("'fit' and 'background' must have names")
     if not all(isinstance(name, str) for name in (description.analyser, description.hashing)):
-        raise ValueError("it names no analyser")
-    return description
+        raise ValueError("'analyser' and 'hashing' must be text")
 
 
-def _check_kind(path: Path) -> None:
-    if not output_files.is_plain_or_missing(path):  # a link may lead anywhere, a pipe may never end
+def _check_plain_file(path: Path) -> None:
+    if not output_files.is_plain_or_missing(
+        path
+    ):  # a link may lead anywhere, and reading a pipe may never end
         raise ValueError(f"'{path.name}' is not a plain file")
 
 
-def written(folder: Path) -> tuple[int, int] | None:
-    """What tells one ``index.json`` from the next that takes its place; ``None`` without one."""
+def description_version(folder: Path) -> tuple[int, int] | None:
+    """Return a value that changes whenever ``index.json`` is replaced; ``None`` without one."""
     try:
         found = (folder / DESCRIPTION).stat()
     except OSError:
@@ -147,90 +157,8 @@ def written(folder: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def write(
-    folder: Path,
-    description: Description,
-    arrays: Arrays,
-    kept: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Description:
-    """Write an index; on any failure, what was there before stays as it was.
-
-    ``kept`` are files of the index before that stay, as its description names them.
-    """
-    files: dict[str, Mapping[str, Any]] = dict(kept or {})
-    try:
-        with output_files.add_files(folder) as draft:
-            paths = {name: draft / f"{name}.{description.generation}.npy" for name in arrays}
-            threads = _threads(array.nbytes for array in arrays.values())
-            entries = in_threads(
-                lambda name: _write_array(paths[name], arrays[name]), arrays, threads
-            )
-            files |= zip(arrays, entries, strict=True)
-        with output_files.translate_write_errors(folder):
-            output_files.sync_folder(folder)
-        complete = Description(**{**asdict(description), "files": files})
-        _replace_description(folder, asdict(complete))
-    finally:
-        sweep(folder)
-    return complete
-
-
-def write_fit(folder: Path, generation: int, **learned: Mapping[str, Any]) -> None:
-    """Note in an index what was learned from its collection, its ``fit`` and its ``background``, if
-    it is still of that generation."""
-    description = read_description(folder)
-    now = {**asdict(description), **learned}
-    if description.generation == generation and now != asdict(description):
-        _replace_description(folder, now)
-
-
-def _replace_description(folder: Path, values: Mapping[str, Any]) -> None:
-    """Replace ``index.json``; an error of its folder says so."""
-    output_files.write_own_file(folder / DESCRIPTION, json.dumps(values, indent=1))
-    try:
-        output_files.sync_folder(folder)
-    except OSError as error:
-        name = printable(folder.parent)
-        raise CollectionError(
-            f"cannot write {printable(folder)}: {error.strerror}. The new index is in place, but a "
-            f"power failure may undo it. Check the disk, then run: citebed index {name} --rebuild"
-        ) from error
-
-
-def sweep(folder: Path) -> None:
-    """Take away what builders left that were killed; of an index that cannot be read, nothing."""
-    output_files.remove_stale_drafts(folder)
-    try:
-        kept = {entry["file"] for entry in read_description(folder).files.values()}
-    except DamagedIndex:
-        return
-    except CollectionError:  # there is none yet
-        kept = set()
-    for path in folder.glob("*.npy"):
-        if _FILE.fullmatch(path.name) and path.name not in kept:
-            path.unlink(missing_ok=True)
-
-
-def next_generation(folder: Path) -> int:
-    """A number that no array in the folder has."""
-    found = (_FILE.fullmatch(path.name) for path in folder.glob("*.npy"))
-    return max((int(name[2]) for name in found if name), default=0) + 1
-
-
-def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
-    with path.open("wb") as handle:
-        # Not numpy's own way, which writes with ``tofile``: that hides why writing failed.
-        whole = np.ascontiguousarray(array)
-        header = np.lib.format.header_data_from_array_1_0(whole)
-        np.lib.format.write_array_header_1_0(handle, header)
-        handle.write(whole.data)
-        handle.flush()
-        os.fsync(handle.fileno())
-    return {"file": path.name, "bytes": path.stat().st_size, "sha256": hash_file(path)}
-
-
 def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any]]:
-    """The arrays, memory-mapped; a file that is missing or not of its size is an error."""
+    """Map all arrays into memory. Raise if a file is missing or has another size."""
     arrays = {}
     for name, entry in description.files.items():
         path = folder / entry["file"]
@@ -247,62 +175,257 @@ def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any
         except FileNotFoundError:
             raise DamagedIndex(folder, f"lacks its file {path.name}") from None
         except (ValueError, TypeError) as error:
-            what = f"is damaged: {path.name} is not as it was written ({error})"
+            what = f"is damaged: {path.name} was changed after it was written ({error})"
             raise DamagedIndex(folder, what) from None
     return arrays
 
 
-def verify(folder: Path, description: Description) -> None:
-    """Read every file and compare its hash with the one that was written down."""
+def verify_files(folder: Path, description: Description) -> None:
+    """Compare the hash of every file with the one in ``index.json``."""
+
+    def verify(entry: Mapping[str, Any]) -> None:
+        path = folder / entry["file"]
+        try:
+            found = hash_file(path)
+        except FileNotFoundError:
+            raise DamagedIndex(folder, f"lacks its file {path.name}") from None
+        if found != entry["sha256"]:
+            raise DamagedIndex(folder, f"is damaged: {path.name} was changed after it was written")
+
     entries = sorted(description.files.values(), key=lambda entry: -int(entry["bytes"]))
-    threads = _threads(int(entry["bytes"]) for entry in entries)
-    for _ in in_threads(lambda entry: _verify_file(folder, entry), entries, threads):
+    for _ in in_threads(verify, entries, _threads(int(entry["bytes"]) for entry in entries)):
         pass
 
 
 def _threads(sizes: Iterable[int]) -> int:
-    return 2 if sum(sizes) >= _MUCH else 1
+    return 2 if sum(sizes) >= _LARGE else 1
 
 
-def _verify_file(folder: Path, entry: Mapping[str, Any]) -> None:
-    path = folder / entry["file"]
+# --- writing ------------------------------------------------------------------------------------
+
+
+def write(
+    folder: Path,
+    description: Description,
+    arrays: Arrays,
+    kept: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Description:
+    """Write an index, and return its description with all files. On any failure the old one stays.
+
+    ``kept``: entries of files of the old index that the new one keeps.
+    """
+    files: dict[str, Mapping[str, Any]] = dict(kept or {})
     try:
-        found = hash_file(path)
-    except FileNotFoundError:
-        raise DamagedIndex(folder, f"lacks its file {path.name}") from None
-    if found != entry["sha256"]:
-        raise DamagedIndex(folder, f"is damaged: {path.name} is not as it was written")
+        with output_files.add_files(folder) as draft:
+            threads = _threads(array.nbytes for array in arrays.values())
+            paths = {name: draft / f"{name}.{description.generation}.npy" for name in arrays}
+            entries = in_threads(
+                lambda name: _write_array(paths[name], arrays[name]), arrays, threads
+            )
+            files |= zip(arrays, entries, strict=True)
+        with output_files.translate_write_errors(folder):
+            output_files.sync_folder(folder)
+        complete = Description(**{**asdict(description), "files": files})
+        _replace_description(folder, asdict(complete))
+    finally:
+        sweep(folder)
+    return complete
+
+
+def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
+    with path.open("wb") as handle:
+        # ``np.save`` would call ``tofile``, which hides why writing failed.
+        whole = np.ascontiguousarray(array)
+        header = np.lib.format.header_data_from_array_1_0(whole)
+        np.lib.format.write_array_header_1_0(handle, header)
+        handle.write(whole.data)
+        handle.flush()
+        os.fsync(handle.fileno())
+    return {"file": path.name, "bytes": path.stat().st_size, "sha256": hash_file(path)}
+
+
+def write_fit(folder: Path, generation: int, **fitted: Mapping[str, Any]) -> None:
+    """Store fitted weights (``fit``, ``background``) in an index, if it still has that
+    generation."""
+    description = read_description(folder)
+    values = {**asdict(description), **fitted}
+    if description.generation == generation and values != asdict(description):
+        _replace_description(folder, values)
+
+
+def _replace_description(folder: Path, values: Mapping[str, Any]) -> None:
+    output_files.write_own_file(folder / DESCRIPTION, json.dumps(values, indent=1))
+    try:
+        output_files.sync_folder(folder)
+    except OSError as error:
+        name = printable(folder.parent)
+        raise CollectionError(
+            f"cannot write {printable(folder)}: {error.strerror}. The new index is in place, but a "
+            f"power failure may undo it. Check the disk, then run: citebed index {name} --rebuild"
+        ) from error
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed builders left behind. If the index cannot be read, remove no array."""
+    output_files.remove_stale_drafts(folder)
+    try:
+        used = {entry["file"] for entry in read_description(folder).files.values()}
+    except DamagedIndex:
+        return
+    except CollectionError:  # there is no index yet
+        used = set()
+    for path in folder.glob("*.npy"):
+        if _FILE.fullmatch(path.name) and path.name not in used:
+            path.unlink(missing_ok=True)
+
+
+def next_generation(folder: Path) -> int:
+    """Return a generation that no array in the folder has."""
+    matches = (_FILE.fullmatch(path.name) for path in folder.glob("*.npy"))
+    return max((int(match[2]) for match in matches if match), default=0) + 1
+
+
+# --- source files -------------------------------------------------------------------------------
 
 
 def source_files(folder: Path) -> dict[str, Path]:
-    """The files of a collection that are indexed, by name: those of its shards where these have
-    them."""
-    paths = (path for table in _INDEXED for path in table_paths(folder, table))
+    """Return the indexed files of a collection by name, those of its shards included."""
+    paths = (path for table in _SOURCE_TABLES for path in table_paths(folder, table))
     return {str(path.relative_to(folder).with_suffix("")): path for path in paths}
 
 
 def source_state(path: Path) -> dict[str, Any]:
-    """What tells whether a file of the collection is still the one that was indexed."""
+    """Return size, time and hash of a source file."""
     found = path.stat()
     return {"bytes": found.st_size, "time": found.st_mtime_ns, "sha256": hash_file(path)}
 
 
 def is_current(folder: Path, description: Description) -> bool:
-    """Whether the collection's files are still those that an index was made of."""
+    """Return True if the collection still has exactly the files that were indexed.
+
+    A file is read and hashed only if its time has changed and its size has not.
+    """
     for name, state in description.sources.items():
         path = Path(name)
         if not path.is_absolute():
             path = folder.parent / f"{name}.parquet"
-        if not is_same(path, state):
+        if not path.is_file():
+            return False
+        found = path.stat()
+        if found.st_size != state["bytes"]:
+            return False
+        if found.st_mtime_ns != state["time"] and hash_file(path) != state["sha256"]:
             return False
     return set(source_files(folder.parent)) <= set(description.sources)
 
 
-def is_same(path: Path, state: Mapping[str, Any]) -> bool:
-    """Whether the file is as it was; it is only read where its time says it may not be."""
-    if not path.is_file():
-        return False
-    found = path.stat()
-    if found.st_size != state["bytes"]:
-        return False
-    return bool(found.st_mtime_ns == state["time"] or hash_file(path) == state["sha256"])
+# --- values -------------------------------------------------------------------------------------
+
+
+def check_arrays(arrays: Arrays, description: Description) -> None:
+    """Raise a ``ValueError`` that names an array whose values point outside the index.
+
+    Compiled code follows these values without checks of its own. Checksums reveal accidental
+    changes, but an index that a stranger made has correct checksums whatever it contains.
+    """
+    check = _ArrayChecks(arrays)
+    documents, papers = description.documents, description.citing_papers
+    postings = len(arrays["docs"])
+    check.strings("ids", documents)
+    check.strings("terms", description.terms)
+    check.offsets("offsets", description.terms, check.numbers("docs", documents))
+    check.rising("docs", arrays["offsets"])
+    check.length("hashes", documents, np.uint64)
+    for name in FIELDS:
+        if f"tf.{name}" in arrays:
+            check.length(f"length.{name}", documents, np.uint32)
+            count = postings
+            if f"tf.{name}.at" in arrays:
+                check.rising(f"tf.{name}.at", np.zeros(0, np.int64))
+                count = check.numbers(f"tf.{name}.at", postings)
+            check.length(f"tf.{name}", count, np.unsignedinteger)
+    years, pages, authors, starts = RECORD_ARRAYS
+    if years in arrays:
+        check.length(years, documents, np.int32)
+        check.length(pages, documents, np.uint8)
+        check.require((arrays[pages] > 0).all(), pages, "a paper has pages")
+        check.offsets(starts, documents, check.numbers(authors, len(arrays[authors])))
+    if "papers" in arrays:
+        check.strings("papers", papers)
+        check.offsets("share.offsets", papers, check.numbers("share.postings", postings))
+        shares = check.numbers("share.lengths.docs", documents)
+        check.offsets("share.lengths.offsets", papers, shares)
+        check.length("share.times", len(arrays["share.postings"]), np.unsignedinteger)
+        check.length("share.lengths", shares, np.unsignedinteger)
+    for kind, about in description.vectors.items():
+        check.vectors(kind, (documents, about["width"]))
+    if "citing.docs" in arrays:
+        count = check.numbers("citing.docs", documents)
+        falls = np.diff(arrays["citing.docs"].astype(np.int64)) < 0
+        check.require(not falls.any(), "citing.docs", "they fall")
+        check.numbers("citing.papers", papers)
+        check.length("citing.papers", count, np.uint32)
+        check.length("citing.years", papers, np.int32)
+        check.strings("citing.text", count)
+        check.vectors("citing", (count, description.vectors["static"]["width"]))
+
+
+@dataclass(frozen=True)
+class _ArrayChecks:
+    """Checks of single arrays, by name."""
+
+    arrays: Arrays
+
+    def require(self, holds: Any, name: str, what: str) -> None:
+        if not holds:
+            raise ValueError(f"the numbers of '{name}' are invalid: {what}")
+
+    def length(self, name: str, count: int, kind: type[np.generic]) -> None:
+        array = self.arrays[name]
+        is_kind = array.ndim == 1 and np.issubdtype(array.dtype, kind)
+        self.require(is_kind, name, "they have another type")
+        self.require(len(array) == count, name, f"there are {len(array):,}, not {count:,}")
+
+    def numbers(self, name: str, limit: int) -> int:
+        """Check that all numbers are below ``limit``; return how many there are."""
+        array = self.arrays[name]
+        self.length(name, len(array), np.uint32)
+        is_below = int(array.max(initial=0)) < max(limit, 1)
+        self.require(is_below, name, f"not all are below {limit:,}")
+        self.require(limit > 0 or not len(array), name, "there is nothing to number")
+        return len(array)
+
+    def offsets(self, name: str, count: int, size: int) -> None:
+        self.length(name, count + 1, np.int64)
+        offsets = self.arrays[name]
+        spans_all = offsets[0] == 0 and offsets[-1] == size
+        self.require(spans_all, name, "they do not span the whole array")
+        self.require(not (offsets[1:] < offsets[:-1]).any(), name, "they do not rise")
+
+    def rising(self, name: str, starts: NDArray[np.int64]) -> None:
+        """Check that numbers fall only where a new span starts."""
+        array = self.arrays[name]
+        for first in range(0, len(array) - 1, _BATCH):
+            part = array[first : first + _BATCH + 1]
+            falls = np.flatnonzero(part[1:] <= part[:-1]) + (first + 1)
+            at = np.searchsorted(starts, falls)
+            are_starts = bool((at < len(starts)).all()) and bool((starts[at] == falls).all())
+            self.require(are_starts, name, "they do not rise")
+
+    def strings(self, name: str, count: int) -> None:
+        blob = self.arrays[name]
+        self.length(name, len(blob), np.uint8)
+        self.offsets(f"{name}.offsets", count, len(blob))
+        blob.tobytes().decode("utf-8", "surrogatepass")
+        offsets = self.arrays[f"{name}.offsets"]
+        starts = blob[offsets[offsets < len(blob)]]
+        self.require(not (starts & 0xC0 == 0x80).any(), name, "a text begins within a character")
+
+    def vectors(self, kind: str, shape: tuple[int, int]) -> None:
+        rows, scales = vector_arrays(kind)
+        found, values = self.arrays[rows], self.arrays[scales]
+        self.require(found.dtype == np.int8, rows, "they have another type")
+        self.require(found.shape == shape, rows, f"their shape is {found.shape}, not {shape}")
+        self.length(scales, shape[0], np.float32)
+        are_valid = ((values >= 0) & (values <= 1)).all()
+        self.require(are_valid, scales, "they do not fit vectors of length 1")

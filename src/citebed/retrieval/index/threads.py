@@ -1,4 +1,4 @@
-"""Work in threads, in order and without piling up."""
+"""Work in threads whose results come in order, with few of them waiting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 def prefetch(items: Iterable[Result]) -> Iterator[Result]:
-    """Yield the items, and compute the next one in a thread meanwhile."""
+    """Yield the items, while a thread computes the next one."""
     iterator = iter(items)
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, iterator, None)
@@ -24,7 +24,7 @@ def prefetch(items: Iterable[Result]) -> Iterator[Result]:
 def in_threads(
     work: Callable[[Job], Result], jobs: Iterable[Job], threads: int
 ) -> Iterator[Result]:
-    """What the work makes of each job, in their order, few of them ahead of their use."""
+    """Yield the result of each job in order. At most twice as many jobs as threads wait."""
     if threads == 1:
         yield from map(work, jobs)
         return
@@ -38,5 +38,5 @@ def in_threads(
             while ahead:
                 yield ahead.popleft().result()
         finally:
-            for each in ahead:
-                each.cancel()
+            for future in ahead:
+                future.cancel()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.index.citing import CitingSentences
+from citebed.retrieval.index.citation_contexts import CitingSentences
 from citebed.retrieval.query import Query
 from citebed.retrieval.ranking.constants import Constants
 from citebed.retrieval.search.exhaustive import Hits

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.index.citing import CitingSentences
+from citebed.retrieval.index.citation_contexts import CitingSentences
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.records import Authorship, Reals
 from citebed.retrieval.memory import LruCache
@@ -61,7 +61,7 @@ SIGNALS = {
 """The signals by name, and what each of them is."""
 
 OF_RECORDS: dict[str, Callable[[Index, Docs], Reals]] = {
-    "length": lambda index, docs: index.records.lengths(docs),
+    "length": lambda index, docs: index.records.log_pages(docs),
     "title_only": lambda index, docs: (index.lengths["abstract"][docs] == 0).astype(np.float64),
 }
 """Those that documents have by themselves, whatever is asked."""
@@ -290,7 +290,7 @@ class Signals:
         assert self.citing is not None
         cited, _ = _pairs(self.citing.docs[known], self.citing.papers[known])
         counts = np.bincount(cited, minlength=len(self.index.ids)).astype(np.float64)
-        return np.log1p(self._by_cited_authors.of_other_works(counts))
+        return np.log1p(self._by_cited_authors.sum_other_works(counts))
 
     @cached_property
     def _by_cited_authors(self) -> Authorship:
@@ -304,7 +304,7 @@ class Signals:
         one_of = max(self.constants.fitting_one_of, 1)
         count = min(self.constants.fitting, self.index.totals.documents // one_of)
         among[np.argsort(-likeness, kind="stable")[:count]] = 1
-        return np.log1p(self.index.records.authorship(docs).of_other_works(among))
+        return np.log1p(self.index.records.authorship(docs).sum_other_works(among))
 
     def _lately(self, rows: Docs, places: Docs, docs: Docs, year: int | None) -> Reals:
         assert self.citing is not None

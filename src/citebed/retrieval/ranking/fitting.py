@@ -28,7 +28,7 @@ from citebed.errors import CitebedError
 from citebed.files.output_files import temporary_folder, translate_write_errors
 from citebed.retrieval.analysis.words import words
 from citebed.retrieval.index import layout
-from citebed.retrieval.index.building import (
+from citebed.retrieval.index.builder import (
     COMPILED_ROWS,
     BuildHooks,
     IndexOptions,
@@ -37,7 +37,7 @@ from citebed.retrieval.index.building import (
     load_kernels,
     write_index,
 )
-from citebed.retrieval.index.encoding import encode_index
+from citebed.retrieval.index.document_vectors import encode_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import FOLDER
 from citebed.retrieval.index.statistics import IndexReport
@@ -117,7 +117,7 @@ def build_index(
             ) from error
     if options.neural is None:
         return report
-    return encode_index(opened, options.neural, report, progress, anew=options.rebuild)
+    return encode_index(opened, options.neural, report, progress, rebuild=options.rebuild)
 
 
 class _Learning:

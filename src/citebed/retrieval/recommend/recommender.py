@@ -26,7 +26,7 @@ from citebed.drafts.reader import DraftLike, resolve_draft
 from citebed.drafts.records import Draft, Passage, Place, pieces
 from citebed.errors import CitebedError
 from citebed.retrieval.execution.runner import Runner, RunOptions
-from citebed.retrieval.index.choosing import languages_of
+from citebed.retrieval.index.analyser_choice import sample_languages
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.memory import trim_heap
 from citebed.retrieval.pipeline import CALIBRATION_DEPTH, Pipeline, parse_pipeline
@@ -353,7 +353,7 @@ class Recommender:
 
     @cached_property
     def _languages(self) -> frozenset[str]:
-        return frozenset(languages_of(self.collection))
+        return frozenset(sample_languages(self.collection))
 
 
 def _each(texts: DraftLike | Sequence[DraftLike]) -> Iterable[DraftLike]:

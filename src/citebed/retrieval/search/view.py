@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
-from citebed.retrieval.index.arrays import Where
+from citebed.retrieval.index.arrays import Selection
 from citebed.retrieval.index.index import Index, Share
 from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, Occurrences, TermRange
 from citebed.retrieval.search.fields import Fields
@@ -234,7 +234,7 @@ class View:
         found = []
         for doc in docs.tolist():
             terms = None if self._terms_of is None else self._terms_of(doc)
-            places = self.index.places_of_document(doc, terms)
+            places = self.index.document_postings(doc, terms)
             tf = self._tf(places)
             there = tf > 0
             found.append((self.index.terms_at(places[there]), tf[there]))
@@ -307,10 +307,10 @@ class View:
             self._impacts[number] = found
         return found
 
-    def _tf(self, where: Where) -> Numbers:
+    def _tf(self, where: Selection) -> Numbers:
         return self._weighted(self._counts(where), self.index.docs[where])
 
-    def _counts(self, where: Where) -> dict[str, Numbers]:
+    def _counts(self, where: Selection) -> dict[str, Numbers]:
         """How often each posting's document has its term, by field."""
         counts: dict[str, Numbers] = {name: self.index.tf[name][where] for name in self._weights}
         if "citing" in counts and self._share is not None:
@@ -356,7 +356,7 @@ def _found(
     return has, place[has]
 
 
-def _less(tf: Numbers, share: Share, where: Where) -> Numbers:
+def _less(tf: Numbers, share: Share, where: Selection) -> Numbers:
     rest = tf.astype(np.int64)
     if not len(share.postings):  # a paper may cite with words that are no terms
         return rest

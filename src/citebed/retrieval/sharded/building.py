@@ -14,9 +14,9 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.storing.store import SHARDS
 from citebed.errors import CollectionError
-from citebed.retrieval.index.building import IndexOptions, write_index
-from citebed.retrieval.index.choosing import AUTO, fitting_analyser
-from citebed.retrieval.index.citing import count_contexts
+from citebed.retrieval.index.analyser_choice import AUTO, choose_analyser
+from citebed.retrieval.index.builder import IndexOptions, write_index
+from citebed.retrieval.index.citation_contexts import read_contexts
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import FIELDS
 from citebed.retrieval.index.statistics import IndexReport
@@ -104,7 +104,7 @@ def index_shards(
             f"{name} is in one piece, and engines work on shards. Cut it with: "
             f"citebed import {name} --shard-size 1000000"
         )
-    analyser = fitting_analyser(collection, options.analyser)
+    analyser = choose_analyser(collection, options.analyser)
     citing = tuple(path.resolve() for path in options.citing)
     work = IndexShard(replace(options, analyser=analyser, citing=citing))
     folder = collection.folder.resolve() / SHARDS
@@ -159,6 +159,6 @@ def _report(rows: pl.DataFrame, analyser: str, citing: Sequence[Path]) -> IndexR
     # To a shard, what cites the documents of another is elsewhere; one that is unchanged has not
     # looked.
     looked = bool(citing) and not rows["unchanged"].sum()
-    others = (rows.height - 1) * count_contexts(citing) if looked else 0
+    others = (rows.height - 1) * sum(read_contexts(path).height for path in citing) if looked else 0
     added["contexts_elsewhere"] = added["contexts_elsewhere"] - others if looked else 0
     return IndexReport(**added, unchanged=bool(rows["unchanged"].min()), analyser=analyser)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from citebed.collection import Collection
 from citebed.retrieval.index import layout, records
 from citebed.retrieval.index.arrays import Strings
-from citebed.retrieval.index.citing import SENTENCES
+from citebed.retrieval.index.citation_contexts import CITING_ARRAYS
 from citebed.retrieval.index.index import Index, Totals
 from citebed.retrieval.index.layout import FIELDS, Description
 from citebed.retrieval.vectors.vectors import Docs
@@ -30,7 +30,7 @@ from citebed.retrieval.vectors.vectors import Docs
 Arrays = dict[str, NDArray[Any]]
 Extract = dict[str, NDArray[Any]]
 """The arrays of an extract by name; strings are two arrays, as `Strings` has them."""
-_YEARS, _PAGES, _AUTHORS, _STARTS = records.NAMES
+_YEARS, _PAGES, _AUTHORS, _STARTS = records.RECORD_ARRAYS
 _POSTINGS = 1 << 22
 """Postings that are looked at together."""
 
@@ -87,7 +87,7 @@ def extract(index: Index, texts: ShardTexts, docs: Docs, terms: Sequence[str]) -
 
 
 def _strings(name: str, values: Sequence[str]) -> Extract:
-    blob, offsets = Strings.packed(values)
+    blob, offsets = Strings.arrays(values)
     return {name: blob, f"{name}.offsets": offsets}
 
 
@@ -145,7 +145,7 @@ def _vectors(index: Index, docs: Docs) -> Extract:
     for kind in index.description.vectors:
         vectors = index.vectors(kind)
         if vectors is not None:
-            rows, scales = layout.array_names(kind)
+            rows, scales = layout.vector_arrays(kind)
             found |= {rows: vectors.rows[docs], scales: vectors.scales[docs]}
     return found
 
@@ -203,7 +203,7 @@ def index_of(
         **{
             name: np.concatenate([each[name] for each in extracts])[order]
             for kind in description.vectors
-            for name in layout.array_names(kind)
+            for name in layout.vector_arrays(kind)
         },
         **{
             f"length.{name}": _filled(extracts, f"length.{name}", _YEARS)[order]
@@ -272,7 +272,7 @@ def _joined_records(extracts: Sequence[Extract], order: Sequence[int]) -> Arrays
 def _joined_citing(extracts: Sequence[Extract], parts: Sequence[Docs]) -> Arrays:
     """The citing sentences of all, by document; of each document they are in one shard."""
     having = [
-        (each, part) for each, part in zip(extracts, parts, strict=True) if SENTENCES[0] in each
+        (each, part) for each, part in zip(extracts, parts, strict=True) if CITING_ARRAYS[0] in each
     ]
     if not having:
         return {}
@@ -293,5 +293,9 @@ def _joined_citing(extracts: Sequence[Extract], parts: Sequence[Docs]) -> Arrays
         docs[order].astype(np.uint32), paper[order].astype(np.uint32), years,
         np.zeros(0, np.uint8), np.zeros(len(docs) + 1, np.int64), rows, scales,
     )  # fmt: skip
-    blob, offsets = Strings.packed(papers)
-    return {"papers": blob, "papers.offsets": offsets, **dict(zip(SENTENCES, found, strict=True))}
+    blob, offsets = Strings.arrays(papers)
+    return {
+        "papers": blob,
+        "papers.offsets": offsets,
+        **dict(zip(CITING_ARRAYS, found, strict=True)),
+    }

@@ -86,7 +86,7 @@ def write_indexed(collection: Collection, indexed: IndexedShards) -> None:
         folder = output_files.check_not_link(collection.folder / FOLDER)
         folder.mkdir(exist_ok=True)
         output_files.write_own_file(
-            folder / layout.OF_SHARDS, json.dumps(asdict(indexed), indent=1)
+            folder / layout.SHARDS_DESCRIPTION, json.dumps(asdict(indexed), indent=1)
         )
         output_files.sync_folder(folder)
 
@@ -94,7 +94,7 @@ def write_indexed(collection: Collection, indexed: IndexedShards) -> None:
 def read_indexed(collection: str | Path | Collection) -> IndexedShards:
     """What is told of the indexes of a collection's shards, if it is of these very shards."""
     opened = open_collection(collection)
-    path, name = opened.folder / FOLDER / layout.OF_SHARDS, printable(opened.folder)
+    path, name = opened.folder / FOLDER / layout.SHARDS_DESCRIPTION, printable(opened.folder)
     if not opened.shards:
         raise CollectionError(
             f"{name} is in one piece, and engines work on shards. Cut it with: "
@@ -165,7 +165,7 @@ def opened_shard(folder: Path, entry: ShardEntry) -> Shard:
             "workers look for it. They must see the collection under the same path; if it is gone, "
             f"make the collection anew with: citebed import {printable(folder)} SOURCES"
         )
-    written = layout.written(path / FOLDER)
+    written = layout.description_version(path / FOLDER)
     if written is None:
         raise _unusable(folder, entry, "it has no index")
     return _opened(folder, entry, written)
@@ -206,7 +206,7 @@ def facts_of(collection: Collection, indexed: IndexedShards) -> dict[str, Any]:
     """What a run says of the index that it was made with."""
     return {
         "documents": indexed.documents,
-        "sha256": hash_file(collection.folder / FOLDER / layout.OF_SHARDS),
+        "sha256": hash_file(collection.folder / FOLDER / layout.SHARDS_DESCRIPTION),
         "shards": len(indexed.shards),
     }
 

@@ -30,7 +30,7 @@ from citebed.judging.store.campaign_store import Transaction
 from citebed.judging.store.database import Unavailable
 from citebed.judging.store.group_commit import GroupCommit
 from citebed.pages import ready_script, templates
-from citebed.retrieval.index.query_words import QueryWords, query_words
+from citebed.retrieval.index.analyser_choice import QueryWords, query_words
 from citebed.wording import for_page
 
 HERE = Path(__file__).parent.parent

@@ -17,7 +17,7 @@ from citebed.errors import CitebedError
 from citebed.files.output_files import find_free_path
 from citebed.files.uploads import clean_name, store_uploads
 from citebed.report.collection import collection_state, collection_tables
-from citebed.retrieval.index.layout import written
+from citebed.retrieval.index.layout import description_version
 from citebed.web.workbench.answers import ERRORS, described
 from citebed.web.workbench.jobs import Job, Order
 from citebed.web.workbench.jobs_api import (
@@ -187,7 +187,7 @@ def counted(site: WorkbenchSite, shelved: Shelved) -> dict[str, Any]:
 
 
 def _state(shelved: Shelved) -> object:
-    return state_of(shelved.folder), written(shelved.folder / "index")
+    return state_of(shelved.folder), description_version(shelved.folder / "index")
 
 
 def _demo_folder(home: Path) -> Path:

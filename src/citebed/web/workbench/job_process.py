@@ -81,7 +81,7 @@ def _index(folder: Path, _: dict[str, Any], progress: Progress) -> Outcome:
 def _indexed(folder: Path, made: Outcome, progress: Progress) -> Outcome:
     from citebed.collection import open_collection
     from citebed.report.collection import index_lines
-    from citebed.retrieval.index.building import IndexOptions
+    from citebed.retrieval.index.builder import IndexOptions
     from citebed.retrieval.ranking.fitting import build_index
 
     progress.step("indexing: documents", 0)

@@ -15,7 +15,7 @@ from citebed.drafts.draft_store import StoredDraft
 from citebed.drafts.reader import parse_draft
 from citebed.drafts.records import Draft, Passage, Place, select_passage, select_sentence
 from citebed.errors import CitebedError
-from citebed.retrieval.index.query_words import query_words
+from citebed.retrieval.index.analyser_choice import query_words
 from citebed.retrieval.recommend.abstention import OF_THE_COMMAND, NothingToAsk
 from citebed.retrieval.recommend.recommendations import Recommendations
 from citebed.web.workbench.answers import ERRORS, described
@@ -240,7 +240,7 @@ async def abstract(
 def _marked(shelved: Shelved, asked: AskedAbstract) -> dict[str, Any]:
     collection = shelved.workbench
     whole = collection.document(asked.doc_id).abstract or ""
-    pieces = query_words(collection).marked(whole, asked.text)
+    pieces = query_words(collection).mark(whole, asked.text)
     rows = [{"text": text, "marked": is_word} for text, is_word in pieces]
     return {"doc_id": asked.doc_id, "pieces": rows}
 

@@ -26,7 +26,7 @@ from citebed.retrieval.encoders.encoding import Encoder, load_encoder
 from citebed.retrieval.encoders.fetching.fetching import fetch_encoder
 from citebed.retrieval.encoders.loading.names import find_model
 from citebed.retrieval.execution.runner import Runner, RunOptions
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.ranking.features import SIGNALS
@@ -174,7 +174,7 @@ def test_the_encoder_that_made_an_index(folder: Path, collection: Path) -> None:
 def partly(folder: Path, collection: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Index a collection, interrupted when 8 of 12 documents are encoded; returns these."""
     del folder
-    monkeypatch.setattr("citebed.retrieval.index.encoding._AT_ONCE", 4)
+    monkeypatch.setattr("citebed.retrieval.index.document_vectors._AT_ONCE", 4)
     encoder, parts = index_encoder(), iter((True, True, False))
     made = encoder.documents
 

@@ -15,7 +15,7 @@ from citebed.collection import tables
 from citebed.collection.storing import table_files
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import QUERIES
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.statistics import IndexReport
 
@@ -82,7 +82,7 @@ def build(folder: Path, **options: Any) -> IndexReport:
 
 def arrays_of(folder: Path) -> dict[str, np.ndarray]:
     """Every array of the collection's index."""
-    return {name: np.array(array) for name, array in open_index(folder)._arrays.items()}
+    return {name: np.array(array) for name, array in open_index(folder).arrays.items()}
 
 
 def assert_same_arrays(left: Mapping[str, Any], right: Mapping[str, Any]) -> None:
@@ -97,7 +97,7 @@ def columns_of(index: Index) -> dict[str, list[tuple[str, str, int]]]:
     found = {}
     terms = np.repeat(np.arange(len(index.terms)), np.diff(index.offsets))
     for field in index.fields:
-        places, times = index.tf[field].filled()
+        places, times = index.tf[field].nonzero()
         found[field] = [
             (index.terms[int(terms[place])], index.ids[int(index.docs[place])], int(tf))
             for place, tf in zip(places, times, strict=True)

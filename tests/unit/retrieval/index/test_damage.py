@@ -81,7 +81,7 @@ def assert_told_and_mended(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["recommend", str(folder), "oak trees"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("citebed: the index ")
-    assert said.endswith(f"Build it anew with: citebed index {folder}\n")
+    assert said.endswith(f"Rebuild it with: citebed index {folder}\n")
     assert main(["index", str(folder), "-q"]) == 0
     assert main(["recommend", str(folder), "oak trees"]) == 0
     assert "Trees" in capsys.readouterr().out
@@ -117,7 +117,7 @@ def test_every_file_with_a_byte_changed(folder: Path, capsys: pytest.CaptureFixt
         data = bytearray(path.read_bytes())
         data[-1] ^= 4
         path.write_bytes(data)
-        with pytest.raises(DamagedIndex, match=f"{path.name} is not as it was written"):
+        with pytest.raises(DamagedIndex, match=f"{path.name} was changed after it was written"):
             open_index(folder, verified=True)
         assert_told_and_mended(folder, capsys)
     assert_same_arrays(before, arrays_of(folder))
@@ -324,7 +324,7 @@ def test_names_of_files_do_not_lead_out_of_the_index(folder: Path, name: str) ->
     values = json.loads(path.read_text())
     values["files"]["docs"]["file"] = name
     path.write_text(json.dumps(values))
-    with pytest.raises(DamagedIndex, match="no file of an index"):
+    with pytest.raises(DamagedIndex, match="not a file of an index"):
         open_index(folder)
 
 
@@ -334,7 +334,7 @@ def test_a_generation_is_a_number(folder: Path) -> None:
     values["generation"] = "../../x"
     values["files"]["docs"]["file"] = "docs.../../x.npy"
     path.write_text(json.dumps(values))
-    with pytest.raises(DamagedIndex, match="'generation' is no count"):
+    with pytest.raises(DamagedIndex, match="'generation' is not a count"):
         open_index(folder)
 
 
@@ -345,7 +345,7 @@ def test_a_count_that_is_no_number_is_told(folder: Path, name: str, value: objec
     values = json.loads(path.read_text())
     values[name] = value
     path.write_text(json.dumps(values))
-    with pytest.raises(DamagedIndex, match=f"'{name}' is no count"):
+    with pytest.raises(DamagedIndex, match=f"'{name}' is not a count"):
         open_index(folder)
 
 
@@ -468,13 +468,13 @@ def test_cut_off_at_any_step_the_old_or_the_new_index_is_whole(
 BUILDER = """
 import sys
 from pathlib import Path
-from citebed.retrieval.index import building, counting
-building.COMPILED_ROWS, counting._ROWS_A_JOB = 10, 500
+from citebed.retrieval.index import builder, term_counts
+builder.COMPILED_ROWS, term_counts._ROWS_PER_BATCH = 10, 500
 print("ready", flush=True)
 while True:
     for name in ("english", "none"):
-        options = building.IndexOptions(name, workers=2, rebuild=True)
-        building.write_index(Path(sys.argv[1]), options)
+        options = builder.IndexOptions(name, workers=2, rebuild=True)
+        builder.write_index(Path(sys.argv[1]), options)
 """
 
 

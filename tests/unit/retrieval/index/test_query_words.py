@@ -9,15 +9,15 @@ from tests.campaigns import write_collection
 
 from citebed.collection import Collection
 from citebed.retrieval.analysis import ANALYSERS, analyser_of
-from citebed.retrieval.index.building import IndexOptions, write_index
-from citebed.retrieval.index.query_words import QueryWords, query_words
+from citebed.retrieval.index.analyser_choice import QueryWords, query_words
+from citebed.retrieval.index.builder import IndexOptions, write_index
 
 ENGLISH = QueryWords(ANALYSERS["english"])
 
 
 def shown(text: str, query: str, words: QueryWords = ENGLISH) -> str:
     """The text with brackets about what is marked."""
-    pieces = words.marked(text, query)
+    pieces = words.mark(text, query)
     assert "".join(piece for piece, _ in pieces) == text
     return "".join(f"[{piece}]" if is_word else piece for piece, is_word in pieces)
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.unit.retrieval.index.making import write_collection
 
 from citebed.collection import Collection, open_collection
-from citebed.retrieval.index import building
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index import builder
+from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.ranking import fitting
@@ -219,7 +219,7 @@ def test_a_large_collection_teaches_while_it_is_indexed(
 
     monkeypatch.setattr(fitting, "learned", learned)
     monkeypatch.setattr(fitting, "COMPILED_ROWS", 10)
-    monkeypatch.setattr(building, "COMPILED_ROWS", 10)
+    monkeypatch.setattr(builder, "COMPILED_ROWS", 10)
     build_index(folder)
     assert known(folder) == first
     build_index(folder, IndexOptions(rebuild=True))
@@ -230,7 +230,7 @@ def test_what_was_learned_for_another_index_is_learned_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = made(tmp_path / "c", 60)
-    for module in (fitting, building):
+    for module in (fitting, builder):
         monkeypatch.setattr(module, "COMPILED_ROWS", 10)
     given, original = [], fitting.learned
 

@@ -176,7 +176,7 @@ def test_pages(tmp_path: Path, pages: str | None, count: int) -> None:
     write_collection(tmp_path / "c", rows)
     build(tmp_path / "c")
     records = open_index(tmp_path / "c").records
-    assert records.lengths(np.arange(2)).tolist() == [0, np.log(count / 8)]
+    assert records.log_pages(np.arange(2)).tolist() == [0, np.log(count / 8)]
 
 
 def test_records_are_in_the_order_of_the_index_whatever_that_of_the_table(tmp_path: Path) -> None:
@@ -191,10 +191,10 @@ def test_records_are_in_the_order_of_the_index_whatever_that_of_the_table(tmp_pa
     records = open_index(tmp_path / "c", verified=True).records
     assert records.years.tolist() == [2001, 0, 2003, 2004]
     assert records.latest == 2004
-    assert records.lengths(np.arange(4)) == pytest.approx(np.log([2, 1, 1, 1 / 2]))
+    assert records.log_pages(np.arange(4)) == pytest.approx(np.log([2, 1, 1, 1 / 2]))
     wrote = records.authorship(np.arange(4))
     assert sorted(wrote.documents.tolist()) == [0, 2, 2, 3]
-    assert wrote.of_other_works(np.array([1.0, 0, 5, 7])).tolist() == [5, 0, 1, 0]
+    assert wrote.sum_other_works(np.array([1.0, 0, 5, 7])).tolist() == [5, 0, 1, 0]
     both = records.works_by_authors_of(np.array([0]))
     assert both.documents.tolist() == [0, 2]
 

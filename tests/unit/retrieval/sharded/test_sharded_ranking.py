@@ -14,7 +14,7 @@ from tests.unit.retrieval.sharded.test_sharded_search import citing, collection,
 
 from citebed.retrieval import build_index
 from citebed.retrieval.execution.runner import RunOptions, run_queries
-from citebed.retrieval.index.building import IndexOptions
+from citebed.retrieval.index.builder import IndexOptions
 from citebed.retrieval.pipeline import parse_pipeline
 
 MODELS = ("bm25+learned", "bm25+learned(fit=no)", "bm25+dense(sentence=0)")

@@ -19,7 +19,7 @@ from tests.unit.retrieval.vectors.models import WORDS, write_small
 from citebed.errors import CitebedError, FormatError
 from citebed.files.input_files import hash_file
 from citebed.retrieval.analysis import analyser_of
-from citebed.retrieval.index.counting import Reader, Rows, TermNumbers, cut_texts
+from citebed.retrieval.index.term_counts import TextBatch, Vocabulary, WordReader, split_words
 from citebed.retrieval.vectors import static_model
 from citebed.retrieval.vectors.model_files import write_model
 from citebed.retrieval.vectors.static_model import (
@@ -88,8 +88,8 @@ def test_compiled_code_and_tokens_return_the_same_bits(
         return  # a table cannot store a lone surrogate
     numbers = np.arange(len(texts))
     titles = pl.DataFrame({"title": texts}, schema={"title": pl.String})
-    job = Rows(Path("t"), numbers, numbers, titles)
-    read = Reader(TermNumbers(analyser_of("english")), with_pieces).read(*cut_texts([job]))
+    job = TextBatch(Path("t"), numbers, numbers, titles)
+    read = WordReader(Vocabulary(analyser_of("english")), with_pieces).read(*split_words([job]))
     np.testing.assert_array_equal(with_pieces.documents_of_tokens(read.tokens), vectors)
 
 

@@ -23,7 +23,7 @@ from citebed.retrieval.encoders.fetching import fetching
 from citebed.retrieval.encoders.fetching.fetching import fetch_encoder
 from citebed.retrieval.encoders.fetching.wheel import write_wheel
 from citebed.retrieval.encoders.loading.names import find_model
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.vectors.trained_weights import read_adapter
 

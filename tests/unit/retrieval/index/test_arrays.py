@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.retrieval.index.arrays import Column, Filled, FilledColumn, Strings, summed
+from citebed.retrieval.index.arrays import Column, ColumnWriter, Nonzero, Strings, sum_repeated
 
 ANY = st.text(st.characters(codec=None), max_size=8)
 """Any text, halves of characters included."""
@@ -21,17 +21,17 @@ def by_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def packed(*filled: Filled, postings: int, folder: Path | None = None) -> dict[str, Any]:
-    column = FilledColumn("tf", folder)
+def packed(*filled: Nonzero, postings: int, folder: Path | None = None) -> dict[str, Any]:
+    column = ColumnWriter("tf", folder)
     for part in filled:
-        column.add(part)
-    return column.packed(postings)
+        column.add(*part)
+    return column.arrays(postings)
 
 
 @given(st.sets(ANY), ANY, st.integers(-20, 20), st.slices(10))
 def test_strings_are_a_sorted_list(values: set[str], other: str, at: int, part: slice) -> None:
     expected = sorted(values, key=by_bytes)
-    found = Strings(*Strings.packed(expected))
+    found = Strings(*Strings.arrays(expected))
     assert len(found) == len(expected)
     assert list(found) == expected
     assert [found[number] for number in range(len(expected))] == expected
@@ -50,9 +50,9 @@ def test_strings_are_a_sorted_list(values: set[str], other: str, at: int, part: 
 @given(st.sets(st.text(st.characters(codec="utf-8"))))
 def test_strings_are_a_column(values: set[str]) -> None:
     expected = sorted(values, key=by_bytes)
-    blob, offsets = Strings.packed(expected)
+    blob, offsets = Strings.arrays(expected)
     assert Strings(blob, offsets).series().to_list() == expected
-    of_column = Strings.packed(pl.Series(expected, dtype=pl.String))
+    of_column = Strings.arrays(pl.Series(expected, dtype=pl.String))
     np.testing.assert_array_equal(of_column[0], blob)
     np.testing.assert_array_equal(of_column[1], offsets)
 
@@ -72,7 +72,7 @@ def test_columns_are_a_dense_array(
         dense[number[-1]] += sum(more)
         number = np.r_[number, [number[-1]] * len(more)]
         times = np.r_[times, more]
-    filled = summed(number.astype(np.uint32), times.astype(np.uint16))
+    filled = sum_repeated(number.astype(np.uint32), times.astype(np.uint16))
     arrays = packed(filled, postings=len(dense))
     column = Column(len(dense), arrays["tf"], arrays.get("tf.at"))
     start = data.draw(st.integers(0, len(dense)))
@@ -81,14 +81,14 @@ def test_columns_are_a_dense_array(
     if len(dense):
         places = np.array(data.draw(st.lists(st.integers(0, len(dense) - 1))), np.int64)
         np.testing.assert_array_equal(column[places], dense[places])
-    there, values = column.filled()
+    there, values = column.nonzero()
     np.testing.assert_array_equal(there, np.flatnonzero(dense))
     np.testing.assert_array_equal(values, dense[dense > 0])
 
 
 def test_a_column_that_is_mostly_empty_is_kept_as_its_rest() -> None:
-    few = packed(summed(np.array([7], np.uint32), np.array([2], np.uint16)), postings=100)
+    few = packed(sum_repeated(np.array([7], np.uint32), np.array([2], np.uint16)), postings=100)
     assert {name: array.tolist() for name, array in few.items()} == {"tf": [2], "tf.at": [7]}
-    many = packed(summed(np.arange(50, dtype=np.uint32), np.ones(50, np.uint16)), postings=60)
+    many = packed(sum_repeated(np.arange(50, dtype=np.uint32), np.ones(50, np.uint16)), postings=60)
     assert list(many) == ["tf"]
     assert many["tf"].dtype == np.uint8

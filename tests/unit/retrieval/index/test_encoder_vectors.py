@@ -14,12 +14,12 @@ from tests.unit.retrieval.index.making import (
     context,
     write_collection,
 )
-from tests.unit.retrieval.index.test_embedding import Encoder
+from tests.unit.retrieval.index.test_document_vectors import Encoder
 
 from citebed.collection import open_collection
 from citebed.errors import CitebedError, CollectionError
-from citebed.retrieval.index import encoding
-from citebed.retrieval.index.encoding import encode_index
+from citebed.retrieval.index import document_vectors
+from citebed.retrieval.index.document_vectors import encode_index
 from citebed.retrieval.index.index import open_index
 
 NAMES = [f"d{n}" for n in range(10)]
@@ -32,8 +32,8 @@ CONTEXTS = [context("P1", ["d2"], "A sentence."), context("P2", ["d2", "d4"], "A
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(encoding, "_AT_ONCE", 3)
-    monkeypatch.setattr(encoding, "_SECONDS", 0.0)
+    monkeypatch.setattr(document_vectors, "_ENCODER_BATCH", 3)
+    monkeypatch.setattr(document_vectors, "_SECONDS_BETWEEN_WRITES", 0.0)
     return write_collection(tmp_path / "c", DOCUMENTS, contexts=CONTEXTS)
 
 
@@ -87,7 +87,9 @@ def test_the_most_useful_come_first(folder: Path) -> None:
 def test_what_was_interrupted_goes_on_where_it_was(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoding, "_SECONDS", 1000.0)  # what is made is kept all the same
+    monkeypatch.setattr(
+        document_vectors, "_SECONDS_BETWEEN_WRITES", 1000.0
+    )  # what is made is kept all the same
     with pytest.raises(KeyboardInterrupt):
         build(folder, neural=Interrupted(folder, 2))
     assert len(encoded(folder)) == 6

@@ -33,8 +33,8 @@ from citebed.errors import CitebedError, CollectionError, UnknownName
 from citebed.files.output_files import DRAFT_PREFIX
 from citebed.retrieval import kernels
 from citebed.retrieval.analysis import analyser_of
-from citebed.retrieval.index import building, counting
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index import builder, term_counts
+from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.models import model_of
 from citebed.retrieval.search.searcher import Searcher
@@ -187,7 +187,7 @@ def test_an_index_of_another_polars_is_not_built_upon(
     folder = write_collection(tmp_path, DOCUMENTS)
     build(folder)
     write_collection(folder, DOCUMENTS[:2])
-    monkeypatch.setattr(building, "_HASHING", "polars 99")
+    monkeypatch.setattr(builder, "_HASHING", "polars 99")
     assert build(folder).counted == 2
 
 
@@ -258,13 +258,13 @@ def test_too_many_to_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("MOST_TERMS", 3, "more than 3 different terms"),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(counting, name, value)
+            patch.setattr(term_counts, name, value)
             with pytest.raises(CitebedError, match=what):
                 build(folder, rebuild=True)
         assert_same_arrays(before, arrays_of(folder))
     more = [context("p", ["a", "b", "é"], text) for text in ("x", "y")]
     write_collection(folder, DOCUMENTS, contexts=more)
-    monkeypatch.setattr(counting, "MOST_ROWS", 5)
+    monkeypatch.setattr(term_counts, "MOST_ROWS", 5)
     with pytest.raises(CitebedError, match="holds 5 contexts; there are 6"):
         build(folder)
 
@@ -275,9 +275,9 @@ def test_too_many_to_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A collection that is counted by compiled code in threads, in many jobs."""
-    monkeypatch.setattr(building, "COMPILED_ROWS", 10)
-    monkeypatch.setattr(counting, "_ROWS_READ", 170)
-    monkeypatch.setattr(counting, "_ROWS_A_JOB", 50)
+    monkeypatch.setattr(builder, "COMPILED_ROWS", 10)
+    monkeypatch.setattr(term_counts, "_ROWS_READ", 170)
+    monkeypatch.setattr(term_counts, "_ROWS_PER_BATCH", 50)
     rows = [
         {"doc_id": f"d{n:04}", "title": f"wörd{n % 91} tree", "abstract": "sea " * (n % 7)}
         for n in range(1000)
@@ -292,7 +292,7 @@ def test_threads_count_as_one_does_and_as_the_obvious_way(
     many = arrays_of(large)
     build(large, workers=1, rebuild=True)
     assert_same_arrays(many, arrays_of(large))
-    monkeypatch.setattr(building, "COMPILED_ROWS", 10_000)
+    monkeypatch.setattr(builder, "COMPILED_ROWS", 10_000)
     build(large, rebuild=True)
     assert_same_arrays(many, arrays_of(large))
 
@@ -302,14 +302,14 @@ def test_a_thread_that_fails_leaves_the_old_index(
 ) -> None:
     build(large)
     before = arrays_of(large)
-    original = counting.ReadRows.counts
+    original = term_counts.TokenBatch.counts
 
-    def counts(read: counting.ReadRows) -> counting.Counts:
-        if read.job.rows[0] >= 300:
+    def counts(read: term_counts.TokenBatch) -> term_counts.Counts:
+        if read.batch.rows[0] >= 300:
             raise MemoryError
         return original(read)
 
-    monkeypatch.setattr(counting.ReadRows, "counts", counts)
+    monkeypatch.setattr(term_counts.TokenBatch, "counts", counts)
     with pytest.raises(MemoryError):
         build(large, workers=2, rebuild=True)
     assert_same_arrays(before, arrays_of(large))

@@ -19,15 +19,15 @@ from tests.unit.retrieval.index.making import (
 )
 
 from citebed.errors import CitebedError
-from citebed.retrieval.index import arrays, assembling, counting, index, spilling
-from citebed.retrieval.index.arrays import Growing
-from citebed.retrieval.index.spilling import Pile
+from citebed.retrieval.index import arrays, layout, postings, term_counts
+from citebed.retrieval.index.arrays import ArrayWriter
+from citebed.retrieval.index.postings import PostingPile
 
 KEYS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 40)), max_size=30)
 
 
-def packed(pairs: list[tuple[int, int]]) -> counting.Keys:
-    shift = counting.TERM_SHIFT, counting.ROW_SHIFT
+def packed(pairs: list[tuple[int, int]]) -> term_counts.Keys:
+    shift = term_counts.TERM_SHIFT, term_counts.ROW_SHIFT
     return np.array([(term << shift[0]) | (row << shift[1]) | 1 for term, row in pairs], np.uint64)
 
 
@@ -41,16 +41,16 @@ def test_what_is_on_disk_is_sorted_as_in_memory(
         final[term] = number
     with TemporaryDirectory() as name:
         found = []
-        for pile in (Pile(), Pile(Path(name), room)):
+        for pile in (PostingPile(), PostingPile(Path(name), room)):
             for part in parts:
                 pile.add(packed(part))
-            often = pile.often(10)
+            often = pile.count_postings(10)
             assert often.sum() == sum(map(len, parts))
-            found.append(list(pile.in_order(final, often)))
+            found.append(list(pile.pop_sorted(final, often)))
         assert not list(Path(name).iterdir())
     (whole,), some = found
     np.testing.assert_array_equal(np.concatenate([whole[:0], *some]), whole)
-    terms = [set(counting.terms_of(part).tolist()) for part in some]
+    terms = [set(term_counts.key_terms(part).tolist()) for part in some]
     assert sum(map(len, terms)) == len(met)  # no term is torn apart
 
 
@@ -58,7 +58,7 @@ def test_what_is_on_disk_is_sorted_as_in_memory(
 def test_an_array_grows_in_a_file_as_in_memory(parts: list[list[int]]) -> None:
     with TemporaryDirectory() as name:
         arrays = []
-        for grown in (Growing("a", np.uint8), Growing("a", np.uint8, Path(name))):
+        for grown in (ArrayWriter("a", np.uint8), ArrayWriter("a", np.uint8, Path(name))):
             for part in parts:
                 grown.add(np.array(part, np.int64))
             arrays.append(grown.array())
@@ -86,9 +86,8 @@ def make(folder: Path) -> Path:
 
 @pytest.fixture
 def _little_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spilling, "ROOM", 100)
-    for module in (spilling, arrays, assembling, index):
-        name = "AT_ONCE" if hasattr(module, "AT_ONCE") else "_AT_ONCE"
+    monkeypatch.setattr(postings, "MEMORY_POSTINGS", 100)
+    for module, name in ((postings, "BATCH"), (arrays, "_BATCH"), (layout, "_BATCH")):
         monkeypatch.setattr(module, name, 64)
 
 
@@ -109,6 +108,6 @@ def test_an_index_made_on_disk_is_the_one_made_in_memory(
 
 
 def test_more_postings_than_an_index_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assembling, "MOST_POSTINGS", 1000)
+    monkeypatch.setattr(postings, "MOST_POSTINGS", 1000)
     with pytest.raises(CitebedError, match=r"more than 1,000 postings.*split the collection"):
         build(make(tmp_path / "c"))

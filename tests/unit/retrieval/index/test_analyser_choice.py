@@ -12,9 +12,15 @@ from tests.unit.retrieval.index.making import build, write_collection
 
 from citebed.collection import open_collection
 from citebed.retrieval.analysis import analyser_of
-from citebed.retrieval.index.choosing import fitting_analyser, languages_of
-from citebed.retrieval.index.counting import Reader, Rows, TermNumbers, count, cut_texts
+from citebed.retrieval.index.analyser_choice import choose_analyser, sample_languages
 from citebed.retrieval.index.index import open_index
+from citebed.retrieval.index.term_counts import (
+    TextBatch,
+    Vocabulary,
+    WordReader,
+    count_terms,
+    split_words,
+)
 
 EN = "The lake is measured by this and that method, and it is found to be of use for us."
 DE = "Der See wird mit dieser und jener Methode vermessen, und das ist für uns von Nutzen."
@@ -48,30 +54,30 @@ def made(folder: Path, *abstracts: str, **more: Any) -> Path:
 )
 def test_what_fits(tmp_path: Path, abstracts: tuple[str, ...], analyser: str) -> None:
     folder = made(tmp_path / "c", *abstracts)
-    assert fitting_analyser(open_collection(folder)) == analyser
+    assert choose_analyser(open_collection(folder)) == analyser
     build(folder)
     assert open_index(folder).description.analyser == analyser
 
 
 def test_what_is_named_is_taken(tmp_path: Path) -> None:
     folder = made(tmp_path / "c", DE)
-    assert fitting_analyser(open_collection(folder), " English ") == "english"
-    assert fitting_analyser(open_collection(folder), "Auto") == "snowball(german)"
+    assert choose_analyser(open_collection(folder), " English ") == "english"
+    assert choose_analyser(open_collection(folder), "Auto") == "snowball(german)"
 
 
 def test_what_a_record_states_counts(tmp_path: Path) -> None:
     opened = open_collection(made(tmp_path / "c", "x", "y", language="ngerman"))
-    assert languages_of(opened) == ["de"]
+    assert sample_languages(opened) == ["de"]
 
 
 def test_compiled_code_counts_pairs_alike() -> None:
     texts = pl.DataFrame({"abstract": [ZH, f"{EN} {ZH}\n{ZH}模型 GPT模型 x", "", "型"]})
-    job = Rows(Path("t"), np.arange(len(texts)), np.arange(len(texts)), texts)
-    slow, quick = (TermNumbers(analyser_of("mixed(english,chinese)")) for _ in range(2))
+    job = TextBatch(Path("t"), np.arange(len(texts)), np.arange(len(texts)), texts)
+    slow, quick = (Vocabulary(analyser_of("mixed(english,chinese)")) for _ in range(2))
     lengths = [
         counts.lengths["abstract"].tolist()
-        for counts in (count(job, slow), Reader(quick).read(*cut_texts([job])).counts())
+        for counts in (count_terms(job, slow), WordReader(quick).read(*split_words([job])).counts())
     ]
     assert lengths[0] == lengths[1]
-    assert set(quick.names()) == set(slow.names())
-    assert "冰川" in slow.names()
+    assert set(quick.terms()) == set(slow.terms())
+    assert "冰川" in slow.terms()

@@ -19,8 +19,8 @@ from tests.unit.retrieval.vectors.models import write_small
 
 from citebed.collection.progress import Progress
 from citebed.errors import CitebedError, CollectionError
-from citebed.retrieval.index import embedding
-from citebed.retrieval.index.building import IndexOptions, write_index
+from citebed.retrieval.index import document_vectors
+from citebed.retrieval.index.builder import IndexOptions, write_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import DamagedIndex
 from citebed.retrieval.vectors import static_model
@@ -105,7 +105,7 @@ def test_another_model_makes_all_anew_and_counts_nothing(folder: Path, tmp_path:
     build(folder, neural=Encoder())
     small = write_small(tmp_path / "small.npz")
     with pytest.raises(
-        CollectionError, match=r"are of another static model \('static'\)\. .*index"
+        CollectionError, match=r"come from another static model \('static'\)\. .*index"
     ):
         open_index(folder).vectors_of(small, "static")
     report = build(folder, neural=Encoder("e2"), static=small)
@@ -211,7 +211,7 @@ def test_threads_and_compiled_code_make_the_same_vectors(
     folder = many(tmp_path / "c", 1000)
     build(folder)
     plain = arrays_of(folder)
-    monkeypatch.setattr(embedding, "_AT_ONCE", 70)
+    monkeypatch.setattr(document_vectors, "_STATIC_BATCH", 70)
     monkeypatch.setattr(static_model, "MANY", 1)
     for workers in (1, 3):
         build(folder, workers=workers, rebuild=True)
@@ -221,7 +221,7 @@ def test_threads_and_compiled_code_make_the_same_vectors(
 def test_progress_hears_of_every_vector_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding, "_AT_ONCE", 10)
+    monkeypatch.setattr(document_vectors, "_STATIC_BATCH", 10)
     folder = many(tmp_path / "c", 45)
     steps: list[list[object]] = []
     progress = Progress(
@@ -242,7 +242,7 @@ def test_an_index_that_names_vectors_which_it_has_not(folder: Path) -> None:
     values = json.loads(path.read_text())
     values["vectors"]["encoder"] = values["vectors"]["static"]
     path.write_text(json.dumps(values))
-    with pytest.raises(DamagedIndex, match=r"names no 'vectors\.encoder'"):
+    with pytest.raises(DamagedIndex, match=r"lacks 'vectors\.encoder'"):
         open_index(folder)
 
 

@@ -13,22 +13,22 @@ from hypothesis import strategies as st
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.analysis.words import words
 from citebed.retrieval.index import compiled as compiled_code
-from citebed.retrieval.index.assembling import Postings
 from citebed.retrieval.index.compiled import WordTable
-from citebed.retrieval.index.counting import (
+from citebed.retrieval.index.layout import FIELDS
+from citebed.retrieval.index.postings import unpack_many_postings, unpack_postings
+from citebed.retrieval.index.term_counts import (
     FIELD_SHIFT,
     MOST_TIMES,
     ROW_SHIFT,
     TERM_SHIFT,
-    Reader,
-    ReadRows,
-    Rows,
-    TermNumbers,
-    count,
-    cut_texts,
-    times_of,
+    TextBatch,
+    TokenBatch,
+    Vocabulary,
+    WordReader,
+    count_terms,
+    key_times,
+    split_words,
 )
-from citebed.retrieval.index.layout import FIELDS
 from citebed.retrieval.vectors.static_model import StaticModel, shipped_model
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=80)
@@ -79,18 +79,18 @@ def test_stretches_that_are_odd_are_left_to_the_obvious_one() -> None:
     ]
 
 
-def rows_of(texts: list[tuple[str, str]]) -> Rows:
+def rows_of(texts: list[tuple[str, str]]) -> TextBatch:
     numbers = np.arange(len(texts))
     table = pl.DataFrame(texts, schema=["title", "abstract"], orient="row")
-    return Rows(Path("t"), numbers, numbers, table)
+    return TextBatch(Path("t"), numbers, numbers, table)
 
 
 def read_all(
     texts: list[tuple[str, str]], model: StaticModel | None = None, times: int = 1
-) -> tuple[list[ReadRows], TermNumbers]:
+) -> tuple[list[TokenBatch], Vocabulary]:
     """The texts as they are read again and again, and the numbers of their terms."""
-    numbers, jobs = TermNumbers(analyser_of("english")), [rows_of(texts)] * times
-    return [*map(Reader(numbers, model).read, cut_texts(jobs))], numbers
+    numbers, jobs = Vocabulary(analyser_of("english")), [rows_of(texts)] * times
+    return [*map(WordReader(numbers, model).read, split_words(jobs))], numbers
 
 
 def test_words_are_numbered_anew_when_there_are_too_many(
@@ -99,7 +99,7 @@ def test_words_are_numbered_anew_when_there_are_too_many(
     texts = [("oak ash elm", "fir"), ("", "oak")]
     for most, expected in ((4, [0, 4, 4]), (3, [0, 0, 0])):
         monkeypatch.setattr(compiled_code, "_MOST_WORDS", most)
-        assert [cut.first for cut in cut_texts([rows_of(texts)] * 3)] == expected
+        assert [cut.first for cut in split_words([rows_of(texts)] * 3)] == expected
         found = [read.counts().keys.tolist() for read in read_all(texts, times=3)[0]]
         assert found[0] == found[1] == found[2]
 
@@ -108,7 +108,7 @@ def test_words_are_numbered_anew_when_there_are_too_many(
 @example([("tree trees the", "a tree–house tree"), ("tree", "")])
 def test_postings_are_the_same_in_any_order(texts: list[tuple[str, str]]) -> None:
     found, numbers = read_all(texts, times=2)
-    slow = count(rows_of(texts), numbers)
+    slow = count_terms(rows_of(texts), numbers)
     for quick in (read.counts() for read in found):
         assert sorted(quick.keys.tolist()) == slow.keys.tolist()
         for name, lengths in slow.lengths.items():
@@ -132,7 +132,7 @@ def test_vectors_of_words_that_were_read_are_those_of_the_texts(
 def test_a_term_is_counted_up_to_the_most_wherever_it_stands() -> None:
     texts = [("tree " * (MOST_TIMES - 1) + "tree– " * 5, ""), ("tree " * 3 + "tree–", "")]
     quick = read_all(texts)[0][0].counts()
-    assert times_of(quick.keys).tolist() == [MOST_TIMES, 4]
+    assert key_times(quick.keys).tolist() == [MOST_TIMES, 4]
     assert quick.lengths["title"].tolist() == [MOST_TIMES + 4, 4]
 
 
@@ -144,20 +144,20 @@ def test_many_postings_are_parted_as_few_are(rows: list[tuple[int, int, int, int
     terms, docs, fields, times = np.array(rows, np.uint64).T
     places = docs << np.uint64(ROW_SHIFT) | fields << np.uint64(FIELD_SHIFT)
     keys = np.sort(terms << np.uint64(TERM_SHIFT) | places | times)
-    few, many = Postings.of_keys(keys, FIELDS), Postings._of_many_keys(keys, FIELDS)
+    few, many = unpack_postings(keys, FIELDS), unpack_many_postings(keys, FIELDS)
     np.testing.assert_array_equal(few.pairs, many.pairs)
     for name in FIELDS:
-        for one, other in zip(few.filled[name], many.filled[name], strict=True):
+        for one, other in zip(few.fields[name], many.fields[name], strict=True):
             np.testing.assert_array_equal(one, other)
 
 
 def test_what_is_compiled_ahead_is_what_is_used() -> None:
     kernels = (
         *(compiled_code._read, compiled_code._fill),
-        *(compiled_code.counted, compiled_code.split_postings),
+        *(compiled_code.count_tokens, compiled_code.split_postings),
     )
     compiled_code.compile_all()
     before = [len(kernel.signatures) for kernel in kernels]
     keys = read_all([("a tree", "naïve")])[0][0].counts().keys
-    Postings._of_many_keys(np.sort(keys), FIELDS)
+    unpack_many_postings(np.sort(keys), FIELDS)
     assert [len(kernel.signatures) for kernel in kernels] == before

@@ -1,0 +1,499 @@
+"""Building the index of a collection. Only new and changed documents are counted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed._version import __version__
+from citebed.collection import Collection, open_collection
+from citebed.collection.names import document_names
+from citebed.collection.progress import SILENT, Progress
+from citebed.collection.storing.store import locked
+from citebed.collection.storing.table_files import rows_of
+from citebed.errors import CitebedError, CollectionError
+from citebed.files.output_files import check_not_link, temporary_folder, translate_write_errors
+from citebed.retrieval.analysis import analyser_of
+from citebed.retrieval.index import layout, term_counts
+from citebed.retrieval.index.analyser_choice import AUTO, choose_analyser
+from citebed.retrieval.index.arrays import Strings
+from citebed.retrieval.index.citation_contexts import load_contexts, make_citing_arrays
+from citebed.retrieval.index.document_vectors import (
+    PartialVectors,
+    Unchanged,
+    VectorBuilder,
+    VectorReport,
+    check_vectors,
+    encode_index,
+    find_unchanged,
+)
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.index.layout import FOLDER, Description
+from citebed.retrieval.index.postings import (
+    KeptPostings,
+    PostingPile,
+    assemble_citing_shares,
+    assemble_postings,
+)
+from citebed.retrieval.index.records import make_record_arrays
+from citebed.retrieval.index.statistics import IndexReport, vector_sizes
+from citebed.retrieval.index.term_counts import (
+    Counts,
+    Keys,
+    Numbers,
+    SourceTable,
+    TextBatch,
+    TokenBatch,
+    Vocabulary,
+    WordReader,
+    count_terms,
+    replace_rows,
+    split_words,
+)
+from citebed.retrieval.index.threads import in_threads, prefetch
+from citebed.retrieval.vectors.static_model import StaticModel, find_model
+from citebed.retrieval.vectors.vectors import Embedder, Quantised
+from citebed.wording import printable
+
+COMPILED_ROWS = 10_000
+"""From this many rows on, compiled code counts them in threads. Loading it takes a second."""
+_TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
+_HASHING = f"polars {pl.__version__}"
+_Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class IndexOptions:
+    """How to build an index.
+
+    ``analyser``: by default the one that fits the languages of the texts. ``citing``: contexts
+    files for the citing text. ``workers``: number of threads, by default one per core. ``rebuild``:
+    use nothing of the old index. ``neural``: an encoder, whose vectors are added to those of the
+    static model; without it, those in the old index are kept. ``static``: another static model.
+    ``compiled``: let compiled code count even a small collection.
+    """
+
+    analyser: str = AUTO
+    citing: tuple[Path, ...] = ()
+    workers: int = 0
+    rebuild: bool = False
+    neural: Embedder | None = None
+    static: Embedder | None = None
+    compiled: bool = False
+
+
+@dataclass(frozen=True)
+class BuildHooks:
+    """Functions that are called while an index is built and cores are free for other work.
+
+    ``half_counted`` gets the analyser, the static model and the old index; ``made`` gets the new
+    index before it is written.
+    """
+
+    half_counted: Callable[[str, Embedder, Index | None], None] = lambda *_: None
+    made: Callable[[Index], None] = lambda _: None
+
+
+def write_index(
+    collection: str | Path | Collection,
+    options: IndexOptions | None = None,
+    progress: Progress = SILENT,
+    hooks: BuildHooks | None = None,
+) -> IndexReport:
+    """Build or update the index of a collection. `citebed.build_index` also fits ranking weights.
+
+    An encoder reads the documents last. The index can be used before and meanwhile.
+    """
+    options = options or IndexOptions()
+    collection = open_collection(collection)
+    folder = collection.folder / FOLDER
+    with locked(collection.folder):
+        layout.sweep(check_not_link(folder))
+        old = _open_usable(folder)
+        if old is not None or options.analyser != AUTO:
+            options = replace(options, analyser=choose_analyser(collection, options.analyser))
+        if old is not None and _is_up_to_date(old, options):
+            report = _make_report(old.description, VectorReport(), unchanged=True)
+        else:
+            report = _Builder(collection, options, old, progress, hooks or BuildHooks()).build()
+    if options.neural is None:
+        return report
+    return encode_index(collection, options.neural, report, progress, rebuild=options.rebuild)
+
+
+def index_in_memory(collection: Collection, options: IndexOptions) -> Index:
+    """Index a small collection without writing the index."""
+    folder = collection.folder / FOLDER
+    with temporary_folder(folder) as work:
+        description, arrays, _ = _Builder(collection, options).make(work)
+    return Index(folder, description, arrays)
+
+
+def is_large_build(collection: Collection, options: IndexOptions) -> bool:
+    """Return True if compiled code will certainly count the texts."""
+    is_new = options.rebuild or not (collection.folder / FOLDER / layout.DESCRIPTION).exists()
+    return options.compiled or (is_new and collection.document_count >= COMPILED_ROWS)
+
+
+def load_kernels() -> None:
+    """Load the compiled code that counts words, then compile what searches need, if necessary.
+
+    numba compiles one function at a time, so the code that is needed first comes first.
+    """
+    from citebed.retrieval import kernels
+    from citebed.retrieval.index.compiled import compile_all
+    from citebed.retrieval.numba_cache import is_to_compile
+    from citebed.retrieval.vectors import kernels as vector_kernels
+
+    compile_all()
+    if is_to_compile(kernels.search_many):
+        kernels.compile_search()
+    if is_to_compile(vector_kernels.scores):
+        vector_kernels.compile_all()
+
+
+def _open_usable(folder: Path) -> Index | None:
+    """Return the old index if it exists, is intact, and hashed documents in the same way."""
+    try:
+        old = Index(folder)
+        old.verify()
+    except CollectionError:
+        return None
+    return old if old.description.hashing == _HASHING else None
+
+
+def _static_fingerprint(index: Index | None) -> str:
+    known = {} if index is None else index.description.vectors.get("static", {})
+    return str(known.get("fingerprint", ""))
+
+
+def _static_model(options: IndexOptions, old: Index | None) -> Embedder:
+    """Return the given model, else the one that made the word vectors of the old index."""
+    return options.static or find_model(_static_fingerprint(old))
+
+
+def _is_up_to_date(old: Index, options: IndexOptions) -> bool:
+    """Return True if a build with these options would make the same index again."""
+    description, vectors = old.description, old.vectors("static")
+    sources = tuple(os.path.realpath(path) for path in options.citing)
+    return (
+        not options.rebuild
+        and (description.analyser, description.citing_sources) == (options.analyser, sources)
+        and vectors is not None
+        and vectors.is_of(_static_model(options, old))
+        and not (description.citing_papers and old.citing is None)
+        and old.has_records
+        and old.is_current()
+    )
+
+
+def _make_report(
+    description: Description,
+    vectors: VectorReport,
+    counted: int = 0,
+    contexts: tuple[int, int] = (0, 0),
+    *,
+    unchanged: bool = False,
+) -> IndexReport:
+    return IndexReport(
+        documents=description.documents,
+        counted=counted,
+        terms=description.terms,
+        postings=description.postings,
+        contexts=contexts[0],
+        contexts_elsewhere=contexts[1],
+        unchanged=unchanged,
+        embedded=vectors.made,
+        not_encoded=int(description.vectors.get("encoder", {}).get("missing", 0)),
+        vector_seconds=round(vectors.seconds, 3),
+        analyser=description.analyser,
+        **vector_sizes(description),
+    )
+
+
+@dataclass
+class _Citing:
+    """Citing text: the paper and document of each row, and what was counted of it, by row."""
+
+    papers: list[str]
+    years: list[int | None]
+    paper: Numbers
+    document: Numbers
+    texts: list[str]
+    lengths: NDArray[np.uint32]
+    keys: list[Keys] = field(default_factory=list)
+
+
+@dataclass
+class _Builder:
+    """One build. `make` fills the fields from ``counted`` on."""
+
+    collection: Collection
+    options: IndexOptions
+    old: Index | None = None
+    progress: Progress = SILENT
+    hooks: BuildHooks = BuildHooks()
+    counted: int = 0
+    contexts: tuple[int, int] = (0, 0)
+    """Contexts that cite documents of the collection, and others."""
+    lengths: dict[str, NDArray[np.uint32]] = field(default_factory=dict)
+    citing: _Citing | None = None
+    unchanged: Unchanged | None = None
+    kept: KeptPostings | None = None
+    vectors: PartialVectors | None = None
+    """Vectors that were made while words were counted."""
+
+    def build(self) -> IndexReport:
+        """Write the index."""
+        folder = self.collection.folder / FOLDER
+        for path in self.options.citing:
+            if not path.is_file():
+                raise CitebedError(f"there is no contexts file '{printable(path)}'")
+        with temporary_folder(folder) as work:
+            described, arrays, vectors = self.make(work)
+            self.progress.step("writing", 0)
+            self.collection.check_unchanged()
+            self.hooks.made(Index(folder, described, arrays))
+            description = layout.write(folder, described, arrays)
+        report = _make_report(description, vectors, self.counted, self.contexts)
+        before, now = _static_fingerprint(self.old), description.vectors["static"]["fingerprint"]
+        gone = self.options.static is None and before not in ("", now)
+        return report._replace(vectors_gone=gone)
+
+    def make(self, work: Path) -> tuple[Description, _Arrays, VectorReport]:
+        """Count what is new and assemble the arrays, some of which may be files in ``work``."""
+        with ThreadPoolExecutor(2) as beside:
+            is_large = is_large_build(self.collection, self.options)
+            compiling = beside.submit(load_kernels) if is_large else None
+            states = beside.submit(self._source_states)
+            analyser = beside.submit(choose_analyser, self.collection, self.options.analyser)
+            documents = self._load_documents()
+            rows = documents["row"].to_numpy()
+            records = beside.submit(make_record_arrays, self.collection, rows)
+            self.options = replace(self.options, analyser=analyser.result())
+            vocabulary = Vocabulary(analyser_of(self.options.analyser))
+            pile = PostingPile(work)
+            tables = self._plan(documents, work)
+            sentences = beside.submit(self._citing_arrays)
+            if compiling is None and sum(table.rows for table in tables) >= COMPILED_ROWS:
+                compiling = beside.submit(load_kernels)
+            self._count(tables, vocabulary, pile, compiling is not None)
+            if compiling is not None and not compiling.done():
+                self.progress.step("compiling the search, once on this machine", 0)
+                compiling.result()
+            assembled = beside.submit(self._assemble, documents, vocabulary, pile)
+            vectors = VectorBuilder(
+                self.collection,
+                rows.astype(np.int64),
+                _static_model(self.options, self.old),
+                self.unchanged,
+                self.vectors,
+                self.options.rebuild,
+                self.options.workers or os.cpu_count() or 1,
+                self.progress,
+            ).build()
+            arrays = assembled.result() | sentences.result() | vectors.arrays | records.result()
+            description = Description(
+                analyser=self.options.analyser,
+                documents=documents.height,
+                terms=len(arrays["terms.offsets"]) - 1,
+                postings=len(arrays["docs"]),
+                citing_papers=0 if self.citing is None else len(self.citing.papers),
+                citing_sources=tuple(os.path.realpath(path) for path in self.options.citing),
+                sources=states.result(),
+                hashing=_HASHING,
+                citebed=__version__,
+                generation=layout.next_generation(self.collection.folder / FOLDER),
+                vectors=vectors.about,
+                fit={} if self.old is None else self.old.description.fit,
+            )
+        return description, arrays, vectors
+
+    def _source_states(self) -> dict[str, dict[str, Any]]:
+        paths = layout.source_files(self.collection.folder)
+        paths |= {os.path.realpath(path): path for path in self.options.citing}
+        return {name: layout.source_state(path) for name, path in paths.items()}
+
+    def _load_documents(self) -> pl.DataFrame:
+        """Return ``doc_id``, ``row`` in the table and ``hash`` of the text, in index order."""
+        self.progress.step("looking for changes", 0)
+        text = pl.concat_str(
+            pl.col("title").fill_null(""),
+            pl.col("abstract").fill_null(""),
+            pl.col("keywords").list.join("\x1e").fill_null(""),
+            separator="\x1f",
+        )
+        pieces = self.collection.document_pieces(("doc_id", "title", "abstract", "keywords"))
+        hashed = [piece.select("doc_id", hash=text.hash(seed=0)) for piece in pieces]
+        documents = pl.concat(hashed).with_row_index("row")
+        if documents.height > term_counts.MOST_ROWS:
+            raise CitebedError(
+                f"an index holds {term_counts.MOST_ROWS:,} documents; this collection has "
+                f"{documents.height:,}. Split it."
+            )
+        sections = self.collection.sections
+        if sections.height:
+            text_hash = pl.struct("position", "text").hash(seed=0).sum().alias("full")
+            full = sections.group_by("doc_id").agg(text_hash)
+            documents = documents.join(full, on="doc_id", how="left").with_columns(
+                pl.struct("hash", "full").hash(seed=0).alias("hash")
+            )
+        return documents.select("doc_id", "row", "hash").sort("doc_id")
+
+    def _plan(self, documents: pl.DataFrame, work: Path) -> list[SourceTable]:
+        """Decide what is taken over from the old index, and return the tables to count."""
+        numbered = documents.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
+        sections, new, old = self.collection.sections, numbered, self.old
+        names = [*(name for name, _ in _TEXT), *(["fulltext"] if sections.height else [])]
+        self.lengths = {name: np.zeros(documents.height, np.uint32) for name in names}
+        if old is not None:
+            self.unchanged = find_unchanged(old, numbered)
+            _, then, now = self.unchanged
+            # If most of a large collection changed, sorting all postings takes less memory.
+            changed = documents.height - len(now)
+            few = changed < max(COMPILED_ROWS, documents.height // 2)
+            same = old.description.analyser == self.options.analyser
+            if not self.options.rebuild and same and few:
+                to_new = np.full(len(old.ids), -1, np.int64)
+                to_new[then] = now
+                fields = tuple(name for name in names if name in old.fields)
+                self.kept = KeptPostings(old, to_new, fields)
+                for name in fields:
+                    lengths = old.lengths[name]
+                    self.lengths[name][to_new[to_new >= 0]] = lengths[to_new >= 0]
+                is_new = np.ones(numbered.height, bool)
+                is_new[now] = False
+                new = numbered.filter(is_new)
+        self.counted = new.height
+        document_of_row = np.full(documents.height, -1, np.int64)
+        document_of_row[new["row"].to_numpy()] = new["number"].to_numpy()
+        planned: list[tuple[str, tuple[tuple[str, str], ...], Numbers]]
+        planned = [("documents", _TEXT, document_of_row)]
+        if sections.height:
+            owners = sections.select("doc_id").join(
+                new.select("doc_id", "number"), on="doc_id", how="left", maintain_order="left"
+            )
+            numbers = owners["number"].fill_null(-1).to_numpy()
+            planned.append(("sections", (("fulltext", "text"),), numbers))
+        tables = []
+        for table, columns, numbers in planned:
+            paths = self.collection.files_of(table)
+            ends = np.cumsum([rows_of(path) for path in paths[:-1]], dtype=np.int64)
+            parts = zip(paths, np.split(numbers, ends), strict=True)
+            tables += [SourceTable(path, columns, part) for path, part in parts]
+        return tables + self._plan_citing(numbered, work)
+
+    def _plan_citing(self, numbered: pl.DataFrame, work: Path) -> list[SourceTable]:
+        """Load the citing text, and write it to ``work`` as a table to count."""
+        names = None
+        if self.options.citing:
+            columns = ("doc_id", "doi", "arxiv", "aliases", "doubtful")
+            names = document_names(self.collection.scan_documents().select(columns).collect())
+        contexts, elsewhere = load_contexts(self.collection, self.options.citing, names)
+        number = numbered.select("doc_id", "number")
+        rows = contexts.join(number, on="doc_id", maintain_order="left")
+        self.contexts = rows.height, elsewhere
+        if rows.height > term_counts.MOST_ROWS:
+            raise CitebedError(
+                f"an index holds {term_counts.MOST_ROWS:,} contexts; there are {rows.height:,}. "
+                "Give fewer contexts files."
+            )
+        if not rows.height:
+            return []
+        self.lengths["citing"] = np.zeros(numbered.height, np.uint32)
+        papers = sorted(rows["paper_id"].unique(), key=lambda name: name.encode())
+        place = {name: number for number, name in enumerate(papers)}
+        known = rows.drop_nulls("year").unique("paper_id", keep="first")
+        year = dict(known.select("paper_id", "year").iter_rows())
+        path = work / "citing.parquet"
+        with translate_write_errors(self.collection.folder / FOLDER), path.open("wb") as file:
+            rows.select("text").write_parquet(file)
+        self.citing = _Citing(
+            papers=papers,
+            years=[year.get(name) for name in papers],
+            paper=np.array([place[name] for name in rows["paper_id"]], np.int64),
+            document=rows["number"].to_numpy().astype(np.int64),
+            texts=rows["text"].to_list(),
+            lengths=np.zeros(rows.height, np.uint32),
+        )
+        return [SourceTable(path, (("citing", "text"),), self.citing.document, by_row=True)]
+
+    def _count(
+        self, tables: list[SourceTable], vocabulary: Vocabulary, pile: PostingPile, compiled: bool
+    ) -> None:
+        """Count all tables; compiled code also makes the documents' static vectors."""
+        rows = sum(table.rows for table in tables)
+        self.progress.step("counting terms", rows)
+        until_half = rows // 2
+        document_of_row = {table.table: table.document_of_row for table in tables}
+        batches = (batch for table in tables for batch in table.batches())
+        model = _static_model(self.options, self.old)
+        static = model if isinstance(model, StaticModel) else None
+
+        def count_tokens(read: TokenBatch) -> tuple[Counts, Quantised | None]:
+            texts = read.batch.texts
+            if static is None or texts.columns != [name for name, _ in _TEXT]:
+                return read.counts(), None
+            vectors = static.documents_of_tokens(read.tokens)
+            return read.counts(), check_vectors(static, vectors, texts.height)
+
+        def count_plain(batch: TextBatch) -> tuple[Counts, Quantised | None]:
+            return count_terms(batch, vocabulary), None
+
+        done: Iterator[tuple[Counts, Quantised | None]] = map(count_plain, batches)
+        if compiled:
+            reader = WordReader(vocabulary, static)
+            threads = self.options.workers or os.cpu_count() or 1
+            read = map(reader.read, prefetch(split_words(batches)))
+            done = in_threads(count_tokens, read, threads)
+        for counts, vectors in done:
+            batch, keys = counts.batch, counts.keys
+            if self.citing is not None and batch.texts.columns == ["citing"]:
+                self.citing.keys.append(keys)
+                self.citing.lengths[batch.rows] = counts.lengths["citing"]
+                keys = replace_rows(keys, self.citing.document)
+            with translate_write_errors(self.collection.folder / FOLDER):
+                pile.add(keys)
+            documents = document_of_row[batch.table][batch.rows]
+            for name, lengths in counts.lengths.items():
+                np.add.at(self.lengths[name], documents, lengths)
+            if vectors is not None:
+                total = len(self.lengths["title"])
+                self.vectors = self.vectors or PartialVectors(total, model.width)
+                self.vectors.add(batch.numbers, vectors)
+            self.progress.add(batch.texts.height)
+            until_half -= batch.texts.height
+            if until_half <= 0 < until_half + batch.texts.height:
+                self.hooks.half_counted(self.options.analyser, model, self.old)
+
+    def _assemble(
+        self, documents: pl.DataFrame, vocabulary: Vocabulary, pile: PostingPile
+    ) -> _Arrays:
+        """Return the arrays of postings, of the citing text's shares, and of the documents' ids."""
+        with translate_write_errors(self.collection.folder / FOLDER):
+            terms = vocabulary.terms()
+            arrays, final = assemble_postings(pile, terms, self.lengths, self.kept)
+        if self.citing is not None:
+            citing = self.citing
+            arrays["papers"], arrays["papers.offsets"] = Strings.arrays(citing.papers)
+            keys = np.concatenate(citing.keys)
+            arrays |= assemble_citing_shares(
+                keys, citing.lengths, final, citing.document, citing.paper, arrays
+            )
+        arrays["ids"], arrays["ids.offsets"] = Strings.arrays(documents["doc_id"])
+        arrays["hashes"] = documents["hash"].to_numpy()
+        return arrays
+
+    def _citing_arrays(self) -> _Arrays:
+        if self.citing is None:
+            return {}
+        citing, model = self.citing, _static_model(self.options, self.old)
+        return make_citing_arrays(citing.document, citing.paper, citing.years, citing.texts, model)
