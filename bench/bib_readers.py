@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from citebed.collection.formats.base import Chunk, decode, with_newlines
+from citebed.collection.formats.base import Chunk, decode, normalise_newlines
 from citebed.collection.formats.bibtex import parse
 from citebed.records import Document
 from common import shared_data
@@ -299,12 +299,12 @@ READERS = {"pybtex": by_pybtex, "bibtexparser": by_bibtexparser}
 def texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
     """The files to compare, decoded as citebed does: encodings are not at issue."""
     for path in paths:
-        yield path.name, with_newlines(decode(path.read_bytes())[0])
+        yield path.name, normalise_newlines(decode(path.read_bytes())[0])
     if not paths:
         with tarfile.open(shared_data("formats") / "real-bib.tar.xz") as archive:
             for member in sorted(archive.getmembers(), key=lambda member: member.name):
                 if (file := archive.extractfile(member) if member.isfile() else None) is not None:
-                    yield member.name, with_newlines(decode(file.read())[0])
+                    yield member.name, normalise_newlines(decode(file.read())[0])
 
 
 def compare(paths: list[Path], show: str | None) -> tuple[Counter[tuple[str, ...]], Counter[str]]:

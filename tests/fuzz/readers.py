@@ -94,8 +94,8 @@ def _format(name: str) -> Callable[[Path], Any]:
         recognise(data[:4096].decode("utf-8", "replace"))
         for record in form.parse(Chunk(data, "x")):
             check(record, line_count(data))
-        if form.cut is not None:
-            assert 0 <= form.cut(data) <= len(data)
+        if form.split is not None:
+            assert 0 <= form.split(data) <= len(data)
 
     return read
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from citebed.collection.formats.base import decode, with_newlines
-from citebed.collection.formats.bibtex_entry import RawEntry
-from citebed.collection.formats.bibtex_names import names_of
-from citebed.collection.formats.bibtex_scan import scan
+from citebed.collection.formats.base import decode, normalise_newlines
+from citebed.collection.formats.bibtex import parse_author_field
+from citebed.collection.formats.bibtex_scanner import RawEntry, scan
 from citebed.text.latex import is_plain
 from citebed.text.normalise import fold, unique
 
@@ -34,7 +33,7 @@ def bib_files(archive: Path) -> Iterator[tuple[str, str]]:
             if number < FIRST or number % EVERY == 0:
                 file = tar.extractfile(member)
                 assert file is not None
-                yield member.name, with_newlines(decode(file.read())[0])
+                yield member.name, normalise_newlines(decode(file.read())[0])
 
 
 def simple(kind: str, key: str, fields: list[tuple[str, str]]) -> Simple:
@@ -60,7 +59,7 @@ def by_pybtex(text: str) -> list[Simple]:
 
 def by_citebed(text: str) -> list[Simple]:
     entries = list(scan(text, 1, {}))
-    assert all(isinstance(entry, RawEntry) and not entry.broken for entry in entries)
+    assert all(isinstance(entry, RawEntry) and not entry.is_truncated for entry in entries)
     return [
         simple(entry.type, entry.key, list(entry.fields.items()))
         for entry in entries
@@ -103,6 +102,6 @@ def test_the_same_names(files: list[tuple[str, str]]) -> None:
                 theirs = [
                     person(part) for part in pybtex_utils.split_name_list(raw) if part != "others"
                 ]
-                assert names_of(raw) == unique(theirs), key
+                assert parse_author_field(raw) == unique(theirs), key
                 count += len(theirs)
     assert count > 1000

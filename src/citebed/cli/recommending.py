@@ -182,9 +182,9 @@ def recommend(
     if append is not None:
         _tell_added(append, added or ())
     if (append is not None or shown == "bibtex") and (strange := found.strange_commands):
-        from citebed.collection.formats.bibtex_entry import note_of_strange
+        from citebed.collection.formats.bibtex_writer import describe_unknown_commands
 
-        note([note_of_strange(strange)])
+        note([describe_unknown_commands(strange)])
 
 
 def _write_page(found: Recommendations, path: Path, text: str, command: str) -> None:

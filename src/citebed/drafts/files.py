@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from citebed.collection.formats.base import WIDE_MARKS, decode, with_newlines
+from citebed.collection.formats.base import WIDE_MARKS, decode, normalise_newlines
 from citebed.errors import CitebedError
 from citebed.files.file_kinds import (
     HTML,
@@ -74,7 +74,7 @@ def decode_text(data: bytes, name: str) -> tuple[str, bool]:
     text, not_utf8 = decode(_with_mark(data, name))
     if not text.strip():
         raise CitebedError(f"{name}: it contains no text; {_EXPECTED}")
-    return with_newlines(text), not_utf8
+    return normalise_newlines(text), not_utf8
 
 
 def _zip_kind(data: bytes) -> str:

@@ -130,7 +130,7 @@ def _refuse_records(text: str, name: str, form: Form | None) -> None:
     is_bib = name.lower().endswith(".bib")
     if form is not None or not (is_bib or _RECORDS.match(text[:_HEAD])):
         return
-    from citebed.collection.formats.recognising import recognise  # imports all formats
+    from citebed.collection.formats.detection import recognise
 
     format = recognise(text[:_HEAD])
     if is_bib or format is not None:

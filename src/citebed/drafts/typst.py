@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from citebed.collection.formats.base import decode, with_newlines
+from citebed.collection.formats.base import decode, normalise_newlines
 from citebed.drafts.files import IncludedFiles
 from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw, without_places
 from citebed.drafts.records import Place
@@ -45,7 +45,7 @@ def _included(text: str, parsed: ParsedDraft, neighbours: IncludedFiles) -> dict
                 continue
             shown = posixpath.normpath(file.shown)
             if shown not in files and neighbours.draft and shown != neighbours.draft.name:
-                files[shown] = without_places(with_newlines(decode(file.data)[0]))
+                files[shown] = without_places(normalise_newlines(decode(file.data)[0]))
                 waiting.append((files[shown], shown))
     return files
 

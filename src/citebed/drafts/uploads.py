@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from citebed.collection.formats.base import decode, with_newlines
+from citebed.collection.formats.base import decode, normalise_newlines
 from citebed.drafts.files import MAX_BYTES
 from citebed.drafts.office.packages import Package
 from citebed.drafts.reader import FORMS_BY_ENDING, read_draft
@@ -196,7 +196,7 @@ def _ending(name: str) -> str:
 
 
 def _text(path: Path) -> str:
-    return with_newlines(decode(path.read_bytes())[0])
+    return normalise_newlines(decode(path.read_bytes())[0])
 
 
 def _no_draft(names: Sequence[str]) -> str:

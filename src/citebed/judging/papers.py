@@ -25,10 +25,9 @@ import polars as pl
 from sqlalchemy import insert, select
 
 from citebed.collection import Collection
-from citebed.collection.formats.base import decode, with_newlines
-from citebed.collection.formats.biblatex import is_document
-from citebed.collection.formats.bibtex import document_of
-from citebed.collection.formats.bibtex_scan import scan
+from citebed.collection.formats.base import decode, normalise_newlines
+from citebed.collection.formats.bibtex import entry_to_document, is_document
+from citebed.collection.formats.bibtex_scanner import scan
 from citebed.collection.names import document_names, name_of
 from citebed.collection.tables import document_of_row
 from citebed.errors import FormatError
@@ -77,7 +76,7 @@ class SourcePaper(NamedTuple):
 def read_papers(path: str | Path, collection: Collection) -> list[SourcePaper]:
     """Read source papers from CSV or BibTeX and look up their references in a collection."""
     path = Path(path)
-    text = with_newlines(decode(read_small(path, _MOST_BYTES))[0])
+    text = normalise_newlines(decode(read_small(path, _MOST_BYTES))[0])
     rows = _read_bibtex(path, text) if path.suffix.lower() == ".bib" else _read_csv(path, text)
     lookup = DocumentLookup(collection)
     sources = [_make_paper(path, line, row, lookup) for line, row in rows]
@@ -121,7 +120,7 @@ def _read_bibtex(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]
             raise FormatError(path, entry.line, entry.what)
         if isinstance(entry, Problem) or not is_document(entry):
             continue
-        document = document_of(entry)
+        document = entry_to_document(entry)
         addresses = _ADDRESS.findall(latex_to_text(entry.fields.get("email", "")))
         pairs = zip(document.authors, addresses + [""] * len(document.authors), strict=False)
         yield (

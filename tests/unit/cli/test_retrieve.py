@@ -17,7 +17,7 @@ from tests.commands import Run, indexed
 from tests.shared import Once
 from tests.unit.retrieval.vectors.models import write_small
 
-from citebed.collection.formats.bibtex import document_in
+from citebed.collection.formats.bibtex_writer import parse_document
 from citebed.retrieval.recommend.abstention import _OF_FEW_DOCUMENTS
 
 BIB = r"""@article{oak, title={Oak Trees \& Forests}, author={Ash, Ann and B{\"o}hm, Bo},
@@ -304,7 +304,7 @@ def test_recommend_as_bibtex(run: Run) -> None:
     code, out, _ = run("recommend", "c", "forests", "--bibtex")
     assert code == 0
     entries = ["@" + part for part in out.split("@")[1:]]
-    found = {document.doc_id: document for document in map(document_in, entries)}
+    found = {document.doc_id: document for document in map(parse_document, entries)}
     assert set(found) == {"oak", "elm", "own"}
     assert found["oak"].title == "Oak Trees & Forests"
     assert found["oak"].authors == ("Ash, Ann", "Böhm, Bo")

@@ -12,7 +12,7 @@ from citebed.collection import Collection, import_sources, open_collection
 from citebed.collection.exporting import export
 from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.fields import arxiv_id, cite_keys
+from citebed.collection.formats.fields import collect_cite_keys, find_arxiv_id
 from citebed.records import Document
 
 TITLE = "Dense Passage Retrieval for Open Domain Questions"
@@ -85,7 +85,7 @@ def test_keys_of_ris() -> None:
 
 
 def test_a_key_is_what_one_can_type() -> None:
-    assert cite_keys(["a b", "a,b", "{a}", "Müller:2010+x", None, ""]) == ("Müller:2010+x",)
+    assert collect_cite_keys(["a b", "a,b", "{a}", "Müller:2010+x", None, ""]) == ("Müller:2010+x",)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_what_is_no_arxiv_id_of_the_paper(text: str) -> None:
 
 
 def test_an_old_arxiv_id() -> None:
-    assert arxiv_id(None, eprint="cs.CL/0112017") == "cs.cl/0112017"
+    assert find_arxiv_id(None, eprint="cs.CL/0112017") == "cs.cl/0112017"
 
 
 def test_merging_keeps_all_keys_of_all_sources(tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from citebed.collection.building.records import Keys, Parts
-from citebed.collection.formats.bibtex import (
-    document_in,
-    fields_of,
-    with_fields,
+from citebed.collection.formats.bibtex_writer import (
+    format_names,
+    insert_fields,
+    parse_document,
+    parse_fields,
     write_entry,
-    write_names,
 )
 from citebed.collection.names import MADE_OF, author_year_keys, cite_keys_of, key_in_bib
 from citebed.collection.tables import (
@@ -150,9 +150,9 @@ def _made_of(members: list[Row]) -> dict[str, Any]:
     for other in ranked[1:]:
         best.update({name: other[name] for name in FILLED if not best[name] and other[name]})
     if best["bibtex"] is not None and (missing := _missing(best["bibtex"], ranked[1:])):
-        best["bibtex"] = with_fields(best["bibtex"], missing)
+        best["bibtex"] = insert_fields(best["bibtex"], missing)
         # The entry is what will be pasted and exported: the fields are what it says.
-        read = document_in(best["bibtex"])._asdict()
+        read = parse_document(best["bibtex"])._asdict()
         best.update({name: read[name] for name in FILLED if read[name]})
     return {name: best[name] for name in ("identity", *_BEST)}
 
@@ -164,9 +164,9 @@ def _richness(record: Row) -> tuple[int, int, int]:
 
 def _missing(bibtex: str, others: Iterable[Row]) -> dict[str, str]:
     """The fields that only the others' entries have."""
-    mine, missing = fields_of(bibtex), dict[str, str]()
+    mine, missing = parse_fields(bibtex), dict[str, str]()
     for other in others:
-        theirs = fields_of(other["bibtex"] or write_entry(document_of_row(other)))
+        theirs = parse_fields(other["bibtex"] or write_entry(document_of_row(other)))
         for name, value in theirs.items():
             if name not in mine and name != "crossref":
                 missing.setdefault(name, value)
@@ -239,7 +239,7 @@ def _inherit(
         return {**child, "crossref": None}
     bibtex = child["bibtex"]
     if bibtex is not None:
-        bibtex = with_fields(_CROSSREF.sub("", str(bibtex)), _raw(gaps, str(child["type"])))
+        bibtex = insert_fields(_CROSSREF.sub("", str(bibtex)), _raw(gaps, str(child["type"])))
     return {**child, **gaps, "crossref": None, "bibtex": bibtex}
 
 
@@ -250,7 +250,7 @@ def _length(value: object) -> int:
 def _raw(gaps: Row, kind: str) -> dict[str, str]:
     names = {"venue": "journal" if kind == "article" else "booktitle", "editors": "editor"}
     return {
-        names.get(name, name): write_names(tuple(value))
+        names.get(name, name): format_names(tuple(value))
         if isinstance(value, list)
         else text_to_latex(str(value))
         for name, value in gaps.items()

@@ -21,26 +21,24 @@ import polars as pl
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, write_lines
 from citebed.collection.formats.base import Chunk, Format
-from citebed.collection.formats.bibtex import (
-    document_of,
-    fields_of,
-    lone_entry,
-    place_fields,
-    with_fields,
-    write_entry,
-)
-from citebed.collection.formats.bibtex_entry import (
+from citebed.collection.formats.bibtex import entry_to_document
+from citebed.collection.formats.bibtex_scanner import NOT_RECORDS
+from citebed.collection.formats.bibtex_writer import (
     COMMANDS,
     CONTROLS,
-    NOT_RECORDS,
-    harmless_entry,
-    note_of_strange,
-    strange_commands,
+    describe_unknown_commands,
+    escape_commands,
+    insert_fields,
+    parse_fields,
+    parse_single_entry,
+    place_fields,
+    unknown_commands,
+    write_entry,
 )
 from citebed.collection.formats.csl import CSL_JSON as CSL_FORMAT
-from citebed.collection.formats.fields import arxiv_id
-from citebed.collection.formats.ris import RIS as RIS_FORMAT
-from citebed.collection.formats.ris import RIS_DOC_ID
+from citebed.collection.formats.fields import find_arxiv_id
+from citebed.collection.formats.tagged import RIS as RIS_FORMAT
+from citebed.collection.formats.tagged import RIS_DOC_ID
 from citebed.collection.names import UNTYPABLE, stored_keys
 from citebed.collection.tables import document_of_row
 from citebed.records import Document
@@ -133,9 +131,9 @@ class _Entries:
 
     def add(self, document: Document, key: str) -> str:
         """The entry of one more document."""
-        self._strange.update(strange_commands(document.bibtex or ""))
-        given = lone_entry(document.bibtex)
-        entry = _under_key(harmless_entry(given.text), document, key) if given else ""
+        self._strange.update(unknown_commands(document.bibtex or ""))
+        given = parse_single_entry(document.bibtex)
+        entry = _under_key(escape_commands(given.text), document, key) if given else ""
         read = _read(entry, key) if given else None
         if read is None or _differences(document, read):
             self._rewritten += document.bibtex is not None
@@ -151,26 +149,26 @@ class _Entries:
             entries = f"the given entry of {count(self._rewritten, 'document')}"
             notes.append(f"{entries} did not fit the fields; written from the fields")
         if self._strange:
-            notes.append(note_of_strange(self._strange))
+            notes.append(describe_unknown_commands(self._strange))
         return notes
 
 
 def _under_key(entry: str, document: Document, key: str) -> str:
     """The entry with this key; with the id, if that is another, and all other keys as fields."""
-    stated = fields_of(entry)
+    stated = parse_fields(entry)
     ids = unique([*stated.get("ids", "").replace(",", " ").split(), *document.keys])
     others = ", ".join(name for name in ids if name != key)
     fields = {"citebed-id": text_to_latex(document.doc_id) if document.doc_id != key else ""}
     fields["ids"] = others if others != stated.get("ids") else ""
-    return with_fields(entry, fields, key=key)
+    return insert_fields(entry, fields, key=key)
 
 
 def _read(entry: str, key: str) -> Document | None:
     """The document of a text that is one entry with this key and nothing else."""
-    lone = lone_entry(entry)
+    lone = parse_single_entry(entry)
     if lone is None or lone.text != entry or lone.key != key:
         return None
-    return document_of(lone)
+    return entry_to_document(lone)
 
 
 BIBTEX = Exporter("bibtex", "BibTeX", _write_bibtex, file="documents.bib", lacks=_LACKS)
@@ -292,7 +290,7 @@ def _ris_name(name: str) -> str:
 def _notes_of(document: Document, key: str) -> Iterator[str]:
     """What reference managers keep as notes: an arXiv id, and further keys, as Better BibTeX
     writes them."""
-    if document.arxiv and arxiv_id(document.doi, document.url) != document.arxiv:
+    if document.arxiv and find_arxiv_id(document.doi, document.url) != document.arxiv:
         yield f"arXiv:{document.arxiv}"
     yield from (f"tex.ids: {other}" for other in document.keys if other != key)
 

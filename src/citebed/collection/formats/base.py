@@ -1,4 +1,4 @@
-"""What a format is: a name, a way to recognise it, a place to cut it, and a parser."""
+"""The interface of an import format, and what all formats share: decoding text, splitting files."""
 
 from __future__ import annotations
 
@@ -11,17 +11,55 @@ from typing import NamedTuple
 from citebed.records import Problem, Record
 
 MAX_RECORD_BYTES = 16 << 20
-"""A single record larger than this is skipped: no bibliographic record needs 16 MiB."""
+"""citebed skips larger records: no bibliographic record needs 16 MiB."""
 
 MAX_WHOLE_FILE_BYTES = 256 << 20
-"""Formats that cannot be cut into pieces (JSON documents) are read up to this size."""
+"""The largest file that citebed reads in one piece."""
 
 MAX_XML_BYTES = 32 << 20
-"""XML of one paper or volume is far smaller, and broken XML takes many times its size to mend."""
+"""The largest XML file of one paper or volume; repairing broken XML takes many times its size."""
 
 TOO_LONG = f"a record of more than {MAX_RECORD_BYTES >> 20} MiB is not read"
 NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
 
+
+class Chunk(NamedTuple):
+    """A part of a source that holds whole records.
+
+    ``source`` is the path as shown to people (``a.tar.xz!b/c.bib``), ``line`` the number of the
+    first line in that source. ``context`` is what earlier chunks define, such as BibTeX strings.
+    """
+
+    data: bytes
+    source: str
+    line: int = 1
+    context: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Format:
+    """An import format.
+
+    ``sniff`` recognises the decoded first kilobytes of a file. ``parse`` yields records and
+    problems lazily, in file order, and never raises for bad data. ``split`` returns the length of
+    the longest prefix of a buffer that ends between records (0 if there is none); without it,
+    citebed parses whole files of up to ``limit`` bytes. ``collect_context`` stores what later
+    chunks need from this one. With ``allow_unsplit``, a file that ``split`` cannot split is parsed
+    whole. ``is_ambiguous`` tells whether a recognised head also fits another format.
+    """
+
+    name: str
+    title: str
+    sniff: Callable[[str], bool]
+    parse: Callable[[Chunk], Iterator[Record]]
+    split: Callable[[bytes], int] | None = None
+    collect_context: Callable[[bytes, dict[str, str]], None] | None = None
+    allow_unsplit: bool = False
+    limit: int = MAX_WHOLE_FILE_BYTES
+    is_ambiguous: Callable[[str], bool] = lambda _: False
+
+
+# --- Text -----------------------------------------------------------------------------------
 
 WIDE_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32-le",
@@ -29,123 +67,82 @@ WIDE_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-"""The marks that text in UTF-16 or UTF-32 begins with; the longer before those in them."""
+"""Byte order marks of UTF-16 and UTF-32; longer marks before their prefixes."""
+
+_CP1252 = [bytes([b]).decode("cp1252", errors="replace") for b in range(256)]
 
 
-class Chunk(NamedTuple):
-    """A piece of a source that holds whole records.
-
-    ``line`` is the number of its first line in the source; ``macros`` are the BibTeX strings
-    defined before it; ``source`` is the path as shown to people (``a.tar.xz!b/c.bib``).
-    """
-
-    data: bytes
-    source: str
-    line: int = 1
-    macros: Mapping[str, str] = {}
-
-
-@dataclass(frozen=True)
-class Format:
-    """An outside format.
-
-    ``sniff`` looks at the first few kilobytes, decoded. ``parse`` yields records and problems
-    lazily, in file order, and never raises for what it finds in the data. ``cut`` gives the
-    length of the longest prefix of a buffer that ends between records (0 where there is none);
-    a format without ``cut`` is parsed whole. ``carry`` takes from a piece what later pieces of
-    the same file need to know (BibTeX's strings). ``or_whole``: a file in which no place to cut
-    is found may be one document, and is then parsed whole. ``limit``: how many bytes are parsed
-    whole at most. ``leaves_doubt``: whether a head that is recognised fits another format, too.
-    """
-
-    name: str
-    title: str
-    sniff: Callable[[str], bool]
-    parse: Callable[[Chunk], Iterator[Record]]
-    cut: Callable[[bytes], int] | None = None
-    carry: Callable[[bytes, dict[str, str]], None] | None = None
-    or_whole: bool = False
-    limit: int = MAX_WHOLE_FILE_BYTES
-    leaves_doubt: Callable[[str], bool] = lambda _: False
-
-
-# --- Text -----------------------------------------------------------------------------------
-
-
-def _as_windows_1252(error: UnicodeError) -> tuple[str, int]:
+def _decode_as_cp1252(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
     bad = error.object[error.start : error.end]
     return "".join(_CP1252[byte] for byte in bad), error.end
 
 
-_CP1252 = [bytes([b]).decode("cp1252", errors="replace") for b in range(256)]
-
-
 def decode(data: bytes) -> tuple[str, bool]:
-    """Decode UTF-8; bytes that are not UTF-8 are read as Windows-1252.
+    """Decode UTF-8, or UTF-16 and UTF-32 with a byte order mark; drop the mark and NUL characters.
 
-    Returns the text and whether anything had to be read so. A byte order mark is dropped,
-    UTF-16 and UTF-32 are understood by their marks, NUL characters are removed.
+    Bytes that are not UTF-8 are read as Windows-1252; the second value is True if there were any.
     """
     for mark, encoding in WIDE_MARKS.items():
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, errors="replace").replace("\0", ""), False
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        text, mended = data.decode("utf-8"), False
+        text, repaired = data.decode("utf-8"), False
     except UnicodeDecodeError:
-        codecs.register_error("citebed-cp1252", _as_windows_1252)
-        text, mended = data.decode("utf-8", errors="citebed-cp1252"), True
-    return (text.replace("\0", "") if "\0" in text else text), mended
+        codecs.register_error("citebed-cp1252", _decode_as_cp1252)
+        text, repaired = data.decode("utf-8", errors="citebed-cp1252"), True
+    return (text.replace("\0", "") if "\0" in text else text), repaired
 
 
 def read_text(chunk: Chunk) -> tuple[str, list[Problem]]:
-    """A chunk's text, and a problem where it is not in the encoding it should be in."""
-    text, mended = decode(chunk.data)
-    return text, [Problem(chunk.line, NOT_UTF8, "mended")] if mended else []
+    """Decode a chunk; return the text and a problem if it was not valid UTF-8."""
+    text, repaired = decode(chunk.data)
+    return text, [Problem(chunk.line, NOT_UTF8, "mended")] if repaired else []
 
 
-def of_text(
-    parse: Callable[[str, Chunk], Iterator[Record]],
-) -> Callable[[Chunk], Iterator[Record]]:
-    """A parser of text whose lines end in ``\\n``, of which it is told first where it is not in the
-    encoding it should be in."""
-
-    def parse_chunk(chunk: Chunk) -> Iterator[Record]:
-        text, problems = read_text(chunk)
-        yield from problems
-        yield from parse(with_newlines(text), chunk)
-
-    return parse_chunk
-
-
-def with_newlines(text: str) -> str:
-    """Text whose lines end in ``\\n``; a file without any may use ``\\r`` alone."""
+def normalise_newlines(text: str) -> str:
+    """Return text whose lines end in ``\\n``; ``\\r`` alone ends lines only without any ``\\n``."""
     if "\r" not in text:
         return text
     return text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
 
 
-def starts_as(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    """A test whether the head of a file matches."""
-    return lambda head: pattern.match(head) is not None
+def text_parser(
+    parse: Callable[[str, Chunk], Iterator[Record]],
+) -> Callable[[Chunk], Iterator[Record]]:
+    """Make a parser of chunks from a parser of text, which gets decoded text with ``\\n`` lines."""
+
+    def parse_chunk(chunk: Chunk) -> Iterator[Record]:
+        text, problems = read_text(chunk)
+        yield from problems
+        yield from parse(normalise_newlines(text), chunk)
+
+    return parse_chunk
 
 
-# --- Cutting --------------------------------------------------------------------------------
+def head_matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    """Make a ``sniff`` that matches a pattern with the start of a file."""
+    return lambda head: pattern.match(normalise_newlines(head)) is not None
 
 
-def cut_lines(data: bytes) -> int:
-    """The length up to and including the last newline."""
+# --- Splitting ------------------------------------------------------------------------------
+
+
+def split_lines(data: bytes) -> int:
+    """Split after the last newline."""
     return data.rfind(b"\n") + 1
 
 
-def cut_after(pattern: re.Pattern[bytes]) -> Callable[[bytes], int]:
-    """The end of the last place that matches, 0 where there is none."""
+def split_after(pattern: re.Pattern[bytes]) -> Callable[[bytes], int]:
+    """Make a ``split`` after the last match, for formats that mark the end of a record."""
     return lambda data: max((match.end() for match in pattern.finditer(data)), default=0)
 
 
-def cut_before(start: bytes) -> Callable[[bytes], int]:
-    """The start of the last record, behind the line end that ``start`` begins with: only the next
-    one shows where a record ends."""
+def split_before(start: bytes) -> Callable[[bytes], int]:
+    """Make a ``split`` before the last record, for formats that mark only the start of a record.
+
+    ``start`` is a newline and the characters that start a record.
+    """
     return lambda data: data.rfind(start) + 1

@@ -1,12 +1,9 @@
 """Tables with a header, as CSV or TSV: Scopus, IEEE Xplore, Web of Science, Zotero, CORD-19's
-metadata, citebed's own, or anybody's with a column of titles.
+metadata, citebed's own exports, and any table with a column of titles.
 
-Columns go by their names, in lower case; those that no field is made of are not kept.
-
-Rows of a CSV file: where they end, what separates their fields, which of them are broken.
-
-A quotation mark that never closes would swallow all rows behind it: a row that spans lines and
-does not fit the header is read again as the one line that it starts with.
+Columns are recognised by name, in lower case; other columns are ignored. A quotation mark that
+never closes would swallow all further rows: a row that spans lines and does not fit the header is
+read again as a single line.
 """
 
 from __future__ import annotations
@@ -21,146 +18,38 @@ from citebed.collection.formats.base import (
     Chunk,
     Format,
     decode,
-    of_text,
-    with_newlines,
+    normalise_newlines,
+    text_parser,
 )
 from citebed.collection.formats.fields import (
-    arxiv_id,
-    best_date,
-    bibtex_type,
-    cite_keys,
-    document,
-    made_up_id,
-    no_doi,
-    one_word,
-    pages_of,
-    people_in,
+    check_doi,
+    collect_cite_keys,
+    find_arxiv_id,
+    generate_key,
+    make_document,
+    parse_name_list,
+    parse_pages,
+    pick_date,
+    remove_spaces,
+    to_bibtex_type,
 )
-from citebed.collection.formats.tagged import WOS_LISTS, entry_of, pubmed_id, wos_document
+from citebed.collection.formats.tagged import (
+    WOS_LISTS,
+    make_entry,
+    make_wos_document,
+    pubmed_doc_id,
+)
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import arxiv_of, normalise_doi
 from citebed.text.normalise import fold, html_to_text, unique, year_before_1
 
-SEPARATORS = (",", ";", "\t", "|")
-_SEPARATOR_LINE = re.compile(r"sep=(.)\Z")
-_LONGEST_ROW = 1 << 20
-_OTHER = re.compile(r"[^0-9a-z]+")
+# --- Headers and rows -------------------------------------------------------------------------
 
-
-class Header(NamedTuple):
-    """The first row: its separator, its names in lower case with blanks, and its line."""
-
-    separator: str
-    names: tuple[str, ...]
-    line: int
-
-
-class Row(NamedTuple):
-    """A row that fits the header: its line and its fields by name, none empty."""
-
-    line: int
-    fields: dict[str, str]
-
-
-def plain_name(name: str) -> str:
-    """``author s id`` of ``Author(s)_ID``."""
-    return _OTHER.sub(" ", name.lower()).strip()
-
-
-def headers(text: str) -> Iterator[Header]:
-    """What the header may be: one of the first lines, split in one of the usual ways.
-
-    Excel may name the separator in a line of its own, Dimensions puts a note first.
-    """
-    lines = text.lstrip("\n").split("\n", 3)
-    skipped = len(text) - len(text.lstrip("\n"))
-    for place, line in enumerate(lines[:3]):
-        for separator in SEPARATORS:
-            names = tuple(map(plain_name, _fields(line.strip(), separator)))
-            if len(names) > 1:
-                yield Header(separator, names, skipped + place + 1)
-
-
-def _fields(line: str, separator: str) -> list[str]:
-    csv.field_size_limit(MAX_RECORD_BYTES)
-    try:
-        return next(csv.reader([line.replace("\r", " ")], delimiter=separator), [])
-    except csv.Error:
-        return []
-
-
-def rows(lines: list[str], header: Header, first_line: int) -> Iterator[Row | Problem]:
-    """The rows of some lines; one that does not fit the header is a problem."""
-    at = 0
-    while at < len(lines):
-        if not lines[at].strip():
-            at += 1
-            continue
-        end = _end(lines, at)
-        for stop in dict.fromkeys((end, at + 1)):
-            fields = _fields_of(lines[at:stop], header)
-            if fields is not None:
-                break
-        yield _row(fields, header, first_line + at, lines[at])
-        at = stop
-
-
-def _end(lines: list[str], start: int) -> int:
-    """The line after the one in which the quotation marks of a row are closed."""
-    marks = 0
-    for at in range(start, len(lines)):
-        marks += lines[at].count('"')
-        if marks % 2 == 0:
-            return at + 1
-    return start + 1
-
-
-def _fields_of(lines: list[str], header: Header) -> list[str] | None:
-    """The fields of a row; ``None`` where there are not as many as the header has."""
-    try:
-        with_ends = [f"{line}\n".replace("\r", " ") for line in lines]
-        fields = next(csv.reader(with_ends, delimiter=header.separator))
-    except (csv.Error, StopIteration):
-        return None
-    while len(fields) > len(header.names) and not fields[-1].strip():
-        fields.pop()
-    return fields if len(fields) == len(header.names) else None
-
-
-def _row(fields: list[str] | None, header: Header, line: int, text: str) -> Row | Problem:
-    if fields is None:
-        number, expected = len(_fields(text, header.separator)), len(header.names)
-        return Problem(line, f"a row of {number} fields: expected {expected}, as in the header")
-    pairs = zip(header.names, map(_unguarded, map(fold, fields)), strict=True)
-    named: dict[str, str] = {}
-    for name, value in pairs:
-        if value:
-            named.setdefault(name, value)
-    return Row(line, named)
-
-
-_GUARDED = re.compile(r"'(?=[=+\-@])")
-
-
-def _unguarded(value: str) -> str:
-    """A text without the apostrophe that keeps a spreadsheet from running it."""
-    return _GUARDED.sub("", value, count=1) if value.startswith("'") else value
-
-
-def cut(data: bytes) -> int:
-    """The last line end outside of quotation marks; one that never closes does not count."""
-    last = end = data.rfind(b"\n") + 1
-    is_inside = data.count(b'"', 0, end) % 2
-    while is_inside and end:
-        before = data.rfind(b"\n", 0, end - 1) + 1
-        is_inside ^= data.count(b'"', before, end) % 2
-        end = before
-    return end or (last if last > _LONGEST_ROW else 0)
-
-
-# --- Documents --------------------------------------------------------------------------------
-
-
+_SEPARATORS = (",", ";", "\t", "|")
+_HEAD_BYTES = 64 << 10
+_MAX_ROW = 1 << 20
+_NO_LETTER = re.compile(r"[^0-9a-z]+")
+_ESCAPED = re.compile(r"'(?=[=+\-@])")
 _COLUMNS = {
     "id": "doc id|id|key|citation key|citekey|bibtex key|cord uid|eid|lens id|publication id"
     "|accession number|ut unique wos id|paper id",
@@ -194,128 +83,198 @@ _COLUMNS = {
 }
 _NAMES = {field: names.split("|") for field, names in _COLUMNS.items()}
 _KEYS = ("cite key", "citation key", "citekey", "bibtex key", "key", "doc id", "id")
-_BESIDE_TITLE = ("id", "authors", "year", "date", "doi", "abstract", "venue")
-_HEAD_BYTES = 64 << 10
+_WITH_TITLE = ("id", "authors", "year", "date", "doi", "abstract", "venue")
 
 
-def _header(text: str) -> Header | None:
-    """The first row that names a column of titles and another that is known."""
-    return next((header for header in headers(text) if _is_header(header)), None)
+class _Header(NamedTuple):
+    """A separator, the names of the columns in lower case, and the line of the header."""
+
+    separator: str
+    names: tuple[str, ...]
+    line: int
 
 
-def _is_header(header: Header) -> bool:
-    if header.names[0] == "pt":
-        return {"ti", "so", "ut"} <= set(header.names)
-    known = {field for field, names in _NAMES.items() if set(names) & set(header.names)}
-    return "title" in known and bool(known.intersection(_BESIDE_TITLE))
+class _Row(NamedTuple):
+    """A row that fits the header: its line and its non-empty fields by name."""
+
+    line: int
+    fields: dict[str, str]
+
+    def first(self, field: str) -> str:
+        """Return the value of the first column of a field that has one."""
+        return next((self.fields[name] for name in _NAMES[field] if name in self.fields), "")
+
+
+def _find_header(text: str) -> _Header | None:
+    """Return the header: one of the first three lines, with a column of titles and another one.
+
+    Excel may name the separator in a line before it, Dimensions adds a note.
+    """
+    stripped = text.lstrip("\n")
+    for place, line in enumerate(stripped.split("\n", 3)[:3], len(text) - len(stripped) + 1):
+        for separator in _SEPARATORS:
+            fields = _split_line(line.strip(), separator)
+            names = tuple(_NO_LETTER.sub(" ", name.lower()).strip() for name in fields)
+            if len(names) > 1:
+                known = {field for field, many in _NAMES.items() if set(many) & set(names)}
+                is_wos = names[0] == "pt" and {"ti", "so", "ut"} <= set(names)
+                is_titled = "title" in known and bool(known.intersection(_WITH_TITLE))
+                if is_wos or (is_titled and names[0] != "pt"):
+                    return _Header(separator, names, place)
+    return None
+
+
+def _split_line(line: str, separator: str) -> list[str]:
+    csv.field_size_limit(MAX_RECORD_BYTES)
+    try:
+        return next(csv.reader([line.replace("\r", " ")], delimiter=separator), [])
+    except csv.Error:
+        return []
+
+
+def _read_rows(lines: list[str], header: _Header, first_line: int) -> Iterator[_Row | Problem]:
+    at = 0
+    while at < len(lines):
+        if not lines[at].strip():
+            at += 1
+            continue
+        marks, end = 0, at + 1  # of a row: the line that closes its quotation marks
+        for place in range(at, len(lines)):
+            marks += lines[place].count('"')
+            if marks % 2 == 0:
+                end = place + 1
+                break
+        for stop in dict.fromkeys((end, at + 1)):
+            fields = _split_row(lines[at:stop], header)
+            if fields is not None:
+                break
+        if fields is None:
+            number, expected = len(_split_line(lines[at], header.separator)), len(header.names)
+            what = f"a row of {number} fields: expected {expected}, as in the header"
+            yield Problem(first_line + at, what)
+        else:
+            named: dict[str, str] = {}
+            for name, value in zip(header.names, map(fold, fields), strict=True):
+                # An apostrophe keeps a spreadsheet from running a formula.
+                text = _ESCAPED.sub("", value, count=1) if value.startswith("'") else value
+                if text:
+                    named.setdefault(name, text)
+            yield _Row(first_line + at, named)
+        at = stop
+
+
+def _split_row(lines: list[str], header: _Header) -> list[str] | None:
+    """Return the fields of a row, or ``None`` if there are not as many as in the header."""
+    try:
+        with_ends = [f"{line}\n".replace("\r", " ") for line in lines]
+        fields = next(csv.reader(with_ends, delimiter=header.separator))
+    except (csv.Error, StopIteration):
+        return None
+    while len(fields) > len(header.names) and not fields[-1].strip():
+        fields.pop()
+    return fields if len(fields) == len(header.names) else None
+
+
+def _split(data: bytes) -> int:
+    """Split after the last line end outside quotation marks, if these are closed."""
+    last = end = data.rfind(b"\n") + 1
+    is_inside = data.count(b'"', 0, end) % 2
+    while is_inside and end:
+        before = data.rfind(b"\n", 0, end - 1) + 1
+        is_inside ^= data.count(b'"', before, end) % 2
+        end = before
+    return end or (last if last > _MAX_ROW else 0)
+
+
+# --- Documents --------------------------------------------------------------------------------
 
 
 def _sniff(head: str) -> bool:
-    head = with_newlines(head)
-    return head[:1] not in "<{[@%" and _header(head.removeprefix("\ufeff")) is not None
+    head = normalise_newlines(head)
+    return head[:1] not in "<{[@%" and _find_header(head.removeprefix("\ufeff")) is not None
 
 
-def _carry(data: bytes, known: dict[str, str]) -> None:
-    """Keep the header for later pieces."""
-    if "header" not in known:
-        header = _header(with_newlines(decode(data[:_HEAD_BYTES])[0]))
-        known["header"] = f"{header.separator}{'|'.join(header.names)}" if header else ""
+def _collect_header(data: bytes, context: dict[str, str]) -> None:
+    if "header" not in context:
+        header = _find_header(normalise_newlines(decode(data[:_HEAD_BYTES])[0]))
+        context["header"] = f"{header.separator}{'|'.join(header.names)}" if header else ""
 
 
-@of_text
+@text_parser
 def _parse(text: str, chunk: Chunk) -> Iterator[Record]:
-    """A document for each row."""
-    lines, carried = text.split("\n"), chunk.macros.get("header")
-    if carried:
-        header, skipped = Header(carried[0], tuple(carried[1:].split("|")), 0), 0
+    lines, known = text.split("\n"), chunk.context.get("header")
+    if known:
+        header = _Header(known[0], tuple(known[1:].split("|")), 0)
     else:
-        first = _header(text[:_HEAD_BYTES])
+        first = _find_header(text[:_HEAD_BYTES])
         if first is None:
             yield Problem(chunk.line, "no header with a column of titles: expected id, title, …")
             return
-        header, skipped = first, first.line
-    read = _of_wos if header.names[0] == "pt" else _document
-    for row in rows(lines[skipped:], header, chunk.line + skipped):
+        header = first
+    for row in _read_rows(lines[header.line :], header, chunk.line + header.line):
         if isinstance(row, Problem):
             yield row
             continue
-        record = read(row)
+        record = _wos_document(row) if header.names[0] == "pt" else _document(row)
         yield record
-        yield from no_doi(record, _first(row, "doi"))
+        yield from check_doi(record, row.first("doi"))
 
 
-def _of_wos(row: Row) -> Document | Problem:
-    """A row of Web of Science's tab-delimited export, whose columns are its tags."""
+def _wos_document(row: _Row) -> Document | Problem:
+    """Return the document of a row of Web of Science, whose columns are its tags."""
     pairs = []
     for name, value in row.fields.items():
         tag = name.upper()
         pairs += [(tag, v) for v in (value.split("; ") if tag in WOS_LISTS else [value])]
-    return wos_document(entry_of(row.line, pairs))
+    return make_wos_document(make_entry(row.line, pairs))
 
 
-def _document(row: Row) -> Document | Problem:
-    title = html_to_text(_first(row, "title"))
-    authors = people_in(_first(row, "authors"))
-    date = best_date(*filter(None, (_first(row, "year"), _first(row, "date"))))
-    doi, venue = normalise_doi(_first(row, "doi")), _first(row, "venue")
-    arxiv, url = _first(row, "arxiv"), _first(row, "url")
-    number = _first(row, "pmid")
-    doc_id = (
-        _first(row, "id")
-        or (pubmed_id(number) if number.isdecimal() else doi)
-        or made_up_id(authors, date[:4] if date else None, title)
+_SEPARATED = re.compile(r"\s*[;|]\s*")
+
+
+def _document(row: _Row) -> Document | Problem:
+    title = html_to_text(row.first("title"))
+    authors = parse_name_list(row.first("authors"))
+    date = pick_date(*filter(None, (row.first("year"), row.first("date"))))
+    doi, venue = normalise_doi(row.first("doi")), row.first("venue")
+    arxiv, url, pmid = row.first("arxiv"), row.first("url"), row.first("pmid")
+    doc_id = ""
+    if title or authors or doi or "abstract" in row.fields:
+        doc_id = (
+            row.first("id")
+            or (pubmed_doc_id(pmid) if pmid.isdecimal() else doi)
+            or generate_key(authors, date[:4] if date else None, title)
+        )
+    stated_type = row.first("type")
+    kind = to_bibtex_type(stated_type.partition(";")[0])
+    pages = (
+        parse_pages(row.first("pages"))
+        or parse_pages(row.first("first page"), row.first("last page"))
+        or row.first("article")
     )
-    is_one = title or authors or doi or "abstract" in row.fields
-    return document(
+    texts = [row.fields[name] for name in _NAMES["keywords"] if name in row.fields]
+    words = (_SEPARATED.split(t) if ";" in t or "|" in t else t.split(",") for t in texts)
+    return make_document(
         row.line,
-        one_word(doc_id) if is_one else "",
+        remove_spaces(doc_id),
         "a row without a title, an author, a DOI or an abstract",
-        type=_type(row, venue),
+        type="article" if kind == "misc" and not stated_type and venue else kind,
         title=title,
         authors=authors,
-        editors=people_in(_first(row, "editors")),
+        editors=parse_name_list(row.first("editors")),
         date=date,
-        year=None if date else year_before_1(_first(row, "year") or _first(row, "date")),
+        year=None if date else year_before_1(row.first("year") or row.first("date")),
         venue=venue,
-        volume=_first(row, "volume"),
-        number=_first(row, "number"),
-        pages=_pages(row),
-        publisher=_first(row, "publisher"),
+        pages=pages,
         doi=doi,
-        arxiv=arxiv_id(doi, url, eprint=arxiv) if arxiv_of(arxiv) else arxiv_id(doi, url),
+        arxiv=find_arxiv_id(doi, url, eprint=arxiv) if arxiv_of(arxiv) else find_arxiv_id(doi, url),
         url=url,
-        abstract=html_to_text(_first(row, "abstract")),
-        keywords=_keywords(row),
-        language=_first(row, "language"),
-        **{name: _first(row, name) for name in ("place", "edition", "isbn")},
-        keys=cite_keys(ids=map(row.fields.get, _KEYS)),
+        abstract=html_to_text(row.first("abstract")),
+        keywords=unique(word.strip() for several in words for word in several),
+        keys=collect_cite_keys(ids=map(row.fields.get, _KEYS)),
+        **{name: row.first(name) for name in ("volume", "number", "publisher", "language")},
+        **{name: row.first(name) for name in ("place", "edition", "isbn")},
     )
 
 
-def _first(row: Row, field: str) -> str:
-    """The value of the first column of a field that has one."""
-    return next((row.fields[name] for name in _NAMES[field] if name in row.fields), "")
-
-
-def _type(row: Row, venue: str) -> str:
-    """The entry type that is named, in words or as BibTeX has it; else told by the venue."""
-    named = _first(row, "type")
-    kind = bibtex_type(named.partition(";")[0])
-    return "article" if kind == "misc" and not named and venue else kind
-
-
-def _pages(row: Row) -> str | None:
-    ends = pages_of(_first(row, "first page"), _first(row, "last page"))
-    return pages_of(_first(row, "pages")) or ends or _first(row, "article")
-
-
-_PARTED = re.compile(r"\s*[;|]\s*")
-
-
-def _keywords(row: Row) -> tuple[str, ...]:
-    texts = [row.fields[name] for name in _NAMES["keywords"] if name in row.fields]
-    parted = [_PARTED.split(t) if ";" in t or "|" in t else t.split(",") for t in texts]
-    return unique(word.strip() for words in parted for word in words)
-
-
-CSV = Format("csv", "a table (CSV, TSV)", _sniff, _parse, cut, _carry)
+CSV = Format("csv", "a table (CSV, TSV)", _sniff, _parse, _split, _collect_header)

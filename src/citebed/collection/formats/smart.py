@@ -1,17 +1,17 @@
 """The SMART format of the classic test collections: Cranfield, CACM, CISI, MED …
 
-A record starts with ``.I number``; a line with a dot and one capital letter opens a field.
+A record starts with ``.I number``; a line with a dot and one capital letter starts a field.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from citebed.collection.formats.base import Chunk, Format, cut_before, of_text
-from citebed.collection.formats.fields import names_in, without_zeros
+from citebed.collection.formats.base import Chunk, Format, split_before, text_parser
+from citebed.collection.formats.fields import parse_catalogue_names, strip_zeros
 from citebed.records import Document, Link, Problem, Query, Record
 from citebed.text.normalise import MONTHS, date_in, fold, fold_or_none, iso_date, unique
 
@@ -28,32 +28,19 @@ _LINK_ORDER = ("linked", "coupled", "cocited")
 _DATE_AT_END = re.compile(rf"\b(?:{'|'.join(MONTHS)})[\s,.]*\d{{4}}[\s.]*$", re.IGNORECASE)
 _YEAR = re.compile(r"(?:(?<![^\s,(])|(?<=[a-z]{3}\.))19\d\d(?!\d)")
 
-
-class _Entry(NamedTuple):
-    """A record in reading: its number, its line, and the lines of each field."""
-
-    number: str
-    line: int
-    fields: dict[str, list[str]]
-
-    def text(self, field: str) -> str:
-        """A field in one line, ``""`` where it is missing."""
-        return fold(" ".join(self.fields.get(field, ())))
+# --- Recognising ----------------------------------------------------------------------------
 
 
-def _records_in(head: str) -> list[set[str]]:
-    """The fields that each record in a head has; the last record may be cut off."""
+def _head_markers(head: str) -> list[set[str]]:
+    """Return the fields of each record in a head, of which the last may be incomplete."""
     if not _HEAD.match(head):
         return []
     return [set(_HEAD_MARKERS.findall(part)) for part in head.lstrip().split("\n.I ")]
 
 
-def sniff_documents(head: str) -> bool:
-    """Whether the file starts with a SMART record and its records have titles or sources.
-
-    Where they have texts alone, as MED's have, they are documents if those are long.
-    """
-    records = _records_in(head)
+def _sniff_documents(head: str) -> bool:
+    """Return True for SMART records with titles or sources, or (MED's) with long texts."""
+    records = _head_markers(head)
     markers = set().union(*records)
     if "W" not in markers:
         return bool(markers & set("ATBX"))
@@ -61,83 +48,62 @@ def sniff_documents(head: str) -> bool:
     return "X" in markers or 2 * titled > len(records) or len(head) > _LONG_TEXT * len(records)
 
 
-def sniff_queries(head: str) -> bool:
-    """Whether the file starts with a SMART record and has short texts, few with titles.
+def _sniff_queries(head: str) -> bool:
+    """Return True for SMART records with short texts, few of them with titles.
 
-    A query may name authors (CACM's do), so ``.A`` does not make it a document.
+    ``.A`` does not make a record a document: queries of CACM name authors.
     """
-    return any("W" in record for record in _records_in(head)) and not sniff_documents(head)
+    return any("W" in record for record in _head_markers(head)) and not _sniff_documents(head)
 
 
-def leaves_doubt(head: str) -> bool:
-    """Whether queries may look like this: CISI's have titles and sources now and then."""
-    records = _records_in(head)
+def _is_ambiguous(head: str) -> bool:
+    """Return True if queries may look like this: some of CISI's have titles and sources."""
+    records = _head_markers(head)
     return not any("X" in record for record in records) and not all(
         "B" in record for record in records[:-1] or records
     )
 
 
-@of_text
-def parse_documents(text: str, chunk: Chunk) -> Iterator[Record]:
-    """The documents of a SMART file; an empty one is kept, as judgements may name it."""
-    items = list(_entries(text, chunk))
-    counted = _counts_cocitations(item for item in items if isinstance(item, _Entry))
-    for item in items:
-        yield item if isinstance(item, Problem) else _document(item, counted)
-
-
-@of_text
-def parse_queries(text: str, chunk: Chunk) -> Iterator[Record]:
-    """The queries of a SMART file, each with the number it has there."""
-    for item in _entries(text, chunk):
-        if isinstance(item, Problem):
-            yield item
-        elif text := item.text("W") or item.text("T"):
-            title = item.text("T") or None
-            yield Query(without_zeros(item.number), text, title, line=item.line)
-        else:
-            yield Problem(item.line, f"query {item.number} has no text (.W)")
-
-
 # --- Records --------------------------------------------------------------------------------
 
 
-def _entries(text: str, chunk: Chunk) -> Iterator[_Entry | Problem]:
-    """The records, each after the problems found in it; text before the first is reported."""
+class _Entry(NamedTuple):
+    """A record: its number, its line, and the lines of each field."""
+
+    number: str
+    line: int
+    fields: dict[str, list[str]]
+
+    def text(self, field: str) -> str:
+        """Return a field in one line; ``""`` if it is missing."""
+        return fold(" ".join(self.fields.get(field, ())))
+
+
+def _read_entries(text: str, chunk: Chunk) -> Iterator[_Entry | Problem]:
+    """Yield each record after the problems in it; text before the first is a problem."""
     start, number, lines = chunk.line, "", list[str]()
-    for place, line in enumerate(text.split("\n"), chunk.line):
-        if not line.startswith(".I") or (match := _START.fullmatch(line)) is None:
+    for place, line in enumerate([*text.split("\n"), None], chunk.line):
+        match = _START.fullmatch(line) if line is not None and line.startswith(".I") else None
+        if line is not None and match is None:
             lines.append(line)
             continue
-        yield from _finish(number, start, lines)
-        start, number, lines = place, match[1], []
-    yield from _finish(number, start, lines)
-
-
-def _finish(number: str, start: int, lines: list[str]) -> Iterator[_Entry | Problem]:
-    """The record with this number and the lines after its ``.I``.
-
-    A line of digits before the first field belongs to the number (CACM's 2856 is broken so).
-    """
-    if not number:
-        if any(line.strip() for line in lines):
+        if number:
+            yield from _finish_entry(number, start, lines)
+        elif any(line.strip() for line in lines):
             yield Problem(start, "text before the first '.I number' line")
-        return
+        start, number, lines = place, match[1] if match else "", []
+
+
+def _finish_entry(number: str, start: int, lines: list[str]) -> Iterator[_Entry | Problem]:
+    """Yield the record with this number; ``lines`` follow its ``.I`` line.
+
+    A line of digits before the first field belongs to the number (CACM's 2856 is broken so). A
+    marker inside another field that the record has already is a slip (Cranfield's 240): the text
+    after it belongs to the field around it.
+    """
     if lines and lines[0].strip().isdecimal() and _MARKER.fullmatch("".join(lines[1:2])):
         number += lines.pop(0).strip()
         yield Problem(start, f"the number {number} was broken over two lines", "mended")
-    fields, strays = _fields(lines)
-    if strays:
-        names = ", ".join(f".{name}" for name in strays)
-        yield Problem(start, f"record {number}: second {names} taken as part of the text", "mended")
-    yield _Entry(number, start, fields)
-
-
-def _fields(lines: list[str]) -> tuple[dict[str, list[str]], list[str]]:
-    """The lines of each field, and the markers that came a second time inside another field.
-
-    Such a marker is a slip (Cranfield's 240): what follows belongs to the field around it.
-    """
     fields: dict[str, list[str]] = {}
     strays: list[str] = []
     name = ""
@@ -150,42 +116,65 @@ def _fields(lines: list[str]) -> tuple[dict[str, list[str]], list[str]]:
             fields[name] = []
         elif match[1] != name:
             strays.append(match[1])
-    return fields, strays
+    if strays:
+        names = ", ".join(f".{name}" for name in strays)
+        yield Problem(start, f"record {number}: second {names} taken as part of the text", "mended")
+    yield _Entry(number, start, fields)
 
 
-def _document(entry: _Entry, counted: bool) -> Document:
-    doc_id = without_zeros(entry.number)
-    venue, date = _source(entry.text("B"))
+@text_parser
+def _parse_queries(text: str, chunk: Chunk) -> Iterator[Record]:
+    for item in _read_entries(text, chunk):
+        if isinstance(item, Problem):
+            yield item
+        elif text := item.text("W") or item.text("T"):
+            title = item.text("T") or None
+            yield Query(strip_zeros(item.number), text, title, line=item.line)
+        else:
+            yield Problem(item.line, f"query {item.number} has no text (.W)")
+
+
+@text_parser
+def _parse_documents(text: str, chunk: Chunk) -> Iterator[Record]:
+    """Yield the documents; empty ones too, because judgements may name them."""
+    items = list(_read_entries(text, chunk))
+    entries = (item for item in items if isinstance(item, _Entry))
+    rows = (line.split() for entry in entries for line in entry.fields.get("X", ()))
+    coded = [parts[1] in _LINKS for parts in rows if len(parts) == 3]
+    # CISI counts co-citations in the middle column of .X, which is seldom one of CACM's codes.
+    is_counted = 2 * sum(coded) < len(coded)
+    for item in items:
+        yield item if isinstance(item, Problem) else _document(item, is_counted)
+
+
+def _document(entry: _Entry, is_counted: bool) -> Document:
+    doc_id = strip_zeros(entry.number)
+    source = entry.text("B")
+    if (match := _DATE_AT_END.search(source)) is not None:  # CACM December, 1958
+        venue, date = source[: match.start()].rstrip(" ,") or None, date_in(match[0])
+    else:  # naca tn.1813, 1949.
+        years = _YEAR.findall(source)
+        venue, date = source or None, iso_date(int(years[-1])) if years else None
     keywords = (fold(keyword) for keyword in re.split(r"[,;]", entry.text("K")))
+    names = "\n".join(map(fold, entry.fields.get("A", ())))
+    lines = re.sub(r"\band\n", "and ", names).split("\n")
     return Document(
         doc_id=doc_id,
         type="article",
         title=entry.text("T"),
-        authors=unique(name for line in _author_lines(entry) for name in names_in(line)),
+        authors=unique(name for line in lines for name in parse_catalogue_names(line)),
         year=int(date[:4]) if date else None,
         date=date,
         venue=venue,
         abstract=_abstract(entry),
         keywords=unique(keywords),
-        links=_links(entry.fields.get("X", []), doc_id, counted),
+        links=_links(entry.fields.get("X", []), doc_id, is_counted),
         line=entry.line,
     )
 
 
-def _source(text: str) -> tuple[str | None, str | None]:
-    """Venue and date: ``CACM`` and ``1958-12`` of ``CACM December, 1958``.
-
-    Any other text is the venue as a whole, and its year the last free-standing number of the
-    twentieth century: ``naca tn.1813, 1949.`` is of 1949.
-    """
-    if (match := _DATE_AT_END.search(text)) is not None:
-        return text[: match.start()].rstrip(" ,") or None, date_in(match[0])
-    years = _YEAR.findall(text)
-    return text or None, iso_date(int(years[-1])) if years else None
-
-
 def _abstract(entry: _Entry) -> str | None:
-    """The text, without the title where its first lines only repeat it."""
+    """Return the text without its first lines if they repeat the title."""
     title, lines = entry.text("T"), entry.fields.get("W", [])
     place = 0
     for count, line in enumerate(map(fold, lines) if title else (), 1):
@@ -197,49 +186,40 @@ def _abstract(entry: _Entry) -> str | None:
     return fold_or_none(" ".join(lines))
 
 
-def _counts_cocitations(entries: Iterable[_Entry]) -> bool:
-    """Whether the middle column of ``.X`` counts co-citations (CISI): then it is seldom one of
-    CACM's three codes."""
-    lines = (line.split() for entry in entries for line in entry.fields.get("X", ()))
-    coded = [parts[1] in _LINKS for parts in lines if len(parts) == 3]
-    return 2 * sum(coded) < len(coded)
+def _links(lines: list[str], doc_id: str, is_counted: bool) -> tuple[Link, ...]:
+    """Return the links of ``target type source`` lines; the weight counts repeated lines.
 
-
-def _links(lines: list[str], doc_id: str, counted: bool) -> tuple[Link, ...]:
-    """Ties of ``target type source`` lines; a repeated line adds to the weight.
-
-    In ``target count source`` lines the count is the weight.
+    In ``target count source`` lines, the weight is the count.
     """
     weights: Counter[tuple[str, str]] = Counter()
     for line, times in Counter(lines).items():
         parts = line.split()
         if len(parts) != 3 or not parts[0].isdecimal():
             continue
-        target = without_zeros(parts[0])
-        if counted and _COUNT.fullmatch(parts[1]):
+        target = strip_zeros(parts[0])
+        if is_counted and _COUNT.fullmatch(parts[1]):
             weights["cocited", target] = max(weights["cocited", target], int(parts[1]))
-        elif not counted and parts[1] in _LINKS:
+        elif not is_counted and parts[1] in _LINKS:
             weights[_LINKS[parts[1]], target] += times
-    ties = [Link(target, kind, float(n)) for (kind, target), n in weights.items()]
-    others = (link for link in ties if link.target != doc_id)
+    links = [Link(target, kind, float(n)) for (kind, target), n in weights.items()]
+    others = (link for link in links if link.target != doc_id)
     return tuple(sorted(others, key=lambda link: _LINK_ORDER.index(link.kind)))
 
 
-# --- Authors --------------------------------------------------------------------------------
-
-
-def _author_lines(entry: _Entry) -> list[str]:
-    """The author field by lines; one that ends in ``and`` goes on in the next."""
-    text = "\n".join(map(fold, entry.fields.get("A", ())))
-    return re.sub(r"\band\n", "and ", text).split("\n")
-
-
-_CUT = cut_before(b"\n.I ")
+_SPLIT = split_before(b"\n.I ")
 SMART = Format(
-    *("smart", "SMART documents (Cranfield, CACM)", sniff_documents, parse_documents, _CUT),
-    leaves_doubt=leaves_doubt,
+    "smart",
+    "SMART documents (Cranfield, CACM)",
+    _sniff_documents,
+    _parse_documents,
+    _SPLIT,
+    is_ambiguous=_is_ambiguous,
 )
 SMART_QUERIES = Format(
-    *("smart-queries", "SMART queries (Cranfield, CACM)", sniff_queries, parse_queries, _CUT),
-    leaves_doubt=leaves_doubt,
+    "smart-queries",
+    "SMART queries (Cranfield, CACM)",
+    _sniff_queries,
+    _parse_queries,
+    _SPLIT,
+    is_ambiguous=_is_ambiguous,
 )

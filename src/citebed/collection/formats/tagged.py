@@ -1,72 +1,82 @@
-"""Records of tagged lines: what their readers share, and three of them.
+"""Records of tagged lines: RIS, PubMed, Web of Science, EndNote and refer.
 
-PubMed's (``.nbib``, MEDLINE) run from ``PMID-`` to a blank line. Web of Science's (``.ciw``,
-``savedrecs.txt``) run from ``PT`` to ``ER``. EndNote's tagged export (``.enw``) is refer's format,
-lines of ``%A``, ``%T``, ``%D`` …: a record begins with ``%0``; in files that have none, after a
-blank line. RIS, which has a file of its own, is written by too many hands for this.
+RIS records run from ``TY  - JOUR`` to ``ER  -``, PubMed records (``.nbib``, MEDLINE) from ``PMID-``
+to a blank line, Web of Science records (``.ciw``, ``savedrecs.txt``) from ``PT`` to ``ER``.
+EndNote's tagged export (``.enw``) has the format of refer, lines of ``%A``, ``%T``, ``%D`` …: a
+record begins with ``%0``, or after a blank line if no record has ``%0``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from citebed.collection.formats.base import (
     Chunk,
     Format,
-    cut_after,
-    cut_before,
-    of_text,
-    with_newlines,
+    head_matches,
+    normalise_newlines,
+    split_after,
+    split_before,
+    text_parser,
 )
 from citebed.collection.formats.fields import (
-    arxiv_id,
-    best_date,
-    bibtex_type,
-    cite_keys,
-    date_in_words,
-    document,
-    full_pages,
-    links_to,
-    made_up_id,
-    one_word,
-    pages_of,
-    people,
+    check_doi,
+    collect_cite_keys,
+    expand_pages,
+    find_arxiv_id,
+    generate_key,
+    make_document,
+    make_links,
+    parse_names,
+    parse_pages,
+    parse_worded_date,
+    pick_date,
+    remove_spaces,
+    to_bibtex_type,
 )
 from citebed.records import Document, Problem, Record
-from citebed.text.identifiers import normalise_doi
+from citebed.text.identifiers import doi_of, normalise_doi
 from citebed.text.names import name_from_display
 from citebed.text.normalise import (
     filled,
+    fold,
     html_to_text,
     iso_date,
     unique,
+    year_before_1,
     year_in,
 )
+from citebed.text.regex import compile_regex
+
+# --- Records of tags --------------------------------------------------------------------------
+
+_NO_END = "missing ER line; the record ends where the data ends"
 
 
 class Entry(NamedTuple):
-    """A record in reading: its line, and for each tag its values, clean and none empty."""
+    """A record: its line, and for each tag its values, clean and not empty."""
 
     line: int
     fields: dict[str, list[str]]
 
     def first(self, *tags: str) -> str:
-        """The first value of the first of ``tags`` that is there, else ``""``."""
+        """Return the first value of the first of these tags that the record has, else ``""``."""
         return next((self.fields[tag][0] for tag in tags if tag in self.fields), "")
 
     def all(self, *tags: str) -> list[str]:
-        """Every value of these tags."""
+        """Return every value of these tags."""
         return [value for tag in tags if tag in self.fields for value in self.fields[tag]]
 
     def keywords(self, *tags: str) -> tuple[str, ...]:
-        """The words of these tags, parted by ``;``."""
+        """Return the values of these tags, separated at semicolons."""
         return unique([word.strip() for word in ";".join(self.all(*tags)).split(";")])
 
 
-def entry_of(line: int, pairs: Iterable[tuple[str, str]]) -> Entry:
-    """The record of tags and values, in which markup may stand."""
+def make_entry(line: int, pairs: Iterable[tuple[str, str]]) -> Entry:
+    """Make a record from tags and values, and remove markup."""
     fields: dict[str, list[str]] = {}
     for tag, value in pairs:
         if text := html_to_text(value):
@@ -74,27 +84,199 @@ def entry_of(line: int, pairs: Iterable[tuple[str, str]]) -> Entry:
     return Entry(line, fields)
 
 
-def pairs(
+def _read_pairs(
     lines: Iterable[str], tagged: re.Pattern[str], lists: Collection[str] = ()
 ) -> list[tuple[str, str]]:
-    """Tags and values; a line without a tag goes on with the value before it, or is a value of its
-    own where the tag is one of ``lists``."""
+    """Return tags and values; a line without a tag continues the value before it.
+
+    For the tags in ``lists``, it is a value of its own.
+    """
     values: list[tuple[str, list[str]]] = []
     for line in lines:
         if match := tagged.match(line):
             values.append((match[1], [match[2] or ""]))
         elif values:
             values[-1][1].append(line.strip())
-    parted = ((tag, each if tag in lists else [" ".join(each)]) for tag, each in values)
-    return [(tag, value) for tag, several in parted for value in several]
+    parts = ((tag, each if tag in lists else [" ".join(each)]) for tag, each in values)
+    return [(tag, value) for tag, several in parts for value in several]
 
 
-def blocks(lines: list[str], starts: re.Pattern[str], line: int) -> Iterator[tuple[int, list[str]]]:
-    """The lines from each one that starts a record to the next, after what stands before them."""
+def _split_records(
+    lines: list[str], starts: re.Pattern[str], line: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines before the first start of a record, then the lines of each record."""
     at = [place for place, text in enumerate(lines) if starts.match(text)]
     for start, end in zip((0, *at), (*at, len(lines)), strict=True):
         if start < end:
             yield line + start, lines[start:end]
+
+
+# --- RIS --------------------------------------------------------------------------------------
+
+_RIS_TYPES = {
+    **dict.fromkeys(("JOUR", "EJOUR", "MGZN", "NEWS"), "article"),
+    **dict.fromkeys(("CONF", "CPAPER"), "inproceedings"),
+    **dict.fromkeys(("CHAP", "ECHAP"), "incollection"),
+    **dict.fromkeys(("BOOK", "EBOOK"), "book"),
+    "THES": "phdthesis",
+    "RPRT": "techreport",
+    "UNPB": "unpublished",
+}
+_RIS_TAGS = (
+    "A[1-4BDNUV]|BT|C[1-8ANPTY]|D[ABIOP]|E[DPRT]|I[DS]|J[12AFO]|KW|L[1-4ABK]|M[1-3]|N[12V]|OP"
+    "|P[BPY]|R[INP]|S[ENPTV]|T[123AITY]|U[1-5R]|V[LO]|Y[12]"
+)
+# The standard has two blanks; with one, only a known tag counts.
+_ONE_BLANK = rf"(?<={_RIS_TAGS})[ \t]{{1,2}}(?=-[ \t\r\n]|-\Z)"
+_RIS_TAG = rf"\n(PMC?ID(?=  )|[A-Z][A-Z0-9])(?:  |{_ONE_BLANK})-[ \t]*+"
+_UPPER, _ANY_CASE = compile_regex(_RIS_TAG), compile_regex(_RIS_TAG, re.IGNORECASE)
+_RECORD_TAGS = {"TI", "T1", "AU", "A1", "DO", "PY", "Y1"}
+_NEXT_RECORD = re.compile(r"\n(?=(?:TY|ty)(?:  -|[ \t]{1,2}-(?:[ \t\r\n]|\Z)))")
+_TYPE_LINE = re.compile(
+    r"^(?:TY|ty)[ \t]{1,2}-[ \t]*[A-Za-z]{2,20}(?:[ /-][A-Za-z/]{2,20}){0,3}[ \t]*\r?$",
+    re.MULTILINE,
+)
+_TAG_LINE = re.compile(r"[A-Za-z][A-Za-z0-9][ \t]{1,2}-|[A-Z]{2,6}  -")
+RIS_DOC_ID = "citebed-id: "
+"""Marks the id of a document in ``U5``, if that is not the citation key."""
+_RIS_END = re.compile(rb"(?:^|\n)(?:ER|er)[ \t]{1,2}-[^\n]*\n")
+_PRINTED_NAME = re.compile(r"(?<!\w)\w\.|[;,]|\b(?:van|von|der|den|ten|ter|zu|zur|bin|ibn)\b")
+
+
+def _sniff_ris(head: str) -> bool:
+    """Return True if a ``TY`` line in the first 20 lines is followed by another tagged line.
+
+    Publishers put a few lines of their own first.
+    """
+    head = normalise_newlines(head)
+    match = _TYPE_LINE.search(head)
+    if match is None or head.count("\n", 0, match.start()) > 20:
+        return False
+    rest = head[match.end() : match.end() + 4096].split("\n")
+    following = next((line for line in rest if line.strip()), None)
+    return following is not None and _TAG_LINE.match(following) is not None
+
+
+@text_parser
+def _parse_ris(text: str, chunk: Chunk) -> Iterator[Record]:
+    line = chunk.line - 1
+    for block in _NEXT_RECORD.split("\n" + text):
+        yield from _parse_ris_block(block, line)
+        line += block.count("\n") + 1
+
+
+def _parse_ris_block(block: str, line: int) -> Iterator[Record]:
+    """Yield the record from one ``TY`` line to the next; text before the first is a problem.
+
+    Lower-case tags count only if the record begins with one: an abstract may contain a line
+    ``is - as seen - …``.
+    """
+    is_lower = block.startswith("ty")
+    parts = (_ANY_CASE if is_lower else _UPPER).split("\n" + block)
+    tags, values = parts[1::2], parts[2::2]
+    if is_lower:
+        tags = [tag.upper() for tag in tags]
+    if tags[:1] == ["TY"]:
+        end = tags.index("ER") if "ER" in tags else len(tags)
+        entry = _make_ris_entry(tags[:end], values[:end], line)
+        record = _ris_document(entry)
+        yield record
+        yield from check_doi(record, entry.first("DO"))
+        if end == len(tags):
+            yield Problem(line, _NO_END, "mended")
+        tags, values = tags[end + 1 :], values[end + 1 :]
+    if any(tag != "ER" for tag in tags):
+        first = next(at for at, tag in enumerate(tags) if tag != "ER")
+        line += block.count("\n") - "\n".join(values[first:]).count("\n")
+        what = f"field {tags[first]} outside of a record: no TY line before it"
+        # Ovid writes one or two fields of a record after its ER line.
+        yield Problem(line, what, "skipped" if _RECORD_TAGS & set(tags) else "mended")
+
+
+def _make_ris_entry(tags: list[str], values: list[str], line: int) -> Entry:
+    joined = f" {' '.join(values)} "
+    is_marked = "<" in joined or "&" in joined or "  " in joined  # two blanks: an empty value
+    if is_marked or not (joined.isascii() and joined.isprintable()):
+        pairs = zip(tags, values, strict=True)
+        values = [_clean_ris_value(value, tag == "KW") for tag, value in pairs]
+    fields: dict[str, list[str]] = {}
+    for tag, value in zip(tags, values, strict=True):
+        if tag in fields:
+            fields[tag].append(value)
+        elif value:
+            fields[tag] = [value]
+    return Entry(line, fields)
+
+
+# Venues, publishers, names and keywords recur thousands of times in a bibliography.
+@lru_cache(maxsize=1 << 14)
+def _clean_ris_value(value: str, is_list: bool) -> str:
+    """Remove markup; join the lines of a list (EndNote's keywords) with ``;``."""
+    return ";".join(map(html_to_text, value.split("\n"))) if is_list else html_to_text(value)
+
+
+def _ris_document(entry: Entry) -> Document | Problem:
+    stated_type = entry.first("TY")
+    kind = _RIS_TYPES.get(stated_type.partition(" ")[0].upper()) or to_bibtex_type(stated_type)
+    if kind == "phdthesis" and "master" in entry.first("M3").lower():
+        kind = "mastersthesis"
+    own_title, in_book = (("BT",), ()) if kind == "book" else ((), ("BT",))
+    title = entry.first("TI", "T1", "CT", *own_title, "ST")
+    authors = _parse_ris_names(entry.all("AU", "A1"))
+    editors = _parse_ris_names(entry.all("A2", "ED") or entry.all("A3"))
+    date, day = pick_date(*entry.all("PY", "Y1", "DA")), entry.first("DA")
+    if date is not None and len(date) == 4 and day and not year_in(day):
+        date = parse_worded_date(f"{day} {date}") or date  # EndNote writes only DA  - Mar 1
+    stated = (doi_of(value) for value in entry.all("DO"))
+    links = (normalise_doi(word) for value in entry.all("UR", "L3") for word in value.split())
+    doi = next(filter(None, (*stated, *links, *map(doi_of, entry.all("M3")))), None)
+    user_field = entry.first("U5")
+    citebed_id = user_field.removeprefix(RIS_DOC_ID) if RIS_DOC_ID in user_field else ""
+    doc_id = citebed_id or entry.first("ID") or doi or entry.first("AN")
+    if not doc_id and (authors or editors or title):
+        doc_id = generate_key(authors or editors, date[:4] if date else "", title)
+    return make_document(
+        entry.line,
+        remove_spaces(doc_id),
+        type=kind,
+        title=title,
+        authors=authors,
+        editors=editors,
+        date=date,
+        year=None if date else year_before_1(entry.first("PY", "Y1", "DA").strip(" /")),
+        venue=entry.first("T2", "JF", "JO", *in_book, "C3", "J2", "JA"),
+        volume=entry.first("VL"),
+        number=entry.first("IS"),
+        pages=parse_pages(entry.first("SP"), entry.first("EP")),
+        publisher=entry.first("PB"),
+        doi=doi,
+        arxiv=find_arxiv_id(doi, *entry.all("UR", "M1", "AN", "N1", "T2", "JO", "JF")),
+        url=entry.first("UR", "LK").partition(" ")[0],
+        abstract=" ".join(entry.all("AB") or entry.all("N2")),
+        keywords=entry.keywords("KW"),
+        language=entry.first("LA"),
+        place=entry.first("CY", "PP"),
+        edition=entry.first("ET"),
+        isbn=entry.first("SN"),
+        keys=collect_cite_keys(ids=entry.all("ID"), notes=entry.all("N1", "U1", "M1")),
+    )
+
+
+def _parse_ris_names(values: list[str]) -> tuple[str, ...]:
+    """Parse names; without a comma, initials or a particle (``van``) a name is a group's."""
+    names = (
+        parse_names([value]) if _PRINTED_NAME.search(value) else (fold(value),) for value in values
+    )
+    return filled(name for several in names for name in several)
+
+
+RIS = Format(
+    "ris",
+    "RIS (EndNote, Mendeley, Scopus, Zotero)",
+    _sniff_ris,
+    _parse_ris,
+    split_after(_RIS_END),
+)
 
 
 # --- PubMed -----------------------------------------------------------------------------------
@@ -111,84 +293,78 @@ _PUBMED_TYPES = {
 }
 
 
-def pubmed_id(number: str) -> str:
-    """What a paper of PubMed goes by here, and in the references that only name its number."""
+def pubmed_doc_id(number: str) -> str:
+    """Return the id of a PubMed paper, also in references that have only its number."""
     return f"pmid:{number}"
 
 
-def pubmed_title(title: str) -> str:
-    """A title without PubMed's full stop, and without the brackets of one that was translated."""
+def clean_pubmed_title(title: str) -> str:
+    """Remove the full stop, and the brackets around a translated title."""
     title = title[:-1] if title.endswith(".") and not title.endswith("..") else title
     return title[1:-1] if title.startswith("[") and title.endswith("]") else title
 
 
 def pubmed_type(names: list[str], in_book: bool) -> str:
-    """The BibTeX entry type of PubMed's publication types."""
+    """Return the BibTeX entry type for PubMed's publication types."""
     values = (_PUBMED_TYPES[name.lower()] for name in names if name.lower() in _PUBMED_TYPES)
     return next(values, "incollection" if in_book else "article")
 
 
-@of_text
-def _parse_pubmed(text: str, chunk: Chunk) -> Iterator[Record]:
-    """The documents of a file; lines before the first record are told."""
-    for line, lines in blocks(text.split("\n"), _PUBMED_START, chunk.line):
+@text_parser
+def _parse_nbib(text: str, chunk: Chunk) -> Iterator[Record]:
+    for line, lines in _split_records(text.split("\n"), _PUBMED_START, chunk.line):
         if _PUBMED_START.match(lines[0]):
-            yield _pubmed_document(entry_of(line, pairs(lines, _PUBMED_TAG)))
+            yield _nbib_document(make_entry(line, _read_pairs(lines, _PUBMED_TAG)))
         elif any(_PUBMED_TAG.match(each) for each in lines):
             yield Problem(line, "a record without its PMID line: expected 'PMID- number'")
 
 
-def _pubmed_document(entry: Entry) -> Document | Problem:
+def _nbib_document(entry: Entry) -> Document | Problem:
     number = entry.first("PMID")
-    title = pubmed_title(entry.first("TI", "BTI"))
-    authors = people(entry.all("FAU")) or tuple(map(_short_name, entry.all("AU")))
+    title = clean_pubmed_title(entry.first("TI", "BTI"))
+    authors = parse_names(entry.all("FAU")) or tuple(map(_parse_short_name, entry.all("AU")))
     authors = filled((*authors, *entry.all("CN")))
-    date = date_in_words(entry.first("DP"))
+    date = parse_worded_date(entry.first("DP"))
     stated = (_PUBMED_DOI.search(value) for value in entry.all("LID", "AID", "SO"))
     doi = next(filter(None, (normalise_doi(match[1]) for match in stated if match)), None)
-    own_id = pubmed_id(number) if number.isdecimal() else doi
+    own_id = pubmed_doc_id(number) if number.isdecimal() else doi
     in_book = bool(entry.first("BTI")) and bool(entry.first("TI"))
-    # The authors' own keywords, then the headings of MeSH without their subheadings.
+    # The keywords of the authors, then the MeSH headings without subheadings.
     headings = (heading.replace("*", "").partition("/")[0] for heading in entry.all("MH"))
-    return document(
+    return make_document(
         entry.line,
-        own_id or made_up_id(authors, date[:4] if date else None, title),
+        own_id or generate_key(authors, date[:4] if date else None, title),
         "a record without a number, a title or an author",
         type=pubmed_type(entry.all("PT"), in_book),
         title=title,
         authors=authors,
-        editors=people(entry.all("FED") or entry.all("ED")),
+        editors=parse_names(entry.all("FED") or entry.all("ED")),
         date=date,
         venue=entry.first("BTI") if in_book else entry.first("JT", "TA"),
         volume=entry.first("VI"),
         number=entry.first("IP"),
-        pages=full_pages(entry.first("PG")),
+        pages=expand_pages(entry.first("PG")),
         publisher=entry.first("PB"),
         doi=doi,
-        arxiv=arxiv_id(doi),
+        arxiv=find_arxiv_id(doi),
         abstract=" ".join(entry.all("AB")),
         keywords=unique([*(word.strip("* ") for word in entry.all("OT")), *headings]),
         language=entry.first("LA"),
     )
 
 
-def _short_name(name: str) -> str:
-    """``Muster, AB`` of ``Muster AB``, as PubMed abbreviates."""
+def _parse_short_name(name: str) -> str:
+    """Return ``Muster, AB`` for PubMed's ``Muster AB``."""
     family, _, initials = name.rpartition(" ")
     return f"{family}, {initials}" if family and initials.isupper() else name_from_display(name)
-
-
-def starts_with(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    """A test whether the head of a file matches, whatever ends its lines."""
-    return lambda head: pattern.match(with_newlines(head)) is not None
 
 
 NBIB = Format(
     "nbib",
     "PubMed records (.nbib, MEDLINE)",
-    starts_with(_PUBMED_HEAD),
-    _parse_pubmed,
-    cut_before(b"\nPMID- "),
+    head_matches(_PUBMED_HEAD),
+    _parse_nbib,
+    split_before(b"\nPMID- "),
 )
 
 
@@ -197,44 +373,44 @@ NBIB = Format(
 _WOS_HEAD = re.compile(r"\s*(?:FN [^\n]*\nVR \d|PT [JBSPC]\n[A-Z][A-Z0-9] )")
 _WOS_TAG = re.compile(r"([A-Z][A-Z0-9])(?: (.*)|[ \t]*)$")
 _WOS_START = re.compile(r"PT(?: |$)")
-NO_END = "missing ER line; the record ends where the data ends"
 _WOS_END = re.compile(rb"(?:^|\n)ER[ \t]*\r?\n")
 _WOS_AROUND = frozenset(("FN", "VR", "EF", "ER"))
 _WOS_TYPES = {"J": "article", "B": "book", "S": "incollection", "C": "inproceedings"}
 _CITED_DOI = re.compile(r"\bDOI \[?(10\.[^\s,\]]+)")
 WOS_LISTS = frozenset(("AU", "AF", "BE", "ED", "CA", "BF", "CR"))
-"""A value goes on in lines of its own: as a list where each is one, else as running text."""
+"""Tags with one value per line; in other tags, further lines continue the text."""
 
 
-@of_text
+@text_parser
 def _parse_wos(text: str, chunk: Chunk) -> Iterator[Record]:
-    """The documents of a file; a record without its ``ER`` is kept and noted."""
-    for line, lines in blocks(text.split("\n"), _WOS_START, chunk.line):
-        values = pairs(lines, _WOS_TAG, WOS_LISTS)
+    for line, lines in _split_records(text.split("\n"), _WOS_START, chunk.line):
+        values = _read_pairs(lines, _WOS_TAG, WOS_LISTS)
         tags = [tag for tag, _ in values]
         if _WOS_START.match(lines[0]):
             end = tags.index("ER") if "ER" in tags else len(tags)
-            yield wos_document(entry_of(line, values[:end]))
+            yield make_wos_document(make_entry(line, values[:end]))
             if end == len(tags):
-                yield Problem(line, NO_END, "mended")
+                yield Problem(line, _NO_END, "mended")
             tags = tags[end:]
-        if lost := [tag for tag in tags if tag not in _WOS_AROUND]:
-            yield Problem(line, f"field {lost[0]} outside of a record: no PT line before it")
+        if outside := [tag for tag in tags if tag not in _WOS_AROUND]:
+            yield Problem(line, f"field {outside[0]} outside of a record: no PT line before it")
 
 
-def wos_document(entry: Entry) -> Document | Problem:
-    """The document of a record, or of a row whose columns are named by the same tags."""
+def make_wos_document(entry: Entry) -> Document | Problem:
+    """Return the document of a record, or of a table row whose columns have the same tags."""
     title = entry.first("TI")
-    authors = people(entry.all("AF") or entry.all("AU")) + tuple(entry.all("CA"))
-    editors = people(entry.all("BE", "ED"))
+    authors = parse_names(entry.all("AF") or entry.all("AU")) + tuple(entry.all("CA"))
+    editors = parse_names(entry.all("BE", "ED"))
     year = year_in(entry.first("PY"))
-    date = date_in_words(f"{entry.first('PD')} {year}") if year else None
+    date = parse_worded_date(f"{entry.first('PD')} {year}") if year else None
     doi = normalise_doi(entry.first("DI", "D2"))
     cited = map(_CITED_DOI.search, entry.all("CR"))
-    return document(
+    kind = _WOS_TYPES.get(entry.first("PT")[:1], "misc")
+    in_proceedings = "proceedings paper" in entry.first("DT").lower() or entry.first("CT")
+    return make_document(
         entry.line,
-        one_word(entry.first("UT")) or doi or made_up_id(authors or editors, year, title),
-        type=_wos_type(entry),
+        remove_spaces(entry.first("UT")) or doi or generate_key(authors or editors, year, title),
+        type="inproceedings" if in_proceedings and kind != "article" else kind,
         title=title,
         authors=authors,
         editors=editors,
@@ -243,30 +419,23 @@ def wos_document(entry: Entry) -> Document | Problem:
         venue=entry.first("SO", "SE", "J9", "CT"),
         volume=entry.first("VL"),
         number=entry.first("IS"),
-        pages=pages_of(entry.first("BP"), entry.first("EP")) or entry.first("AR"),
+        pages=parse_pages(entry.first("BP"), entry.first("EP")) or entry.first("AR"),
         publisher=entry.first("PU"),
         doi=doi,
-        arxiv=arxiv_id(doi),
+        arxiv=find_arxiv_id(doi),
         abstract=entry.first("AB"),
         keywords=entry.keywords("DE", "ID"),
         language=entry.first("LA"),
-        links=links_to(normalise_doi(match[1]) for match in cited if match),
+        links=make_links(normalise_doi(match[1]) for match in cited if match),
     )
-
-
-def _wos_type(entry: Entry) -> str:
-    """The entry type of ``PT``; a paper of a conference in a book or series is one of it."""
-    kind = _WOS_TYPES.get(entry.first("PT")[:1], "misc")
-    in_proceedings = "proceedings paper" in entry.first("DT").lower() or entry.first("CT")
-    return "inproceedings" if in_proceedings and kind != "article" else kind
 
 
 WEB_OF_SCIENCE = Format(
     "web-of-science",
     "Web of Science records (.ciw)",
-    starts_with(_WOS_HEAD),
+    head_matches(_WOS_HEAD),
     _parse_wos,
-    cut_after(_WOS_END),
+    split_after(_WOS_END),
 )
 
 
@@ -276,27 +445,28 @@ _ENW_LINE = r"%[0-9A-Z@!#$&()*+<=>?\[~] [^\n]*\n"
 _ENW_HEAD = re.compile(
     rf"(?=(?s:.*?)^%[TB] )\s*(?:%0 [A-Z][^\n]*\n{_ENW_LINE}|(?:%[A-Z] [^\n]*\n){{2}})", re.MULTILINE
 )
-_ENW_PARTED = re.compile(rb"\n\r?\n(?=%)")
+_ENW_BLANK_LINE = re.compile(rb"\n\r?\n(?=%)")
 _ENW_TAG = re.compile(r"%([0-9A-Z@!#$&()*+<=>?\[~^])(?:[ \t]+(.*)|[ \t]*)$")
 _ENW_START = re.compile(r"%0(?:[ \t]|$)")
-_OF_REFER = {"J": "article", "B": "incollection", "R": "techreport", "I": "book"}
-"""The entry type of a record of refer, which names none: told by what it has."""
+_REFER_TYPES = {"J": "article", "B": "incollection", "R": "techreport", "I": "book"}
+"""Entry types by a tag of a refer record, which names no type."""
 
 
-@of_text
+@text_parser
 def _parse_enw(text: str, chunk: Chunk) -> Iterator[Record]:
-    """The documents of a file."""
     lines = text.split("\n")
-    numbered = any(map(_ENW_START.match, lines))
-    for line, block in (blocks if numbered else _parted)(lines, _ENW_START, chunk.line):
-        if values := pairs(block, _ENW_TAG, {"K"}):
-            yield _enw_document(entry_of(line, values))
+    if any(map(_ENW_START.match, lines)):
+        blocks = _split_records(lines, _ENW_START, chunk.line)
+    else:
+        blocks = _split_at_blank_lines(lines, chunk.line)
+    for line, block in blocks:
+        if values := _read_pairs(block, _ENW_TAG, {"K"}):
+            yield _enw_document(make_entry(line, values))
         elif any(map(str.strip, block)):
             yield Problem(line, "text before the first record: expected a line with '%0'")
 
 
-def _parted(lines: list[str], _: object, line: int) -> Iterator[tuple[int, list[str]]]:
-    """Records that blank lines part."""
+def _split_at_blank_lines(lines: list[str], line: int) -> Iterator[tuple[int, list[str]]]:
     start = 0
     for place, text in enumerate([*lines, ""]):
         after = lines[place + 1] if place + 1 < len(lines) else "%"
@@ -307,18 +477,20 @@ def _parted(lines: list[str], _: object, line: int) -> Iterator[tuple[int, list[
 
 
 def _enw_document(entry: Entry) -> Document | Problem:
-    by_field = (kind for tag, kind in _OF_REFER.items() if entry.first(tag))
-    kind = bibtex_type(entry.first("0")) if entry.first("0") else next(by_field, "misc")
+    by_tag = (kind for tag, kind in _REFER_TYPES.items() if entry.first(tag))
+    kind = to_bibtex_type(entry.first("0")) if entry.first("0") else next(by_tag, "misc")
     title = entry.first("T") or (entry.first("B") if kind == "book" else "")
-    authors, editors = people(entry.all("A", "?")), people(entry.all("E", "Y"))
-    date = best_date(*entry.all("D")) or None
-    exact = date_in_words(f"{entry.first('8')} {date[:4]}") if date and entry.first("8") else None
+    authors, editors = parse_names(entry.all("A", "?")), parse_names(entry.all("E", "Y"))
+    date = pick_date(*entry.all("D")) or None
+    exact = None
+    if date and entry.first("8"):
+        exact = parse_worded_date(f"{entry.first('8')} {date[:4]}")
     doi = next(filter(None, map(normalise_doi, entry.all("R", "U", "3"))), None)
     doc_id = entry.first("F", "1") or doi or entry.first("M")
-    doc_id = doc_id or made_up_id(authors or editors, date[:4] if date else None, title)
-    return document(
+    doc_id = doc_id or generate_key(authors or editors, date[:4] if date else None, title)
+    return make_document(
         entry.line,
-        one_word(doc_id),
+        remove_spaces(doc_id),
         type=kind,
         title=title,
         authors=authors,
@@ -327,10 +499,10 @@ def _enw_document(entry: Entry) -> Document | Problem:
         venue=entry.first("J", "B", "S") if kind != "book" else entry.first("S"),
         volume=entry.first("V"),
         number=entry.first("N"),
-        pages=pages_of(entry.first("P")),
+        pages=parse_pages(entry.first("P")),
         publisher=entry.first("I"),
         doi=doi,
-        arxiv=arxiv_id(doi, *entry.all("U", "M", "J")),
+        arxiv=find_arxiv_id(doi, *entry.all("U", "M", "J")),
         url=entry.first("U").partition(" ")[0],
         abstract=" ".join(entry.all("X")),
         keywords=entry.keywords("K"),
@@ -338,14 +510,14 @@ def _enw_document(entry: Entry) -> Document | Problem:
         place=entry.first("C"),
         edition=entry.first("7"),
         isbn=entry.first("@"),
-        keys=cite_keys(ids=entry.all("F", "1"), notes=entry.all("O", "Z")),
+        keys=collect_cite_keys(ids=entry.all("F", "1"), notes=entry.all("O", "Z")),
     )
 
 
+def _split_enw(data: bytes) -> int:
+    return split_before(b"\n%0 ")(data) or split_after(_ENW_BLANK_LINE)(data)
+
+
 ENW = Format(
-    "enw",
-    "EndNote and refer records (.enw)",
-    starts_with(_ENW_HEAD),
-    _parse_enw,
-    lambda data: cut_before(b"\n%0 ")(data) or cut_after(_ENW_PARTED)(data),
+    "enw", "EndNote and refer records (.enw)", head_matches(_ENW_HEAD), _parse_enw, _split_enw
 )

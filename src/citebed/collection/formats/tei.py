@@ -1,7 +1,7 @@
-"""GROBID's TEI full text: a document, and a citing paper where the text cites by number or key.
+"""GROBID's TEI: a document, and a citing paper if its text cites by number or key.
 
-What has neither title nor text but a list of references (what GROBID makes of a bibliography, its
-training files, Zotero's export) is a bibliography: a document for each of them.
+A file with neither title nor text but with a list of references (GROBID's output for a
+bibliography, its training files, Zotero's export) is a bibliography: a document per reference.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from collections.abc import Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.fields import (
-    arxiv_id,
-    cite_keys,
-    made_up_id,
-    one_word,
-    page_range,
-    people_in,
+    collect_cite_keys,
+    find_arxiv_id,
+    format_pages,
+    generate_key,
+    parse_name_list,
+    remove_spaces,
 )
-from citebed.collection.formats.fulltext import FullText, Marks, full_text_records
+from citebed.collection.formats.full_text import FullText, Marks, full_text_records
 from citebed.collection.formats.xml import (
     Element,
     attribute,
-    below,
     child,
     children,
+    descendants,
     file_stem,
     first_text,
     has_root,
     inner_text,
-    line_of,
     open_root,
+    source_line,
     text_at,
 )
 from citebed.records import Document, Problem, Record, Reference
@@ -39,79 +39,89 @@ from citebed.text.names import name_from_parts
 from citebed.text.normalise import date_in, filled, fold, unique, year_in
 
 _SKIP = frozenset(("figure", "note", "table"))
-
-
 _PAPERS = ("TEI", "TEI.2", "tei")
 _ROOTS = (*_PAPERS, "teiCorpus", "listBibl", "biblStruct")
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
-    """For each paper the document, then the citing paper if it has one; or a bibliography."""
     root, problems = open_root(chunk, *_ROOTS)
     yield from problems
-    papers = list(below(root, *_PAPERS))
+    papers = list(descendants(root, *_PAPERS))
     for paper in papers:
-        yield from _paper(paper, chunk)
+        yield from _parse_paper(paper, chunk)
     if root is not None and not papers:
-        yield from _bibliography(root, root, chunk)
+        yield from _parse_bibliography(root, root, chunk)
 
 
-def _paper(root: Element, chunk: Chunk) -> Iterator[Record]:
+def _parse_paper(root: Element, chunk: Chunk) -> Iterator[Record]:
     document, text = _document(root, chunk), child(root, "text")
     body = child(text, "body")
-    how = FullText("div", "head", _SKIP, _marks)
+    layout = FullText("div", "head", _SKIP, _find_marks)
     if body is None or not inner_text(body):  # GROBID's training files have no body
-        body, how = text, how._replace(skip=_SKIP | {"front", "back", "listBibl"})
-    records = list(full_text_records(document, body, tuple(_references(root)), how))
+        body, layout = text, layout._replace(skip=_SKIP | {"front", "back", "listBibl"})
+    records = list(full_text_records(document, body, tuple(_references(root)), layout))
     whole = next((record for record in records if isinstance(record, Document)), document)
     head = (whole.title, whole.authors, whole.venue, whole.doi, whole.abstract, whole.keywords)
-    yield from records if any(head) or whole.sections else _bibliography(text, root, chunk)
+    if any(head) or whole.sections:
+        yield from records
+    else:
+        yield from _parse_bibliography(text, root, chunk)
+
+
+def _find_marks(element: Element) -> Marks:
+    refs = (ref for ref in descendants(element, "ref") if ref.get("type") == "bibr")
+    targets = ((ref, attribute(ref, "target").split()) for ref in refs)
+    return {ref: tuple(name.removeprefix("#") for name in names) for ref, names in targets}
 
 
 # --- The header -----------------------------------------------------------------------------
 
 
 def _document(root: Element, chunk: Chunk) -> Document:
-    """What the header says of the paper; the id is its DOI, else the file's name, else its MD5."""
+    """Return what the header says; the id is the DOI, else the file name, else the MD5 sum."""
     file_desc = child(root, "teiHeader", "fileDesc")
     source = child(file_desc, "sourceDesc", "biblStruct")
     monograph = child(source, "monogr")
-    doi = normalise_doi(_idno(source, "DOI"))
+    profile = child(root, "teiHeader", "profileDesc")
+    doi = normalise_doi(_identifier(source, "DOI"))
     date = _date(monograph) or _date(file_desc)
-    marked = (attribute(part, "lang") for part in children(root, "text", "teiHeader"))
+    front = descendants(child(root, "text", "front"), "div")
+    keywords = child(profile, "textClass", "keywords")
+    words = unique(map(inner_text, descendants(keywords, "term")))
+    if not words:  # GROBID did not separate the keywords
+        listed = inner_text(keywords)
+        separator = r"[;•·]" if re.search("[;•·]", listed) else ","
+        words = unique(map(fold, re.split(separator, listed)))
+    languages = (attribute(part, "lang") for part in children(root, "text", "teiHeader"))
     return Document(
-        doc_id=doi or file_stem(chunk.source) or _idno(source, "MD5"),
+        doc_id=doi or file_stem(chunk.source) or _identifier(source, "MD5"),
         type=_type(monograph),
         title=_title(child(file_desc, "titleStmt"))
         or _title(child(source, "analytic"))
-        or first_text(below(child(root, "text"), "docTitle")),
+        or first_text(descendants(child(root, "text"), "docTitle")),
         authors=_authors(source) or _authors(child(file_desc, "titleStmt")),
         year=year_in(date),
         date=date,
         venue=_title(monograph) or text_at(monograph, "meeting") or None,
         volume=_scope(monograph, "volume"),
         number=_scope(monograph, "issue"),
-        pages=page_range(_scope(monograph, "page")),
+        pages=format_pages(_scope(monograph, "page")),
         publisher=text_at(monograph, "imprint", "publisher")
         or text_at(file_desc, "publicationStmt", "publisher")
         or None,
         doi=doi,
-        arxiv=arxiv_id(doi, eprint=_idno(source, "ARXIV")),
-        abstract=_abstract(root),
-        keywords=_keywords(root),
-        language=next(filter(None, marked), None),
-        line=line_of(root, chunk),
+        arxiv=find_arxiv_id(doi, eprint=_identifier(source, "ARXIV")),
+        abstract=inner_text(child(profile, "abstract"), _SKIP)
+        or first_text(e for e in front if e.get("type") == "abstract")
+        or None,
+        keywords=words,
+        language=next(filter(None, languages), None),
+        line=source_line(root, chunk),
     )
 
 
-def _abstract(root: Element) -> str | None:
-    marked = inner_text(child(root, "teiHeader", "profileDesc", "abstract"), _SKIP)
-    front = below(child(root, "text", "front"), "div")
-    return marked or first_text(e for e in front if e.get("type") == "abstract") or None
-
-
 def _title(parent: Element | None) -> str:
-    """The main title among the titles of an element; an abbreviation only where alone."""
+    """Return the main title of an element; an abbreviation only if there is no other."""
     titles = list(children(parent, "title"))
     main = [title for title in titles if title.get("type") in (None, "main")]
     return first_text(main + titles)
@@ -121,34 +131,32 @@ def _type(monograph: Element | None) -> str:
     levels = [title.get("level") for title in children(monograph, "title")]
     if "j" in levels:
         return "article"
-    proceedings = "m" in levels or child(monograph, "meeting") is not None
-    return "inproceedings" if proceedings else "misc"
+    is_proceedings = "m" in levels or child(monograph, "meeting") is not None
+    return "inproceedings" if is_proceedings else "misc"
 
 
 def _authors(parent: Element | None) -> tuple[str, ...]:
-    """The authors with a name, in order; GROBID also writes authors that are only an address."""
-    return filled(name for author in below(parent, "author") for name in _names(author))
+    """Return the authors: marked as persons, in parts, or as a line of text.
 
-
-def _names(author: Element) -> Iterator[str]:
-    """The names of an author element: marked as persons, in parts, or as a line of text."""
-    if people := list(below(author, "persName")):
-        yield from map(_name, people)
-    elif child(author, "surname") is not None:
-        yield _name(author)
-    elif len(author) == 0:
-        yield from people_in(inner_text(author))
-
-
-def _name(person: Element) -> str:
-    given = " ".join(inner_text(name) for name in children(person, "forename"))
-    family = " ".join(inner_text(name) for name in children(person, "surname"))
-    return name_from_parts(family, given, text_at(person, "genName"))
+    GROBID also writes authors that have only an address.
+    """
+    names: list[str] = []
+    for author in descendants(parent, "author"):
+        people = list(descendants(author, "persName"))
+        if not people and child(author, "surname") is not None:
+            people = [author]
+        for person in people:
+            given = " ".join(inner_text(name) for name in children(person, "forename"))
+            family = " ".join(inner_text(name) for name in children(person, "surname"))
+            names.append(name_from_parts(family, given, text_at(person, "genName")))
+        if not people and len(author) == 0:
+            names += parse_name_list(inner_text(author))
+    return filled(names)
 
 
 def _date(parent: Element | None) -> str | None:
-    """The first date under an element that can be read: of publication, where that is marked."""
-    dates = sorted(below(parent, "date"), key=lambda date: date.get("type") != "published")
+    """Return the first readable date under an element, dates of publication first."""
+    dates = sorted(descendants(parent, "date"), key=lambda date: date.get("type") != "published")
     readings = (date_in(attribute(date, "when") or inner_text(date)) for date in dates)
     return next(filter(None, readings), None)
 
@@ -157,44 +165,35 @@ _UNITS = {"vol": "volume", "pp": "page", "pages": "page"}
 
 
 def _scope(monograph: Element | None, unit: str) -> str | None:
-    """A volume, an issue or pages: the text, or ``from–to``."""
-    for scope in below(monograph, "biblScope"):
+    """Return a volume, an issue or pages: the text, or ``from–to``."""
+    for scope in descendants(monograph, "biblScope"):
         kind = scope.get("unit") or scope.get("type") or ""
         if _UNITS.get(kind, kind) == unit:
-            ends = page_range(attribute(scope, "from"), attribute(scope, "to"))
+            ends = format_pages(attribute(scope, "from"), attribute(scope, "to"))
             return inner_text(scope) or ends
     return None
 
 
-def _keywords(root: Element) -> tuple[str, ...]:
-    """The terms; where GROBID could not tell them apart, the text cut at semicolons or commas."""
-    keywords = child(root, "teiHeader", "profileDesc", "textClass", "keywords")
-    if terms := unique(map(inner_text, below(keywords, "term"))):
-        return terms
-    text = inner_text(keywords)
-    return unique(map(fold, re.split(r"[;•·]" if re.search("[;•·]", text) else ",", text)))
-
-
-def _idno(parent: Element | None, kind: str) -> str:
-    return first_text(e for e in below(parent, "idno") if e.get("type", "").upper() == kind)
+def _identifier(parent: Element | None, kind: str) -> str:
+    return first_text(e for e in descendants(parent, "idno") if e.get("type", "").upper() == kind)
 
 
 # --- References -----------------------------------------------------------------------------
 
 
 def _references(root: Element) -> Iterator[Reference]:
-    """The reference list, keyed by ``xml:id``, or by ``b0``, ``b1`` … where that is missing."""
-    lists = below(child(root, "text"), "listBibl")
-    listed = (entry for bibl in lists for entry in below(bibl, "biblStruct"))
-    for number, entry in enumerate(listed):
-        addresses = (attribute(ptr, "target") for ptr in below(entry, "ptr"))
+    """Yield the reference list, with ``xml:id`` as key, else ``b0``, ``b1`` …"""
+    lists = descendants(child(root, "text"), "listBibl")
+    entries = (entry for listed in lists for entry in descendants(listed, "biblStruct"))
+    for number, entry in enumerate(entries):
+        addresses = (attribute(ptr, "target") for ptr in descendants(entry, "ptr"))
         title = _title(child(entry, "analytic")) or _title(child(entry, "monogr"))
         yield Reference(
             ref_id=attribute(entry, "id") or f"b{number}",
-            doi=normalise_doi(_idno(entry, "DOI")),
+            doi=normalise_doi(_identifier(entry, "DOI")),
             url=next(filter(None, addresses), None),
             title=title or None,
-            arxiv=arxiv_of(_idno(entry, "ARXIV")),
+            arxiv=arxiv_of(_identifier(entry, "ARXIV")),
             author=next(iter(_authors(entry)), None),
         )
 
@@ -204,34 +203,37 @@ def _references(root: Element) -> Iterator[Reference]:
 _COUNTED = re.compile(r"b\d+")
 
 
-def _bibliography(within: Element | None, root: Element, chunk: Chunk) -> Iterator[Record]:
-    """A document for each entry of the references; a problem where there is none."""
-    nested = below(within, "biblStruct", "bibl")
+def _parse_bibliography(within: Element | None, root: Element, chunk: Chunk) -> Iterator[Record]:
+    """Yield a document for each reference, or a problem if there is none."""
+    nested = descendants(within, "biblStruct", "bibl")
     entries = [e for e in nested if next(e.iterancestors("{*}biblStruct", "{*}bibl"), None) is None]
     for number, entry in enumerate(entries, 1):
-        yield _listed(entry, number, chunk)
+        yield _parse_reference(entry, number, chunk)
     if not entries:
         what = "a TEI file without a title, an abstract, a text or a list of references"
-        yield Problem(line_of(root, chunk), what)
+        yield Problem(source_line(root, chunk), what)
 
 
-def _listed(entry: Element, number: int, chunk: Chunk) -> Document | Problem:
-    """A reference as a document; its parts may stand in order or in running text."""
+def _parse_reference(entry: Element, number: int, chunk: Chunk) -> Document | Problem:
+    """Return a reference as a document; its parts are in fields or in running text."""
     monograph = child(entry, "monogr")
     within = entry if monograph is None else monograph
-    of_level = {t.get("level", ""): inner_text(t) for t in reversed([*below(entry, "title")])}
-    title = of_level.get("a") or _title(child(entry, "analytic")) or of_level.get("m")
+    titles = reversed([*descendants(entry, "title")])
+    by_level = {title.get("level", ""): inner_text(title) for title in titles}
+    title = by_level.get("a") or _title(child(entry, "analytic")) or by_level.get("m")
     title = title or _title(within)
-    venue = next(filter(None, (of_level.get("j"), of_level.get("m"), _title(monograph))), None)
+    venues = (by_level.get("j"), by_level.get("m"), _title(monograph))
+    venue = next(filter(None, venues), None)
     authors = _authors(entry)
-    date, doi = _date(within), normalise_doi(_idno(entry, "DOI"))
+    date, doi = _date(within), normalise_doi(_identifier(entry, "DOI"))
     key, stem = attribute(entry, "id"), file_stem(chunk.source)
-    own = "" if _COUNTED.fullmatch(key) else key
+    own_key = "" if _COUNTED.fullmatch(key) else key
     if not (title or authors):
-        return Problem(line_of(entry, chunk), "a reference without a title or an author")
-    made_up = made_up_id(authors, date[:4] if date else None, title)
+        what = "a reference without a title or an author"
+        return Problem(source_line(entry, chunk), what)
+    generated = generate_key(authors, date[:4] if date else None, title)
     return Document(
-        doc_id=doi or one_word(own) or made_up or f"{stem}-{number}".lstrip("-"),
+        doc_id=doi or remove_spaces(own_key) or generated or f"{stem}-{number}".lstrip("-"),
         type=_type(within) if venue and venue != title else "misc",
         title=title,
         authors=authors,
@@ -240,19 +242,13 @@ def _listed(entry: Element, number: int, chunk: Chunk) -> Document | Problem:
         venue=venue if venue != title else None,
         volume=_scope(within, "volume"),
         number=_scope(within, "issue"),
-        pages=page_range(_scope(within, "page")),
-        publisher=first_text(below(within, "publisher")) or None,
+        pages=format_pages(_scope(within, "page")),
+        publisher=first_text(descendants(within, "publisher")) or None,
         doi=doi,
-        arxiv=arxiv_id(doi, eprint=_idno(entry, "ARXIV")),
-        keys=cite_keys(ids=[own]),
-        line=line_of(entry, chunk),
+        arxiv=find_arxiv_id(doi, eprint=_identifier(entry, "ARXIV")),
+        keys=collect_cite_keys(ids=[own_key]),
+        line=source_line(entry, chunk),
     )
 
 
-def _marks(element: Element) -> Marks:
-    refs = (ref for ref in below(element, "ref") if ref.get("type") == "bibr")
-    targets = ((ref, attribute(ref, "target").split()) for ref in refs)
-    return {ref: tuple(name.removeprefix("#") for name in names) for ref, names in targets}
-
-
-TEI = Format(*("tei", "GROBID TEI full text", has_root(*_ROOTS)), _parse, limit=MAX_XML_BYTES)
+TEI = Format("tei", "GROBID TEI full text", has_root(*_ROOTS), _parse, limit=MAX_XML_BYTES)

@@ -1,7 +1,7 @@
-"""Safe reading of XML: what every XML format shares.
+"""Safe reading of XML, shared by all XML formats.
 
-Nothing outside the bytes is read, no entity of a document's own is expanded, names are matched
-without their namespaces, and no function here recurses.
+Nothing outside the data is read, entities that a document declares are not expanded, names match
+without their namespaces, and no function recurses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ Element: TypeAlias = etree._Element
 # --- Parsing --------------------------------------------------------------------------------
 
 DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
-# What no file is in, and what no file is in whose declaration can be read as ASCII.
+"""The XML declaration of an encoding."""
+# Not encodings of files, or not of files with a declaration that is readable as ASCII.
 _NOT_FOR_FILES = frozenset(
     ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "utf-16", "utf-32")
 )
@@ -33,46 +34,48 @@ _AMPERSAND = re.compile(
     rb"|&(?:([A-Za-z][A-Za-z0-9]{1,31});|#([0-9]+|x[0-9A-Fa-f]+);|(?![A-Za-z_#]))",
     re.DOTALL,
 )
+_ENTITY_ERROR = re.compile(r"Entity '(\w+)' not defined")
 _HARMLESS = frozenset(("NAMESPACE", "VALID", "DTD"))  # GROBID's training files have xml:id="12"
 _PREFIX = re.compile(rb"(</?)[A-Za-z][\w.-]*:(?=[A-Za-z])")
-# After these, whole elements can be missing; after other errors only a character or two is.
+# After these errors, whole elements can be missing; after others, one or two characters.
 _LOSING = frozenset(
     ("ERR_TAG_NOT_FINISHED", "ERR_TAG_NAME_MISMATCH", "ERR_RESOURCE_LIMIT", "ERR_GT_REQUIRED")
 )
 
 
 def parse_xml(data: bytes) -> tuple[Element | None, list[Problem]]:
-    """The root element, as far as it can be read, and what was wrong, with its line.
+    """Return the root element, or ``None`` if there is no element, and the problems.
 
-    The root is ``None`` where there is no element at all. Never raises, whatever the bytes.
+    Of broken XML, the root has what could be read. Never raises.
     """
-    text, problems = as_utf8(data)
+    text, problems = to_utf8(data)
     start = len(text) - len(text.lstrip())
     root, errors = _parse(text[start:])
     if errors and b"&" in text:
         # After its first error, libxml2 drops every &name;, even &amp;.
-        mended = [error for error in errors if not _names_entity(error.message)]
-        root, errors = _parse(_AMPERSAND.sub(_as_number, text[start:]))
-        errors = errors or mended
-    return root, problems + _breaks(errors, text.count(b"\n", 0, start), root is None)
+        names = ((error, _ENTITY_ERROR.match(error.message)) for error in errors)
+        others = [error for error, name in names if name is None or f"{name[1]};" not in html5]
+        root, errors = _parse(_AMPERSAND.sub(_to_number, text[start:]))
+        errors = errors or others
+    return root, problems + _describe_errors(errors, text.count(b"\n", 0, start), root is None)
 
 
 def parse_fragment(text: bytes) -> tuple[Element | None, list[Problem]]:
-    """One element of a larger file, in UTF-8, without the entities and prefixes declared there.
+    """Parse one element of a larger file, in UTF-8, without the declarations of that file.
 
-    Known entities are resolved by their names, and prefixes of tags are dropped.
+    Known entities are resolved by name, and tags lose their prefixes.
     """
     if b"&" in text:
-        text = _AMPERSAND.sub(_as_number, text)
+        text = _AMPERSAND.sub(_to_number, text)
     if b":" in text:
         text = _PREFIX.sub(rb"\1", text)
     root, errors = _parse(text)
     kind = "skipped" if root is None else "mended"
-    return root, [each._replace(kind=kind) for each in _breaks(errors, 0, root is None)]
+    return root, [each._replace(kind=kind) for each in _describe_errors(errors, 0, root is None)]
 
 
 def _parse(text: bytes) -> tuple[Element | None, list[Any]]:
-    """The root and the errors that matter: no warnings, nothing about names and namespaces."""
+    """Return the root, and the errors without warnings and errors of namespaces."""
     parser: Any = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
@@ -87,34 +90,25 @@ def _parse(text: bytes) -> tuple[Element | None, list[Any]]:
         root = etree.fromstring(text, parser)
     except (etree.LxmlError, ValueError, LookupError):
         root = None
-    values = (error for error in parser.error_log if error.level_name != "WARNING")
-    return root, [error for error in values if error.domain_name not in _HARMLESS]
+    errors = (error for error in parser.error_log if error.level_name != "WARNING")
+    return root, [error for error in errors if error.domain_name not in _HARMLESS]
 
 
-def _as_number(match: re.Match[bytes]) -> bytes:
-    """Known entities and a lone ``&`` as numbers, half a character replaced; the rest stays."""
+def _to_number(match: re.Match[bytes]) -> bytes:
+    """Write known entities and a lone ``&`` as numbers, and replace surrogates."""
     if match[0] == b"&":
         return b"&#38;"
-    if match[2]:  # libxml2 would give text that is not UTF-8
-        return b"&#65533;" if _is_surrogate(match[2]) else match[0]
+    if match[2]:
+        base = 16 if match[2].startswith(b"x") else 10
+        digits = match[2].lstrip(b"x0")
+        is_surrogate = 4 <= len(digits) <= 5 and 0xD800 <= int(digits, base) <= 0xDFFF
+        return b"&#65533;" if is_surrogate else match[0]  # libxml2 would return invalid UTF-8
     characters = html5.get(f"{match[1].decode('ascii')};") if match[1] else None
     return "".join(f"&#{ord(c)};" for c in characters).encode() if characters else match[0]
 
 
-def _is_surrogate(digits: bytes) -> bool:
-    """Whether a number, decimal or with an ``x`` in front, is one from U+D800 to U+DFFF."""
-    base = 16 if digits.startswith(b"x") else 10
-    digits = digits.lstrip(b"x0")
-    return 4 <= len(digits) <= 5 and 0xD800 <= int(digits, base) <= 0xDFFF
-
-
-def _names_entity(message: str) -> bool:
-    entity = re.match(r"Entity '(\w+)' not defined", message)
-    return entity is not None and f"{entity[1]};" in html5
-
-
-def as_utf8(data: bytes) -> tuple[bytes, list[Problem]]:
-    """The bytes in UTF-8; a declared encoding is believed only where the bytes agree."""
+def to_utf8(data: bytes) -> tuple[bytes, list[Problem]]:
+    """Convert data to UTF-8, from the declared encoding if the data fits it."""
     if data[:4] in (b"<\0?\0", b"\0<\0?"):
         data = (codecs.BOM_UTF16_LE if data[0] else codecs.BOM_UTF16_BE) + data
     declared = DECLARED.match(data[:200])
@@ -125,63 +119,63 @@ def as_utf8(data: bytes) -> tuple[bytes, list[Problem]]:
                 return data.decode(codec).replace("\0", "").encode("utf-8"), []
         except (LookupError, ValueError):
             pass
-    text, mended = decode(data)
-    problems = [Problem(1, NOT_UTF8, "mended")] if mended else []
+    text, repaired = decode(data)
+    problems = [Problem(1, NOT_UTF8, "mended")] if repaired else []
     return text.encode("utf-8", "replace"), problems
 
 
-def _breaks(errors: list[Any], blank_lines: int, nothing_read: bool) -> list[Problem]:
-    """One problem for the first place where the XML breaks, with the number of further ones."""
+def _describe_errors(errors: list[Any], blank_lines: int, is_empty: bool) -> list[Problem]:
+    """Return one problem for the first error, with the number of the others."""
     if not errors:
-        return [Problem(1, "no XML element was found")] if nothing_read else []
+        return [Problem(1, "no XML element was found")] if is_empty else []
     first = next((error for error in errors if error.type_name in _LOSING), errors[0])
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    lost = nothing_read or first.type_name in _LOSING
-    rest = "nothing could be read" if nothing_read else "what could be read is kept"
+    is_losing = is_empty or first.type_name in _LOSING
+    rest = "nothing could be read" if is_empty else "what could be read is kept"
     what = f"broken XML: {fold(first.message)}{more}; {rest}"
-    return [Problem(max(first.line, 1) + blank_lines, what, "skipped" if lost else "mended")]
+    return [Problem(max(first.line, 1) + blank_lines, what, "skipped" if is_losing else "mended")]
 
 
 def open_root(chunk: Chunk, *names: str) -> tuple[Element | None, list[Problem]]:
-    """The root of a chunk if it has one of these names; problems count lines in the source."""
+    """Return the root of a chunk if it has one of these names, and the problems."""
     root, problems = parse_xml(chunk.data)
-    if root is not None and local(root) not in names:
+    if root is not None and local_name(root) not in names:
         expected = " or ".join(f"<{name}>" for name in names)
-        problems.append(Problem(1, f"the file starts with <{local(root)}>, not {expected}"))
+        problems.append(Problem(1, f"the file starts with <{local_name(root)}>, not {expected}"))
         root = None
     return root, [problem._replace(line=problem.line + chunk.line - 1) for problem in problems]
 
 
-# --- Finding one's way ----------------------------------------------------------------------
+# --- Elements -------------------------------------------------------------------------------
 
 
-def local(element: Element) -> str:
-    """The name of an element without namespace or prefix; ``""`` for an entity."""
+def local_name(element: Element) -> str:
+    """Return the name of an element without namespace or prefix; ``""`` for an entity."""
     tag = element.tag
     return tag.rpartition("}")[2].rpartition(":")[2] if isinstance(tag, str) else ""
 
 
 def children(element: Element | None, *names: str) -> Iterator[Element]:
-    """The children of these names, in order; none of nothing."""
+    """Yield the children with these names, in order; nothing for ``None``."""
     if element is None:
         return iter(())
     return element.iterchildren(*(f"{{*}}{name}" for name in names))
 
 
 def child(element: Element | None, *path: str) -> Element | None:
-    """The element at the end of a path of names, through the first child of each name."""
+    """Return the element at the end of a path, always through the first child of a name."""
     for name in path:
         element = next(children(element, name), None)
     return element
 
 
-def below(element: Element | None, *names: str) -> Iterator[Element]:
-    """All descendants of these names, in document order, and the element if it has one."""
+def descendants(element: Element | None, *names: str) -> Iterator[Element]:
+    """Yield the element and its descendants that have these names, in document order."""
     return iter(()) if element is None else element.iter(*(f"{{*}}{name}" for name in names))
 
 
 def attribute(element: Element, name: str) -> str:
-    """The value of an attribute, whatever its namespace (``xml:id``, ``xlink:href``), or ``""``."""
+    """Return an attribute of any namespace (``xml:id``, ``xlink:href``), or ``""``."""
     value = element.get(name)
     if value is None:
         ends = (f"}}{name}", f":{name}")
@@ -189,8 +183,8 @@ def attribute(element: Element, name: str) -> str:
     return value.strip()
 
 
-def line_of(element: Element, chunk: Chunk) -> int:
-    """The line of the source where an element starts."""
+def source_line(element: Element, chunk: Chunk) -> int:
+    """Return the line of the source where an element starts."""
     line: Any = element.sourceline
     return chunk.line + (int(line) if line else 1) - 1
 
@@ -201,7 +195,7 @@ _STEM_ENDINGS = re.compile(
 
 
 def file_stem(source: str) -> str:
-    """The file name of a source without folders and endings; ``""`` for standard input."""
+    """Return the file name of a source without folders and endings; ``""`` for standard input."""
     name = re.split(r"[/\\!]", source)[-1]
     return "" if name == "-" or name.startswith("<") else fold(_STEM_ENDINGS.sub("", name))
 
@@ -212,28 +206,19 @@ _PROLOG = re.compile(
 _ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)(?=[\s/>])")
 
 
-def root_in(head: str) -> tuple[str, str]:
-    """The name of the root element in the head of a file, and the head from there on.
-
-    Skips what may stand before the root; ``("", "")`` where the head shows no root.
-    """
-    at = 1 if head.startswith("\ufeff") else 0
-    while (prolog := _PROLOG.match(head, at)) is not None:
-        at = prolog.end()
-    root = _ROOT.match(head, at)
-    return (root[1], head[at:]) if root else ("", "")
-
-
 def has_root(*names: str, holding: str = "") -> Callable[[str], bool]:
-    """A test whether the root in the head of a file has one of these names and ``holding``, an
-    expression, is found from there on."""
+    """Make a ``sniff``: the root has one of these names, and ``holding`` (a regular expression)
+    matches somewhere from there on."""
     pattern = re.compile(holding)
 
-    def holds(head: str) -> bool:
-        name, rest = root_in(head)
-        return name in names and pattern.search(rest) is not None
+    def sniff(head: str) -> bool:
+        at = 1 if head.startswith("\ufeff") else 0
+        while (prolog := _PROLOG.match(head, at)) is not None:
+            at = prolog.end()
+        root = _ROOT.match(head, at)
+        return root is not None and root[1] in names and pattern.search(head[at:]) is not None
 
-    return holds
+    return sniff
 
 
 # --- Text -----------------------------------------------------------------------------------
@@ -243,7 +228,7 @@ _BLOCK = re.compile(
     "|cell|table|caption|disp-formula|disp-quote|formula|abstract|s|note|fig|figure|figDesc|ab|quote"
     "|boxed-text|label"
 )
-# What stands between the parts of a mathematical expression.
+# What is written between the parts of a mathematical expression.
 _MATH = {
     **dict.fromkeys(("math", "mrow", "mstyle", "semantics", "mtable", "mtr", "mtd"), ("",)),
     **dict.fromkeys(("mover", "mpadded", "menclose", "mmultiscripts", "msqrt"), ("",)),
@@ -260,21 +245,31 @@ _Piece = str | Element
 
 
 def inner_text(element: Element | None, skip: Collection[str] = ()) -> str:
-    """The text inside an element, folded, without the descendants whose names are in ``skip``.
+    """Return the folded text of an element without the descendants with names in ``skip``.
 
     Formulas stay readable: TeX and MathML as text, a numeric superscript as a power (``n^2``).
     """
     if element is None:
         return ""
-    if len(element) == 0 and local(element) != "tex-math":
+    if len(element) == 0 and local_name(element) != "tex-math":
         return fold(element.text or "")
-    return fold("".join(map(str, pieces_of(element, skip))))
+    return fold("".join(map(str, text_pieces(element, skip))))
 
 
-def pieces_of(
+def text_at(element: Element | None, *path: str) -> str:
+    """Return the text of the element at the end of a path of names."""
+    return inner_text(child(element, *path))
+
+
+def first_text(elements: Iterable[Element]) -> str:
+    """Return the first text of some elements that is not empty."""
+    return next(filter(None, map(inner_text, elements)), "")
+
+
+def text_pieces(
     element: Element, skip: Collection[str] = (), whole: Collection[Element] = ()
 ) -> Iterator[_Piece]:
-    """The text inside an element as it stands, in pieces; of ``whole`` the elements themselves."""
+    """Yield the raw text of an element in pieces; for elements in ``whole``, yield the element."""
     stack: list[_Piece] = _parts(element, skip)[::-1]
     while stack:
         piece = stack.pop()
@@ -284,19 +279,9 @@ def pieces_of(
             stack.extend(reversed(_parts(piece, skip)))
 
 
-def text_at(element: Element | None, *path: str) -> str:
-    """The text inside the element at the end of a path of names."""
-    return inner_text(child(element, *path))
-
-
-def first_text(elements: Iterable[Element]) -> str:
-    """The first text that some elements hold."""
-    return next(filter(None, map(inner_text, elements)), "")
-
-
 def _parts(element: Element, skip: Collection[str]) -> list[_Piece]:
-    """What an element is made of, one level down, as strings and elements in order."""
-    name = local(element)
+    """Return the strings and child elements of an element, in order."""
+    name = local_name(element)
     if name in _MATH:
         return _math_parts(element, name)
     if name == "tex-math":
@@ -305,30 +290,31 @@ def _parts(element: Element, skip: Collection[str]) -> list[_Piece]:
         return [entity_to_text(element.text or "")]
     parts: list[_Piece] = [element.text or ""]
     for kid in element:
-        if local(kid) not in skip:
+        if local_name(kid) not in skip:
             parts.append(kid)
         parts.append(kid.tail or "")
     if name in _BREAKS:
         return ["\n", *parts]
     if _BLOCK.fullmatch(name):
         return [" ", *parts, " "]
-    return _raised(element, parts) if name == "sup" else parts
+    return _superscript_parts(element, parts) if name == "sup" else parts
 
 
-def _raised(element: Element, parts: list[_Piece]) -> list[_Piece]:
-    """A superscript: a number is a power, unless it is the number of a reference."""
+def _superscript_parts(element: Element, parts: list[_Piece]) -> list[_Piece]:
+    """Return a number as a power, unless it is the number of a reference."""
     parent = element.getparent()
-    around = parent is not None and local(parent) in _CITATIONS
-    if around or next(below(element, *_CITATIONS), None) is not None:
+    is_cited = parent is not None and local_name(parent) in _CITATIONS
+    if is_cited or next(descendants(element, *_CITATIONS), None) is not None:
         return [" ", *parts]
     number = len(element) == 0 and _POWER.fullmatch(element.text or "")
     return ["^", (element.text or "").strip()] if number else parts
 
 
 def _tex_parts(element: Element) -> list[_Piece]:
-    """TeX as text, without the preamble of a whole document; nothing where MathML says it."""
+    """Return TeX as text without a preamble; nothing if there is MathML for the same formula."""
     parent = element.getparent()
-    if parent is not None and local(parent) == "alternatives" and child(parent, "math") is not None:
+    has_alternatives = parent is not None and local_name(parent) == "alternatives"
+    if has_alternatives and child(parent, "math") is not None:
         return []
     tex = "".join(str(text) for text in element.itertext())
     body = _TEX_BODY.search(tex)
@@ -336,9 +322,9 @@ def _tex_parts(element: Element) -> list[_Piece]:
 
 
 def _math_parts(element: Element, name: str) -> list[_Piece]:
-    """The parts of a formula with their signs between; white space of the layout is dropped."""
+    """Return the parts of a formula with the signs between them, without white space."""
     signs = _MATH[name]
-    kids = [kid for kid in element if not local(kid).startswith("annotation")]
+    kids = [kid for kid in element if not local_name(kid).startswith("annotation")]
     before, after = _AROUND.get(name, ("", ""))
     parts: list[_Piece] = [before, (element.text or "").strip()]
     for at, kid in enumerate(kids):

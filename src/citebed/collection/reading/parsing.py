@@ -25,8 +25,8 @@ from citebed.collection.formats.base import (
     Format,
     decode,
 )
-from citebed.collection.formats.bibtex import is_header
-from citebed.collection.formats.recognising import Recogniser
+from citebed.collection.formats.bibtex import may_have_long_header
+from citebed.collection.formats.detection import FormatDetector
 from citebed.collection.reading.sources import BAD_DATA, Member
 from citebed.collection.tables import Frames, canonical, fitting, frames_of, read_part, write_part
 from citebed.files.file_kinds import PDF_MARK, explain_unreadable, is_pdf
@@ -56,14 +56,16 @@ class Piece(NamedTuple):
 
 
 def pieces(
-    member: Member, recogniser: Recogniser | None = None, macros: Mapping[str, str] | None = None
+    member: Member,
+    recogniser: FormatDetector | None = None,
+    macros: Mapping[str, str] | None = None,
 ) -> Iterator[Piece | Problem]:
     """The pieces of a stream, in order, and what could not be read of it.
 
     ``macros`` are BibTeX's strings that other files lend it.
     """
     stream = _Patient(member.stream)
-    yield from _pieces(member.name, stream, recogniser or Recogniser(), macros or {})
+    yield from _pieces(member.name, stream, recogniser or FormatDetector(), macros or {})
     if stream.error is not None:
         yield Problem(1, f"could not be read to the end: {stream.error}")
 
@@ -92,7 +94,7 @@ class _Patient:
 
 
 def _pieces(
-    name: str, stream: _Patient, recogniser: Recogniser, macros: Mapping[str, str]
+    name: str, stream: _Patient, recogniser: FormatDetector, macros: Mapping[str, str]
 ) -> Iterator[Piece | Problem]:
     head = stream.read(_HEAD_BYTES)
     if not head.strip():
@@ -107,20 +109,19 @@ def _pieces(
         head, stream = decode(wide)[0].encode("utf-8", "replace"), _Patient(io.BytesIO())
     # A PDF is no text: reading its bytes one by one as Windows-1252 would take its time.
     text = PDF_MARK if is_pdf(head, name) else decode(head[:_HEAD_BYTES])[0]
-    taken = recogniser.of(name, text)
-    if taken is None and is_header(name, text):
+    format, note = recogniser.detect(name, text)
+    if format is None and may_have_long_header(name, text):
         head += stream.read(_LONG_HEAD_BYTES)
-        taken = recogniser.of(name, decode(head[:_LONG_HEAD_BYTES])[0])
-    if taken is None:
+        format, note = recogniser.detect(name, decode(head[:_LONG_HEAD_BYTES])[0])
+    if format is None:
         yield Problem(1, explain_unreadable(head, name), "ignored")
         return
-    if taken.why:
-        yield Problem(1, taken.why, "mended")
-    format = taken.format
-    if format.cut is None:
+    if note:
+        yield Problem(1, note, "mended")
+    if format.split is None:
         yield from _whole(name, format, head, stream)
     else:
-        yield from _cut(Chunk(head, name, macros=macros), format, stream)
+        yield from _cut(Chunk(head, name, context=macros), format, stream)
 
 
 def _whole(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator[Piece | Problem]:
@@ -134,12 +135,12 @@ def _whole(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator
 
 def _cut(head: Chunk, format: Format, stream: _Patient) -> Iterator[Piece | Problem]:
     """The pieces of a stream of which ``head`` has been read."""
-    assert format.cut is not None
-    name, line, macros = head.source, 1, dict(head.macros)
+    assert format.split is not None
+    name, line, macros = head.source, 1, dict(head.context)
     buffer = head.data + stream.read(CHUNK_BYTES)
     while block := stream.read(CHUNK_BYTES):
-        end = format.cut(buffer)
-        if end == 0 and len(buffer) > MAX_RECORD_BYTES and format.or_whole and line == 1:
+        end = format.split(buffer)
+        if end == 0 and len(buffer) > MAX_RECORD_BYTES and format.allow_unsplit and line == 1:
             yield from _whole(name, format, buffer + block, stream)
             return
         if end == 0 and len(buffer) > MAX_RECORD_BYTES:
@@ -150,8 +151,8 @@ def _cut(head: Chunk, format: Format, stream: _Patient) -> Iterator[Piece | Prob
         if end:
             data = buffer[:end]
             yield Piece(format.name, Chunk(data, name, line, dict(macros)))
-            if format.carry is not None:
-                format.carry(data, macros)
+            if format.collect_context is not None:
+                format.collect_context(data, macros)
             line += data.count(b"\n")
         buffer = buffer[end:] + block
     if buffer.strip():
@@ -178,9 +179,9 @@ def _skip_record(
 
 
 def _first_cut(format: Format, buffer: bytes) -> int:
-    assert format.cut is not None
-    end = format.cut(buffer)
-    while end and (earlier := format.cut(buffer[: end - 1])):
+    assert format.split is not None
+    end = format.split(buffer)
+    while end and (earlier := format.split(buffer[: end - 1])):
         end = earlier
     return end
 

@@ -21,9 +21,8 @@ from pathlib import Path
 
 import polars as pl
 
-from citebed.collection.formats.biblatex import ONLY_STRINGS, XDATA, carry
-from citebed.collection.formats.bibtex import bare_words
-from citebed.collection.formats.recognising import Recogniser
+from citebed.collection.formats.bibtex import XDATA, collect_strings, find_bare_words
+from citebed.collection.formats.detection import FormatDetector
 from citebed.collection.progress import Progress
 from citebed.collection.reading.parsing import (
     RECORDS,
@@ -47,6 +46,8 @@ from citebed.files.system_errors import error_reason, find_system_error
 from citebed.records import Problem
 from citebed.wording import printable
 
+ONLY_STRINGS = "strings (@string) or @xdata and no entry; other files may use them"
+"""What there is to say of a file that only lends."""
 _NAMES = (".bib", ".bibtex")
 _HEAD_BYTES = 4 << 10
 _MOST_BYTES = 1 << 20
@@ -98,7 +99,7 @@ class SharedStrings:
         if "xdata" in words:  # which may borrow from others in turn, and use their strings
             for name, values in (*beside.items(), *anywhere.items()):
                 if name.startswith(XDATA):
-                    words |= {name}.union(*map(bare_words, values))
+                    words |= {name}.union(*map(find_bare_words, values))
         for name in sorted(words - own.keys()):
             values = {*beside.get(name, ()), *anywhere.get(name, ())}
             used.update({name: values.pop()} if len(values) == 1 else {})
@@ -110,7 +111,7 @@ class SharedStrings:
         strings: dict[str, dict[str, str]] = {}
         for file in self._files:
             if _LENT.search(_head(file.path, _HEAD_BYTES)):
-                carry(_head(file.path, _MOST_BYTES), strings.setdefault(file.name, {}))
+                collect_strings(_head(file.path, _MOST_BYTES), strings.setdefault(file.name, {}))
         return strings
 
     @cached_property
@@ -137,7 +138,7 @@ def _words(path: Path) -> set[str]:
     with translate_os_errors(path), path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
             text = block.decode("utf-8", "replace")
-            words |= bare_words(text) | ({"xdata"} if _BORROWS.search(text) else set())
+            words |= find_bare_words(text) | ({"xdata"} if _BORROWS.search(text) else set())
     return words
 
 
@@ -195,7 +196,7 @@ class Reader:
         ``pruned`` ones do not count."""
         rows = self.known.select("source", "sha256", "format").rows()
         self._before = {source: (sha256, format) for source, sha256, format in rows}
-        self._recogniser = Recogniser(self.forced, (file.name for file in files))
+        self._recogniser = FormatDetector(self.forced, (file.name for file in files))
         self._strings = SharedStrings(files, self.known["source"])
         total = sum(_size(file) for file in files)
         self.progress.step("reading", total)
@@ -289,7 +290,7 @@ class Reader:
 
 def pieces_of(
     file: SourceFile,
-    recogniser: Recogniser,
+    recogniser: FormatDetector,
     only: Sequence[str],
     lent: Mapping[str, str],
     on_read: Callable[[int], None] = lambda _: None,

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.recognising import Recogniser
+from citebed.collection.formats.detection import FormatDetector
 from citebed.collection.reading.parsing import RECORDS, Parsed, Piece, jobs, run_job
 from citebed.collection.reading.reader import Reader, pieces_of
 from citebed.collection.reading.sources import SourceFile, translate_os_errors
@@ -185,7 +185,11 @@ def _cuts(file: SourceFile, settings: str) -> list[Cut] | None:
 def _is_apart(piece: Piece, file: SourceFile, at: int) -> bool:
     """Whether a piece is what the file has at a place, and needs nothing of what is before it."""
     format = FORMATS[piece.format]
-    if piece.chunk.source != file.name or format.cut is None or format.carry is not None:
+    if (
+        piece.chunk.source != file.name
+        or format.split is None
+        or format.collect_context is not None
+    ):
         return False
     with translate_os_errors(file.path), file.path.open("rb") as stream:
         stream.seek(at)
@@ -199,10 +203,10 @@ def _settings(path: str) -> dict[str, Any]:
     return values
 
 
-def _recogniser(settings: str) -> Recogniser:
+def _recogniser(settings: str) -> FormatDetector:
     """One for each task: it learns the names that it meets, and a task may be run twice."""
     values = _settings(settings)
-    return Recogniser(values["forced"], values["names"])
+    return FormatDetector(values["forced"], values["names"])
 
 
 def _batches(specs: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -7,11 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from citebed.collection.formats.base import decode, with_newlines
-from citebed.collection.formats.biblatex import carry, has_xdata, lent_before, with_xdata
-from citebed.collection.formats.bibtex import document_of
-from citebed.collection.formats.bibtex_entry import RawEntry
-from citebed.collection.formats.bibtex_scan import scan
+from citebed.collection.formats.base import decode, normalise_newlines
+from citebed.collection.formats.bibtex import (
+    collect_strings,
+    entry_to_document,
+    may_have_xdata,
+    read_xdata_context,
+    resolve_xdata,
+)
+from citebed.collection.formats.bibtex_scanner import RawEntry, scan
 from citebed.drafts.files import IncludedFiles
 from citebed.drafts.parsed_draft import ParsedDraft, is_key, without_places
 from citebed.drafts.records import Draft, Entry
@@ -35,7 +39,7 @@ def read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
                 (f"{file}; its citation keys could not be resolved", f"bibliography {name}")
             )
         else:
-            parsed.library.append(with_newlines(decode(file.data)[0]))
+            parsed.library.append(normalise_newlines(decode(file.data)[0]))
     cited = None if parsed.every_entry else frozenset(parsed.cited_names())
     macros: dict[str, str] = {}  # shared by all files, as in BibTeX
     parsed.entries += [entry for text in parsed.library for entry in _cited(text, cited, macros)]
@@ -54,7 +58,7 @@ def _read_bbl(parsed: ParsedDraft, files: IncludedFiles) -> bool:
     if isinstance(file, str):
         return False
     listed = ParsedDraft()
-    text = without_places(with_newlines(decode(file.data)[0]))
+    text = without_places(normalise_newlines(decode(file.data)[0]))
     TexReader(listed, IncludedFiles(None)).read(text)
     parsed.entries += listed.entries
     return bool(listed.entries)
@@ -103,9 +107,9 @@ def bib_entries(
     """
     known = {} if macros is None else macros
     entries = scan(text, 1, known)
-    lent = lent_before(known) if lent is None else lent
-    if lent or has_xdata(text):
-        entries = with_xdata(entries, lent, len(text))
+    lent = read_xdata_context(known) if lent is None else lent
+    if lent or may_have_xdata(text):
+        entries = resolve_xdata(entries, lent, len(text))
     for raw in entries:
         if isinstance(raw, RawEntry):
             yield _entry(raw)
@@ -113,11 +117,11 @@ def bib_entries(
 
 def _cited(text: str, wanted: frozenset[str] | None, macros: dict[str, str]) -> Iterator[Entry]:
     """Yield entries whose key or alias (BibLaTeX's ``ids``) is wanted; ``None`` means all."""
-    carry(text.encode("utf-8", "surrogatepass"), macros)
+    collect_strings(text.encode("utf-8", "surrogatepass"), macros)
     if wanted is None:
         yield from bib_entries(text, macros)
         return
-    lent = lent_before(macros)
+    lent = read_xdata_context(macros)
     for key, part in split_entries(text):
         if not wanted.isdisjoint(names := {key, *_aliases(part)}):
             for entry in bib_entries(part, macros, lent):
@@ -142,4 +146,4 @@ def split_entries(text: str) -> Iterator[tuple[str, str]]:
 
 def _entry(raw: RawEntry) -> Entry:
     needed = {name: value for name, value in raw.fields.items() if name not in _SKIPPED_FIELDS}
-    return entry_from_document(raw.key, document_of(raw._replace(fields=needed)))
+    return entry_from_document(raw.key, entry_to_document(raw._replace(fields=needed)))

@@ -11,10 +11,14 @@ from pathlib import Path
 
 import polars as pl
 
-from citebed.collection.formats.base import WIDE_MARKS, decode, with_newlines
-from citebed.collection.formats.bibtex import lone_entry, with_fields, write_entry
-from citebed.collection.formats.bibtex_entry import harmless_entry
-from citebed.collection.formats.bibtex_scan import scan
+from citebed.collection.formats.base import WIDE_MARKS, decode, normalise_newlines
+from citebed.collection.formats.bibtex_scanner import scan
+from citebed.collection.formats.bibtex_writer import (
+    escape_commands,
+    insert_fields,
+    parse_single_entry,
+    write_entry,
+)
 from citebed.drafts.bibliography.bib_files import bib_entries, split_entries
 from citebed.drafts.bibliography.document_matching import Bibliography, Work, plain_titles
 from citebed.drafts.files import read_draft_bytes
@@ -53,15 +57,15 @@ def entry_to_cite(document: Document, key: str, *, full: bool = False) -> str:
     With ``full``, it has all fields of the record. Commands that bibliographies do not use are
     escaped.
     """
-    return harmless_entry(_entry(document, key, full))
+    return escape_commands(_entry(document, key, full))
 
 
 def _entry(document: Document, key: str, full: bool) -> str:
-    own = lone_entry(document.bibtex)
+    own = parse_single_entry(document.bibtex)
     if full:
         whole = write_entry(document._replace(doc_id=key))
-        return whole if own is None else with_fields(own.text, {}, key=key)
-    entry = own or lone_entry(write_entry(document))
+        return whole if own is None else insert_fields(own.text, {}, key=key)
+    entry = own or parse_single_entry(write_entry(document))
     kind, stated = (entry.type, entry.fields) if entry else ("misc", {})
     fields = {name: _typeset(name, stated[name]) for name in _SHORT if stated.get(name)}
     if document.year and not {"year", "date"} & fields.keys():
@@ -108,7 +112,7 @@ def work_from_document(document: Document, key: str) -> Work:
 
 def bib_text(path: str | Path) -> str:
     """Return the text of a .bib file."""
-    return with_newlines(decode(_read_bytes(Path(path)))[0])
+    return normalise_newlines(decode(_read_bytes(Path(path)))[0])
 
 
 def bibliography_for(works: Sequence[Work], texts: Iterable[str]) -> Bibliography:
@@ -187,7 +191,7 @@ def _new_entries(
 ) -> dict[str, str]:
     """Return the entries of documents that a bibliography does not have, by key."""
     works = [work_from_document(document, key) for key, document in wanted]
-    mine = bibliography_for(works, [with_newlines(decode(data)[0])])
+    mine = bibliography_for(works, [normalise_newlines(decode(data)[0])])
     added: dict[str, str] = {}
     for work, (key, document) in zip(works, wanted, strict=True):
         if mine.find(work) is None:
@@ -199,9 +203,13 @@ def _new_entries(
 
 def _check_whole(path: Path, data: bytes, whole: bytes, added: int) -> None:
     """Raise ``FormatError`` unless the new file contains exactly the old and the new entries."""
-    before, after = ([*scan(with_newlines(decode(each)[0]), 1, {})] for each in (data, whole))
+    before, after = ([*scan(normalise_newlines(decode(each)[0]), 1, {})] for each in (data, whole))
     last = before[-1] if before else None
-    if isinstance(last, Problem) or (last and last.broken) or len(after) != len(before) + added:
+    if (
+        isinstance(last, Problem)
+        or (last and last.is_truncated)
+        or len(after) != len(before) + added
+    ):
         line = last.line if last else 1
         what = "the last entry has no closing brace. Close it, then append again."
         raise FormatError(path, line, what)

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from citebed.collection.formats.csl import csl_record
-from citebed.collection.formats.json_objects import JsonObject
-from citebed.collection.formats.xml import below, child, parse_xml, text_at
-from citebed.collection.formats.xml_records import endnote_document
+from citebed.collection.formats.csl import parse_csl_item
+from citebed.collection.formats.json_files import JsonObject
+from citebed.collection.formats.xml import child, descendants, parse_xml, text_at
+from citebed.collection.formats.xml_records import parse_endnote_record
 from citebed.drafts.parsed_draft import ParsedDraft
 from citebed.drafts.records import Entry
 from citebed.drafts.references import entry_from_document
@@ -86,7 +86,7 @@ class Citations:
         ):
             data = item.object("itemData")
             described = {"id": "unknown", **data.values}
-            document = csl_record(JsonObject(1, described))
+            document = parse_csl_item(JsonObject(1, described))
             if isinstance(document, Document):
                 names.append(self._add_entry(document, _csl_key(item, data)))
         return [name for name in names if name]
@@ -94,9 +94,9 @@ class Citations:
     def _read_endnote(self, xml: str) -> list[str]:
         root, _ = parse_xml(xml.encode("utf-8", "replace"))
         names = []
-        for cite in below(root, "Cite"):
+        for cite in descendants(root, "Cite"):
             record = child(cite, "record")
-            document = endnote_document(record, 1) if record is not None else None
+            document = parse_endnote_record(record, 1) if record is not None else None
             if isinstance(document, Document):
                 number = text_at(cite, "RecNum")
                 names.append(self._add_entry(document, f"EndNote {number}" if number else ""))
@@ -163,7 +163,7 @@ def word_sources(parts: Sequence[bytes]) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     for data in parts:
         root, _ = parse_xml(data)
-        for source in below(root, "Source"):
+        for source in descendants(root, "Source"):
             tag, title = text_at(source, "Tag"), text_at(source, "Title")
             if tag and title:
                 people = tuple(_people(source))
@@ -178,6 +178,6 @@ def word_sources(parts: Sequence[bytes]) -> dict[str, Entry]:
 
 
 def _people(source: Any) -> Iterator[str]:
-    for person in below(source, "Person"):
+    for person in descendants(source, "Person"):
         family, given = text_at(person, "Last"), text_at(person, "First")
         yield f"{family}, {given}" if given else family

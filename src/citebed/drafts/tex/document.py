@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from citebed.collection.formats.base import decode, with_newlines
+from citebed.collection.formats.base import decode, normalise_newlines
 from citebed.drafts.files import IncludedFiles
 from citebed.drafts.parsed_draft import ParsedDraft, without_places
 from citebed.drafts.tex import commands
@@ -328,7 +328,7 @@ class TexReader:
             what = "not read again, because it includes itself"
             self._parsed.note(what, f"\\{command}{{{name}}}")
         else:
-            text = without_places(with_newlines(decode(file.data)[0]))
+            text = without_places(normalise_newlines(decode(file.data)[0]))
             self._macros.allow(len(text))
             self._cursors.append(Cursor(text, file.shown, path=file.path))
 

@@ -187,10 +187,10 @@ class Recommendations(TableResult, Sequence[Recommendation]):
     def strange_commands(self) -> tuple[str, ...]:
         """The LaTeX commands in the records that bibliographies do not use: BibTeX is written with
         these as text."""
-        from citebed.collection.formats.bibtex_entry import strange_commands
+        from citebed.collection.formats.bibtex_writer import unknown_commands
 
         entries = (document.bibtex or "" for _, document in self._once())
-        return tuple(dict.fromkeys(name for each in entries for name in strange_commands(each)))
+        return tuple(dict.fromkeys(name for each in entries for name in unknown_commands(each)))
 
     @property
     def left_out_keys(self) -> tuple[str, ...]:

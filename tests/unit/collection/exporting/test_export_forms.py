@@ -21,7 +21,7 @@ from citebed.collection import (
 )
 from citebed.collection.exporting import EXPORTERS, export
 from citebed.collection.exporting.base import BIBLIOGRAPHIC
-from citebed.collection.formats.bibtex_scan import scan
+from citebed.collection.formats.bibtex_scanner import scan
 from citebed.wording import escape_formulas
 
 FIELDS = ("doc_id", *BIBLIOGRAPHIC)

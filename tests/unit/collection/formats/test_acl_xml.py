@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from citebed.collection.formats.acl_xml import ACL_XML, anthology_id
 from citebed.collection.formats.base import Chunk
+from citebed.collection.formats.xml_records import ACL_XML, make_anthology_id
 from citebed.records import Document, Problem, Record
 
 VOLUME = """<?xml version='1.0' encoding='UTF-8'?>
@@ -148,7 +148,7 @@ class TestMadeUpVolumes:
     ],
 )
 def test_anthology_id(parts: tuple[str, str, str], expected: str) -> None:
-    assert anthology_id(*parts) == expected
+    assert make_anthology_id(*parts) == expected
 
 
 # Papers, front matters, DOIs and abstracts of each file, counted with grep.

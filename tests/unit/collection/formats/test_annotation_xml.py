@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citebed.collection.formats.annotation import ANNOTATION_XML, DOIS
+from citebed.collection.formats.acm_cr import ANNOTATION_XML, DOIS
 from citebed.collection.formats.base import Chunk
 from citebed.records import (
     CitingPaper,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citebed.collection.formats.base import Chunk, Format
-from citebed.collection.formats.texts import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
+from citebed.collection.formats.beir import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
 from citebed.records import Document, Judgement, Problem, Query
 
 
@@ -61,5 +61,5 @@ def test_judgements_are_known_by_their_header() -> None:
 
 def test_all_are_cut_at_newlines() -> None:
     for form in (BEIR_CORPUS, BEIR_QUERIES, BEIR_QRELS):
-        assert form.cut is not None
-        assert form.cut(b"a\nb\nc") == 4
+        assert form.split is not None
+        assert form.split(b"a\nb\nc") == 4

@@ -5,15 +5,13 @@ from __future__ import annotations
 import pytest
 
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.biblatex import carry
-from citebed.collection.formats.bibtex import parse, sniff
-from citebed.collection.formats.bibtex_names import names_of
+from citebed.collection.formats.bibtex import collect_strings, parse, parse_author_field, sniff
 from citebed.records import Document, Problem
 
 
 def read(text: str, macros: dict[str, str] | None = None) -> tuple[list[Document], list[str]]:
     """The documents, and what was said of the rest."""
-    found = list(parse(Chunk(text.encode(), "x.bib", macros=macros or {})))
+    found = list(parse(Chunk(text.encode(), "x.bib", context=macros or {})))
     told = [f"{record.line}: {record.what}" for record in found if isinstance(record, Problem)]
     return [record for record in found if isinstance(record, Document)], told
 
@@ -163,7 +161,7 @@ def test_several_strings_in_one() -> None:
 def test_a_definition_inside_a_field_is_none() -> None:
     macros: dict[str, str] = {}
     data = b'@misc{a, abstract = {Write @String{jx = "No"} first}, title = {A}}\n@string{k = {K}}\n'
-    carry(data, macros)
+    collect_strings(data, macros)
     assert macros == {"k": "K"}
 
 
@@ -212,7 +210,9 @@ def test_xdata_that_is_nowhere_is_told() -> None:
 
 def test_xdata_of_an_earlier_piece() -> None:
     macros: dict[str, str] = {}
-    carry(f"@string{{ep = {{Example}}}}\n{XDATA}".replace("{Example Press}", "ep").encode(), macros)
+    collect_strings(
+        f"@string{{ep = {{Example}}}}\n{XDATA}".replace("{Example Press}", "ep").encode(), macros
+    )
     (document,), told = read("@book{a, title = {A}, xdata = {house}}", macros)
     assert (document.publisher, document.year, told) == ("Example", 1999, [])
 
@@ -256,7 +256,7 @@ def test_settings_and_sets_are_no_documents(entry: str) -> None:
     ],
 )  # fmt: skip
 def test_names(raw: str, names: tuple[str, ...]) -> None:
-    assert names_of(raw) == names
+    assert parse_author_field(raw) == names
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import random
 
 import pytest
 
-from citebed.collection.formats.biblatex import carry
-from citebed.collection.formats.bibtex_entry import RawEntry
-from citebed.collection.formats.bibtex_scan import scan
+from citebed.collection.formats.bibtex import collect_strings
+from citebed.collection.formats.bibtex_scanner import RawEntry, scan
 
 PARTS = (
     '@string{{s{0} = "Journal {0}"}}\n',
@@ -35,7 +34,7 @@ def test_as_by_reading_it_all(seed: int) -> None:
     expected: dict[str, str] = {}
     lent = slowly(text.encode(), expected)
     found: dict[str, str] = {}
-    carry(text.encode(), found)
+    collect_strings(text.encode(), found)
     strings = {name: value for name, value in found.items() if not name.startswith("@")}
     assert strings == expected
     names = {name.removeprefix("@xdata ") for name in found if name.startswith("@")}

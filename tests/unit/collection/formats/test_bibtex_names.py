@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import ANY_TEXT, NAME
 
-from citebed.collection.formats.bibtex import write_names
-from citebed.collection.formats.bibtex_names import names_of
+from citebed.collection.formats.bibtex import parse_author_field
+from citebed.collection.formats.bibtex_writer import format_names
 from citebed.text.names import canonical_name
 from citebed.text.normalise import unique
 
@@ -64,7 +64,7 @@ from citebed.text.normalise import unique
     ],
 )
 def test_names(raw: str, names: tuple[str, ...]) -> None:
-    assert names_of(raw) == names
+    assert parse_author_field(raw) == names
 
 
 @pytest.mark.parametrize(
@@ -79,20 +79,20 @@ def test_names(raw: str, names: tuple[str, ...]) -> None:
     ],
 )
 def test_written_names(names: tuple[str, ...], raw: str) -> None:
-    assert write_names(names) == raw
+    assert format_names(names) == raw
 
 
 @given(st.lists(NAME, max_size=4).map(unique))
 def test_names_come_back(names: tuple[str, ...]) -> None:
-    assert names_of(write_names(names)) == names
+    assert parse_author_field(format_names(names)) == names
 
 
 @given(ANY_TEXT | st.text(alphabet="{}, andAN~\\'é\n"))
 def test_any_field_gives_canonical_names(raw: str) -> None:
-    for name in names_of(raw):
+    for name in parse_author_field(raw):
         assert name == canonical_name(name)
 
 
 @pytest.mark.parametrize("unit", [" ", "\n", "a and ", "{ and ", ",", "{", "}", "a ", "~", "\\"])
 def test_much_of_one_thing_is_read(unit: str) -> None:
-    assert names_of(unit * ((1 << 18) // len(unit)) + " and End, The")
+    assert parse_author_field(unit * ((1 << 18) // len(unit)) + " and End, The")

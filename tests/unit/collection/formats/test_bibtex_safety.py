@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 
 from citebed.collection import import_sources, open_collection
 from citebed.collection.exporting import export
-from citebed.collection.formats.bibtex import document_in, entry_of, lone_entry, write_entry
-from citebed.collection.formats.bibtex_entry import harmless_entry, strange_commands
+from citebed.collection.formats.bibtex_writer import (
+    escape_commands,
+    parse_single_entry,
+    unknown_commands,
+    write_entry,
+)
 from citebed.drafts.bibliography.bibliography import append_new, entry_to_cite
 from citebed.records import Document
 
@@ -63,13 +67,13 @@ def test_what_would_be_run_is_text(command: str, tmp_path: Path) -> None:
     append_new(path, [("k", made)])
     full = tmp_path / "full.bib"
     append_new(full, [("k", made)], full=True)
-    written = (entry_of(made), entry_to_cite(made, "k"), path.read_text(), full.read_text())
+    written = (entry_to_cite(made, "k"), path.read_text(), full.read_text())
     assert not is_harmless(text)
     for each in written:
         assert is_harmless(each)
-        assert lone_entry(each.strip()) is not None
+        assert parse_single_entry(each.strip()) is not None
         assert "things" in each
-    assert strange_commands(text)
+    assert unknown_commands(text)
 
 
 @pytest.mark.parametrize("forged", FORGED)
@@ -80,31 +84,30 @@ def test_a_forged_record_is_one_entry(forged: str, full: bool) -> None:
         document(forged, type="preamble"),
         document(None, type="string"),
     ):
-        for each in (entry_of(made), entry_to_cite(made, "k", full=full)):
-            found = lone_entry(each)
-            assert found is not None
-            assert found.key == "k"
-            assert is_harmless(each)
+        each = entry_to_cite(made, "k", full=full)
+        found = parse_single_entry(each)
+        assert found is not None
+        assert found.key == "k"
+        assert is_harmless(each)
 
 
 @pytest.mark.parametrize("latex", KEPT)
 def test_what_bibliographies_say_is_kept(latex: str) -> None:
     text = bibtex(latex)
-    assert harmless_entry(text) == text
-    assert not strange_commands(text)
-    assert entry_of(document_in(text)) == text
+    assert escape_commands(text) == text
+    assert not unknown_commands(text)
 
 
 def test_control_characters_are_left_out() -> None:
     text = bibtex("Red \x1b[31m and \u202eback")
-    assert harmless_entry(text) == bibtex("Red [31m and back")
+    assert escape_commands(text) == bibtex("Red [31m and back")
 
 
 @given(st.text(alphabet="\\^a{}inputx5c\n@ ", max_size=40))
 def test_nothing_gets_around_it(text: str) -> None:
-    once = harmless_entry(text)
-    assert not strange_commands(once)
-    assert harmless_entry(once) == once
+    once = escape_commands(text)
+    assert not unknown_commands(once)
+    assert escape_commands(once) == once
     assert once.count("{") - once.count("}") == text.count("{") - text.count("}")
 
 

@@ -8,10 +8,16 @@ from hypothesis import strategies as st
 from tests.reference.bibtex import Entry, read
 from tests.strategies import ANY_TEXT
 
-from citebed.collection.formats import bibtex_scan
-from citebed.collection.formats.biblatex import carry, cut
-from citebed.collection.formats.bibtex_entry import RawEntry, Strings, read_export
-from citebed.collection.formats.bibtex_scan import head_of, scan
+from citebed.collection.formats import bibtex_scanner
+from citebed.collection.formats.bibtex import collect_strings, split
+from citebed.collection.formats.bibtex_scanner import (
+    RawEntry,
+    Scanner,
+    Strings,
+    parse_head,
+    read_export,
+    scan,
+)
 from citebed.records import Problem
 
 
@@ -73,7 +79,7 @@ def test_an_entry(text: str, kind: str, key: str, fields: dict[str, str]) -> Non
     entry = only(text)
     assert (entry.type, entry.key, entry.fields) == (kind, key, fields)
     assert entry.text == text
-    assert not entry.broken
+    assert not entry.is_truncated
 
 
 def test_strings_and_joins() -> None:
@@ -141,10 +147,10 @@ def test_a_broken_entry_keeps_its_lines_and_spoils_no_other() -> None:
     a, b, c = scanned(BROKEN)
     assert isinstance(a, RawEntry)
     assert isinstance(c, RawEntry)
-    assert (a.key, a.line, a.broken) == ("a", 1, False)
-    assert (c.key, c.line, c.broken) == ("c", 11, False)
+    assert (a.key, a.line, a.is_truncated) == ("a", 1, False)
+    assert (c.key, c.line, c.is_truncated) == ("c", 11, False)
     assert isinstance(b, RawEntry)
-    assert (b.key, b.line, b.broken) == ("b", 3, True)
+    assert (b.key, b.line, b.is_truncated) == ("b", 3, True)
     assert b.fields == {"title": "B {unclosed", "author": "One, A", "year": "2010", "note": "x"}
 
 
@@ -177,7 +183,7 @@ def test_an_entry_without_a_title_is_a_problem_on_its_line(broken: str) -> None:
 def test_a_title_on_the_line_of_the_key_is_saved_too() -> None:
     [entry] = scanned("@string{p = {P}}\n@misc{b, title = {T},\n publisher = p,\n note = {x\n")
     assert isinstance(entry, RawEntry)
-    assert (entry.broken, entry.fields) == (True, {"title": "T", "publisher": "P"})
+    assert (entry.is_truncated, entry.fields) == (True, {"title": "T", "publisher": "P"})
 
 
 @pytest.mark.parametrize(
@@ -190,7 +196,7 @@ def test_a_broken_string_is_a_problem(broken: str) -> None:
 
 
 def test_an_entry_that_is_too_large_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bibtex_scan, "MAX_RECORD_BYTES", 60)
+    monkeypatch.setattr(bibtex_scanner, "MAX_RECORD_BYTES", 60)
     long = "x" * 60
     whole, open_, fine = scanned(
         f"@misc{{a, t = {{{long}}}}}\n@misc{{b,\n title = {{{long}\n@misc{{c, title = {{C}}}}"
@@ -321,15 +327,15 @@ def test_the_slow_reader_agrees_on_a_single_line(parts: list[str]) -> None:
 @given(exported_entries() | weird_entries(), st.booleans())
 def test_the_three_readers_agree_where_they_accept(text: str, seen: bool) -> None:
     macros = {"acm": "A C M"}
-    source = bibtex_scan._Source(text, Strings(macros))
-    careful, end = bibtex_scan._scan_carefully(source, 0, 1)
+    source = Scanner(text, Strings(macros, 0))
+    careful, end = source.scan_carefully(0, 1)
     assert isinstance(careful, RawEntry)
-    assert (careful.text, careful.broken, end) == (text, False, len(text))
-    assert bibtex_scan._read_pattern(source, 0, 1) == (careful, len(text))
+    assert (careful.text, careful.is_truncated, end) == (text, False, len(text))
+    assert source.read_entry(0, 1) == (careful, len(text))
     names: dict[str, str] = {}
     if seen:
-        read_export(text, 1, Strings(macros), names)
-    assert read_export(text, 1, Strings(macros), names) in (None, careful)
+        read_export(text, 1, Strings(macros, 0), names)
+    assert read_export(text, 1, Strings(macros, 0), names) in (None, careful)
 
 
 def test_a_line_that_begins_like_an_entry_ends_an_irregular_one_only() -> None:
@@ -350,28 +356,28 @@ def test_a_line_that_begins_like_an_entry_ends_an_irregular_one_only() -> None:
     ],
 )
 def test_the_export_reader_takes_what_programs_write(text: str) -> None:
-    assert read_export(text, 1, Strings({}), {}) == only(text)
+    assert read_export(text, 1, Strings({}, 0), {}) == only(text)
 
 
 def test_the_export_reader_does_not_take_a_name_for_a_field() -> None:
     names: dict[str, str] = {}
     good = "@misc{a,\n  title = {T},\n  year = {2010}\n}"
-    assert read_export(good, 1, Strings({}), names) is not None
+    assert read_export(good, 1, Strings({}, 0), names) is not None
     bad = "@misc{a,\n  title},\n  year = {{2010}\n}"
-    assert read_export(bad, 1, Strings({}), names) is None
+    assert read_export(bad, 1, Strings({}, 0), names) is None
 
 
 # --- Heads, cutting, carrying ---------------------------------------------------------------
 
 
 def test_head() -> None:
-    head = head_of("@misc{ my key , title = {T}}")
+    head = parse_head("@misc{ my key , title = {T}}")
     assert head is not None
     assert head == ("@misc{ ", "my key", 15)
-    assert head_of("@misc{a(1), x = 1}") == ("@misc{", "a(1)", 11)
-    assert head_of("@misc(a, x = 1)") == ("@misc(", "a", 8)
-    assert head_of("no entry") is None
-    assert head_of("@misc{{a}}") is None
+    assert parse_head("@misc{a(1), x = 1}") == ("@misc{", "a(1)", 11)
+    assert parse_head("@misc(a, x = 1)") == ("@misc(", "a", 8)
+    assert parse_head("no entry") is None
+    assert parse_head("@misc{{a}}") is None
 
 
 @pytest.mark.parametrize(
@@ -388,19 +394,19 @@ def test_head() -> None:
     ],
 )
 def test_cut(data: bytes, end: int) -> None:
-    assert cut(data) == end
+    assert split(data) == end
 
 
 def test_a_header_on_the_edge_of_a_window_is_found() -> None:
     for size in range((1 << 16) - 12, (1 << 16) + 2):
         data = b"@misc{a,}\n@misc{b,}" + b"x" * size
-        assert cut(data) == 10
+        assert split(data) == 10
 
 
 def test_carry() -> None:
     macros: dict[str, str] = {"old": "o"}
     data = '@string{a = {A}}\n@misc{x, t = a}\r\n@STRING(b = old # a # "é\r\n")\n@string{broken'
-    carry(data.encode(), macros)
+    collect_strings(data.encode(), macros)
     assert macros == {"old": "o", "a": "A", "b": "oAé\n"}
-    carry("@string{c = {é}}".encode("latin-1"), macros)
+    collect_strings("@string{c = {é}}".encode("latin-1"), macros)
     assert macros["c"] == "é"

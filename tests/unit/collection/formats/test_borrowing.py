@@ -11,7 +11,7 @@ import pytest
 from tests.accounting import parsed
 
 from citebed.collection.formats import FORMATS, Chunk
-from citebed.collection.formats.biblatex import carry, lent_before
+from citebed.collection.formats.bibtex import collect_strings, read_xdata_context
 from citebed.drafts.bibliography.bib_files import bib_entries
 from citebed.files.limits import Allowance
 from citebed.records import Document, Problem
@@ -64,8 +64,8 @@ def test_a_long_chain_of_xdata_is_followed() -> None:
 def test_what_earlier_pieces_lend_is_read_once_by_whatever_names() -> None:
     names = ",".join(f"n{n}" for n in range(20_000))
     macros: dict[str, str] = {}
-    carry(f"@xdata{{x, ids={{{names}}}, year={{2001}}}}\n".encode(), macros)
-    lent = lent_before(macros)
+    collect_strings(f"@xdata{{x, ids={{{names}}}, year={{2001}}}}\n".encode(), macros)
+    lent = read_xdata_context(macros)
     assert lent["n19999"] is lent["x"]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.csl import CSL_JSON
-from citebed.collection.formats.fields import bibtex_type
+from citebed.collection.formats.fields import to_bibtex_type
 from citebed.records import Document, Link, Problem
 
 ZOTERO = {
@@ -176,7 +176,7 @@ def test_wrong_types_everywhere_leave_a_document(value: Any) -> None:
 
 def test_types() -> None:
     names = ("journal-article", "chapter", "book", "thesis", "report", "dataset", None)
-    assert [bibtex_type(name) for name in names] == [
+    assert [to_bibtex_type(name) for name in names] == [
         "article",
         "incollection",
         "book",

@@ -117,8 +117,8 @@ def test_rows_that_do_not_fit_are_told() -> None:
 
 def test_the_cut_is_never_inside_a_row() -> None:
     data = b'id,title\n1,"Apples\nand pears"\n2,Pears\n'
-    assert CSV.cut is not None
-    cuts = {CSV.cut(data[:end]) for end in range(len(data) + 1)}
+    assert CSV.split is not None
+    cuts = {CSV.split(data[:end]) for end in range(len(data) + 1)}
     assert cuts == {0, data.index(b"1,"), data.index(b"2,"), len(data)}
 
 

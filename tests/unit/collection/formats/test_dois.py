@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citebed.collection.formats.annotation import DOIS, reference_from
+from citebed.collection.formats.acm_cr import DOIS
 from citebed.collection.formats.base import Chunk
 from citebed.records import Problem, Record, Reference, ReferenceList
 
@@ -67,22 +67,19 @@ def test_wrong_encoding() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected", "doubtful"),
+    ("target", "expected", "is_reported"),
     [
-        (" 10.1145/X\t", Reference("1", doi="10.1145/x"), False),
         ("https://doi.org/10.1145/X", Reference("1", doi="10.1145/x"), False),
         ("ftp://example.org/x", Reference("1", url="ftp://example.org/x"), False),
-        ("none", Reference("1"), False),
         ("10.1145/", Reference("1", doc_id="10.1145/"), True),
         ("doi:unknown", Reference("1", doc_id="doi:unknown"), True),
-        ("smith2001", Reference("1", doc_id="smith2001"), False),
         ("P05-1001", Reference("1", doc_id="P05-1001"), False),
     ],
 )
-def test_reference_from(text: str, expected: Reference, doubtful: bool) -> None:
-    if expected != Reference("1"):
-        expected = expected._replace(raw=text)
-    assert reference_from("1", text) == (expected, doubtful)
+def test_targets(target: str, expected: Reference, is_reported: bool) -> None:
+    *problems, references = parse(f"[1]\t{target}\n")
+    assert references == ReferenceList((expected._replace(raw=target),))
+    assert bool(problems) == is_reported
 
 
 def test_real_lists(shared_data: Path) -> None:

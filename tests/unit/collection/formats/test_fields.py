@@ -7,21 +7,27 @@ import re
 import pytest
 
 from citebed.collection.formats import FORMATS
-from citebed.collection.formats.base import NOT_UTF8, Chunk, cut_after, read_text, with_newlines
+from citebed.collection.formats.base import (
+    NOT_UTF8,
+    Chunk,
+    normalise_newlines,
+    read_text,
+    split_after,
+)
 from citebed.collection.formats.fields import (
+    format_pages,
+    generate_key,
+    is_name_suffix,
     is_organisation,
-    is_suffix,
-    made_up_id,
-    one_word,
-    page_range,
-    without_zeros,
+    remove_spaces,
+    strip_zeros,
 )
 from citebed.records import Problem
 
 
 def test_ids_of_one_word_and_numbers() -> None:
-    assert one_word(" my\town  key ") == "my_own_key"
-    assert [without_zeros(name) for name in ("007", "000", "07a", "٠١", "")] == [
+    assert remove_spaces(" my\town  key ") == "my_own_key"
+    assert [strip_zeros(name) for name in ("007", "000", "07a", "٠١", "")] == [
         *("7", "0", "07a", "٠١", "")
     ]
 
@@ -36,11 +42,16 @@ def test_ids_of_one_word_and_numbers() -> None:
     ],
 )
 def test_made_up_ids(names: list[str], year: int | str | None, title: str, made: str) -> None:
-    assert made_up_id(names, year, title) == made
+    assert generate_key(names, year, title) == made
 
 
 def test_names() -> None:
-    assert [is_suffix(part) for part in ("Jr.", "III", "PhD", "Anna")] == [True, True, True, False]
+    assert [is_name_suffix(part) for part in ("Jr.", "III", "PhD", "Anna")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
     assert is_organisation("Fruit Research Group")
     assert is_organisation("One Two Three Four Five")
     assert not is_organisation("Anna van der Muster")
@@ -48,12 +59,12 @@ def test_names() -> None:
 
 def test_pages() -> None:
     pages = [("1", "9"), ("1", "1"), ("1", None), (None, "9"), ("", None)]
-    assert [page_range(*ends) for ends in pages] == ["1–9", "1", "1", "9", None]
+    assert [format_pages(*ends) for ends in pages] == ["1–9", "1", "1", "9", None]
 
 
 def test_line_ends_are_made_one() -> None:
-    assert with_newlines("a\r\nb\nc\rd") == "a\nb\nc\rd"
-    assert with_newlines("a\rb") == "a\nb"
+    assert normalise_newlines("a\r\nb\nc\rd") == "a\nb\nc\rd"
+    assert normalise_newlines("a\rb") == "a\nb"
 
 
 def test_bytes_that_are_not_utf_8_are_read_and_noted_also_after_a_mark() -> None:
@@ -64,8 +75,8 @@ def test_bytes_that_are_not_utf_8_are_read_and_noted_also_after_a_mark() -> None
 
 
 def test_cut_after_the_last_match() -> None:
-    assert cut_after(re.compile(b"b"))(b"abcbd") == 4
-    assert cut_after(re.compile(b"x"))(b"abcbd") == 0
+    assert split_after(re.compile(b"b"))(b"abcbd") == 4
+    assert split_after(re.compile(b"x"))(b"abcbd") == 0
 
 
 @pytest.mark.parametrize(

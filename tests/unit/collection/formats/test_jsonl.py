@@ -277,13 +277,13 @@ def test_cuts_never_part_the_flat_contexts_of_a_paper() -> None:
     lines = [
         json.dumps(flat(p, t, "d")) + "\n" for p, t in map(tuple, ["aa", "ab", "ba", "bb", "bc"])
     ]
-    assert JSONL.cut is not None
+    assert JSONL.split is not None
     whole = "".join(lines).encode()
     border = len("".join(lines[:2]))
-    assert JSONL.cut(whole + b'{"citing": "b", "con') == border
-    assert JSONL.cut(whole[border:]) == 0
-    assert JSONL.cut(whole + b'{"doc_id": "x"}\n{"d') == len(whole) + len(b'{"doc_id": "x"}\n')
-    assert JSONL.cut(b'{"doc_id": "x"}') == 0
+    assert JSONL.split(whole + b'{"citing": "b", "con') == border
+    assert JSONL.split(whole[border:]) == 0
+    assert JSONL.split(whole + b'{"doc_id": "x"}\n{"d') == len(whole) + len(b'{"doc_id": "x"}\n')
+    assert JSONL.split(b'{"doc_id": "x"}') == 0
 
 
 # --- real data ------------------------------------------------------------------------------
@@ -321,12 +321,12 @@ def test_real_contexts(shared_data: Path) -> None:
 def test_real_contexts_in_pieces(shared_data: Path) -> None:
     data = real(shared_data, "contexts-train")
     whole = list(JSONL.parse(Chunk(data, "x")))
-    assert JSONL.cut is not None
+    assert JSONL.split is not None
     pieces: list[Any] = []
     start, line = 0, 1
     while start < len(data):
         buffer = data[start : start + (1 << 20)]
-        end = start + (JSONL.cut(buffer) if start + len(buffer) < len(data) else len(buffer))
+        end = start + (JSONL.split(buffer) if start + len(buffer) < len(data) else len(buffer))
         pieces += JSONL.parse(Chunk(data[start:end], "x", line))
         start, line = end, line + data.count(b"\n", start, end)
     assert pieces == whole

@@ -245,19 +245,19 @@ def test_texts_with_ids() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in NEW if FORMATS[name].cut])
+@pytest.mark.parametrize("name", [name for name in NEW if FORMATS[name].split])
 @given(data=st.data())
 def test_pieces_read_like_the_whole(name: str, data: st.DataObject) -> None:
     whole, form = SAMPLES[name], FORMATS[name]
-    assert form.cut is not None
+    assert form.split is not None
     start, line, macros, found = 0, 1, dict[str, str](), list[Any]()
     while start < len(whole):
-        end = start + form.cut(whole[start : data.draw(st.integers(start + 1, len(whole)))])
+        end = start + form.split(whole[start : data.draw(st.integers(start + 1, len(whole)))])
         end = end if end > start else len(whole)
         piece = whole[start:end]
         found += kept(read(name, piece, line, **macros))
-        if form.carry is not None:
-            form.carry(piece, macros)
+        if form.collect_context is not None:
+            form.collect_context(piece, macros)
         line, start = line + piece.count(b"\n"), end
     assert found == kept(read(name, whole))
 

@@ -43,10 +43,10 @@ def test_a_damaged_file_is_survived(name: str) -> None:
             pytest.fail(f"{type(error).__name__}: {error}\nin {data!r}")
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLES if FORMATS[name].cut])
+@pytest.mark.parametrize("name", [name for name in SAMPLES if FORMATS[name].split])
 def test_a_damaged_file_is_cut_within_its_bounds(name: str) -> None:
     rng = random.Random(name)
-    cut = FORMATS[name].cut
+    cut = FORMATS[name].split
     assert cut is not None
     for _ in range(COUNT):
         data = mutated(SAMPLES[name], rng)

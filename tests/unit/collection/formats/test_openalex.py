@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.openalex import OPENALEX, abstract_text, short_id
+from citebed.collection.formats.catalogues import OPENALEX, shorten_id, uninvert_abstract
 from citebed.records import Document, Link, Problem
 
 WORK = {
@@ -71,9 +71,9 @@ def test_lines_and_pages_give_the_same() -> None:
     assert [(doc.doc_id, doc.line) for doc in read(lines)] == [("W42", 1), ("W7", 3)]
     page = json.dumps({"meta": {"count": 2}, "results": [WORK, {"id": "W7"}], "group_by": []})
     assert [doc.doc_id for doc in read(page)] == ["W42", "W7"]
-    assert OPENALEX.cut is not None
-    assert OPENALEX.cut(lines.encode()) == lines.rindex('{"id"')
-    assert OPENALEX.cut(json.dumps({"results": [WORK]}, indent=1).encode()) == 0
+    assert OPENALEX.split is not None
+    assert OPENALEX.split(lines.encode()) == lines.rindex('{"id"')
+    assert OPENALEX.split(json.dumps({"results": [WORK]}, indent=1).encode()) == 0
 
 
 def test_concepts_help_out_and_a_conference_makes_a_paper() -> None:
@@ -85,15 +85,15 @@ def test_concepts_help_out_and_a_conference_makes_a_paper() -> None:
 
 def test_hostile_positions_cost_nothing() -> None:
     index = {"b": [10**12], "a": [-5, True, None, "1", 2.5, [], {}], "c": 10**15, "d": None}
-    assert abstract_text(index) == "a b c"
+    assert uninvert_abstract(index) == "a b c"
     (doc,) = read('{"id": "W1", "abstract_inverted_index": {"x": [1%s]}}' % ("0" * 400))
     assert doc.abstract is None
 
 
 def test_ids() -> None:
-    assert short_id("https://openalex.org/works/w12") == "W12"
-    assert short_id("other") == "other"
-    assert short_id(None) is None
+    assert shorten_id("https://openalex.org/works/w12") == "W12"
+    assert shorten_id("other") == "other"
+    assert shorten_id(None) is None
     (problem,) = read({"title": "no id"})
     assert isinstance(problem, Problem)
 

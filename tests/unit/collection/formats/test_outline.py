@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.fulltext import Outline
+from citebed.collection.formats.full_text import Outline
 from citebed.collection.formats.tei import TEI
 from citebed.records import CitingPaper
 

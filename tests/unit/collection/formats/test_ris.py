@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.ris import RIS
+from citebed.collection.formats.tagged import RIS
 from citebed.records import Document, Problem, Record
 
 ARTICLE = """\
@@ -290,20 +290,20 @@ def test_sniff() -> None:
 
 
 def test_cut_is_after_the_last_end() -> None:
-    assert RIS.cut is not None
+    assert RIS.split is not None
     data = (ARTICLE * 2 + "TY  - JOUR\nTI  - ER  - \nAB  - x").encode()
-    assert RIS.cut(data) == 2 * len(ARTICLE.encode())
-    assert RIS.cut(data.replace(b"\n", b"\r\n")) == 2 * len(ARTICLE.replace("\n", "\r\n"))
-    assert RIS.cut(b"TY  - JOUR\nTI  - One\n") == 0
-    assert RIS.cut(b"") == 0
+    assert RIS.split(data) == 2 * len(ARTICLE.encode())
+    assert RIS.split(data.replace(b"\n", b"\r\n")) == 2 * len(ARTICLE.replace("\n", "\r\n"))
+    assert RIS.split(b"TY  - JOUR\nTI  - One\n") == 0
+    assert RIS.split(b"") == 0
 
 
 @given(st.lists(st.sampled_from([ARTICLE, record("TI  - Two", "ID  - 2")]), max_size=4), st.data())
 def test_pieces_read_like_the_whole(parts: list[str], data: st.DataObject) -> None:
     whole = "".join(parts).encode()
     end = data.draw(st.integers(0, len(whole)))
-    assert RIS.cut is not None
-    place = RIS.cut(whole[:end])
+    assert RIS.split is not None
+    place = RIS.split(whole[:end])
     rest = read(whole[place:], 1 + whole.count(b"\n", 0, place))
     assert read(whole[:place]) + rest == read(whole)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.samples import SAMPLES
 
 from citebed.collection.formats import Chunk
-from citebed.collection.formats.semantic_scholar import S2ORC
+from citebed.collection.formats.s2orc import S2ORC
 from citebed.records import (
     CitingPaper,
     Context,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.semantic_scholar import SEMANTIC_SCHOLAR
+from citebed.collection.formats.catalogues import SEMANTIC_SCHOLAR
 from citebed.records import Document, Link, Problem
 
 GRAPH = {

@@ -249,18 +249,18 @@ def test_sniff() -> None:
 
 
 def test_cut_is_before_the_last_record() -> None:
-    assert SMART.cut is not None
-    assert SMART.cut(DOCUMENTS.encode()) == DOCUMENTS.index(".I 2")
-    assert SMART.cut(b".I 1\n.T\nx\n") == 0
-    assert SMART.cut(b"") == 0
+    assert SMART.split is not None
+    assert SMART.split(DOCUMENTS.encode()) == DOCUMENTS.index(".I 2")
+    assert SMART.split(b".I 1\n.T\nx\n") == 0
+    assert SMART.split(b"") == 0
 
 
 @given(st.integers(0, 3), st.data())
 def test_pieces_read_like_the_whole(times: int, data: st.DataObject) -> None:
     whole = (DOCUMENTS * times).encode()
     end = data.draw(st.integers(0, len(whole)))
-    assert SMART.cut is not None
-    place = SMART.cut(whole[:end])
+    assert SMART.split is not None
+    place = SMART.split(whole[:end])
     rest = read(SMART, whole[place:], 1 + whole.count(b"\n", 0, place))
     assert read(SMART, whole[:place]) + rest == read(SMART, whole)
 

@@ -259,8 +259,8 @@ def test_sniff_leaves_other_real_files_alone(shared_data: Path) -> None:
     ],
 )
 def test_cut(format: Format, text: str, place: int) -> None:
-    assert format.cut is not None
-    assert format.cut(text.encode()) == place
+    assert format.split is not None
+    assert format.split(text.encode()) == place
 
 
 def test_utf_16_is_understood() -> None:
@@ -271,7 +271,7 @@ def test_utf_16_is_understood() -> None:
 def test_pieces_read_like_the_whole(case: tuple[Format, str], data: st.DataObject) -> None:
     format, text = case
     whole = text.encode() * 2
-    place = (format.cut or len)(whole[: data.draw(st.integers(0, len(whole)))])
+    place = (format.split or len)(whole[: data.draw(st.integers(0, len(whole)))])
     rest = read(format, whole[place:], 1 + whole.count(b"\n", 0, place))
     assert read(format, whole[:place]) + rest == read(format, whole)
 
@@ -280,7 +280,7 @@ def test_pieces_read_like_the_whole(case: tuple[Format, str], data: st.DataObjec
 def test_any_bytes_are_survived(format: Format, data: bytes) -> None:
     read(format, data)
     format.sniff(data.decode("latin-1"))
-    assert (format.cut or len)(data) <= len(data)
+    assert (format.split or len)(data) <= len(data)
 
 
 PIECES = ["<top>", "</top>", "<num>", "<title>", "<desc>", "<DOC>", "</DOC>", "<DOCNO>", "<TEXT>"]

@@ -34,9 +34,9 @@ def test_elements_with_prefixes_are_cut_and_passed_over_as_those_without(name: s
     plain = SAMPLES[name]
     prefixed = re.sub(rb"<(/?)(?=[A-Za-z])(?![\w.-]+:)", rb"<\1m:", plain)
     form = FORMATS[name]
-    assert form.cut is not None
-    assert prefixed[: form.cut(prefixed)].replace(b"m:", b"") == plain[: form.cut(plain)]
-    assert 0 < form.cut(plain) < len(plain)
+    assert form.split is not None
+    assert prefixed[: form.split(prefixed)].replace(b"m:", b"") == plain[: form.split(plain)]
+    assert 0 < form.split(plain) < len(plain)
     both = [[str(r) for r in form.parse(Chunk(data, "x"))] for data in (plain, prefixed)]
     assert both[0] == both[1]
 

@@ -9,24 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sampling import examples
 
-from citebed.collection.formats.acl_xml import ACL_XML
-from citebed.collection.formats.annotation import ANNOTATION_XML, DOIS
+from citebed.collection.formats.acm_cr import ANNOTATION_XML, DOIS
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.jats import JATS
 from citebed.collection.formats.tei import TEI
 from citebed.collection.formats.xml import (
     attribute,
-    below,
     child,
     children,
+    descendants,
     file_stem,
+    has_root,
     inner_text,
-    line_of,
-    local,
+    local_name,
     open_root,
     parse_xml,
-    root_in,
+    source_line,
 )
+from citebed.collection.formats.xml_records import ACL_XML
 
 ALL = (ACL_XML, ANNOTATION_XML, DOIS, TEI, JATS)
 
@@ -46,7 +46,7 @@ class TestParsing:
     def test_good_xml_has_no_problems(self) -> None:
         root, problems = parse_xml(b"<?xml version='1.0'?><!-- c --><a><?pi?><b/><!-- d --></a>")
         assert root is not None
-        assert [local(kid) for kid in root] == ["b"]
+        assert [local_name(kid) for kid in root] == ["b"]
         assert problems == []
 
     @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ class TestParsing:
     def test_lines_beyond_65535(self) -> None:
         root, _ = parse_xml(b"<a>" + b"\n" * 70_000 + b"<b/></a>")
         assert root is not None
-        assert line_of(root[0], Chunk(b"", "x.xml", line=3)) == 70_003
+        assert source_line(root[0], Chunk(b"", "x.xml", line=3)) == 70_003
 
     def test_undeclared_prefix_is_no_problem(self) -> None:
         root, problems = parse_xml(b'<a><link xlink:href=" u ">t</link></a>')
@@ -133,7 +133,7 @@ class TestHostileInput:
         data = b"<a>" * 100_000 + b"x" + b"</a>" * (100_000 if closed else 0)
         root, problems = parse_xml(data)
         assert inner_text(root) == ""
-        assert len(list(below(root, "a"))) > 100
+        assert len(list(descendants(root, "a"))) > 100
         assert "depth" in problems[0].what
 
     @pytest.mark.parametrize("form", ALL, ids=lambda form: form.name)
@@ -163,7 +163,7 @@ class TestHostileInput:
         root, problems = parse_xml("".join(pieces).encode())
         inner_text(root)
         assert root is not None or problems
-        root_in("".join(pieces))
+        has_root("a")("".join(pieces))
 
 
 class TestText:
@@ -237,7 +237,7 @@ class TestHelpers:
         assert attribute(found, "id") == "k"
         assert attribute(found, "no") == ""
         assert child(root, "x", "y") is None
-        assert list(children(None, "x")) == list(below(None, "x")) == []
+        assert list(children(None, "x")) == list(descendants(None, "x")) == []
 
     @pytest.mark.parametrize(
         ("source", "stem"),
@@ -263,14 +263,17 @@ class TestHelpers:
             '<!doctype a [<!ENTITY b "c]"> <!ELEMENT a (b)>\n]  >',
         ],
     )
-    def test_root_in(self, before: str) -> None:
-        assert root_in(before + "<x:a-b c='d'>e") == ("a-b", "<x:a-b c='d'>e")
+    def test_root(self, before: str) -> None:
+        head = before + "<x:a-b c='d'>e"
+        assert has_root("y", "a-b", holding="c=")(head)
+        assert not has_root("a-b", holding="f=|xml|no")(head)
+        assert not has_root("b", "a")(head)
 
     @pytest.mark.parametrize(
         "head", ["", "text", "<!-- open", "{}", "<?xml", "<>", "< a>", "@a{b}"]
     )
     def test_no_root(self, head: str) -> None:
-        assert root_in(head) == ("", "")
+        assert not has_root("", "a", "open", "text")(head)
 
 
 SAMPLES = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.collection import import_sources, open_collection
-from citebed.collection.formats.recognising import Recogniser
+from citebed.collection.formats.detection import FormatDetector
 
 SHORT = '{"_id": "1", "text": "sorting apples"}\n'
 LONG = '{"_id": "1", "text": "' + "sorting apples and pears " * 30 + '"}\n'
@@ -18,9 +18,9 @@ TITLED = ".I 1\n.T\nApples\n.W\nsorting apples\n.I 2\n.T\nPears\n.W\nsorting pea
 
 
 def taken(head: str, name: str, *beside: str) -> tuple[str, str]:
-    found = Recogniser(names=beside).of(name, head)
-    assert found is not None
-    return found.format.name, found.why
+    format, note = FormatDetector(names=beside).detect(name, head)
+    assert format is not None
+    return format.name, note
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_name_of_a_file_decides(head: str, name: str, format: str) -> None:
 def test_else_the_names_beside_it_do(head: str, beside: str, format: str) -> None:
     found, why = taken(head, "set/data", beside)
     assert found == format
-    assert "by the names beside it" in why
+    assert "the names of the files next to it" in why
     assert "--format " in why
 
 
@@ -59,8 +59,8 @@ def test_else_what_is_likely_and_it_is_said() -> None:
     elsewhere = ("other/queries.jsonl", "set/readme.txt")
     assert taken(SHORT, "set/a.jsonl", *elsewhere) == (
         "beir-queries",
-        "taken for BEIR queries by what is likely; its content fits a BEIR corpus as well: "
-        "--format beir-corpus reads it as that",
+        "read as BEIR queries, which is more likely; its content also fits a BEIR corpus: "
+        "use --format beir-corpus to read it as that",
     )
     assert taken(LONG, "set/a.jsonl")[0] == "beir-corpus"
     assert taken(LONG, "set/a.jsonl", "set/queries.x", "set/corpus.x")[0] == "beir-corpus"
@@ -77,9 +77,9 @@ def test_where_content_says_it_names_do_not_count() -> None:
 
 
 def test_a_forced_format_is_taken_whatever_the_content() -> None:
-    found = Recogniser("ris").of("a.bib", "@article{a, title={T}}")
-    assert found is not None
-    assert found.format.name == "ris"
+    format, note = FormatDetector("ris").detect("a.bib", "@article{a, title={T}}")
+    assert format is not None
+    assert (format.name, note) == ("ris", "")
 
 
 def test_an_import_says_what_it_took_a_file_for(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_an_import_says_what_it_took_a_file_for(tmp_path: Path) -> None:
     report = import_sources(tmp_path / "c", [tmp_path / "a.jsonl", tmp_path / "b.ris"])
     [row] = report.problems.rows(named=True)
     assert (row["source"], row["kind"]) == ("a.jsonl", "mended")
-    assert row["what"].startswith("taken for BEIR queries by what is likely")
+    assert row["what"].startswith("read as BEIR queries, which is more likely")
 
 
 def test_a_folder_of_beir_without_titles_is_read(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_a_folder_of_beir_without_titles_is_read(tmp_path: Path) -> None:
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
 def test_any_names_can_be_asked_about(head: str, name: str, beside: list[str]) -> None:
-    Recogniser(names=beside).of(name, head + SHORT)
-    Recogniser(names=beside).of(name, SHORT)
+    FormatDetector(names=beside).detect(name, head + SHORT)
+    FormatDetector(names=beside).detect(name, SHORT)
 
 
 def test_of_many_files_it_is_counted_what_they_were_taken_for(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_of_many_files_it_is_counted_what_they_were_taken_for(tmp_path: Path) ->
 def test_pairs_of_ids_are_judgements_where_the_name_says_so(tmp_path: Path) -> None:
     assert taken("1\t28\n1\t35\n", "CISI.REL") == ("trec-qrels", "")
     assert taken("q1 d1\nq2 d2\n", "set/qrels.txt") == ("trec-qrels", "")
-    assert Recogniser().of("links.tsv", "1\t28\n1\t35\n") is None
+    assert FormatDetector().detect("links.tsv", "1\t28\n1\t35\n") == (None, "")
     (tmp_path / "a.rel").write_text("1\t28\n1\t35\n")
     (tmp_path / "a.qry").write_text(SMART)
     (tmp_path / "a.all").write_text(TITLED.replace("1", "28").replace("2\n", "35\n"))
