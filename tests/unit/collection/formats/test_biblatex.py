@@ -121,7 +121,7 @@ def test_a_key_without_a_comma_behind_it() -> None:
     text = "@article{a\n  title = {A title},\n  year = {2001}\n}\n"
     (document,), told = read(text)
     assert document.title == "A title"
-    assert told == ["1: no comma behind the key 'a'; it was put there"]
+    assert told == ["1: no comma after the key 'a'; citebed added it"]
     assert sniff(text)
 
 
@@ -143,8 +143,8 @@ def test_a_string_that_nothing_defines_is_told_once() -> None:
     documents, told = read(text)
     assert documents[0].venue == "jx"
     assert told == [
-        "1: no string is called 'jx'; it is kept as it is written",
-        "1: no string is called 'th'; it is kept as it is written",
+        "1: undefined @string 'jx'; kept as text",
+        "1: undefined @string 'th'; kept as text",
     ]
 
 
@@ -182,7 +182,7 @@ def test_xdata_is_lent_and_no_document() -> None:
         assert (document.publisher, document.year, document.title) == ("Example Press", 1999, "A")
         assert document.keys == ("a", "b", "c")
         assert len(told) == 1
-        assert "borrows from xdata 'gone', which is not there" in told[0]
+        assert "refers to missing @xdata 'gone'" in told[0]
         assert document.bibtex is not None
         assert "publisher = {Example Press}" in document.bibtex
         assert "xdata" not in document.bibtex
@@ -205,7 +205,7 @@ def test_xdata_lends_single_values() -> None:
 def test_xdata_that_is_nowhere_is_told() -> None:
     (document,), told = read("@book{a, title = {A}, xdata = {house}}")
     assert document.title == "A"
-    assert told == ["1: entry 'a' borrows from xdata 'house', which is not there"]
+    assert told == ["1: entry 'a' refers to missing @xdata 'house'"]
 
 
 def test_xdata_of_an_earlier_piece() -> None:

@@ -124,7 +124,7 @@ def test_an_export_is_harmless_and_says_so(tmp_path: Path) -> None:
     assert is_harmless(text)
     assert kept in text
     assert len(re.findall("(?m)^@article", text)) == len(RUN) + 1
-    assert any(r"\input" in note and "as text" in note for note in said.notes)
+    assert any(r"\input" in note and "plain text" in note for note in said.notes)
 
 
 def test_an_export_of_a_forged_table_is_entries_only(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_missing_comma_behind_the_key_is_noted_and_put_there(tmp_path: Path) -
     (tmp_path / "a.bib").write_text("\n@article{nokey title={A Broken Entry}, year={2001}}\n")
     report = import_sources(tmp_path / "c", [tmp_path / "a.bib"])
     assert report.problems.select("line", "kind", "what").rows() == [
-        (2, "mended", "no comma behind the key 'nokey'; it was put there")
+        (2, "mended", "no comma after the key 'nokey'; citebed added it")
     ]
     export(open_collection(tmp_path / "c"), "bibtex", tmp_path / "out.bib")
     assert (tmp_path / "out.bib").read_text().startswith("@article{nokey, title={A Broken Entry}")

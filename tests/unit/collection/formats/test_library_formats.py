@@ -198,12 +198,14 @@ LATER: dict[str, tuple[Known, Known]] = {
 }
 PASSED_OVER = {
     "dblp-xml": [
-        Problem(1, "1 record of the kind www or person: no publications, passed over", "ignored")
+        Problem(
+            1, "ignored 1 record of the kind www or person, which is not a publication", "ignored"
+        )
     ],
     "zotero-rdf": [
-        Problem(1, "notes, files and collections are no documents: 2 of them", "ignored")
+        Problem(1, "2 items ignored: notes, files and collections are not documents", "ignored")
     ],
-    "zotero-json": [Problem(10, "an item of the type attachment is no document", "ignored")],
+    "zotero-json": [Problem(10, "an item of the type attachment is not a document", "ignored")],
 }
 NEW = (*FIRST, "s2orc", "tsv-queries", "tsv-documents")
 

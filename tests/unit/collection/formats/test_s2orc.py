@@ -81,7 +81,7 @@ def test_empty_papers_are_told() -> None:
 def test_a_citation_that_the_list_does_not_have_is_told() -> None:
     part = {"text": "See [1].", "cite_spans": [{"start": 4, "end": 7, "ref_id": "b9"}]}
     *_, problem, citing = read({"paper_id": "x", "body_text": [part], "bib_entries": {}})
-    what = "context 01 cites b9, which the reference list does not have"
+    what = "context 01 cites b9, which is not in the reference list"
     assert problem == Problem(1, what, "mended")
     assert isinstance(citing, CitingPaper)
 

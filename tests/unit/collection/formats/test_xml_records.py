@@ -28,7 +28,7 @@ def test_what_is_no_record_is_told_with_its_line() -> None:
     stranger = "<artikel key='k/2'><title>Pears</title></artikel>\n"
     records = dblp(f"<dblp>\n{ONE.format(1)}{stranger}{ONE.format(3)}</dblp>")
     assert titles(records) == ["Apples 1", "Apples 3"]
-    what = "<artikel> stands where a record was expected, and was not read"
+    what = "expected a record, found <artikel>; skipped"
     assert [r for r in records if isinstance(r, Problem)] == [Problem(4, what)]
 
 
@@ -108,7 +108,7 @@ def test_person_pages_are_counted() -> None:
     page = '<www key="homepages/x"><title>Home Page</title></www>\n'
     records = dblp(f"<dblp>{page * 3}{ONE.format(1)}</dblp>")
     assert titles(records) == ["Apples 1"]
-    what = "3 records of the kind www or person: no publications, passed over"
+    what = "ignored 3 records of the kind www or person, which is not a publication"
     assert Problem(1, what, "ignored") in records
 
 

@@ -35,7 +35,7 @@ def test_a_file_beside_lends_its_strings(tmp_path: Path) -> None:
     entry = open_collection(tmp_path / "c").documents["bibtex"][0]
     assert "journal = {Journal of X (B)}" in entry
     assert told(tmp_path / "c") == [
-        "no string is called 'JY'; it is kept as it is written",
+        "undefined @string 'JY'; kept as text",
         "strings (@string) or @xdata and no entry; other files may use them",
     ]
 
@@ -95,6 +95,6 @@ def test_a_second_file_lends_its_xdata(tmp_path: Path, folder: str) -> None:
     assert (document.venue, document.publisher) == ("Annals of Sheep", "Sheep Press")
     assert "publisher = {Sheep Press}" in (document.bibtex or "")
     assert told(tmp_path / "c") == [
-        "entry 'b' borrows from xdata 'nothing', which is not there",
+        "entry 'b' refers to missing @xdata 'nothing'",
         "strings (@string) or @xdata and no entry; other files may use them",
     ]
