@@ -82,7 +82,7 @@ def test_the_formats_read_are_those_of_the_table() -> None:
 def test_formats_that_are_read_whole_are_named() -> None:
     sizes = section(read("formats"), "Sizes")
     whole = next(line for line in sizes.split("\n") if "are read whole" in line)
-    assert named(whole) == {name for name, format in FORMATS.items() if format.cut is None}
+    assert named(whole) == {name for name, format in FORMATS.items() if format.split is None}
 
 
 def test_the_forms_written_are_those_of_the_table() -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.collection.building.assembling import Decided
-from citebed.collection.reading.reader import ONLY_STRINGS
+from citebed.collection.formats.bibtex import ONLY_STRINGS
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError
 from citebed.records import Problem

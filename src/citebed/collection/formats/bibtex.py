@@ -151,6 +151,8 @@ def find_bare_words(text: str) -> set[str]:
 
 _KEY_LINE = compile_regex(rf"[\r\n]@{TYPE}[ \t]*+\{{\s*+[^\s,{{}}\"#%=]++\s*+,".encode())
 _DEFINITION = re.compile(rb"@[ \t]*(?:string|xdata)\s*[{(]", re.IGNORECASE)
+ONLY_STRINGS = "strings (@string) or @xdata and no entry; other files may use them"
+"""The message for a file without documents that other files may need."""
 XDATA = "@xdata "
 """The start of the names of ``@xdata`` entries in a context."""
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import polars as pl
 
-from citebed.collection.formats.bibtex import XDATA, collect_strings, find_bare_words
+from citebed.collection.formats.bibtex import ONLY_STRINGS, XDATA, collect_strings, find_bare_words
 from citebed.collection.formats.detection import FormatDetector
 from citebed.collection.progress import Progress
 from citebed.collection.reading.parsing import (
@@ -46,8 +46,6 @@ from citebed.files.system_errors import error_reason, find_system_error
 from citebed.records import Problem
 from citebed.wording import printable
 
-ONLY_STRINGS = "strings (@string) or @xdata and no entry; other files may use them"
-"""What there is to say of a file that only lends."""
 _NAMES = (".bib", ".bibtex")
 _HEAD_BYTES = 4 << 10
 _MOST_BYTES = 1 << 20
