@@ -11,10 +11,9 @@ from tests.fuzz.wellformed import MADE, collection_sources
 
 from citebed.cli.app import main
 from citebed.timeline.filters import parse_filter
-from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.online_learning import labels_of
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
-from citebed.timeline.filters.topics import read_topics
+from citebed.timeline.filters.topics import FilterContext, read_topics
 from citebed.timeline.streams.stream_files import Source, file_source
 
 MODELS = ("names", "relevance_model(buckets=1024)", "incremental(buckets=1024)")

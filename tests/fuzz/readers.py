@@ -59,8 +59,7 @@ from citebed.timeline.robustness import levels_of, settings_of
 from citebed.timeline.slices import read_boundaries
 from citebed.timeline.streams.run_sources import opened_runs
 from citebed.timeline.streams.stream_files import blocks, decode, file_source
-from citebed.timeline.streams.timed_qrels import read_timed_qrels
-from citebed.timeline.streams.times import read_times
+from citebed.timeline.streams.timed_qrels import read_timed_qrels, read_times
 
 
 class Reader(NamedTuple):

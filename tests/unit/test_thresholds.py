@@ -26,7 +26,7 @@ from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.recommend.abstention import Languages
 from citebed.text.markers import cites_of
 from citebed.timeline.robustness.study import Robustness
-from citebed.timeline.scoring.kinds import episodes
+from citebed.timeline.scoring.comparison import episodes
 
 ENGLISH = "We show that our models can be learned from the texts which have been collected here."
 

@@ -18,8 +18,8 @@ from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.timeline.filters.base import Filter, FilterContext
     from citebed.timeline.filters.runner import FilterReport
+    from citebed.timeline.filters.topics import Filter, FilterContext
     from citebed.timeline.streams.stream_files import Source
 
 ANALYSER = "english"
@@ -246,8 +246,8 @@ def _seconds(text: str) -> int:
 
 def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int) -> FilterContext:
     from citebed.files.input_files import reusable_path
-    from citebed.timeline.filters.base import FilterContext
     from citebed.timeline.filters.online_learning import labels_of
+    from citebed.timeline.filters.topics import FilterContext
 
     if judgements is not None and not declared.takes_judgements:
         raise typer.BadParameter(

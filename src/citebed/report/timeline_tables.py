@@ -24,7 +24,7 @@ from citebed.report.tables import (
     text_table,
 )
 from citebed.runs.tables import Floats
-from citebed.timeline.scoring.kinds import KINDS
+from citebed.timeline.scoring.comparison import KINDS
 from citebed.timeline.scoring.stream_scores import UNITS_DRAWN, StreamScores
 from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.scoring.trends import Stability, Trend, stability

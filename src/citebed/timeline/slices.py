@@ -31,7 +31,6 @@ from citebed.runs.times import (
     parse_seconds,
     parse_time,
 )
-from citebed.timeline.bursts import bursting
 from citebed.wording import count, printable
 
 COARSE, FINE = "7d", "1d"
@@ -381,3 +380,35 @@ def parse_slicing(text: str, over: Range, *, seed: int = 0, utc: bool = False) -
         f"cannot read the slicing '{printable(text)}'. Use a length (12h, 7d, 1mo, 1y), one of "
         f"{', '.join(SLICINGS)}, or a file of boundaries."
     )
+
+
+RATIO, GAMMA = 2.0, 1.0
+
+
+def bursting(times: Ints, start: int, end: int, s: float = RATIO, gamma: float = GAMMA) -> Flags:
+    """Return which documents are in a burst, given their times in order."""
+    n = len(times)
+    rate = n / (end - start)
+    gaps = np.diff(times, prepend=start)
+    # How much more the burst state costs than the quiet one, document by document.
+    extra = (-math.log(s) + (s - 1) * rate * gaps).tolist()
+    enter = gamma * math.log(n)
+    # With the quiet path's cost as zero, the burst path's is `ahead`; a path may leave a burst
+    # for nothing, so the difference carried on is never below 0 nor above the cost to enter.
+    ahead, carried = enter, []
+    for cost in extra:
+        held = min(max(ahead, 0.0), enter)
+        ahead = held + cost
+        carried.append(ahead)
+    return _states(carried, enter)
+
+
+def _states(carried: list[float], enter: float) -> Flags:
+    """Go back along the cheapest path: True in the burst state."""
+    busy = np.zeros(len(carried), bool)
+    state = bool(carried) and carried[-1] < 0
+    for at in range(len(carried) - 1, -1, -1):
+        busy[at] = state
+        if at:
+            state = carried[at - 1] < (enter if state else 0.0)
+    return busy

@@ -31,8 +31,7 @@ from citebed.timeline.scoring.stream_scores import (
 from citebed.timeline.scoring.topic_slices import TopicSlices, topic_slices, weights_of
 from citebed.timeline.slices import parse_slicing, usual_slicing
 from citebed.timeline.streams.run_sources import RunSource, opened_runs
-from citebed.timeline.streams.timed_qrels import QrelsOptions, judged_table, timed_qrels
-from citebed.timeline.streams.times import times_of
+from citebed.timeline.streams.timed_qrels import QrelsOptions, judged_table, timed_qrels, times_of
 from citebed.wording import count
 
 if TYPE_CHECKING:
@@ -131,14 +130,14 @@ class Timeline(TableResult):
     @cached_property
     def kinds(self) -> pl.DataFrame:
         """One row per query: atemporal, unambiguous or ambiguous in time (`query_kinds`)."""
-        from citebed.timeline.scoring.kinds import query_kinds
+        from citebed.timeline.scoring.comparison import query_kinds
 
         return query_kinds(self.pairs)
 
     @cached_property
     def by_kind(self) -> pl.DataFrame:
         """One row per run, measure, weighting and kind of query: the mean over such queries."""
-        from citebed.timeline.scoring.kinds import scores_by_kind
+        from citebed.timeline.scoring.comparison import scores_by_kind
 
         return scores_by_kind(self.runs, self.weights, self.kinds)
 

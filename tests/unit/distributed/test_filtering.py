@@ -25,8 +25,8 @@ from citebed.distributed.filtering.running import filter_on
 from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.analysis import ANALYSERS, analyser_of
 from citebed.timeline.filters import parse_filter
-from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.runner import FilterOptions, FilterReport, FilterTask, run_filter
+from citebed.timeline.filters.topics import FilterContext
 from citebed.timeline.streams.stream_files import file_source
 
 MODELS = ("names", "relevance_model", "incremental")

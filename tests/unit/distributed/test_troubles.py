@@ -26,9 +26,8 @@ from citebed.distributed.filtering import running
 from citebed.distributed.troubles import in_our_words, told
 from citebed.errors import CitebedError
 from citebed.timeline.filters import parse_filter
-from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.runner import FilterTask
-from citebed.timeline.filters.topics import read_topics
+from citebed.timeline.filters.topics import FilterContext, read_topics
 from citebed.timeline.streams.stream_files import file_source
 
 JAVA = "\n\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:2790)"

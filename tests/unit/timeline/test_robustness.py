@@ -27,7 +27,7 @@ from citebed.timeline.robustness import (
     studied,
 )
 from citebed.timeline.robustness import study as module
-from citebed.timeline.robustness.rankings import as_rankings
+from citebed.timeline.robustness.study import as_rankings
 
 MEASURES = (
     "AP", "nDCG@R", "nDCG", "Rprec", "AUC", "AUC:rescaled", "P@5", "RR", "Bpref", "RBP(p=0.9)",

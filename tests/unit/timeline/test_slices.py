@@ -12,8 +12,7 @@ from tests.unit.timeline.made_streams import START
 
 from citebed.errors import CitebedError, FormatError
 from citebed.runs.times import DAY, format_time, months_after, parse_time
-from citebed.timeline.bursts import bursting
-from citebed.timeline.slices import Range, Slices, parse_slicing, usual_slicing
+from citebed.timeline.slices import Range, Slices, bursting, parse_slicing, usual_slicing
 
 HOUR = 3600
 

@@ -99,7 +99,7 @@ def read_once(path: Path) -> Qrels:
 
 def times_from(path: Path | None, utc: bool) -> Any:
     """Read times from a file, or from the dates of a collection's documents."""
-    from citebed.timeline.streams.times import times_of
+    from citebed.timeline.streams.timed_qrels import times_of
 
     if path is None or not path.is_dir():
         return times_of(path, utc=utc)

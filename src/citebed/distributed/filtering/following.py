@@ -18,9 +18,9 @@ from citebed.errors import FormatError
 from citebed.files.lines import read_numbered_lines
 from citebed.records import Problem
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.base import LearningDocuments, RunningFilter, Skipped, State
 from citebed.timeline.filters.checkpoint import LISTED, Progress
 from citebed.timeline.filters.stream_checks import check_order
+from citebed.timeline.filters.topics import LearningDocuments, RunningFilter, Skipped, State
 from citebed.timeline.streams.stream_files import Decoded
 
 

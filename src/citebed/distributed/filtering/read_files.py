@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from citebed.runs.tables import Ints
-from citebed.timeline.filters.base import DocumentFeatures, LearningDocuments, Vectors, no_terms
+from citebed.timeline.filters.topics import DocumentFeatures, LearningDocuments, Vectors, no_terms
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,8 +12,7 @@ import numpy as np
 
 from citebed.distributed.filtering.folder import Part, WorkFolder
 from citebed.errors import CitebedError
-from citebed.timeline.filters.base import Filter, FilterContext, RunningFilter
-from citebed.timeline.filters.topics import Topic
+from citebed.timeline.filters.topics import Filter, FilterContext, RunningFilter, Topic
 from citebed.wording import printable
 
 WIDTH = 16

@@ -27,10 +27,10 @@ from citebed.distributed.filtering.task import WIDTH, PartTask, moments
 from citebed.files.output_files import add_files
 from citebed.runs.writer import filter_lines
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.base import LearningDocuments, RunningFilter, State, TermStatistics
 from citebed.timeline.filters.checkpoint import Progress
 from citebed.timeline.filters.online_learning import packed, unpacked
 from citebed.timeline.filters.stream_checks import Admission
+from citebed.timeline.filters.topics import LearningDocuments, RunningFilter, State, TermStatistics
 from citebed.timeline.streams.stream_files import Decoded, decode
 
 

@@ -9,10 +9,10 @@ from dataclasses import fields
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.grammar import SpecError, parse_call, value_text
-from citebed.timeline.filters.base import Filter
 from citebed.timeline.filters.incremental import Incremental
 from citebed.timeline.filters.names import Names
 from citebed.timeline.filters.relevance_model import RelevanceModel
+from citebed.timeline.filters.topics import Filter
 
 FILTERS: dict[str, type[Filter]] = {f.name: f for f in (Names, RelevanceModel, Incremental)}
 """All filters by name, in the order of the documentation."""

@@ -16,8 +16,8 @@ from citebed.errors import CitebedError
 from citebed.files.output_files import add_files, sync_file
 from citebed.files.system_errors import translate_read_errors
 from citebed.records import Problem
-from citebed.timeline.filters.base import State
 from citebed.timeline.filters.output_files import read_draft
+from citebed.timeline.filters.topics import State
 from citebed.wording import printable
 
 _ABOUT = "about"

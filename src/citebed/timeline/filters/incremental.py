@@ -17,20 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from citebed.runs.tables import Floats, Ints
-from citebed.timeline.filters.base import (
-    DocumentFeatures,
-    Filter,
-    FilterContext,
-    LearningDocuments,
-    Skipped,
-    State,
-    TermStatistics,
-    Vectors,
-    confidence,
-    running_sums,
-)
-from citebed.timeline.filters.name_matcher import NameTable
-from citebed.timeline.filters.names import NameFiltering, Names
+from citebed.timeline.filters.names import NameFiltering, Names, NameTable
 from citebed.timeline.filters.online_learning import (
     FilterFeatures,
     Learner,
@@ -40,7 +27,19 @@ from citebed.timeline.filters.online_learning import (
     packed,
     unpacked,
 )
-from citebed.timeline.filters.topics import Topic
+from citebed.timeline.filters.topics import (
+    DocumentFeatures,
+    Filter,
+    FilterContext,
+    LearningDocuments,
+    Skipped,
+    State,
+    TermStatistics,
+    Topic,
+    Vectors,
+    confidence,
+    running_sums,
+)
 
 BIAS = -3.0
 MENTION = 4.0

@@ -26,7 +26,8 @@ from citebed.runs.reader import read_judgement_table
 from citebed.runs.tables import Floats, Ints, checked_columns
 from citebed.runs.trec_files import QRELS
 from citebed.runs.writer import FilterLine
-from citebed.timeline.filters.base import (
+from citebed.timeline.filters.names import NameTable
+from citebed.timeline.filters.topics import (
     RELEVANT,
     DocumentFeatures,
     Documents,
@@ -35,11 +36,10 @@ from citebed.timeline.filters.base import (
     Skipped,
     State,
     TermStatistics,
+    Topic,
     Vectors,
     between,
 )
-from citebed.timeline.filters.name_matcher import NameTable
-from citebed.timeline.filters.topics import Topic
 from citebed.timeline.streams.stream_files import TEXTS
 
 # --- terms as numbers -------------------------------------------------------------------------

@@ -15,18 +15,7 @@ import numpy as np
 
 from citebed.errors import CitebedError
 from citebed.runs.tables import Floats, Ints
-from citebed.timeline.filters.base import (
-    DocumentFeatures,
-    Filter,
-    FilterContext,
-    LearningDocuments,
-    Skipped,
-    State,
-    TermStatistics,
-    Vectors,
-    confidence,
-)
-from citebed.timeline.filters.name_matcher import NameTable
+from citebed.timeline.filters.names import NameTable
 from citebed.timeline.filters.online_learning import (
     FilterFeatures,
     Learner,
@@ -36,7 +25,18 @@ from citebed.timeline.filters.online_learning import (
     packed,
     unpacked,
 )
-from citebed.timeline.filters.topics import Topic
+from citebed.timeline.filters.topics import (
+    DocumentFeatures,
+    Filter,
+    FilterContext,
+    LearningDocuments,
+    Skipped,
+    State,
+    TermStatistics,
+    Topic,
+    Vectors,
+    confidence,
+)
 
 _CELLS = 1 << 20
 """Term frequencies per topic that are in memory at a time, at 64 bytes each."""

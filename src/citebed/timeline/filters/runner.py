@@ -24,11 +24,17 @@ from citebed.files.output_files import translate_write_errors
 from citebed.records import Problem
 from citebed.runs.writer import FilterRunWriter
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.base import Documents, Filter, FilterContext, RunningFilter, State
 from citebed.timeline.filters.checkpoint import Progress
 from citebed.timeline.filters.output_files import Drafts, OutputFiles
 from citebed.timeline.filters.stream_checks import Admission
-from citebed.timeline.filters.topics import Topic
+from citebed.timeline.filters.topics import (
+    Documents,
+    Filter,
+    FilterContext,
+    RunningFilter,
+    State,
+    Topic,
+)
 from citebed.timeline.streams.stream_files import Decoded, Source, blocks, checksum, decode
 from citebed.wording import count, printable
 

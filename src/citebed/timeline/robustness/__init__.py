@@ -7,7 +7,7 @@ up measure by measure.
 # ruff: isort: skip_file
 from __future__ import annotations
 
-from citebed.timeline.robustness.rankings import (
+from citebed.timeline.robustness.study import (
     PERTURBATIONS as PERTURBATIONS,
     Setting as Setting,
     levels_of as levels_of,

@@ -31,9 +31,9 @@ from citebed.timeline.streams.timed_qrels import (
     judged_table,
     restore_timed_ids,
     timeless_qrels,
+    times_of,
     topic_run,
 )
-from citebed.timeline.streams.times import times_of
 from citebed.wording import count
 
 LEVELS = {"central": 2, "central+relevant": 1, "vital": 2, "vital+useful": 1}

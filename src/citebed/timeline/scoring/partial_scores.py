@@ -27,8 +27,7 @@ from citebed.timeline.scoring.alignment import RunLedger, align_with_judgements,
 from citebed.timeline.scoring.slice_measures import empty_slice_score, slice_values
 from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.slices import Slices
-from citebed.timeline.streams.timed_qrels import Skipped
-from citebed.timeline.streams.times import times_by_id
+from citebed.timeline.streams.timed_qrels import Skipped, times_by_id
 
 _PAIR, _LEDGER = "pair", "ledger"
 _COUNTED = ("measured", "judged", "elsewhere", "outside")

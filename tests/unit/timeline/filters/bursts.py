@@ -13,9 +13,8 @@ from typing import Any
 
 from citebed.runs.kba_files import read_filter_run
 from citebed.timeline.filters import parse_filter
-from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.runner import FilterOptions, FilterReport, FilterTask, run_filter
-from citebed.timeline.filters.topics import Name, Topic
+from citebed.timeline.filters.topics import FilterContext, Name, Topic
 from citebed.timeline.streams.stream_files import file_source
 
 Doc = dict[str, Any]

@@ -15,10 +15,9 @@ from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed,
 
 from citebed.errors import CitebedError, FormatError
 from citebed.timeline.filters import checkpoint, parse_filter
-from citebed.timeline.filters.base import DocumentFeatures, FilterContext, no_terms
 from citebed.timeline.filters.online_learning import Labels
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
-from citebed.timeline.filters.topics import Name, Topic
+from citebed.timeline.filters.topics import DocumentFeatures, FilterContext, Name, Topic, no_terms
 
 
 def names(folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.reference import filters as slow
 
 from citebed.errors import CitebedError
-from citebed.timeline.filters.name_matcher import NameTable, words
+from citebed.timeline.filters.names import NameTable, words
 from citebed.timeline.filters.topics import Name, Topic
 from citebed.timeline.streams.stream_files import TEXTS
 

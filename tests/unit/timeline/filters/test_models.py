@@ -17,8 +17,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.files.lines import Block
 from citebed.runs.writer import FilterLine
 from citebed.timeline.filters import FILTERS, online_learning, parse_filter, relevance_model
-from citebed.timeline.filters.base import Documents, Filter, FilterContext, State
-from citebed.timeline.filters.topics import Name, Topic
+from citebed.timeline.filters.topics import Documents, Filter, FilterContext, Name, State, Topic
 from citebed.timeline.streams.stream_files import decode
 
 MODELS = ("names", "relevance_model(mu=10,least=0)", "incremental(least=0.2)")

@@ -16,9 +16,9 @@ from citebed.errors import FormatError
 from citebed.files.lines import Block
 from citebed.runs.writer import stream_id, stream_ids
 from citebed.timeline.filters import parse_filter
-from citebed.timeline.filters.base import FilterContext
-from citebed.timeline.filters.repeated_documents import RepeatedDocuments
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
+from citebed.timeline.filters.stream_checks import RepeatedDocuments
+from citebed.timeline.filters.topics import FilterContext
 from citebed.timeline.streams.stream_files import decode, file_source, table_source
 
 IDS = st.sampled_from(["a", "b", "1300000000-a", "1300000001-a", "0000000005-a", "12345-a", "5-a"])

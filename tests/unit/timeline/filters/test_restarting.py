@@ -16,9 +16,9 @@ from tests.unit.timeline.filters.bursts import LABELS, TOPICS, stream, write
 
 from citebed.errors import CitebedError, FormatError
 from citebed.timeline.filters import parse_filter
-from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.checkpoint import Progress, load, save
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
+from citebed.timeline.filters.topics import FilterContext
 from citebed.timeline.streams.stream_files import Source, file_source
 
 MODELS = (

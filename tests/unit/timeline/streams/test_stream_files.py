@@ -19,8 +19,8 @@ from citebed.errors import FormatError
 from citebed.files import input_files
 from citebed.files.lines import Block
 from citebed.timeline.filters import parse_filter
-from citebed.timeline.filters.base import FilterContext
 from citebed.timeline.filters.runner import FilterOptions, FilterTask, run_filter
+from citebed.timeline.filters.topics import FilterContext
 from citebed.timeline.streams.stream_files import (
     Source,
     blocks,

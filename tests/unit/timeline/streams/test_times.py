@@ -15,7 +15,7 @@ from citebed.files import limits
 from citebed.runs.times import epochs, format_span, format_time, parse_time
 from citebed.runs.writer import stream_id
 from citebed.timeline.streams.stream_files import documents_by_date
-from citebed.timeline.streams.times import joined_times, read_times
+from citebed.timeline.streams.timed_qrels import joined_times, read_times
 
 
 @pytest.mark.parametrize(
