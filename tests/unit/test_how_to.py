@@ -17,8 +17,7 @@ import citebed
 from citebed.collection.formats import FORMATS, recognise
 from citebed.collection.importing import ImportOptions, import_sources
 from citebed.evaluation.measures import MEASURES
-from citebed.judging.pooling_methods import METHODS
-from citebed.judging.pools import Budget, pool
+from citebed.judging.pooling_methods import METHODS, Budget, pool
 from citebed.retrieval.models import MODELS
 from citebed.retrieval.ranking.features import OF_RECORDS, SIGNALS
 from citebed.retrieval.ranking.ranker import SHIPPED

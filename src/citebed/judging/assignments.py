@@ -1,4 +1,9 @@
-"""Form codes and personal links, which are signed, expire and can be revoked."""
+"""Judges' forms: their codes and personal links, their content, and the answers so far.
+
+A form is for one person, one paper, one phase and one round. In phase one each author of an online
+paper gets a form for research questions and grades. In phase two the authors of pooled questions
+get a form for the documents that are new to them. Links are signed, expire and can be revoked.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -44,10 +49,13 @@ from citebed.judging.store.schema import (
 )
 
 _ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # without letters that look like digits
+CODE = re.compile(rf"\b[{_ALPHABET}]{{4}}(?:-[{_ALPHABET}]{{4}}){{3}}\b")
 
 FormRow = Row[Any]
 """A row of the table of forms."""
-CODE = re.compile(rf"\b[{_ALPHABET}]{{4}}(?:-[{_ALPHABET}]{{4}}){{3}}\b")
+
+
+# --- Codes and links --------------------------------------------------------------------------
 
 
 def new_code() -> str:
@@ -77,10 +85,9 @@ def _signature(store: CampaignStore, payload: str) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def form_by_code(tx: Transaction, code: str) -> FormRow | None:
-    """Return the form of this campaign with this code."""
-    mine = (forms.c.campaign_id == tx.id) & (forms.c.code == code.strip().upper())
-    return tx.execute(select(forms).where(mine)).first()
+def make_link(store: CampaignStore, signed: str) -> str:
+    """Return the URL of a judge's page."""
+    return f"{store.settings.address.rstrip('/')}/{store.name}/judge/{signed}"
 
 
 class LinkRefused(CitebedError):
@@ -106,31 +113,29 @@ def open_links(tx: Transaction, signed: Iterable[str]) -> dict[str, FormRow | Li
     codes = {each: verify_token(tx.store, each, at) for each in set(signed)}
     wanted = [code for code in codes.values() if code is not None]
     mine = (forms.c.campaign_id == tx.id) & forms.c.code.in_(wanted)
-    rows = tx.execute(select(forms).where(mine)) if wanted else ()
-    known = {row.code: row for row in rows}
-    return {each: _open(tx.store, each, code, known.get(code)) for each, code in codes.items()}
-
-
-def _open(
-    store: CampaignStore, signed: str, code: str | None, form: FormRow | None
-) -> FormRow | LinkRefused:
-    if code is None:
-        return LinkRefused("forged, altered, expired or of another campaign")
-    if form is None:
-        return LinkRefused("there is no such form")
-    if form.revoked_at is not None:
-        return LinkRefused("revoked", form.id)
-    if form.expires_at <= now():
-        return LinkRefused("expired", form.id)
-    if signed != make_token(store, form.code, form.expires_at):
-        return LinkRefused("another link was given since", form.id)
-    return form
+    known = {row.code: row for row in tx.execute(select(forms).where(mine))} if wanted else {}
+    opened: dict[str, FormRow | LinkRefused] = {}
+    for token, code in codes.items():
+        form = known.get(code)
+        if code is None:
+            opened[token] = LinkRefused("forged, altered, expired or of another campaign")
+        elif form is None:
+            opened[token] = LinkRefused("there is no such form")
+        elif form.revoked_at is not None:
+            opened[token] = LinkRefused("revoked", form.id)
+        elif form.expires_at <= at:
+            opened[token] = LinkRefused("expired", form.id)
+        elif token != make_token(tx.store, form.code, form.expires_at):
+            opened[token] = LinkRefused("another link was given since", form.id)
+        else:
+            opened[token] = form
+    return opened
 
 
 def revoke_link(store: CampaignStore, code: str, who: str = "organiser") -> None:
     """Revoke the links of a form; its answers stay."""
     with store.writing() as tx:
-        form = _load_form(tx, code)
+        form = load_form(tx, code)
         if form.revoked_at is None:
             mine = forms.c.id == form.id
             tx.execute(update(forms).where(mine).values(revoked_at=now()))
@@ -140,7 +145,7 @@ def revoke_link(store: CampaignStore, code: str, who: str = "organiser") -> None
 def renew_link(store: CampaignStore, code: str, who: str = "organiser") -> str:
     """Return a new link of a form, with the full lifetime; old links stop working."""
     with store.writing() as tx:
-        form = _load_form(tx, code)
+        form = load_form(tx, code)
         until = now() + timedelta(days=store.settings.open_days)
         # Links contain their expiry in seconds, so the new time must differ from the old one.
         if int(until.timestamp()) <= int(form.expires_at.timestamp()):
@@ -151,16 +156,21 @@ def renew_link(store: CampaignStore, code: str, who: str = "organiser") -> str:
     return make_link(store, make_token(store, form.code, until))
 
 
-def make_link(store: CampaignStore, signed: str) -> str:
-    """Return the URL of a judge's page."""
-    return f"{store.settings.address.rstrip('/')}/{store.name}/judge/{signed}"
+def form_by_code(tx: Transaction, code: str) -> FormRow | None:
+    """Return the form of this campaign with this code."""
+    mine = (forms.c.campaign_id == tx.id) & (forms.c.code == code.strip().upper())
+    return tx.execute(select(forms).where(mine)).first()
 
 
-def _load_form(tx: Transaction, code: str) -> FormRow:
+def load_form(tx: Transaction, code: str) -> FormRow:
+    """Return the form with this code; raise an error if there is none."""
     form = form_by_code(tx, code)
     if form is None:
-        raise CitebedError(f"there is no form {code[:40]!r} in this campaign.")
+        raise CitebedError(f"there is no form '{code[:40]}' in this campaign.")
     return form
+
+
+# --- Assigning forms --------------------------------------------------------------------------
 
 
 def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
@@ -191,11 +201,10 @@ def assign_phase_two(store: CampaignStore) -> list[int]:
 
 def lists_to_send(tx: Transaction) -> dict[tuple[int, int], list[dict[str, Any]]]:
     """Return the lists that were not assigned yet, by paper and person."""
-    before = _assigned_items(tx)
     lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for question in live_questions(tx):
         person = question.person_id
-        listed = _unassigned_list(tx, question.id, person, before)
+        listed = _unassigned_list(tx, question.id, person)
         if listed is not None and question.opted_out_at is None:
             lists.setdefault((question.paper_id, person), []).append(listed)
     return lists
@@ -211,49 +220,32 @@ def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: s
         if query_id not in every:
             raise UnknownName("query", query_id, every)
         question = every[query_id]
-        if not _pooled_items(tx, question.id):
+        pooled = (items.c.question_id == question.id) & items.c.pool_id.is_not(None)
+        if tx.scalar(select(items.c.id).where(pooled).limit(1)) is None:
             raise CitebedError(f"'{query_id}' has no list yet. Pool it first.")
         person = find_or_add_person(tx, Author(name, email.lower()))
         if person == question.person_id:
             raise CitebedError(f"{email} is the author of '{query_id}'. Name another person.")
-        listed = _unassigned_list(tx, question.id, person, _assigned_items(tx))
-        if listed is None:
-            return None
-        return _add_form(tx, 2, question.paper_id, person, [listed])
+        listed = _unassigned_list(tx, question.id, person)
+        return None if listed is None else _add_form(tx, 2, question.paper_id, person, [listed])
 
 
-def _assigned_items(tx: Transaction) -> set[tuple[int, int]]:
-    """Return the pairs of person and item on the forms of phase two."""
-    mine = (forms.c.campaign_id == tx.id) & (forms.c.phase == 2)
-    rows = tx.execute(select(forms.c.person_id, forms.c.content).where(mine))
-    return {
-        (person, item)
-        for person, content in rows
+def _unassigned_list(tx: Transaction, question: int, person: int) -> dict[str, Any] | None:
+    """Return a question's wording and the items that are new to a judge, in this judge's order."""
+    mine = (forms.c.person_id == person) & (forms.c.phase == 2)
+    before = {
+        item
+        for content in tx.scalars(select(forms.c.content).where(mine))
         for query in content["asked"]
         for item in query["items"]
     }
-
-
-def _unassigned_list(
-    tx: Transaction, question: int, person: int, before: set[tuple[int, int]]
-) -> dict[str, Any] | None:
-    """Return a question's wording and new items for a form, in this judge's order."""
-    fresh = {
-        doc_id: item
-        for doc_id, item in _pooled_items(tx, question).items()
-        if (person, item) not in before
-    }
-    if not fresh:
+    pooled = (items.c.question_id == question) & items.c.pool_id.is_not(None)
+    rows = tx.execute(select(items.c.doc_id, items.c.id).where(pooled).order_by(items.c.id))
+    new = {row.doc_id: row.id for row in rows if row.id not in before}
+    if not new:
         return None
-    order = shuffle_for_judge(list(fresh), tx.store.secret, str(person))
-    ordered = [fresh[doc_id] for doc_id in order]
+    ordered = [new[doc_id] for doc_id in shuffle_for_judge(new, tx.store.secret, str(person))]
     return {"question": question, "wording": current_wording(tx, question).id, "items": ordered}
-
-
-def _pooled_items(tx: Transaction, question: int) -> dict[str, int]:
-    mine = (items.c.question_id == question) & items.c.pool_id.is_not(None)
-    rows = tx.execute(select(items.c.doc_id, items.c.id).where(mine).order_by(items.c.id))
-    return {row.doc_id: row.id for row in rows}
 
 
 def _add_form(
@@ -268,10 +260,43 @@ def _add_form(
     return tx.add(forms, **row, content=content, expires_at=until)
 
 
+def shuffle_for_judge(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
+    """Return documents in a random order that is fixed per judge.
+
+    The order does not depend on systems, ranks or scores and cannot be computed without the
+    secret. Added or removed documents do not change the order of the others.
+    """
+    own = hmac.digest(secret, judge.encode("utf-8", "surrogatepass"), hashlib.sha256)
+
+    def place(doc_id: str) -> tuple[bytes, str]:
+        return hmac.digest(own, doc_id.encode("utf-8", "surrogatepass"), hashlib.sha256), doc_id
+
+    return sorted(doc_ids, key=place)
+
+
+# --- The content of a form --------------------------------------------------------------------
+
+
 def load_sheet(tx: Transaction, form: FormRow) -> Sheet:
     """Load the content of a form."""
     settings = tx.settings
     link = make_link(tx.store, make_token(tx.store, form.code, form.expires_at))
+    cited: list[Entry] = []
+    queries: list[ListedQuery] = []
+    if form.phase == 1:
+        columns = [references.c[name] for name in Entry._fields]
+        mine = select(*columns).where(references.c.paper_id == form.paper_id)
+        cited = [Entry(*row) for row in tx.execute(mine.order_by(references.c.number))]
+    for number, query in enumerate(form.content.get("asked", ()), 1):
+        rows = tx.execute(select(items.c.id, items.c.shown).where(items.c.id.in_(query["items"])))
+        shown = {row.id: row.shown for row in rows}
+        entries = tuple(Entry(at, **shown[item]) for at, item in enumerate(query["items"], 1))
+        wording = tx.row(wordings, query["wording"])
+        own = load_author(tx, query["question"]) == form.person_id
+        stated = None
+        if own and wording.kind == "reformulated":
+            stated = current_wording(tx, query["question"], "stated").text
+        queries.append(ListedQuery(number, wording.text, entries, stated, own))
     return Sheet(
         code=form.code,
         phase=form.phase,
@@ -284,31 +309,12 @@ def load_sheet(tx: Transaction, form: FormRow) -> Sheet:
         contact=settings.contact,
         link=link,
         list_url=f"{link}/papers",
-        references=_load_references(tx, form.paper_id) if form.phase == 1 else (),
+        references=tuple(cited),
         questions=settings.questions,
-        queries=tuple(_load_queries(tx, form)) if form.phase == 2 else (),
+        queries=tuple(queries),
         simulated=tx.store.simulated,
         relevant_from=settings.relevant_from,
     )
-
-
-def _load_references(tx: Transaction, paper: int) -> tuple[Entry, ...]:
-    columns = [references.c[name] for name in Entry._fields]
-    mine = references.c.paper_id == paper
-    rows = tx.execute(select(*columns).where(mine).order_by(references.c.number))
-    return tuple(Entry(*row) for row in rows)
-
-
-def _load_queries(tx: Transaction, form: FormRow) -> Iterable[ListedQuery]:
-    for number, query in enumerate(form.content["asked"], 1):
-        rows = tx.execute(select(items.c.id, items.c.shown).where(items.c.id.in_(query["items"])))
-        shown = {row.id: row.shown for row in rows}
-        entries = tuple(Entry(at, **shown[item]) for at, item in enumerate(query["items"], 1))
-        wording = tx.row(wordings, query["wording"])
-        stated = current_wording(tx, query["question"], "stated")
-        own = load_author(tx, query["question"]) == form.person_id
-        changed = own and wording.kind == "reformulated"
-        yield ListedQuery(number, wording.text, entries, stated.text if changed else None, own)
 
 
 def form_items(tx: Transaction, form: FormRow) -> dict[tuple[int, int], int]:
@@ -335,18 +341,7 @@ def load_authorship(tx: Transaction, form: FormRow) -> tuple[str, int]:
     return label, position
 
 
-def shuffle_for_judge(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
-    """Return documents in a random order that is fixed per judge.
-
-    The order does not depend on systems, ranks or scores and cannot be computed without the
-    secret. Added or removed documents do not change the order of the others.
-    """
-    own = hmac.digest(secret, judge.encode("utf-8", "surrogatepass"), hashlib.sha256)
-
-    def place(doc_id: str) -> tuple[bytes, str]:
-        return hmac.digest(own, doc_id.encode("utf-8", "surrogatepass"), hashlib.sha256), doc_id
-
-    return sorted(doc_ids, key=place)
+# --- Progress ---------------------------------------------------------------------------------
 
 
 def has_event(tx: Transaction, form: FormRow, what: str) -> bool:
@@ -391,6 +386,8 @@ def count_answered(tx: Transaction, form: FormRow) -> tuple[int, int]:
     return int(tx.scalar(done) or 0), len(mine)
 
 
+# --- A judge's page ---------------------------------------------------------------------------
+
 AbstractLookup = Callable[[str], str]
 """A function from a document's id to its abstract, or ""."""
 
@@ -424,7 +421,10 @@ class ListedQuestion(NamedTuple):
 
 
 class JudgeList(NamedTuple):
-    """The content of a judge's page; ``blank`` are the papers for a new question of phase one."""
+    """The content of a judge's page; ``blank`` are the papers for a new question of phase one.
+
+    It shows what a judge needs to know of a document, and nothing of how the document was found.
+    """
 
     sheet: Sheet
     questions: tuple[ListedQuestion, ...]
@@ -434,60 +434,53 @@ class JudgeList(NamedTuple):
 def load_judge_list(tx: Transaction, form: FormRow, abstract: AbstractLookup) -> JudgeList:
     """Load a form with the judge's current judgement of each paper."""
     sheet = load_sheet(tx, form)
-    listing = _Listing(tx, form, abstract)
-    if form.phase == 2:
-        pairs = zip(sheet.queries, form.content["asked"], strict=True)
-        return JudgeList(sheet, tuple(listing.worded(query, stored) for query, stored in pairs))
-    cited = select(references.c.number, references.c.doc_id)
-    rows = tx.execute(cited.where(references.c.paper_id == form.paper_id))
-    doc_ids = {row.number: row.doc_id for row in rows}
-    blank = (ListedItem(0, each, abstract(doc_ids[each.number] or "")) for each in sheet.references)
-    return JudgeList(sheet, tuple(listing.stated(sheet)), tuple(blank))
+    item_ids = form_items(tx, form)
+    wanted = list(item_ids.values())
+    mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
+    judged = {row.item_id: row for row in tx.execute(select(judgements).where(mine, CURRENT))}
+    rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(wanted)))
+    doc_ids = {row.id: row.doc_id for row in rows}
 
+    def listed(question: int, entries: Iterable[Entry]) -> tuple[ListedItem, ...]:
+        papers = []
+        for entry in entries:
+            if (item := item_ids.get((question, entry.number))) is not None:
+                last = judged.get(item)
+                rating = () if last is None else (True, last.value, last.comment)
+                papers.append(ListedItem(item, entry, abstract(doc_ids[item] or ""), *rating))
+        return tuple(papers)
 
-class _Listing:
-    """Builds the questions of a form from data that is loaded once."""
-
-    def __init__(self, tx: Transaction, form: FormRow, abstract: AbstractLookup) -> None:
-        self._tx, self._form, self._abstract = tx, form, abstract
-        self._items = form_items(tx, form)
-        wanted = list(self._items.values())
-        mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
-        rows = tx.execute(select(judgements).where(mine, CURRENT))
-        self._judged = {row.item_id: row for row in rows}
-        rows = tx.execute(select(items.c.id, items.c.doc_id).where(items.c.id.in_(wanted)))
-        self._doc_ids = {row.id: row.doc_id for row in rows}
-
-    def _paper(self, question: int, entry: Entry) -> ListedItem:
-        item = self._items[question, entry.number]
-        judgement = self._judged.get(item)
-        rating = (True, judgement.value, judgement.comment) if judgement is not None else ()
-        return ListedItem(item, entry, self._abstract(self._doc_ids[item] or ""), *rating)
-
-    def stated(self, sheet: Sheet) -> Iterator[ListedQuestion]:
-        """Yield the questions of phase one that were stated so far."""
-        mine = questions.c.form_id == self._form.id
-        rows = self._tx.execute(select(questions).where(mine).order_by(questions.c.number))
-        for row in rows.all():
-            text = current_wording(self._tx, row.id, "stated").text
-            listed = [e for e in sheet.references if (row.number, e.number) in self._items]
-            papers = tuple(self._paper(row.number, entry) for entry in listed)
-            yield ListedQuestion(row.number, text, papers)
-
-    def worded(self, query: ListedQuery, stored: dict[str, Any]) -> ListedQuestion:
-        """Return a query of phase two; for its author with the approval of its wording."""
-        papers = tuple(self._paper(query.number, entry) for entry in query.entries)
-        if not query.own:
-            return ListedQuestion(query.number, query.text, papers, own=False)
-        approval = last_approval(self._tx, stored["wording"], self._form.person_id)
-        said = approval.approved if approval is not None else None
-        later = [
-            each.text
-            for each in wording_history(self._tx, stored["question"])
-            if each.kind == "corrected" and each.id > stored["wording"]
-        ]
-        correction = later[-1] if later else ""
-        return ListedQuestion(query.number, query.text, papers, query.stated, said, correction)
+    shown: list[ListedQuestion] = []
+    if form.phase == 1:
+        stated = select(questions).where(questions.c.form_id == form.id)
+        for row in tx.execute(stated.order_by(questions.c.number)).all():
+            text = current_wording(tx, row.id, "stated").text
+            shown.append(ListedQuestion(row.number, text, listed(row.number, sheet.references)))
+        cited = select(references.c.number, references.c.doc_id)
+        rows = tx.execute(cited.where(references.c.paper_id == form.paper_id))
+        by_number = {row.number: row.doc_id for row in rows}
+        blank = (ListedItem(0, each, abstract(by_number[each.number] or ""))
+                 for each in sheet.references)  # fmt: skip
+        return JudgeList(sheet, tuple(shown), tuple(blank))
+    for query, stored in zip(sheet.queries, form.content["asked"], strict=True):
+        question = ListedQuestion(
+            query.number, query.text, listed(query.number, query.entries), own=query.own
+        )
+        if query.own:
+            approval = last_approval(tx, stored["wording"], form.person_id)
+            history = wording_history(tx, stored["question"])
+            later = [
+                each.text
+                for each in history
+                if each.kind == "corrected" and each.id > stored["wording"]
+            ]
+            question = question._replace(
+                stated=query.stated,
+                approved=None if approval is None else approval.approved,
+                correction=later[-1] if later else "",
+            )
+        shown.append(question)
+    return JudgeList(sheet, tuple(shown))
 
 
 def make_abstract_lookup(collection: Collection) -> AbstractLookup:

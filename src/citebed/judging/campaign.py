@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,6 @@ from citebed.errors import CitebedError
 from citebed.files.input_files import read_text
 from citebed.files.output_files import check_not_link, is_plain_or_missing, replace_files
 from citebed.judging import mails, searches
-from citebed.judging import questions as reformulation
 from citebed.judging.assignments import assign_phase_one, assign_phase_two, assign_second_judge
 from citebed.judging.export import ExportResult, export_campaign
 from citebed.judging.judgements import build_qrels, current_judgements
@@ -32,14 +31,18 @@ from citebed.judging.pooling_methods import read_method
 from citebed.judging.pools import PoolingOptions, PoolReport, make_pools, unpooled_questions
 from citebed.judging.questions import (
     BY_HAND,
+    Suggestion,
     all_questions,
+    apply_rules,
     close_phase_one,
+    count_words,
     current_wording,
     exclude,
     excluded_questions,
     exclusions_at_closing,
     load_question,
-    record_exclusions,
+    reformulate,
+    suggest_changes,
 )
 from citebed.judging.returns import (
     enter_answers,
@@ -97,7 +100,7 @@ class Campaign(CampaignStore):
 
         ``guidelines`` is a text or Markdown file that judges can read.
         """
-        _check(contact, address)
+        _check_texts(contact, address)
         text = None if guidelines is None else read_guidelines(guidelines)
         words = {"title": title, "organiser": organiser, "contact": contact, "address": address}
         self.change_settings(**words, guidelines=text)
@@ -117,7 +120,8 @@ class Campaign(CampaignStore):
     ) -> list[Path]:
         """Write mails to all authors who are due: of online papers and of pooled questions."""
         mails.check_form_kinds(ways)
-        record_exclusions(self)
+        with self.writing() as tx:
+            apply_rules(tx)
         assign_phase_one(self, on or date.today())
         assign_phase_two(self)
         return mails.invite(self, Path(outbox or self.outbox), ways)
@@ -148,13 +152,13 @@ class Campaign(CampaignStore):
         ``at_closing`` is the reason for exclusion if phase one were closed now.
         """
         with self.reading() as tx:
-            aside = excluded_questions(tx)
+            left_out = excluded_questions(tx)
             due = exclusions_at_closing(tx)
             rows = []
             for each in all_questions(tx):
                 last = current_wording(tx, each.id)
                 stated = current_wording(tx, each.id, "stated").text
-                excluded = "; ".join(aside.get(each.id, {}).values()) or None
+                excluded = "; ".join(left_out.get(each.id, {}).values()) or None
                 rows.append((each.query_id, each.paper, each.person, stated, last.text, last.kind,
                              list(last.classes), excluded, due.get(each.id)))  # fmt: skip
         names = ("query_id", "paper", "author", "stated", "text", "kind", "classes", "excluded",
@@ -168,13 +172,13 @@ class Campaign(CampaignStore):
             row = load_question(tx, query_id)
             return str(current_wording(tx, row.id).text)
 
-    reformulate = reformulation.reformulate
+    reformulate = reformulate
 
     @cached_property
-    def _vocabulary(self) -> Any:
-        return reformulation.count_words(self.collection)
+    def _word_counts(self) -> Mapping[str, int]:
+        return count_words(self.collection)
 
-    def suggestions(self, query_id: str) -> list[reformulation.Suggestion]:
+    def suggestions(self, query_id: str) -> list[Suggestion]:
         """Suggest changes to a question; the organiser decides."""
         with self.reading() as tx:
             question = load_question(tx, query_id)
@@ -184,7 +188,7 @@ class Campaign(CampaignStore):
                 for each in all_questions(tx)
                 if each.form_id == question.form_id and each.number < question.number
             ]
-        return reformulation.suggest_changes(text, earlier, self._vocabulary)
+        return suggest_changes(text, earlier, self._word_counts)
 
     def exclude(self, query_id: str, reason: str, *, lift: bool = False) -> None:
         """Exclude a question with a reason, or lift the exclusion."""
@@ -239,7 +243,7 @@ class Campaign(CampaignStore):
         """Assign a query's list to a second judge; return whether it has papers new to them."""
         return assign_second_judge(self, query_id, name, email) is not None
 
-    # --- looking ---
+    # --- results ---
 
     @property
     def disagreements(self) -> pl.DataFrame:
@@ -252,7 +256,11 @@ class Campaign(CampaignStore):
         """Agreement between judges on documents that were judged twice, by phase."""
         with self.reading() as tx:
             by_phase = agreement(tx)
-        rows = [{"phase": phase, **each.row()} for phase, of in by_phase.items() for each in of]
+        rows = [
+            {"phase": phase, **measure.row()}
+            for phase, measures in by_phase.items()
+            for measure in measures
+        ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def status(self) -> pl.DataFrame:
@@ -269,7 +277,8 @@ class Campaign(CampaignStore):
     @property
     def exclusions(self) -> pl.DataFrame:
         """All exclusions with their reasons, and all lifted ones."""
-        record_exclusions(self)
+        with self.writing() as tx:
+            apply_rules(tx)
         with self.reading() as tx:
             return exclusion_history(tx)
 
@@ -321,20 +330,17 @@ def new_campaign(
 
     Only simulations pass a ``secret``.
     """
-    folder = Path(folder)
-    if (folder / FILE).exists():
-        raise CitebedError(f"{printable(folder)} already has a campaign. Name another folder.")
-    _check(settings.get("contact"), settings.get("address"))
+    folder, name = Path(folder), Path(folder).resolve().name
+    _check_is_new(folder)
+    _check_texts(settings.get("contact"), settings.get("address"))
     opened = open_collection(collection)
-    place = opened.folder.resolve()
-    name = folder.resolve().name
     settings.setdefault("title", f"{name}: building a test collection")
-    chosen = CampaignSettings(collection=str(place), **settings)
-    at = database or str(_own_database(place, name))
+    chosen = CampaignSettings(collection=str(opened.folder.resolve()), **settings)
+    at = database or _own_database(opened, name)
     sources = [] if papers is None else read_papers(papers, opened)
     here = open_database(at, create=True)
     with replace_files(folder / FILE) as (draft,):  # written only if the database is, too
-        draft.write_text(_toml(name, place, at), "utf-8")
+        draft.write_text(_toml(name, chosen.collection, at), "utf-8")
         create_campaign(
             here,
             name,
@@ -346,34 +352,56 @@ def new_campaign(
     return Campaign(here, name, folder)
 
 
-def _own_database(collection: Path, name: str) -> Path:
-    """Return the path of a new campaign's database in a collection; refuse a link."""
-    path = check_not_link(collection / "campaigns") / f"{name}.sqlite"
-    if not is_plain_or_missing(path):
-        raise CitebedError(f"'{printable(path)}' is not a plain file. Name another campaign.")
-    return path
+def restore_campaign(
+    path: str | Path,
+    folder: str | Path,
+    collection: str | Path | Collection,
+    database: str | None = None,
+) -> Campaign:
+    """Restore a backup to a new folder and an empty database."""
+    folder = Path(folder)
+    _check_is_new(folder)
+    opened = open_collection(collection)
+    place = str(opened.folder.resolve())
+    at = database or _own_database(opened, folder.resolve().name)
+    name = copies.name_in(path)
+    with replace_files(folder / FILE) as (draft,):
+        draft.write_text(_toml(name, place, at), "utf-8")
+        store = copies.restore(path, open_database(at, create=True))
+        store.change_settings(collection=place)
+    return Campaign(store.database, store.name, folder)
 
 
-def _check(contact: str | None, address: str | None) -> None:
+def _check_texts(contact: str | None, address: str | None) -> None:
     """Check the organiser's mail address and the URL of the server."""
     if contact:
-        mails.check_address(contact)
+        mails.mail_address("", contact)
     if address is not None and not re.match(r"https?://[^\s/]", address):
         raise CitebedError(f"'{printable(address[:100])}' is not a URL; expected "
                            "https://host.")  # fmt: skip
 
 
-def _toml(name: str, collection: Path, database: str) -> str:
+def _check_is_new(folder: Path) -> None:
+    if (folder / FILE).exists():
+        raise CitebedError(f"{printable(folder)} already has a campaign. Name another folder.")
+
+
+def _own_database(collection: Collection, name: str) -> str:
+    """Return the path of a new campaign's database in a collection; refuse a link."""
+    path = check_not_link(collection.folder.resolve() / "campaigns") / f"{name}.sqlite"
+    if not is_plain_or_missing(path):
+        raise CitebedError(f"'{printable(path)}' is not a plain file. Name another campaign.")
+    return str(path)
+
+
+def _toml(name: str, collection: str, database: str) -> str:
     """Return the content of ``campaign.toml``, without the database password."""
     if "://" in database:
-        url = make_url(database)
-        database = url.set(password=None).render_as_string()
-    facts = {"name": name, "collection": str(collection), "database": database}
+        database = make_url(database).set(password=None).render_as_string()
+    facts = {"name": name, "collection": collection, "database": database}
     lines = [f"{key} = {json_text(value)}" for key, value in facts.items()]
-    return (
-        "# A citebed campaign. You can name your mail server here: [smtp] host, port, user.\n"
-        + ("\n".join(lines) + "\n")
-    )
+    about = "# A citebed campaign. You can name your mail server here: [smtp] host, port, user."
+    return "\n".join([about, *lines, ""])
 
 
 def open_campaign(folder: str | Path | Campaign, database: str | None = None) -> Campaign:
@@ -404,23 +432,3 @@ def campaign_file(folder: Path) -> dict[str, Any]:
         if not isinstance(facts.get(key), str):
             raise CitebedError(f'{printable(path)} has no {key}. Add the line: {key} = "…"')
     return facts
-
-
-def restore_campaign(
-    path: str | Path,
-    folder: str | Path,
-    collection: str | Path | Collection,
-    database: str | None = None,
-) -> Campaign:
-    """Restore a backup to a new folder and an empty database."""
-    folder = Path(folder)
-    if (folder / FILE).exists():
-        raise CitebedError(f"{printable(folder)} already has a campaign. Name another folder.")
-    place = open_collection(collection).folder.resolve()
-    at = database or str(_own_database(place, folder.resolve().name))
-    name = copies.name_in(path)
-    with replace_files(folder / FILE) as (draft,):
-        draft.write_text(_toml(name, place, at), "utf-8")
-        store = copies.restore(path, open_database(at, create=True))
-        store.change_settings(collection=str(place))
-    return Campaign(store.database, store.name, folder)

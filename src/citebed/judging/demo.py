@@ -51,21 +51,22 @@ def play_authors(campaign: Campaign, inbox: Path) -> list[Path]:
 
 
 def _filled(sheet: Sheet, label: str, questions: list[str], collection: Collection) -> str:
-    """The text form as a reply brings it back: quoted, with the answers written into it."""
+    """Return a reply with the form quoted and the answers written into it."""
     lines = text_form.write(sheet).splitlines()
-    made = _first(lines, questions, _times_cited(sheet, label, collection))
-    made = made if sheet.phase == 1 else _second(lines, sheet)
-    return "Happy to help!\n\n" + "\n".join(f"> {line}".rstrip() for line in made) + "\n"
+    if sheet.phase == 1:
+        contexts = collection.contexts.filter(paper_id=label)
+        times = Counter(contexts["cites"].explode().drop_nulls().to_list())
+        cited = {entry.number: times[str(entry.number)] for entry in sheet.references}
+        answered = _answer_phase_one(lines, questions, cited)
+    else:
+        answered = _answer_phase_two(lines, sheet)
+    return "Happy to help!\n\n" + "\n".join(f"> {line}".rstrip() for line in answered) + "\n"
 
 
-def _times_cited(sheet: Sheet, label: str, collection: Collection) -> dict[int, int]:
-    """How often the paper cites each of its references, by number."""
-    contexts = collection.contexts.filter(paper_id=label)
-    times = Counter(contexts["cites"].explode().drop_nulls().to_list())
-    return {entry.number: times[str(entry.number)] for entry in sheet.references}
-
-
-def _first(lines: list[str], questions: list[str], cited: dict[int, int]) -> Iterator[str]:
+def _answer_phase_one(
+    lines: list[str], questions: list[str], cited: dict[int, int]
+) -> Iterator[str]:
+    """Yield the lines of a form with answers; ``cited`` is how often the paper cites each one."""
     number = 0
     for line in lines:
         if match := re.fullmatch(r"QUESTION (\d+):\s*", line):
@@ -81,7 +82,7 @@ def _first(lines: list[str], questions: list[str], cited: dict[int, int]) -> Ite
         yield filled
 
 
-def _second(lines: list[str], sheet: Sheet) -> Iterator[str]:
+def _answer_phase_two(lines: list[str], sheet: Sheet) -> Iterator[str]:
     entries = {
         f"{query.number}.{entry.number}": (query.text, entry.title)
         for query in sheet.queries

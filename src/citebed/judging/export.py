@@ -7,7 +7,7 @@ figures are based on. Every export is logged, and the changelog lists what each 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,46 +117,43 @@ def export_campaign(
 
 
 def _load_contents(tx: Transaction, graded: bool) -> _Contents:
-    sets = {name: judgement_set(tx, name, graded=graded) for name in FILES}
     topics: list[dict[str, str]] = []
     history: list[dict[str, Any]] = []
-    lists: list[dict[str, Any]] = []
-    for each in list(live_questions(tx)):
+    listed: list[dict[str, Any]] = []
+    for each in live_questions(tx):
+        mine = {"query_id": each.query_id}
         stated = current_wording(tx, each.id, "stated").text
         text = current_wording(tx, each.id).text
-        topics.append({"query_id": each.query_id, "text": text, "original": stated,
-                       "paper_id": each.paper})  # fmt: skip
+        topics.append({**mine, "text": text, "original": stated, "paper_id": each.paper})
         history += [
-            {"query_id": each.query_id, "kind": row.kind, "text": row.text,
-             "classes": row.classes, "at": f"{row.at:%Y-%m-%dT%H:%M:%SZ}"}
+            {**mine, "kind": row.kind, "text": row.text, "classes": row.classes,
+             "at": f"{row.at:%Y-%m-%dT%H:%M:%SZ}"}
             for row in wording_history(tx, each.id)
         ]  # fmt: skip
-        lists += _pools(tx, each)
+        chosen = select(pools).where(pools.c.question_id == each.id)
+        for pool in tx.execute(chosen.order_by(pools.c.round)).all():
+            ranks: dict[str, dict[str, int]] = {}
+            for row in tx.execute(select(contributors).where(contributors.c.pool_id == pool.id)):
+                ranks.setdefault(row.doc_id, {})[row.method] = row.rank
+            pooled = select(items).where(items.c.pool_id == pool.id).order_by(items.c.position)
+            place = {**mine, "list": pool.round, "pooling": pool.method}
+            listed += [
+                {**place, "position": row.position, "doc_id": row.doc_id, **row.drawn,
+                 "found": ranks.get(row.doc_id, {})}
+                for row in tx.execute(pooled)
+            ]  # fmt: skip
     judged = current_judgements(tx, excluded=True)
     judged = judged.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
     judged = judged.drop("judge", "item_id").rename({"judge_id": "judge"})
     columns = dict.fromkeys(("query_id", "text", "original", "paper_id"), pl.String)
-    lines = {"wordings": history, "pools": lists, "judgements": judged.to_dicts()}
-    last = int(tx.scalar(select(func.max(judgements.c.id))) or 0)
-    sources = first_sources(judged_queries(tx))
-    restated = tuple(restated_questions(tx))
-    return _Contents(pl.DataFrame(topics, columns), sets, sources, lines, last, restated)
-
-
-def _pools(tx: Transaction, question: Any) -> Iterator[dict[str, Any]]:
-    """Yield every pooled document with all methods that found it and their ranks."""
-    mine = pools.c.question_id == question.id
-    for pool in tx.execute(select(pools).where(mine).order_by(pools.c.round)).all():
-        ways: dict[str, dict[str, int]] = {}
-        for row in tx.execute(select(contributors).where(contributors.c.pool_id == pool.id)):
-            ways.setdefault(row.doc_id, {})[row.method] = row.rank
-        pooled = tx.execute(
-            select(items).where(items.c.pool_id == pool.id).order_by(items.c.position)
-        )
-        for row in pooled:
-            place = {"query_id": question.query_id, "list": pool.round, "pooling": pool.method}
-            place |= {"position": row.position, "doc_id": row.doc_id, **row.drawn}
-            yield place | {"found": ways.get(row.doc_id, {})}
+    return _Contents(
+        topics=pl.DataFrame(topics, columns),
+        sets={name: judgement_set(tx, name, graded=graded) for name in FILES},
+        sources=first_sources(judged_queries(tx)),
+        lines={"wordings": history, "pools": listed, "judgements": judged.to_dicts()},
+        last=int(tx.scalar(select(func.max(judgements.c.id))) or 0),
+        restated=tuple(restated_questions(tx)),
+    )
 
 
 def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:

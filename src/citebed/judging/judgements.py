@@ -1,4 +1,4 @@
-"""Save judgements in an append-only history with one current judgement per judge and item.
+"""Judgements: an append-only history, the current judgements as a table, and the sets J1, J2, J1+2.
 
 Each judgement names the one that it supersedes. The database allows one first judgement per judge
 and item and one successor per judgement, so the history is a chain whose last element counts. A
@@ -10,10 +10,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
-from sqlalchemy import Float, Row, case, func, insert, select, type_coerce
+from sqlalchemy import Float, case, func, insert, select, type_coerce
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging.questions import excluded_questions
@@ -75,10 +75,10 @@ class SaveResult(NamedTuple):
 
 SaveOutcome = SaveResult | CitebedError
 """The result of saving a judgement, or the error if it was refused."""
-_Entry = tuple[Source, Verdict]
+_Act = tuple[Source, Verdict]
 
 
-def save_all(tx: Transaction, acts: Sequence[_Entry]) -> list[SaveOutcome]:
+def save_all(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome]:
     """Save judgements as if one after the other, but with few SQL statements.
 
     Judgements with the same judge and item, or the same key, are saved in order.
@@ -87,76 +87,77 @@ def save_all(tx: Transaction, acts: Sequence[_Entry]) -> list[SaveOutcome]:
     waiting = list(enumerate(acts))
     while waiting:
         seen: set[object] = set()
-        every, waiting = waiting, []
-        apart: list[tuple[int, _Entry]] = []
-        for number, act in every:
-            names = {act[1].key or number, (act[0].person_id, act[1].item_id)}
-            (waiting if names & seen else apart).append((number, act))
+        independent: list[tuple[int, _Act]] = []
+        dependent: list[tuple[int, _Act]] = []
+        for number, (source, verdict) in waiting:
+            names = {verdict.key or number, (source.person_id, verdict.item_id)}
+            (dependent if names & seen else independent).append((number, (source, verdict)))
             seen |= names
-        outcomes = _save_independent(tx, [act for _, act in apart])
-        saved |= zip((number for number, _ in apart), outcomes, strict=True)
+        outcomes = _save_independent(tx, [act for _, act in independent])
+        saved |= zip((number for number, _ in independent), outcomes, strict=True)
+        waiting = dependent
     return [saved[number] for number in range(len(acts))]
 
 
-def _save_independent(tx: Transaction, acts: Sequence[_Entry]) -> list[SaveOutcome]:
+def _save_independent(tx: Transaction, acts: Sequence[_Act]) -> list[SaveOutcome]:
     """Save judgements that do not depend on each other."""
-    known = _rows_by_key(tx, [verdict.key for _, verdict in acts if verdict.key])
-    before, newest = _current_rows(tx, acts), _last_sequences(tx, acts)
-    outcomes: list[SaveOutcome | tuple[str, str]] = []  # those to add by their keys
-    rows = []
+    keys = [verdict.key for _, verdict in acts if verdict.key]
+    chosen = select(judgements).where(judgements.c.key.in_(keys))
+    known = {row.key: row for row in tx.execute(chosen)} if keys else {}
+    of_items = judgements.c.item_id.in_([verdict.item_id for _, verdict in acts])
+    stored = select(judgements, returns.c.undated).outerjoin(
+        returns, returns.c.id == judgements.c.return_id
+    )
+    last_rows = {
+        (row.person_id, row.item_id): row for row in tx.execute(stored.where(of_items, LAST))
+    }
+    sequences: dict[tuple[int, int, str], int] = {}
+    if browsers := {source.browser for source, _ in acts if source.browser is not None}:
+        queue = [judgements.c[name] for name in ("person_id", "item_id", "browser")]
+        highest = select(*queue, func.max(judgements.c.sequence)).group_by(*queue)
+        rows = tx.execute(highest.where(of_items, judgements.c.browser.in_(browsers)))
+        sequences = {(row[0], row[1], row[2]): row[3] for row in rows}
+
+    outcomes: list[SaveOutcome | tuple[str, str]] = []  # new judgements by their keys
+    new = []
     for source, verdict in acts:
-        last = before.get((source.person_id, verdict.item_id))
-        done = _existing_outcome(known.get(verdict.key or ""), last, source, verdict)
-        if done is not None:
-            outcomes.append(done)
+        same = known.get(verdict.key or "")
+        last = last_rows.get((source.person_id, verdict.item_id))
+        if same is not None:
+            if (same.item_id, same.person_id) != (verdict.item_id, source.person_id):
+                outcomes.append(CitebedError("that key belongs to another judgement."))
+            else:
+                outcomes.append(SaveResult(same.id, "later" if same.outranked else "same"))
             continue
-        later = last is not None and _is_outranked(source, verdict, last, newest)
-        rows.append(_row(source, verdict, last, outranked=later))
-        outcome = "same" if _is_repeated(last, verdict) else "later" if later else "new"
-        stands = last if later else None
-        outcomes.append(SaveResult(stands.id, outcome) if stands else (rows[-1]["key"], outcome))
-    made: dict[str, int] = {}
-    if rows:
+        said = (verdict.value, verdict.comment, verdict.withdrawn)
+        is_repeated = last is not None and said == (last.value, last.comment, bool(last.withdrawn))
+        if is_repeated and last is not None and verdict.key is None:
+            outcomes.append(SaveResult(last.id, "same"))
+            continue
+        is_late = False
+        if last is not None:
+            # Judgements of one browser are in the order of its queue, whatever the clocks say.
+            queued = source.browser is not None and source.sequence is not None
+            before = sequences.get((source.person_id, verdict.item_id, source.browser or ""))
+            if queued and before is not None and before > (source.sequence or 0):
+                is_late = True
+            elif not queued or last.browser != source.browser:
+                is_late = is_stored_newer(source, last.answered_at, undated=bool(last.undated))
+        row = source._asdict() | verdict._asdict() | {"key": verdict.key or str(uuid.uuid4())}
+        del row["undated"]  # stored with the return
+        row["supersedes"] = None if last is None or is_late else last.id
+        new.append({**row, "outranked": is_late or None, "recorded_at": now()})
+        outcome = "same" if is_repeated else "later" if is_late else "new"
+        current = SaveResult(last.id, outcome) if last is not None and is_late else None
+        outcomes.append(current or (row["key"], outcome))
+    ids: dict[str, int] = {}
+    if new:
         added = insert(judgements).returning(judgements.c.key, judgements.c.id)
-        made = {row.key: row.id for row in tx.execute(added, rows)}
+        ids = {row.key: row.id for row in tx.execute(added, new)}
     return [
-        each if isinstance(each, SaveResult | CitebedError) else SaveResult(made[each[0]], each[1])
+        each if isinstance(each, SaveResult | CitebedError) else SaveResult(ids[each[0]], each[1])
         for each in outcomes
     ]
-
-
-def _existing_outcome(
-    known: Row[Any] | None, last: Row[Any] | None, source: Source, verdict: Verdict
-) -> SaveOutcome | None:
-    """Return the outcome of a judgement that needs no new row, if so."""
-    if known is not None:
-        if (known.item_id, known.person_id) != (verdict.item_id, source.person_id):
-            return CitebedError("that key belongs to another judgement.")
-        return SaveResult(known.id, "later" if known.outranked else "same")
-    if last is None or verdict.key is not None:
-        return None
-    return SaveResult(last.id, "same") if _is_repeated(last, verdict) else None
-
-
-def _is_repeated(last: Row[Any] | None, verdict: Verdict) -> bool:
-    if last is None:
-        return False
-    before = (last.value, last.comment, bool(last.withdrawn))
-    return before == (verdict.value, verdict.comment, verdict.withdrawn)
-
-
-def _is_outranked(source: Source, verdict: Verdict, last: Row[Any], newest: _Sequences) -> bool:
-    """Return whether the stored judgement was made after this one, which arrived later.
-
-    Judgements of one browser are in the order of its queue, whatever the clocks say.
-    """
-    if source.browser is not None and source.sequence is not None:
-        before = newest.get((source.person_id, verdict.item_id, source.browser))
-        if before is not None and before > source.sequence:
-            return True
-        if last.browser == source.browser:
-            return False
-    return is_stored_newer(source, last.answered_at, undated=bool(last.undated))
 
 
 def is_stored_newer(source: Source, at: datetime, *, undated: bool = False) -> bool:
@@ -170,50 +171,7 @@ def is_stored_newer(source: Source, at: datetime, *, undated: bool = False) -> b
     return source.answered_at < at <= now()
 
 
-def _row(
-    source: Source, verdict: Verdict, last: Row[Any] | None, *, outranked: bool
-) -> dict[str, Any]:
-    columns = source._asdict() | verdict._asdict()
-    del columns["undated"]  # stored with the return
-    return {
-        **columns,
-        "key": verdict.key or str(uuid.uuid4()),
-        "supersedes": None if last is None or outranked else last.id,
-        "outranked": outranked or None,
-        "recorded_at": now(),
-    }
-
-
-def _rows_by_key(tx: Transaction, keys: Sequence[str]) -> dict[str, Row[Any]]:
-    names = ("key", "id", "item_id", "person_id", "outranked")
-    columns = [judgements.c[name] for name in names]
-    chosen = select(*columns).where(judgements.c.key.in_(keys))
-    return {row.key: row for row in tx.execute(chosen)} if keys else {}
-
-
-def _current_rows(tx: Transaction, acts: Sequence[_Entry]) -> dict[tuple[int, int], Row[Any]]:
-    wanted = judgements.c.item_id.in_([verdict.item_id for _, verdict in acts])
-    chosen = select(judgements, returns.c.undated).outerjoin(
-        returns, returns.c.id == judgements.c.return_id
-    )
-    rows = tx.execute(chosen.where(wanted, LAST))
-    return {(row.person_id, row.item_id): row for row in rows}
-
-
-_Sequences = dict[tuple[int, int, str], int]
-
-
-def _last_sequences(tx: Transaction, acts: Sequence[_Entry]) -> _Sequences:
-    """Return the highest stored sequence number by judge, item and browser."""
-    browsers = {source.browser for source, _ in acts if source.browser is not None}
-    if not browsers:
-        return {}
-    columns = [judgements.c[name] for name in ("person_id", "item_id", "browser")]
-    wanted = judgements.c.item_id.in_([verdict.item_id for _, verdict in acts])
-    chosen = select(*columns, func.max(judgements.c.sequence)).group_by(*columns)
-    rows = tx.execute(chosen.where(wanted, judgements.c.browser.in_(browsers)))
-    return {(row[0], row[1], row[2]): row[3] for row in rows}
-
+# --- Reading judgements -----------------------------------------------------------------------
 
 SETS = ("j1", "j2", "j12")
 
@@ -233,7 +191,7 @@ def current_judgements(tx: Transaction, *, excluded: bool = False) -> pl.DataFra
     ``doc_id`` is null for papers outside the collection. ``seconds`` is the total time at the
     paper, known only on the web. ``excluded`` adds the judgements of excluded questions.
     """
-    aside = () if excluded else excluded_questions(tx)
+    left_out = () if excluded else excluded_questions(tx)
     return tx.table(
         select(
             questions.c.query_id,
@@ -254,7 +212,7 @@ def current_judgements(tx: Transaction, *, excluded: bool = False) -> pl.DataFra
         .join(questions, questions.c.id == items.c.question_id)
         .join(people, people.c.id == judgements.c.person_id)
         .join(forms, forms.c.id == questions.c.form_id)
-        .where(questions.c.campaign_id == tx.id, CURRENT, questions.c.id.not_in(aside))
+        .where(questions.c.campaign_id == tx.id, CURRENT, questions.c.id.not_in(left_out))
         .order_by(questions.c.id, items.c.id, judgements.c.id)
     )
 
@@ -269,13 +227,13 @@ def build_qrels(tx: Transaction, name: str = "j12", *, graded: bool = False) -> 
     """
     if name not in SETS:
         raise UnknownName("set of judgements", name, SETS)
-    table = current_judgements(tx)
-    first = pl.col("phase") == 1
-    grade = pl.col("value") - 1 if graded else pl.col("value") >= tx.settings.relevant_from
-    relevance = pl.when(first).then(grade.cast(pl.Int64)).otherwise(pl.col("value").cast(pl.Int64))
+    first, value = pl.col("phase") == 1, pl.col("value")
+    grade = value - 1 if graded else value >= tx.settings.relevant_from
+    relevance = pl.when(first).then(grade.cast(pl.Int64)).otherwise(value.cast(pl.Int64))
     chosen = {"j1": first, "j2": ~first, "j12": pl.lit(True)}[name]
     table = (
-        table.filter(chosen, pl.col("value").is_not_null(), pl.col("doc_id").is_not_null())
+        current_judgements(tx)
+        .filter(chosen, value.is_not_null(), pl.col("doc_id").is_not_null())
         .with_columns(relevance=relevance)
         .filter(pl.col("own") == pl.col("own").max().over("query_id", "doc_id"))
         .group_by("query_id", "doc_id", maintain_order=True)
@@ -284,20 +242,14 @@ def build_qrels(tx: Transaction, name: str = "j12", *, graded: bool = False) -> 
     return Qrels(table, name)
 
 
-_PRECEDENCE = (
-    "can't say does not count; the author's judgement takes precedence over other judges'; the "
-    "highest of several judgements counts"
-)
-
-
 def mapping_rule(settings: CampaignSettings, *, graded: bool = False) -> str:
     """Return the rule from judgements to relevance as a sentence."""
-    if graded:
-        return (
-            f"phase one: grade g of 1 to {len(settings.grades)} is relevance g-1; "
-            f"phase two: relevant is 1, not relevant 0; {_PRECEDENCE}"
-        )
+    low, high = settings.relevant_from, len(settings.grades)
+    one = f"grade g of 1 to {high} is relevance g-1" if graded else (
+        f"grades {low} to {high} are 1, lower ones 0"
+    )  # fmt: skip
     return (
-        f"phase one: grades {settings.relevant_from} to {len(settings.grades)} are 1, lower ones "
-        f"0; phase two: relevant is 1, not relevant 0; {_PRECEDENCE}"
+        f"phase one: {one}; phase two: relevant is 1, not relevant 0; can't say does not count; "
+        "the author's judgement takes precedence over other judges'; the highest of several "
+        "judgements counts"
     )

@@ -12,17 +12,19 @@ import re
 import smtplib
 import ssl
 import time
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from email import message_from_bytes
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP as SMTP_POLICY
+from email.policy import default
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import select, update
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.environment import check_online
@@ -70,8 +72,8 @@ def invite(store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS) -> l
     """Write an invitation to the outbox for each form without a mail."""
     check_form_kinds(ways)
     with store.reading() as tx:
-        wanted = forms_that_count(tx)
-        new = [form.id for form in wanted if not _load_mails(tx, form.id)]
+        written = set(tx.scalars(select(mails.c.form_id).where(mails.c.campaign_id == tx.id)))
+        new = [form.id for form in forms_that_count(tx) if form.id not in written]
     return _write_mails(store, [(form, "invitation", 1) for form in new], outbox, ways)
 
 
@@ -81,12 +83,13 @@ def remind(
     """Write reminders for unanswered forms whose last mail is at least this many days old."""
     check_form_kinds(ways)
     with store.reading() as tx:
-        wanted = []
-        for form in _unanswered_forms(tx):
-            last = _load_mails(tx, form.id)
-            if last and last[-1].written_at <= now() - timedelta(days=after_days):
-                wanted.append((form.id, "reminder", len(last)))
-    return _write_mails(store, wanted, outbox, ways)
+        due = []
+        for form in forms_that_count(tx, unanswered=True):
+            dates = select(mails.c.written_at).where(mails.c.form_id == form.id)
+            written = tx.scalars(dates.order_by(mails.c.id)).all()
+            if written and written[-1] <= now() - timedelta(days=after_days):
+                due.append((form.id, "reminder", len(written)))
+    return _write_mails(store, due, outbox, ways)
 
 
 def open_forms(tx: Transaction) -> list[FormRow]:
@@ -97,71 +100,91 @@ def open_forms(tx: Transaction) -> list[FormRow]:
     return list(tx.execute(chosen.order_by(forms.c.id)))
 
 
-def forms_that_count(tx: Transaction) -> list[FormRow]:
-    """Return the open forms whose answers would count.
+def forms_that_count(tx: Transaction, *, unanswered: bool = False) -> list[FormRow]:
+    """Return the open forms whose answers would count, or only the ``unanswered`` ones.
 
     This leaves out co-authors whose first author responded, and forms whose questions are all
     excluded.
     """
     answered_for = papers_with_first_author_answers(tx)
-    aside = excluded_questions(tx)
-    first = {
+    left_out = excluded_questions(tx)
+    first_authors = {
         (row.paper_id, row.person_id)
         for row in tx.execute(select(authorships).where(authorships.c.position == 1))
     }
-
-    def counts(form: FormRow) -> bool:
+    counting = []
+    for form in open_forms(tx):
         if form.phase == 1:
-            is_first = (form.paper_id, form.person_id) in first
-            return is_first or form.paper_id not in answered_for
-        return any(query["question"] not in aside for query in form.content["asked"])
-
-    return [form for form in open_forms(tx) if counts(form)]
-
-
-def _unanswered_forms(tx: Transaction) -> list[FormRow]:
-    """Return the forms whose answers would count and are still missing."""
-    wanted = forms_that_count(tx)
-    return [form for form in wanted if not has_responded(tx, form)]
-
-
-def _load_mails(tx: Transaction, form: int) -> Sequence[Row[Any]]:
-    mine = mails.c.form_id == form
-    return tx.execute(select(mails).where(mine).order_by(mails.c.id)).all()
+            is_first = (form.paper_id, form.person_id) in first_authors
+            counts = is_first or form.paper_id not in answered_for
+        else:
+            counts = any(query["question"] not in left_out for query in form.content["asked"])
+        if counts and not (unanswered and has_responded(tx, form)):
+            counting.append(form)
+    return counting
 
 
 def _write_mails(
     store: CampaignStore, wanted: Iterable[tuple[int, str, int]], outbox: Path, ways: Sequence[str]
 ) -> list[Path]:
+    """Store the wanted mails, each once, and write all mails that are not files yet.
+
+    These include the mails of an interrupted call.
+    """
     for form_id, kind, number in wanted:
         with store.writing() as tx:
             key = f"{form_id}:{kind}:{number}"
-            if tx.scalar(select(mails.c.id).where(mails.c.key == key)) is None:
-                _store_mail(tx, tx.row(forms, form_id), key, kind, number, ways)
-    return _write_outbox(store, outbox)
+            if tx.scalar(select(mails.c.id).where(mails.c.key == key)) is not None:
+                continue
+            form = tx.row(forms, form_id)
+            person, sheet, at = tx.row(people, form.person_id), load_sheet(tx, form), now()
+            mail = compose(sheet, person.name, person.email, kind, ways, at)
+            host = sheet.contact.rpartition("@")[2] or "citebed.invalid"
+            mail["Message-ID"] = f"<{form.code.lower()}.{kind}.{number}@{host}>"
+            tx.add(
+                mails,
+                campaign_id=tx.id,
+                person_id=person.id,
+                form_id=form.id,
+                key=key,
+                kind=kind,
+                subject=str(mail["Subject"]),
+                file=f"{kind}-{form.code}-{number}.eml",
+                content=mail.as_bytes(),
+                state="held",
+                attempts=0,
+                written_at=at,
+            )
+    held = (mails.c.campaign_id == store.id) & (mails.c.state == "held")
+    with store.reading() as tx:
+        rows = tx.execute(select(mails).where(held).order_by(mails.c.id)).all()
+    done = []
+    for row in rows:
+        path = outbox / row.file
+        write_file(path, row.content, private=True)  # it contains a personal link
+        if _change_state(store, row.id, "held", "written"):  # else another process wrote it, too
+            done.append(path)
+    return done
 
 
-def _store_mail(
-    tx: Transaction, form: FormRow, key: str, kind: str, number: int, ways: Sequence[str]
-) -> None:
-    person, sheet, at = tx.row(people, form.person_id), load_sheet(tx, form), now()
-    mail = compose(sheet, person.name, person.email, kind, ways, at)
-    host = sheet.contact.rpartition("@")[2] or "citebed.invalid"
-    mail["Message-ID"] = f"<{form.code.lower()}.{kind}.{number}@{host}>"
-    tx.add(
-        mails,
-        campaign_id=tx.id,
-        person_id=person.id,
-        form_id=form.id,
-        key=key,
-        kind=kind,
-        subject=str(mail["Subject"]),
-        file=f"{kind}-{form.code}-{number}.eml",
-        content=mail.as_bytes(),
-        state="held",
-        attempts=0,
-        written_at=at,
-    )
+_INVITATION = (
+    "We are building a test collection for research on literature search, and we are asking "
+    "authors which papers are relevant to their research questions. It takes a few minutes and "
+    "would help us a great deal. The form explains what to do."
+)
+_SECOND_JUDGE_INVITATION = (
+    "We are building a test collection for research on literature search: authors tell us which "
+    "papers are relevant to their research questions. To measure how well two people agree, we "
+    "would like you to judge a list of papers for another author's question. It takes a few "
+    "minutes and would help us a great deal. The form explains what to do."
+)
+_OFFERS = {
+    "web": "online, on your own page: {link}",
+    "html": "in the attached HTML file, which works offline and creates a small answer file that "
+    "you send back",
+    "pdf": "in the attached PDF form",
+    "text": "in the form below, directly in your reply",
+}
 
 
 def compose(
@@ -179,11 +202,20 @@ def compose(
     if sheet.is_second:
         subject = "second assessment of a paper list"
     mail["Subject"] = _one_line(f"{again}{sheet.title}: {subject} ({sheet.code})")
-    mail["From"] = _address(sheet.organiser or sheet.title, sheet.contact)
-    mail["To"] = _address(name, address)
+    mail["From"] = mail_address(sheet.organiser or sheet.title, sheet.contact)
+    mail["To"] = mail_address(name, address)
     mail["Date"] = format_datetime(at)
     mail["Auto-Submitted"] = "auto-generated"
-    mail.set_content(_body(sheet, ways))
+    invitation = _SECOND_JUDGE_INVITATION if sheet.is_second else _INVITATION
+    offers = [f"- {text.format(link=sheet.link)}" for way, text in _OFFERS.items() if way in ways]
+    paragraphs = [
+        f"Dear {_one_line(sheet.person)},",
+        *([invitation] if "text" in ways else sheet.instructions()),
+        "\n".join(["Please answer in whichever way suits you best:", *offers]),
+        f"List of the papers, with links: {sheet.list_url}",
+        text_form.write(sheet) if "text" in ways else f"Form: {sheet.code}",
+    ]
+    mail.set_content("\n\n".join(paragraphs) + "\n")
     if "pdf" in ways:
         mail.add_attachment(
             pdf_form.write(sheet), "application", "pdf", filename=f"{sheet.code}.pdf"
@@ -193,12 +225,8 @@ def compose(
     return mail
 
 
-def check_address(address: str) -> None:
-    """Raise an error unless this is a mail address."""
-    _address("", address)
-
-
-def _address(name: str, address: str) -> Address:
+def mail_address(name: str, address: str) -> Address:
+    """Return a mail address with a name; raise an error unless it is one."""
     try:
         return Address(_one_line(name), addr_spec=address)
     except (ValueError, IndexError) as error:
@@ -209,54 +237,6 @@ def _address(name: str, address: str) -> Address:
 def _one_line(text: str) -> str:
     """Remove line breaks and control characters, which could inject a mail header."""
     return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", text).split())
-
-
-_INVITATION = (
-    "We are building a test collection for research on literature search, and we are asking "
-    "authors which papers are relevant to their research questions. It takes a few minutes and "
-    "would help us a great deal. The form explains what to do."
-)
-_SECOND_JUDGE_INVITATION = (
-    "We are building a test collection for research on literature search: authors tell us which "
-    "papers are relevant to their research questions. To measure how well two people agree, we "
-    "would like you to judge a list of papers for another author's question. It takes a few "
-    "minutes and would help us a great deal. The form explains what to do."
-)
-
-
-def _body(sheet: Sheet, ways: Sequence[str]) -> str:
-    paragraphs = [f"Dear {_one_line(sheet.person)},"]
-    invitation = _SECOND_JUDGE_INVITATION if sheet.is_second else _INVITATION
-    paragraphs += [invitation] if "text" in ways else sheet.instructions()
-    offers = {
-        "web": f"online, on your own page: {sheet.link}",
-        "html": "in the attached HTML file, which works offline and creates a small answer file "
-        "that you send back",
-        "pdf": "in the attached PDF form",
-        "text": "in the form below, directly in your reply",
-    }
-    chosen = [f"- {text}" for way, text in offers.items() if way in ways]
-    paragraphs.append("\n".join(["Please answer in whichever way suits you best:", *chosen]))
-    paragraphs.append(f"List of the papers, with links: {sheet.list_url}")
-    if "text" in ways:
-        paragraphs.append(text_form.write(sheet))
-    else:
-        paragraphs.append(f"Form: {sheet.code}")
-    return "\n\n".join(paragraphs) + "\n"
-
-
-def _write_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
-    """Write all mails that are not files yet, including those of an interrupted call."""
-    held = (mails.c.campaign_id == store.id) & (mails.c.state == "held")
-    with store.reading() as tx:
-        rows = tx.execute(select(mails).where(held).order_by(mails.c.id)).all()
-    done = []
-    for row in rows:
-        path = outbox / row.file
-        write_file(path, row.content, private=True)  # it contains a personal link
-        if _change_state(store, row.id, "held", "written"):  # else another process wrote it, too
-            done.append(path)
-    return done
 
 
 def _change_state(store: CampaignStore, mail: int, before: str, state: str, **more: Any) -> bool:
@@ -278,46 +258,34 @@ def send(
     check_online("sending mails", "The mails are in the outbox; send them from there.")
     ready = (mails.c.campaign_id == store.id) & (mails.c.state == "written")
     with store.reading() as tx:
-        rows = tx.execute(
-            select(mails, people.c.opted_out_at)
-            .join(people)
-            .where(ready)
-            .order_by(mails.c.id)
-            .limit(most)
-        ).all()
-        waited_for = {form.id for form in _unanswered_forms(tx)}
+        chosen = select(mails, people.c.opted_out_at).join(people).where(ready)
+        rows = tx.execute(chosen.order_by(mails.c.id).limit(most)).all()
+        waited_for = {form.id for form in forms_that_count(tx, unanswered=True)}
         stuck = (mails.c.campaign_id == store.id) & (mails.c.state == "sending")
         unconfirmed = tuple(tx.scalars(select(mails.c.file).where(stuck)))
     counts = {"sent": 0, "failed": 0, "written": 0}
-    if rows:
-        with _connect(smtp) as server:
-            for number, row in enumerate(rows):
-                if number:
-                    pause(60 / smtp.per_minute)
-                if why := _reason_not_to_send(row, waited_for):
-                    _change_state(store, row.id, "written", "failed", error=why)
-                    counts["failed"] += 1
-                elif _change_state(store, row.id, "written", "sending", attempts=row.attempts + 1):
-                    state, error = _deliver(server, row.content, row.attempts + 1)
-                    sent_at = now() if state == "sent" else None
-                    _change_state(store, row.id, "sending", state, error=error, sent_at=sent_at)
-                    counts[state] += 1
+    if not rows:
+        return SendReport(0, 0, 0, unconfirmed)
+    with _connect(smtp) as server:
+        for number, row in enumerate(rows):
+            if number:
+                pause(60 / smtp.per_minute)
+            why = "opted out" if row.opted_out_at is not None else ""
+            if not why and row.kind == "reminder" and row.form_id not in waited_for:
+                why = "no longer needed: the form was answered or has ended"
+            if why:
+                _change_state(store, row.id, "written", "failed", error=why)
+                counts["failed"] += 1
+            elif _change_state(store, row.id, "written", "sending", attempts=row.attempts + 1):
+                state, error = _deliver(server, row.content, row.attempts + 1)
+                sent_at = now() if state == "sent" else None
+                _change_state(store, row.id, "sending", state, error=error, sent_at=sent_at)
+                counts[state] += 1
     return SendReport(counts["sent"], counts["failed"], counts["written"], unconfirmed)
-
-
-def _reason_not_to_send(mail: Row[Any], waited_for: Container[int]) -> str:
-    """Return why a mail in the outbox should not be sent any more, or ""."""
-    if mail.opted_out_at is not None:
-        return "opted out"
-    is_late = mail.kind == "reminder" and mail.form_id not in waited_for
-    return "no longer needed: the form was answered or has ended" if is_late else ""
 
 
 def _deliver(server: smtplib.SMTP, content: bytes, attempt: int) -> tuple[str, str | None]:
     """Send a mail and return its state: ``sent``, ``failed``, or ``written`` to retry later."""
-    from email import message_from_bytes
-    from email.policy import default
-
     try:
         server.send_message(message_from_bytes(content, policy=default))
     except smtplib.SMTPRecipientsRefused as error:

@@ -73,7 +73,7 @@ def add_organiser(database: Database, name: str, password: str) -> None:
             f"the password has {len(password)} characters. Use {SHORTEST_PASSWORD} to "
             f"{LONGEST_PASSWORD:,}."
         )
-    hashed = _hasher().hash(_bytes(password))
+    hashed = _hasher().hash(password.encode("utf-8", "surrogatepass"))
     with database.writing(turn=NEW_NAMES) as connection:
         mine = organisers.c.name == name
         known = connection.scalar(select(organisers.c.id).where(mine))
@@ -130,7 +130,7 @@ def _is_right(hashed: str, password: str) -> bool:
         return False
     with _hashing_lock:
         try:
-            return _hasher().verify(hashed, _bytes(password))
+            return _hasher().verify(hashed, password.encode("utf-8", "surrogatepass"))
         except (VerificationError, InvalidHashError):
             return False
 
@@ -146,10 +146,6 @@ def _refuse_guessing(connection: Connection, name: str, address: str) -> None:
 
 def _normalise_name(name: str) -> str:
     return fold(name)[:200]
-
-
-def _bytes(password: str) -> bytes:
-    return password.encode("utf-8", "surrogatepass")
 
 
 def begin_session(database: Database, organiser: int) -> str:

@@ -95,7 +95,12 @@ def read_papers(path: str | Path, collection: Collection) -> list[SourcePaper]:
 def _read_csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), restkey="", restval="")
     try:
-        reader.fieldnames = _columns(path, reader.fieldnames or ())
+        names = [(name or "").strip().lower() for name in reader.fieldnames or ()]
+        if "paper_id" not in names:
+            shown = printable(", ".join(names)[:200]) or "none"
+            raise FormatError(path, 1, f"columns: {shown}; expected paper_id, title, authors and, "
+                              "if known, year, url, online, references, with commas.")  # fmt: skip
+        reader.fieldnames = names
         for row in reader:
             if row.pop("", None):
                 raise FormatError(path, reader.line_num, "the row has more cells than the header.")
@@ -103,15 +108,6 @@ def _read_csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     except csv.Error as error:
         what = str(error).partition(" - ")[0]  # drop advice for programmers
         raise FormatError(path, max(reader.line_num, 1), f"not valid CSV: {what}.") from error
-
-
-def _columns(path: Path, fieldnames: Iterable[str | None]) -> list[str]:
-    names = [(name or "").strip().lower() for name in fieldnames]
-    if "paper_id" not in names:
-        shown = printable(", ".join(names)[:200]) or "none"
-        raise FormatError(path, 1, f"columns: {shown}; expected paper_id, title, authors and, if "
-                          "known, year, url, online, references, with commas.")  # fmt: skip
-    return names
 
 
 def _read_bibtex(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -123,18 +119,16 @@ def _read_bibtex(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]
         document = entry_to_document(entry)
         addresses = _ADDRESS.findall(latex_to_text(entry.fields.get("email", "")))
         pairs = zip(document.authors, addresses + [""] * len(document.authors), strict=False)
-        yield (
-            entry.line,
-            {
-                "paper_id": document.doc_id,
-                "title": document.title,
-                "year": str(document.year or ""),
-                "url": document.url or "",
-                "online": entry.fields.get("online", "").strip(),
-                "authors": "; ".join(f"{display_name(name)} <{mail}>" for name, mail in pairs),
-                "references": latex_to_text(entry.fields.get("references", "")),
-            },
-        )
+        row = {
+            "paper_id": document.doc_id,
+            "title": document.title,
+            "year": str(document.year or ""),
+            "url": document.url or "",
+            "online": entry.fields.get("online", "").strip(),
+            "authors": "; ".join(f"{display_name(name)} <{mail}>" for name, mail in pairs),
+            "references": latex_to_text(entry.fields.get("references", "")),
+        }
+        yield entry.line, row
 
 
 def _make_paper(
@@ -224,15 +218,15 @@ class DocumentLookup:
         if not names and (document := self.document(label)) is not None:
             cites = self._links.filter(pl.col("doc_id") == document.doc_id)
             names = [(None, None, target, target) for target in cites["target"]]
-        return tuple(self._cited(number, *name) for number, name in enumerate(names, 1))
-
-    def _cited(
-        self, number: int, title: str | None, url: str | None, name: str | None, raw: str | None
-    ) -> SourceReference:
-        document = self.document(name) if name else None
-        if document is None:
-            return SourceReference(Entry(number, title or raw or "(no title)", url=url))
-        return SourceReference(make_entry(number, document), document.doc_id)
+        references = []
+        for number, (title, url, name, raw) in enumerate(names, 1):
+            document = self.document(name) if name else None
+            if document is None:
+                entry = Entry(number, title or raw or "(no title)", url=url)
+                references.append(SourceReference(entry))
+            else:
+                references.append(SourceReference(make_entry(number, document), document.doc_id))
+        return tuple(references)
 
 
 def make_entry(number: int, document: Document) -> Entry:
@@ -254,23 +248,19 @@ def insert_papers(tx: Transaction, sources: Iterable[SourcePaper]) -> int:
     """Add the papers that the campaign does not have; return how many."""
     mine = papers.c.campaign_id == tx.id
     known = set(tx.scalars(select(papers.c.label).where(mine)))
-    fresh = [paper for paper in sources if paper.label not in known]
-    for paper in fresh:
-        _add_paper(tx, paper)
-    return len(fresh)
-
-
-def _add_paper(tx: Transaction, paper: SourcePaper) -> None:
-    row = {"label": paper.label, "title": paper.title, "year": paper.year, "url": paper.url}
-    number = tx.add(papers, campaign_id=tx.id, online_on=paper.online_on, **row)
-    for position, author in enumerate(paper.authors, 1):
-        person = find_or_add_person(tx, author)
-        tx.add(authorships, paper_id=number, person_id=person, position=position)
-    rows = [
-        {**cited.entry._asdict(), "doc_id": cited.doc_id, "paper_id": number}
-        for cited in paper.references
-    ]
-    tx.execute(insert(references), rows)
+    new = [paper for paper in sources if paper.label not in known]
+    for paper in new:
+        row = {"label": paper.label, "title": paper.title, "year": paper.year, "url": paper.url}
+        number = tx.add(papers, campaign_id=tx.id, online_on=paper.online_on, **row)
+        for position, author in enumerate(paper.authors, 1):
+            person = find_or_add_person(tx, author)
+            tx.add(authorships, paper_id=number, person_id=person, position=position)
+        rows = [
+            {**cited.entry._asdict(), "doc_id": cited.doc_id, "paper_id": number}
+            for cited in paper.references
+        ]
+        tx.execute(insert(references), rows)
+    return len(new)
 
 
 def find_or_add_person(tx: Transaction, author: Author) -> int:

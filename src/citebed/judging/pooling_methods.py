@@ -2,7 +2,9 @@
 
 A method is a value that prints as it is written (``mtf(random=0.2)``). Its *strategy* is a
 generator that yields a document and receives its judgement: ``True`` for relevant, ``False`` for
-not relevant, ``None`` for unknown. ``pooling`` runs it, supplies the judgements and stops it.
+not relevant, ``None`` for unknown. `pool` runs it for one query, supplies the judgements and stops
+it. An oracle judges the documents in a simulation; in a campaign, which sends out whole lists,
+there is none.
 """
 
 from __future__ import annotations
@@ -10,13 +12,21 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from random import Random
 from typing import Literal, NamedTuple
 
-from citebed.errors import UnknownName
+from citebed.errors import CitebedError, UnknownName
 from citebed.grammar import Specified, integer, number, only_call
 
 Lists = Mapping[str, Sequence[str]]
@@ -29,7 +39,7 @@ class PooledDocument(NamedTuple):
     """A document of a pool, with the reason and the probability of its selection.
 
     ``method`` is the list that contributed it, ``manual``, or empty for a random draw; for all
-    methods that found the document see ``pooling.contributors``. ``probability`` is below 1 only in
+    methods that found the document see `contributors`. ``probability`` is below 1 only in
     the random stratum, where each remaining document of the lists had this chance.
     """
 
@@ -330,3 +340,120 @@ def read_method(text: str) -> PoolingMethod:
     if method is None:
         raise UnknownName("pooling method", call.name, METHODS)
     return method.from_call(call)
+
+
+# --- a pool of one query ----------------------------------------------------------------------
+
+JudgedDocuments = Mapping[str, Answer] | Iterable[str]
+"""Documents judged before, with their judgements if known."""
+Oracle = Callable[[str], Answer]
+"""Judges a document immediately, as a simulated judge does."""
+
+MANUAL = "manual"
+"""The method of manual results."""
+
+
+class Pool(NamedTuple):
+    """The documents to judge, in the order in which they were taken.
+
+    ``unsampled`` are the documents that the random stratum could have drawn but did not. For
+    estimates such as infAP they are pooled and unjudged (-1 in qrels).
+    """
+
+    documents: tuple[PooledDocument, ...]
+    unsampled: tuple[str, ...] = ()
+
+    @property
+    def doc_ids(self) -> list[str]:
+        """The ids of the documents."""
+        return [document.doc_id for document in self.documents]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The size of a pool and its random seed.
+
+    Give every query its own seed (``f"{seed}/{query_id}"``), so that their draws are independent.
+    """
+
+    size: int = 15
+    seed: int | str = 0
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise CitebedError(
+                f"found a pool size of {self.size}, expected 1 or more (15 is usual)"
+            )
+
+
+def pool(
+    lists: Lists,
+    manual: Sequence[str] = (),
+    judged: JudgedDocuments = (),
+    *,
+    method: PoolingMethod | str = "rounds",
+    budget: Budget | None = None,
+    oracle: Oracle | None = None,
+) -> Pool:
+    """Pool a query: all new manual results, then the documents that the method takes.
+
+    No document occurs twice or was judged before. Manual results count towards the size; if they
+    reach it, no others are added.
+    """
+    chosen = read_method(method) if isinstance(method, str) else method
+    limits = budget or Budget()
+    _check_names(lists)
+    known = judged if isinstance(judged, Mapping) else dict.fromkeys(judged)
+    by_hand = [PooledDocument(d, "manual", MANUAL) for d in dict.fromkeys(manual) if d not in known]
+    # Documents judged as "can't judge" are neither offered nor learned from.
+    skipped = {document.doc_id for document in by_hand}
+    skipped.update(doc_id for doc_id, relevant in known.items() if relevant is None)
+    candidates = Candidates(lists, known, skipped)
+    left = max(0, chosen.limit(limits.size) - len(by_hand))
+    strategy = chosen.strategy(candidates, left, Random(str(limits.seed)))
+    taken: list[PooledDocument] = []
+    answer: Answer = None
+    while len(taken) < left:
+        try:
+            document = strategy.send(answer)
+        except StopIteration:
+            break
+        if document.doc_id in known:
+            answer = known[document.doc_id]
+        else:
+            taken.append(document)
+            answer = oracle(document.doc_id) if oracle else None
+    is_sampled = any(document.stratum == "random" for document in taken)
+    unsampled = candidates.left(chosen.sample_depth) if is_sampled else ()
+    return Pool((*by_hand, *taken), tuple(unsampled))
+
+
+def _check_names(lists: Lists) -> None:
+    if MANUAL in lists:
+        raise CitebedError(
+            f"a ranked list is called '{MANUAL}', which is reserved for manual results. Rename it."
+        )
+
+
+class Contributor(NamedTuple):
+    """A method that found a document, and its rank from 1."""
+
+    method: str
+    rank: int
+
+
+def contributors(
+    manual: Sequence[str], lists: Lists, depth: int | None = None
+) -> dict[str, tuple[Contributor, ...]]:
+    """Return all methods that found each document, with ranks; manual results come first.
+
+    The rank of a manual result is its position in the order of marking. Ranked lists count down to
+    ``depth``, by default completely: a pool may reach deeper than its size, past documents that
+    were judged before. The first occurrence in a list counts.
+    """
+    _check_names(lists)
+    methods: dict[str, dict[str, int]] = {}
+    for name, ranking, end in ((MANUAL, manual, None), *((n, r, depth) for n, r in lists.items())):
+        for rank, doc_id in enumerate(islice(ranking, end), 1):
+            methods.setdefault(doc_id, {}).setdefault(name, rank)
+    return {doc_id: tuple(map(Contributor._make, at.items())) for doc_id, at in methods.items()}

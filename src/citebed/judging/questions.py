@@ -1,8 +1,12 @@
-"""Research questions: their wordings and exclusions.
+"""Research questions: their wordings, exclusions and reformulations.
 
 A question has a history of wordings: as its author stated it, as the organisers reformulated it,
 and as the author corrected that. The paper's rules exclude questions. Each exclusion is recorded
 with its reason, and so is its lifting when the reason no longer holds.
+
+citebed suggests changes that make a question self-contained, in the four classes of the paper's
+Table 1 (likely typos, filler phrases, references to earlier questions, and missing context), and
+the organiser decides.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row, func, select
@@ -37,20 +41,9 @@ from citebed.text.normalise import fold
 
 MAX_LENGTH = 4000
 """The maximum length of a question, a wording or a comment."""
-
-
 FIRST_AUTHOR = "first author answered"
 NOTHING_RELEVANT = "no relevant document in the collection"
 BY_HAND = "set aside by the organiser"
-
-
-def add_wording(tx: Transaction, question: int, kind: str, text: str, who: str, **more: Any) -> int:
-    """Add a wording to a question; ``kind`` is ``stated``, ``reformulated`` or ``corrected``.
-
-    ``more`` may have its ``classes``, the channel (``via``) and its ``return_id``.
-    """
-    row = {"classes": [], "via": "desk"} | more | {"kind": kind, "text": text, "who": who}
-    return tx.add(wordings, question_id=question, **row, at=now())
 
 
 def all_questions(tx: Transaction, *condition: ColumnElement[bool]) -> Sequence[Row[Any]]:
@@ -58,16 +51,14 @@ def all_questions(tx: Transaction, *condition: ColumnElement[bool]) -> Sequence[
     columns = [questions.c[name] for name in ("id", "query_id", "number", "form_id")]
     columns += [forms.c.paper_id, forms.c.person_id, people.c.opted_out_at, authorships.c.position]
     named = [papers.c.label.label("paper"), people.c.name.label("person")]
+    is_author = (authorships.c.paper_id == papers.c.id) & (authorships.c.person_id == people.c.id)
     return tx.execute(
         select(*columns, *named)
         .select_from(questions)
         .join(forms)
         .join(papers)
         .join(people)
-        .join(
-            authorships,
-            (authorships.c.paper_id == papers.c.id) & (authorships.c.person_id == people.c.id),
-        )
+        .join(authorships, is_author)
         .where(questions.c.campaign_id == tx.id, *condition)
         .order_by(papers.c.id, authorships.c.position, questions.c.number)
     ).all()
@@ -75,8 +66,8 @@ def all_questions(tx: Transaction, *condition: ColumnElement[bool]) -> Sequence[
 
 def live_questions(tx: Transaction) -> list[Row[Any]]:
     """Return the questions that are not excluded."""
-    aside = excluded_questions(tx)
-    return [question for question in all_questions(tx) if question.id not in aside]
+    left_out = excluded_questions(tx)
+    return [question for question in all_questions(tx) if question.id not in left_out]
 
 
 def load_question(tx: Transaction, query_id: str) -> Row[Any]:
@@ -89,6 +80,18 @@ def load_question(tx: Transaction, query_id: str) -> Row[Any]:
 def load_author(tx: Transaction, question: int) -> int:
     """Return the author of a question, the only person who may approve or reword it."""
     return int(tx.row(forms, tx.row(questions, question).form_id).person_id)
+
+
+# --- Wordings ---------------------------------------------------------------------------------
+
+
+def add_wording(tx: Transaction, question: int, kind: str, text: str, who: str, **more: Any) -> int:
+    """Add a wording to a question; ``kind`` is ``stated``, ``reformulated`` or ``corrected``.
+
+    ``more`` may have its ``classes``, the channel (``via``) and its ``return_id``.
+    """
+    row = {"classes": [], "via": "desk"} | more | {"kind": kind, "text": text, "who": who}
+    return tx.add(wordings, question_id=question, **row, at=now())
 
 
 def current_wording(tx: Transaction, question: int, kind: str | None = None) -> Row[Any]:
@@ -111,6 +114,9 @@ def last_approval(tx: Transaction, wording: int, person: int) -> Row[Any] | None
     return tx.execute(chosen.limit(1)).first()
 
 
+# --- Exclusions -------------------------------------------------------------------------------
+
+
 def excluded_questions(tx: Transaction) -> dict[int, dict[str, str]]:
     """Return the rules and reasons of all excluded questions.
 
@@ -122,9 +128,9 @@ def excluded_questions(tx: Transaction) -> dict[int, dict[str, str]]:
         for question, reason in _questions_without_relevant(tx).items()
     }
     for question, rules in _recorded_exclusions(tx).items():
-        standing = {rule: reason for rule, reason in rules.items() if rule != NOTHING_RELEVANT}
-        if standing:
-            excluded[question] = standing | excluded.get(question, {})
+        others = {rule: reason for rule, reason in rules.items() if rule != NOTHING_RELEVANT}
+        if others:
+            excluded[question] = others | excluded.get(question, {})
     return excluded
 
 
@@ -136,9 +142,9 @@ def _recorded_exclusions(tx: Transaction) -> dict[int, dict[str, str]]:
         .where(questions.c.campaign_id == tx.id)
         .group_by(exclusions.c.question_id, exclusions.c.rule)
     )
-    standing = select(exclusions).where(exclusions.c.id.in_(last), ~exclusions.c.lifted)
+    valid = select(exclusions).where(exclusions.c.id.in_(last), ~exclusions.c.lifted)
     recorded: dict[int, dict[str, str]] = {}
-    for row in tx.execute(standing):
+    for row in tx.execute(valid):
         recorded.setdefault(row.question_id, {})[row.rule] = row.reason
     return recorded
 
@@ -149,12 +155,6 @@ def exclude(
     """Record that a question is excluded, or no longer."""
     row = {"question_id": question, "rule": rule, "reason": reason, "lifted": lifted}
     tx.add(exclusions, **row, who=who, at=now())
-
-
-def record_exclusions(store: CampaignStore) -> None:
-    """Apply the exclusion rules to the current answers."""
-    with store.writing() as tx:
-        apply_rules(tx)
 
 
 def apply_rules(tx: Transaction) -> None:
@@ -230,6 +230,8 @@ def questions_with_judgements(tx: Transaction, condition: ColumnElement[bool]) -
     return set(tx.scalars(chosen.where(mine, CURRENT, condition)))
 
 
+# --- Reformulations ---------------------------------------------------------------------------
+
 CLASSES = {
     "typo": "a spelling or typographical error was corrected",
     "filler": "words that add nothing to the meaning were removed",
@@ -297,58 +299,52 @@ def count_words(collection: Collection) -> Mapping[str, int]:
 def suggest_changes(
     text: str, earlier: Sequence[str] = (), known: Mapping[str, int] | None = None
 ) -> list[Suggestion]:
-    """Return suggested changes of a question, in the order of its text."""
+    """Return suggested changes of a question, in the order of its text.
+
+    ``earlier`` are questions of the same form; ``known`` are the words of the collection with
+    their frequencies, without which citebed suggests no typos.
+    """
     why = "adds nothing to the topic"
-    fillers = (Suggestion("filler", *m.span(), m[0], "", why) for m in _FILLERS.finditer(text))
-    every = [*fillers, *_anaphors(text, earlier), *_context(text, earlier)]
-    every += _typos(text, known) if known else ()
-    return sorted(every, key=lambda each: (each.start, each.kind))
+    suggested = [Suggestion("filler", *m.span(), m[0], "", why) for m in _FILLERS.finditer(text)]
+    for match in _ANAPHORS.finditer(text) if earlier else ():
+        # Only at the beginning is "that" a pronoun; compare "a model that learns".
+        if match[0].lower() != "that" or not text[: match.start()].strip():
+            why = "may refer to an earlier question"
+            suggested.append(Suggestion("anaphor", *match.span(), match[0], None, why))
+    words = _WORD.findall(text)
+    if earlier and len(words) <= _SHORT_QUESTION:
+        mine = {word.lower() for word in words}
+        others = _WORD.findall(_FILLERS.sub("", earlier[0]))
+        new = [word for word in others if word.lower() not in mine and len(word) > _SHORT_WORD]
+        if new:
+            why = "the question is short; these words are from an earlier question"
+            end, more = len(text), f" - {' '.join(new[:4])}"
+            suggested.append(Suggestion("context", end, end, "", more, why))
+    if known:
+        suggested += _suggest_typos(text, known)
+    return sorted(suggested, key=lambda each: (each.start, each.kind))
 
 
-def _typos(text: str, known: Mapping[str, int]) -> Iterable[Suggestion]:
-    by_start: dict[str, list[str]] = {}
+def _suggest_typos(text: str, known: Mapping[str, int]) -> list[Suggestion]:
+    by_letter: dict[str, list[str]] = {}
     for word, times in known.items():
         if times > 1 and len(word) >= _SHORT_WORD:
-            by_start.setdefault(word[0], []).append(word)
+            by_letter.setdefault(word[0], []).append(word)
+    typos = []
     for match in _WORD.finditer(text):
         word = match[0].lower()
         if len(word) < _SHORT_WORD or word in known or match[0].isupper():
             continue
-        near = difflib.get_close_matches(word, by_start.get(word[0], ()), 3, _MIN_SIMILARITY)
-        if near and not any(_is_form_of(word, each) for each in near):
+        near = difflib.get_close_matches(word, by_letter.get(word[0], ()), 3, _MIN_SIMILARITY)
+        # Words that differ only in their endings (filters, filter) are no typos of each other.
+        ends = {other: min(len(word), len(other)) - 1 for other in near}
+        if near and all(word[:end] != other[:end] for other, end in ends.items()):
             ratio = {each: difflib.SequenceMatcher(None, word, each).ratio() for each in near}
             best = max(near, key=lambda each: (ratio[each], known[each]))
             replacement = best.capitalize() if match[0][0].isupper() else best
             why = f"no document has this word; '{best}' occurs {known[best]:,} times"
-            yield Suggestion("typo", *match.span(), match[0], replacement, why)
-
-
-def _is_form_of(word: str, other: str) -> bool:
-    """Return whether two words differ only in their endings: *filters*, *filter*."""
-    shared = min(len(word), len(other)) - 1
-    return word[:shared] == other[:shared]
-
-
-def _anaphors(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
-    why = "may refer to an earlier question"
-    for match in _ANAPHORS.finditer(text) if earlier else ():
-        # Only at the beginning is "that" a pronoun; compare "a model that learns".
-        if match[0].lower() != "that" or not text[: match.start()].strip():
-            yield Suggestion("anaphor", *match.span(), match[0], None, why)
-
-
-def _context(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
-    words = _WORD.findall(text)
-    if not earlier or len(words) > _SHORT_QUESTION:
-        return
-    mine = {word.lower() for word in words}
-    before = _FILLERS.sub("", earlier[0])
-    new = [word for word in _WORD.findall(before) if word.lower() not in mine]
-    content = [word for word in new if len(word) > _SHORT_WORD][:4]
-    if content:
-        replacement = f" - {' '.join(content)}"
-        why = "the question is short; these words are from an earlier question"
-        yield Suggestion("context", len(text), len(text), "", replacement, why)
+            typos.append(Suggestion("typo", *match.span(), match[0], replacement, why))
+    return typos
 
 
 def diff_words(old: str, new: str) -> list[Change]:

@@ -5,11 +5,11 @@ Responses of all channels come here: text, PDF and HTML forms, and clicks on the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import insert, select, update
 
 from citebed.errors import CitebedError
 from citebed.judging.assignments import (
@@ -19,7 +19,7 @@ from citebed.judging.assignments import (
     load_authorship,
     open_links,
 )
-from citebed.judging.forms.sheet import Answers, ParseProblem, Rating
+from citebed.judging.forms.sheet import Answers, ParseProblem
 from citebed.judging.judgements import (
     SaveOutcome,
     SaveResult,
@@ -67,77 +67,76 @@ class RecordResult(NamedTuple):
 def record_answers(
     tx: Transaction, form: FormRow, answers: Answers, source: Source
 ) -> RecordResult:
-    """Store every valid answer; report the rest as problems."""
-    unread: list[ParseProblem] = []
-    stated = 0
-    if form.phase == 1:
-        for number, text in sorted(answers.questions.items()):
-            if kept := _protected_text(tx, _question_id(tx, form, number), text, answers.is_guess):
-                what = f"question {number}: {_GUESSED}, so the stored '{kept}' stays"
-                unread.append(ParseProblem(0, what))
-                continue
-            outcome = state_question(tx, form, number, text, source)
-            stated += outcome == "new"
-            if outcome == "later":
-                stands = current_wording(tx, _question_id(tx, form, number) or 0, "stated")
-                unread.append(
-                    ParseProblem(0, f"question {number}: {_OUTDATED}: '{stands.text}' stays")
-                )
+    """Store every valid answer; report the rest as problems.
+
+    A text in a guessed charset never replaces a stored one.
+    """
+    stated, unread = _record_questions(tx, form, answers, source)
     known = form_items(tx, form)
-    comments = _stored_comments(tx, form, known.values()) if answers.is_guess else {}
+    comments: dict[int, str] = {}
+    if answers.is_guess:
+        mine = judgements.c.person_id == form.person_id
+        mine &= judgements.c.item_id.in_(list(known.values()))
+        rows = tx.execute(select(judgements.c.item_id, judgements.c.comment).where(mine, CURRENT))
+        comments = {item: comment for item, comment in rows if comment}
     places, verdicts = [], []
     for (question, entry), rating in sorted(answers.ratings.items()):
+        place = f"question {question}, paper {entry}"
         item = known.get((question, entry))
-        why = _value_problem(tx, form, rating) if item is not None else "no such question or paper"
+        why = _value_problem(tx, form, rating.value) if item else "no such question or paper"
         if item is None or why:
-            unread.append(ParseProblem(0, f"question {question}, paper {entry}: {why}"))
+            unread.append(f"{place}: {why}")
             continue
-        places.append(f"question {question}, paper {entry}")
         comment = fold(rating.comment)[:MAX_LENGTH]
         if not comment.isascii() and comments.get(item, comment) != comment:
-            unread.append(ParseProblem(0, f"{places[-1]}: {_GUESSED}: the comment "
-                                 f"'{comments[item]}' stays"))  # fmt: skip
+            unread.append(f"{place}: {_GUESSED}: the comment '{comments[item]}' stays")
             comment = comments[item]
+        places.append(place)
         verdicts.append(Verdict(item, rating.value, comment))
     saved = save_all(tx, [(source, verdict) for verdict in verdicts])
     outcomes = [each.outcome for each in saved if isinstance(each, SaveResult)]
-    unread += [
-        ParseProblem(0, f"{place}: {_OUTDATED}; that one stays")
-        for place, outcome in zip(places, outcomes, strict=True)
-        if outcome == "later"
-    ]
+    for place, outcome in zip(places, outcomes, strict=True):
+        if outcome == "later":
+            unread.append(f"{place}: {_OUTDATED}; that one stays")
+
     for number, approved in answers.approved.items():
         if isinstance(approved, str) and answers.is_guess and not approved.isascii():
-            what = f"query {number}: {_GUESSED}: its wording stays, not '{approved}'"
-            unread.append(ParseProblem(0, what))
-        else:
-            unread += _record_approval(tx, form, number, approved, source)
+            unread.append(f"query {number}: {_GUESSED}: its wording stays, not '{approved}'")
+        elif why := _record_approval(tx, form, number, approved, source):
+            unread.append(why)
     if answers.opted_out:
         opt_out(tx, form.person_id)
-    new = outcomes.count("new")
-    return RecordResult(stated, new, outcomes.count("same"), tuple(unread))
+    problems = tuple(ParseProblem(0, what) for what in unread)
+    return RecordResult(stated, outcomes.count("new"), outcomes.count("same"), problems)
 
 
-def _protected_text(tx: Transaction, question: int | None, text: str, is_guess: bool) -> str:
-    """Return the stored wording that a text in a guessed charset must not replace, if any."""
-    if not is_guess or question is None or text.isascii():
-        return ""
-    stored = str(current_wording(tx, question, "stated").text)
-    return "" if stored == fold(text)[:MAX_LENGTH] else stored
+def _record_questions(
+    tx: Transaction, form: FormRow, answers: Answers, source: Source
+) -> tuple[int, list[str]]:
+    """Store the questions of a form; return how many texts are new, and the problems."""
+    stated, unread = 0, []
+    for number, text in sorted(answers.questions.items()) if form.phase == 1 else ():
+        question = _question_id(tx, form, number)
+        stored = "" if question is None else current_wording(tx, question, "stated").text
+        is_guess = answers.is_guess and not text.isascii()
+        if is_guess and stored and stored != fold(text)[:MAX_LENGTH]:
+            unread.append(f"question {number}: {_GUESSED}, so the stored '{stored}' stays")
+            continue
+        outcome = state_question(tx, form, number, text, source)
+        stated += outcome == "new"
+        if outcome == "later":
+            unread.append(f"question {number}: {_OUTDATED}: '{stored}' stays")
+    return stated, unread
 
 
-def _stored_comments(tx: Transaction, form: FormRow, wanted: Iterable[int]) -> dict[int, str]:
-    """Return the stored comments of a form's judge, by item."""
-    mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(list(wanted))
-    rows = tx.execute(select(judgements.c.item_id, judgements.c.comment).where(mine, CURRENT))
-    return {item: comment for item, comment in rows if comment}
-
-
-def _value_problem(tx: Transaction, form: FormRow, rating: Rating) -> str:
+def _value_problem(tx: Transaction, form: FormRow, value: int | None) -> str:
     values = tx.settings.values(form.phase)
-    if rating.value is not None and rating.value not in values:
-        return f"{rating.value} is not one of {values[0]} to {values[-1]}"
-    return ""
+    if value is None or value in values:
+        return ""
+    return f"{value} is not one of {values[0]} to {values[-1]}"
+
+
+# --- Judgements -------------------------------------------------------------------------------
 
 
 class NotOnForm(CitebedError):
@@ -148,42 +147,60 @@ class NotOnForm(CitebedError):
         self.form_id = form_id
 
 
-FormJudgement = tuple[FormRow, Verdict, Source]
-"""A judgement and its form."""
+class WebJudgement(NamedTuple):
+    """A judgement on the web, with the token of its link and its place in the browser's queue."""
+
+    token: str
+    verdict: Verdict
+    at: datetime
+    browser: str | None = None
+    sequence: int | None = None
 
 
-def save_judgements(tx: Transaction, clicks: Sequence[FormJudgement]) -> list[SaveOutcome]:
+def save_web_judgements(tx: Transaction, clicks: Sequence[WebJudgement]) -> list[SaveOutcome]:
+    """Save judgements in the given order; return a result or an error for each."""
+    opened = open_links(tx, [click.token for click in clicks])
+    let_in = []
+    for click in clicks:
+        form = opened[click.token]
+        if not isinstance(form, LinkRefused):
+            source = Source(form.person_id, form.id, WEB, click.at)
+            source = source._replace(browser=click.browser, sequence=click.sequence)
+            let_in.append((form, click.verdict, source))
+    saved = iter(save_judgements(tx, let_in))
+    refused = (opened[click.token] for click in clicks)
+    return [each if isinstance(each, LinkRefused) else next(saved) for each in refused]
+
+
+def save_judgements(
+    tx: Transaction, clicks: Sequence[tuple[FormRow, Verdict, Source]]
+) -> list[SaveOutcome]:
     """Save judgements of many forms; refuse those that do not fit their form."""
-    listed = _items_on_forms(tx, clicks)
-    outcomes: list[SaveOutcome | None] = []
+    listed: set[tuple[int, int]] = set()  # pairs of form and item, without loading whole forms
+    if first := [verdict.item_id for form, verdict, _ in clicks if form.phase == 1]:
+        chosen = select(questions.c.form_id, items.c.id).join(
+            items, items.c.question_id == questions.c.id
+        )
+        mine = items.c.id.in_(first) & items.c.reference_id.is_not(None)
+        listed |= {(form, item) for form, item in tx.execute(chosen.where(mine))}
+    refused: list[CitebedError | None] = []
     acts = []
     for form, verdict, source in clicks:
-        wrong: CitebedError | None = None
-        if (form.id, verdict.item_id) not in listed:
-            wrong = NotOnForm(form.id)
-        elif why := _value_problem(tx, form, Rating(verdict.value)):
-            wrong = CitebedError(f"{why}.")
+        is_listed = (form.id, verdict.item_id) in listed or any(
+            verdict.item_id in query["items"] for query in form.content.get("asked", ())
+        )
+        if not is_listed:
+            refused.append(NotOnForm(form.id))
+        elif why := _value_problem(tx, form, verdict.value):
+            refused.append(CitebedError(f"{why}."))
         else:
+            refused.append(None)
             acts.append((source, verdict._replace(comment=fold(verdict.comment)[:MAX_LENGTH])))
-        outcomes.append(wrong)
     saved = iter(save_all(tx, acts))
-    return [next(saved) if each is None else each for each in outcomes]
+    return [next(saved) if error is None else error for error in refused]
 
 
-def _items_on_forms(tx: Transaction, clicks: Sequence[FormJudgement]) -> set[tuple[int, int]]:
-    """Return the pairs of form and item that exist, without loading whole forms."""
-    first = [verdict.item_id for form, verdict, _ in clicks if form.phase == 1]
-    chosen = select(questions.c.form_id, items.c.id).join(
-        items, items.c.question_id == questions.c.id
-    )
-    mine = items.c.id.in_(first) & items.c.reference_id.is_not(None)
-    rows = tx.execute(chosen.where(mine)) if first else ()
-    return {(form, item) for form, item in rows} | {
-        (form.id, verdict.item_id)
-        for form, verdict, _ in clicks
-        if form.phase == 2
-        and any(verdict.item_id in query["items"] for query in form.content["asked"])
-    }
+# --- Questions and approvals ------------------------------------------------------------------
 
 
 def state_question(
@@ -199,6 +216,7 @@ def state_question(
     text = fold(text)[:MAX_LENGTH]
     if not text:
         return "empty"
+    who = f"author {form.person_id}"
     question = _question_id(tx, form, number)
     if question is None:
         question = _add_question(tx, form, number)
@@ -206,11 +224,11 @@ def state_question(
         last = current_wording(tx, question, "stated")
         if last.text == text:
             return "same"
-        if _is_stored_wording_newer(tx, last, source):
-            who = f"author {form.person_id}"
+        came = tx.execute(select(returns).where(returns.c.id == last.return_id)).first()
+        at, undated = (came.answered_at, bool(came.undated)) if came else (last.at, False)
+        if is_stored_newer(source, at, undated=undated):
             tx.log("outranked", who, form.id, question=number, text=text)
             return "later"
-    who = f"author {form.person_id}"
     add_wording(tx, question, "stated", text, who, via=source.via, return_id=source.return_id)
     return "new"
 
@@ -218,14 +236,6 @@ def state_question(
 def _question_id(tx: Transaction, form: FormRow, number: int) -> int | None:
     mine = (questions.c.form_id == form.id) & (questions.c.number == number)
     return tx.scalar(select(questions.c.id).where(mine))
-
-
-def _is_stored_wording_newer(tx: Transaction, last: Row[Any], source: Source) -> bool:
-    """Return whether the stored wording is newer than the incoming one."""
-    came = tx.execute(select(returns).where(returns.c.id == last.return_id)).first()
-    if came is None:
-        return is_stored_newer(source, last.at)
-    return is_stored_newer(source, came.answered_at, undated=bool(came.undated))
 
 
 def _add_question(tx: Transaction, form: FormRow, number: int) -> int:
@@ -243,68 +253,42 @@ def _add_question(tx: Transaction, form: FormRow, number: int) -> int:
     return question
 
 
+def approve(
+    tx: Transaction, form: FormRow, number: int, approved: bool | str, source: Source
+) -> None:
+    """Store one approval or better wording; raise an error if it is refused."""
+    if why := _record_approval(tx, form, number, approved, source):
+        raise CitebedError(f"{why}.")
+
+
 def _record_approval(
     tx: Transaction, form: FormRow, number: int, approved: bool | str, source: Source
-) -> list[ParseProblem]:
-    """Store an author's approval of a reformulation, or their better wording."""
+) -> str:
+    """Store an author's approval of a reformulation, or their better wording, or say why not."""
     listed = form.content.get("asked", [])
     if not 1 <= number <= len(listed):
-        return [ParseProblem(0, f"query {number}: there is no such query on this form")]
+        return f"query {number}: there is no such query on this form"
     wording, question = listed[number - 1]["wording"], listed[number - 1]["question"]
     if load_author(tx, question) != source.person_id:
-        return [ParseProblem(0, f"query {number}: only its author may approve or reword it")]
+        return f"query {number}: only its author may approve or reword it"
     better = fold(approved)[:MAX_LENGTH] if isinstance(approved, str) else ""
-    row = {"wording_id": wording, "person_id": source.person_id, "approved": approved is True}
     before = last_approval(tx, wording, source.person_id)
     is_other = before is None or before.approved is not (approved is True)
     is_worded = better != "" and current_wording(tx, question).text != better
     came_late = source.return_id and before and is_stored_newer(source, before.at)
     if came_late and (is_other or is_worded):
-        return [ParseProblem(0, f"query {number}: {_OUTDATED}; that one stays")]
+        return f"query {number}: {_OUTDATED}; that one stays"
     if is_other:
+        row = {"wording_id": wording, "person_id": source.person_id, "approved": approved is True}
         tx.add(approvals, **row, via=source.via, at=source.answered_at)
     if is_worded:
         who, came = f"author {source.person_id}", source.return_id
         add_wording(tx, question, "corrected", better, who, via=source.via, return_id=came)
-    return []
-
-
-def approve(
-    tx: Transaction, form: FormRow, number: int, approved: bool | str, source: Source
-) -> None:
-    """Store one approval or better wording; raise an error if it is refused."""
-    if unread := _record_approval(tx, form, number, approved, source):
-        raise CitebedError(f"{unread[0].what}.")
+    return ""
 
 
 def opt_out(tx: Transaction, person: int) -> None:
     """Record that a person wants no more mails; their answers stay."""
-    fresh = (people.c.id == person) & people.c.opted_out_at.is_(None)
-    if tx.execute(update(people).where(fresh).values(opted_out_at=now())).rowcount:
+    new = (people.c.id == person) & people.c.opted_out_at.is_(None)
+    if tx.execute(update(people).where(new).values(opted_out_at=now())).rowcount:
         tx.log("opted out", f"author {person}")
-
-
-class WebJudgement(NamedTuple):
-    """A judgement on the web, with the token of its link and its place in the browser's queue."""
-
-    token: str
-    verdict: Verdict
-    at: datetime
-    browser: str | None = None
-    sequence: int | None = None
-
-
-def save_web_judgements(tx: Transaction, clicks: Sequence[WebJudgement]) -> list[SaveOutcome]:
-    """Save judgements in the given order; return a result or an error for each."""
-    opened = open_links(tx, [click.token for click in clicks])
-    outcomes: list[SaveOutcome | None] = []
-    let_in = []
-    for click in clicks:
-        form = opened[click.token]
-        outcomes.append(form if isinstance(form, LinkRefused) else None)
-        if not isinstance(form, CitebedError):
-            source = Source(form.person_id, form.id, WEB, click.at)
-            source = source._replace(browser=click.browser, sequence=click.sequence)
-            let_in.append((form, click.verdict, source))
-    saved = iter(save_judgements(tx, let_in))
-    return [next(saved) if each is None else each for each in outcomes]

@@ -1,6 +1,7 @@
-"""Split a returned file or mail into parts that may be filled forms, and decode their text.
+"""Read returned files: filled text forms, PDFs, HTML answer files, and mails with these.
 
-Each part keeps its bytes and the content type and charset that the mail declares.
+Each file is stored unchanged with its hash; the same file again changes nothing. Unreadable
+answers are never guessed, but listed as problems with their line.
 """
 
 from __future__ import annotations
@@ -25,25 +26,33 @@ from sqlalchemy import ColumnElement, Row, select, update
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.input_files import read_small
-from citebed.judging.assignments import CODE, FormRow, form_by_code, load_sheet
+from citebed.judging.assignments import CODE, FormRow, form_by_code, load_form, load_sheet
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.charsets import DecodedText, decode_as, decode_text, possible_texts
 from citebed.judging.forms.sheet import Answers, ParseProblem
 from citebed.judging.judgements import Source
-from citebed.judging.questions import record_exclusions
+from citebed.judging.questions import apply_rules
 from citebed.judging.responses import RecordResult, record_answers
 from citebed.judging.store.campaign_store import CampaignStore, Transaction
 from citebed.judging.store.schema import forms, now, problems, returns
 from citebed.wording import count, printable
 
-_BLOCKS = ("br", "p", "div", "li", "tr", "pre", "blockquote", "h1", "h2", "h3", "table", "ul", "ol")
-_META = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)
 MAX_BYTES = 20 << 20
 """The maximum size of a returned file."""
+READ_AGAIN = "read anew"
+"""The value of ``settled_by`` for problems that a second reading solved."""
+ENTERED = "organiser"
+"""The value of ``via`` of answers that an organiser entered."""
+_BLOCKS = ("br", "p", "div", "li", "tr", "pre", "blockquote", "h1", "h2", "h3", "table", "ul", "ol")
+_META = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)
+_MAX_CODES = 20
+
+
+# --- Parts of files and mails -----------------------------------------------------------------
 
 
 class Part(NamedTuple):
-    """A part that may be a filled form, with the ``content_type`` that its mail declares.
+    """A part that may be a filled form: its bytes, and the ``content_type`` that its mail declares.
 
     ``answered_at`` is known for mails only: the time of a file may be the time of a copy.
     """
@@ -69,7 +78,7 @@ class Part(NamedTuple):
             read = DecodedText(decode_as(self.content, charset))
         else:
             read = decode_text(self.content, named, known)
-        return read._replace(text=html_to_text(read.text)) if is_page else read
+        return read._replace(text=_html_to_text(read.text)) if is_page else read
 
 
 def read_parts(path: Path) -> list[Part]:
@@ -80,40 +89,34 @@ def read_parts(path: Path) -> list[Part]:
 def split_into_parts(name: str, content: bytes) -> list[Part]:
     """Return the file itself, or the parts of a mail that are forms, with the mail's date.
 
-    An HTML body is used only if the mail has no other part with a form.
+    An HTML body is used only if the mail has no other part with a form; an attached HTML page
+    counts as a file.
     """
     if not name.lower().endswith(".eml"):
         return [Part(name, content)]
     mail = email.message_from_bytes(content)
     at = _mail_date(mail)
     plain: list[Part] = []
-    shown: list[Part] = []
+    pages: list[Part] = []
     for piece in mail.walk():
-        payload, attached = piece.get_payload(decode=True), _attachment_name(piece)
+        payload = piece.get_payload(decode=True)
         if not isinstance(payload, bytes):
             continue
-        part = Part(f"{name}: {attached}" if attached else name, payload, at, _declared_type(piece))
-        if _is_form(part):
-            is_page = part.content_type is not None and part.content_type.startswith("text/html")
-            (shown if is_page else plain).append(part)
-    return plain or shown or [Part(name, content, at)]
-
-
-def _declared_type(piece: Message) -> str:
-    """Return the declared type and charset; an attached HTML page counts as a file."""
-    kind = piece.get_content_type()
-    if kind == "text/html" and piece.get_filename():
-        kind = "application/octet-stream"
-    charset = re.sub(r"[^\w.:+-]", "?", piece.get_content_charset() or "", flags=re.ASCII)
-    return f"{kind}; charset={charset[:40]}" if charset else kind
-
-
-def _attachment_name(piece: Message) -> str:
-    """Return the decoded name of an attachment."""
-    name = piece.get_filename() or ""
-    with suppress(LookupError, ValueError):  # keep a name that cannot be decoded
-        name = str(make_header(decode_header(name)))
-    return printable(name.replace("\0", ""))
+        name_of_file = piece.get_filename() or ""
+        kind = piece.get_content_type()
+        if kind == "text/html" and name_of_file:
+            kind = "application/octet-stream"
+        charset = re.sub(r"[^\w.:+-]", "?", piece.get_content_charset() or "", flags=re.ASCII)
+        declared = f"{kind}; charset={charset[:40]}" if charset else kind
+        with suppress(LookupError, ValueError):  # keep a name that cannot be decoded
+            name_of_file = str(make_header(decode_header(name_of_file)))
+        attached = printable(name_of_file.replace("\0", ""))
+        part = Part(f"{name}: {attached}" if attached else name, payload, at, declared)
+        is_pdf = pdf_form.is_this_form(payload)
+        text = "" if is_pdf else part.text().text
+        if is_pdf or html_form.is_this_form(text) or text_form.is_this_form(text):
+            (pages if kind.startswith("text/html") else plain).append(part)
+    return plain or pages or [Part(name, content, at)]
 
 
 def _mail_date(mail: Message) -> datetime | None:
@@ -125,7 +128,7 @@ def _mail_date(mail: Message) -> datetime | None:
     return None
 
 
-def html_to_text(html: str) -> str:
+def _html_to_text(html: str) -> str:
     """Return the text of an HTML page, with a line break around each block element."""
     try:
         reader = lxml.html.HTMLParser(encoding="utf-8")  # ignore the page's declaration
@@ -137,13 +140,6 @@ def html_to_text(html: str) -> str:
             element.text = f"\n{element.text or ''}"
         element.tail = f"\n{element.tail or ''}"
     return "".join(map(str, tree.itertext()))
-
-
-def _is_form(part: Part) -> bool:
-    if pdf_form.is_this_form(part.content):
-        return True
-    text = part.text().text
-    return html_form.is_this_form(text) or text_form.is_this_form(text)
 
 
 def read_form(
@@ -168,11 +164,7 @@ def read_form(
     return via, answers
 
 
-READ_AGAIN = "read anew"
-"""The value of ``settled_by`` for problems that a second reading solved."""
-ENTERED = "organiser"
-"""The value of ``via`` of answers that an organiser entered."""
-_MAX_CODES = 20
+# --- Reading returns --------------------------------------------------------------------------
 
 
 class ReturnResult(NamedTuple):
@@ -206,28 +198,18 @@ def read_returns(
     """
     several = [paths] if isinstance(paths, str | Path) else paths
     files = [each for path in several for each in _files_at(store, Path(path), again)]
-    return _record_all(store, _read_files(files), again, charset)
-
-
-def _read_files(files: Iterable[Path | Part]) -> Iterator[Part | ReturnResult]:
-    for file in files:
-        try:
-            yield from read_parts(file) if isinstance(file, Path) else [file]
-        except FormatError as error:
-            unread = (ParseProblem(error.line or 0, error.what),)
-            yield ReturnResult(str(file), "refused", unread=unread)
+    return _record_all(store, files, again, charset)
 
 
 def read_upload(store: CampaignStore, name: str, content: bytes) -> list[ReturnResult]:
     """Read an uploaded file."""
-    return _record_all(store, split_into_parts(printable(name), content), again=False)
+    return _record_all(store, split_into_parts(printable(name), content))
 
 
 def read_stored(store: CampaignStore, return_id: int, charset: str = "") -> list[ReturnResult]:
     """Re-read a stored return, optionally in another charset."""
-    return _record_all(
-        store, _stored_parts(store, returns.c.id == return_id), again=True, charset=charset
-    )
+    parts = _stored_parts(store, returns.c.id == return_id)
+    return _record_all(store, parts, again=True, charset=charset)
 
 
 def _files_at(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
@@ -256,39 +238,66 @@ def _stored_parts(store: CampaignStore, mine: ColumnElement[bool]) -> list[Part]
 
 
 def _record_all(
-    store: CampaignStore, pieces: Iterable[Part | ReturnResult], again: bool, charset: str = ""
+    store: CampaignStore, files: Iterable[Path | Part], again: bool = False, charset: str = ""
 ) -> list[ReturnResult]:
-    done = [
-        each
-        if isinstance(each, ReturnResult)
-        else store.run_with_retry(partial(_record_part, each, again, charset))
-        for each in pieces
-    ]
-    record_exclusions(store)
-    return done
+    results = []
+    for file in files:
+        try:
+            parts = read_parts(file) if isinstance(file, Path) else [file]
+        except FormatError as error:
+            unread = (ParseProblem(error.line or 0, error.what),)
+            results.append(ReturnResult(str(file), "refused", unread=unread))
+            continue
+        works = (partial(_record_part, part, again, charset) for part in parts)
+        results += [store.run_with_retry(work) for work in works]
+    with store.writing() as tx:
+        apply_rules(tx)
+    return results
 
 
 def _record_part(part: Part, again: bool, charset: str, tx: Transaction) -> ReturnResult:
+    """Store a part unchanged, and record the answers in it."""
     digest = hashlib.sha256(part.content).hexdigest()
     mine = (returns.c.campaign_id == tx.id) & (returns.c.sha256 == digest)
-    known = tx.execute(select(returns).where(mine)).first()
-    if known is not None and not again:
+    row = tx.execute(select(returns).where(mine)).first()
+    if row is not None and not again:
         return ReturnResult(part.name, "known already")
-    via, answers, unread = _parse(part, _form_texts(tx, part), charset)
-    form = form_by_code(tx, answers.code) if answers else None
-    if answers and form is None:
-        unread = (
-            ParseProblem(0, f"the form {answers.code[:40]!r} is of another campaign, or of none"),
-        )
-    row = known or _store_return(
-        tx, part, digest, via, form or _form_named_in(tx, part.name, part.text().text)
-    )
+    via: str | None = None
+    answers: Answers | None = None
+    form: FormRow | None = None
+    unread: tuple[ParseProblem, ...] = ()
+    try:
+        read = read_form(part, _form_texts(tx, part), charset)
+    except CitebedError as error:
+        if charset:  # the organiser can choose another one
+            raise
+        unread = (ParseProblem(0, str(error)),)
+    else:
+        if read is None:
+            what = "this is not a citebed form (text, PDF or answer file)"
+            unread = (ParseProblem(0, what),)
+        else:
+            via, answers = read
+            form = form_by_code(tx, answers.code)
+            if form is None:
+                what = f"the form {answers.code[:40]!r} is of another campaign, or of none"
+                unread = (ParseProblem(0, what),)
+    if row is None:
+        named = form or _form_named_in(tx, part.name, part.text().text)
+        at = now()
+        columns = part._asdict() | {"answered_at": min(part.answered_at or at, at)}
+        columns |= {"sha256": digest, "via": via, "form_id": named.id if named else None}
+        columns |= {"received_at": at, "undated": part.answered_at is None or None}
+        row = tx.row(returns, tx.add(returns, campaign_id=tx.id, **columns))
     recorded = None
     if via and answers and form:
-        at = (row.answered_at, row.id, bool(row.undated))
-        source = Source(form.person_id, form.id, via, *at)
+        source = Source(form.person_id, form.id, via, row.answered_at, row.id, bool(row.undated))
         recorded = record_answers(tx, form, answers, source)
-        unread = (*answers.unread, *recorded.unread) or _empty_form_problem(answers)
+        unread = (*answers.unread, *recorded.unread)
+        has_answers = answers.questions or answers.ratings or answers.approved
+        if not (unread or has_answers or answers.opted_out):
+            what = "the form is empty; please read the file, the answers may be around it"
+            unread = (ParseProblem(0, what),)
         tx.log("returned", f"author {form.person_id}", form.id, via=via)
     _list_problems(tx, row.id, unread)
     outcome = "refused" if recorded is None else "read in part" if unread else "read"
@@ -301,35 +310,6 @@ def _form_texts(tx: Transaction, part: Part) -> list[str]:
         return []
     form = _form_named_in(tx, part.name, part.content.decode("latin-1"))
     return [] if form is None else list(load_sheet(tx, form).texts())
-
-
-def _parse(
-    part: Part, known: Sequence[str], charset: str
-) -> tuple[str | None, Answers | None, tuple[ParseProblem, ...]]:
-    """Return the format and the answers of a part, or the problem."""
-    try:
-        answers = read_form(part, known, charset)
-    except CitebedError as error:
-        if charset:  # the organiser can choose another one
-            raise
-        return None, None, (ParseProblem(0, str(error)),)
-    if answers is None:
-        return (
-            None,
-            None,
-            (ParseProblem(0, "this is not a citebed form (text, PDF or answer file)"),),
-        )
-    return *answers, ()
-
-
-def _store_return(
-    tx: Transaction, part: Part, digest: str, via: str | None, form: FormRow | None
-) -> Row[Any]:
-    """Store a part unchanged."""
-    at = now()
-    row = {"campaign_id": tx.id, "sha256": digest, "via": via, "form_id": form.id if form else None}
-    row |= part._asdict() | {"answered_at": min(part.answered_at or at, at), "received_at": at}
-    return tx.row(returns, tx.add(returns, **row, undated=part.answered_at is None or None))
 
 
 def _form_named_in(tx: Transaction, name: str, text: str) -> FormRow | None:
@@ -352,16 +332,7 @@ def _list_problems(tx: Transaction, return_id: int, unread: Iterable[ParseProble
     tx.execute(update(problems).where(problems.c.id.in_(read_now)).values(settled))
 
 
-def _empty_form_problem(answers: Answers) -> tuple[ParseProblem, ...]:
-    """Return a problem if a form is empty: the answers may be elsewhere in the mail."""
-    if answers.questions or answers.ratings or answers.approved or answers.opted_out:
-        return ()
-    return (
-        ParseProblem(0, "the form is empty; please read the file, the answers may be around it"),
-    )
-
-
-# --- handling unreadable returns --------------------------------------------------------------
+# --- Unreadable returns -----------------------------------------------------------------------
 
 
 def load_return(tx: Transaction, return_id: int) -> Row[Any]:
@@ -376,17 +347,13 @@ def load_return(tx: Transaction, return_id: int) -> Row[Any]:
 
 def return_text(tx: Transaction, returned: Row[Any]) -> str:
     """Return the text of a return, with the line numbers of its problems; "" for a PDF."""
-    part = _make_part(returned)
+    part = Part(*(getattr(returned, name) for name in Part._fields))
     return "" if pdf_form.is_this_form(part.content) else part.text(_form_texts(tx, part)).text
-
-
-def _make_part(returned: Row[Any]) -> Part:
-    return Part(*(getattr(returned, name) for name in Part._fields))
 
 
 def possible_charsets(returned: Row[Any]) -> list[tuple[str, str]]:
     """Return the charsets in which a return can be read, each with some non-ASCII words."""
-    part = _make_part(returned)
+    part = Part(*(getattr(returned, name) for name in Part._fields))
     if pdf_form.is_this_form(part.content) or part.content.isascii():
         return []
     samples = []
@@ -407,13 +374,12 @@ def enter_answers(
     """
 
     def work(tx: Transaction) -> RecordResult:
-        form = form_by_code(tx, answers.code)
-        if form is None:
-            raise CitebedError(f"there is no form '{answers.code[:40]}' in this campaign.")
+        form = load_form(tx, answers.code)
         if return_id is not None:
             load_return(tx, return_id)
-        source = Source(form.person_id, form.id, ENTERED, now())
-        recorded = record_answers(tx, form, answers, source)
+        recorded = record_answers(
+            tx, form, answers, Source(form.person_id, form.id, ENTERED, now())
+        )
         if recorded.unread:
             raise CitebedError("; ".join(what for _, what in recorded.unread[:5]) + ".")
         detail = {"judgements": recorded.judgements, "return": return_id}
@@ -421,7 +387,8 @@ def enter_answers(
         return recorded
 
     recorded = store.run_with_retry(work)
-    record_exclusions(store)
+    with store.writing() as tx:
+        apply_rules(tx)
     return recorded
 
 
@@ -435,12 +402,11 @@ def settle_problems(store: CampaignStore, *wanted: int | str, who: str = "organi
         for each in wanted:
             column = problems.c.id if isinstance(each, int) else returns.c.name
             chosen = select(problems.c.id).join(returns, returns.c.id == problems.c.return_id)
-            mine = chosen.where(returns.c.campaign_id == store.id, column == each)
-            known = set(tx.scalars(mine))
-            if not known:
+            known = tx.scalars(chosen.where(returns.c.campaign_id == store.id, column == each))
+            if not (found := set(known)):
                 what = "problem" if isinstance(each, int) else "file with problems"
                 raise CitebedError(f"there is no {what} '{each}' in this campaign.")
-            numbers |= known
-        fresh = problems.c.id.in_(numbers) & problems.c.settled_at.is_(None)
-        done = update(problems).where(fresh).values(settled_at=now(), settled_by=who)
+            numbers |= found
+        open_ones = problems.c.id.in_(numbers) & problems.c.settled_at.is_(None)
+        done = update(problems).where(open_ones).values(settled_at=now(), settled_by=who)
         return int(tx.execute(done).rowcount)

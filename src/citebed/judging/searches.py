@@ -6,7 +6,7 @@ Each manual search is stored with its results and the documents that were marked
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,37 +92,24 @@ def search_by_hand(
     most = k + len(cited)
     # Return results for any input: a manual search is deliberate.
     results = recommender.recommend(text, most, min_probability=0).table
-    rows = _up_to_finds(results.select("doc_id", "title", "authors", "year").iter_rows(), cited, k)
+    rows: list[Any] = []
+    for hit in results.select("doc_id", "title", "authors", "year").iter_rows():
+        if k <= 0:
+            break
+        rows.append(hit)
+        k -= hit[0] not in cited
     with store.writing() as tx:
         question = load_question(tx, query_id)
         row = {"question_id": question.id, "text": text, "model": str(recommender.pipeline)}
         row |= {"results": [doc_id for doc_id, *_ in rows], "who": who, "at": now()}
         search = tx.add(searches, **row)
         chosen = set(marked_documents(tx, question.id))
-    return search, [
-        Hit(
-            rank,
-            doc_id,
-            title,
-            tuple(authors or ()),
-            year,
-            marked=doc_id in chosen,
-            cited=doc_id in cited,
-            judged=doc_id in judged,
-        )
+    hits = [
+        Hit(rank, doc_id, title, tuple(authors or ()), year,
+            marked=doc_id in chosen, cited=doc_id in cited, judged=doc_id in judged)
         for rank, (doc_id, title, authors, year) in enumerate(rows, 1)
-    ]
-
-
-def _up_to_finds(rows: Iterable[Any], cited: Container[str], k: int) -> list[Any]:
-    """Return the first results, up to the k-th that is not cited."""
-    taken: list[Any] = []
-    for row in rows:
-        if k <= 0:
-            break
-        taken.append(row)
-        k -= row[0] not in cited
-    return taken
+    ]  # fmt: skip
+    return search, hits
 
 
 def excluded_documents(tx: Transaction, question: Row[Any]) -> set[str]:

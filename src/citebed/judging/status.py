@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -30,6 +29,13 @@ from citebed.judging.store.schema import (
 )
 from citebed.wording import count
 
+MAIL_STATES = {"held": "no mail", "written": "in outbox", "sending": "sending",
+               "failed": "not sent", "sent": "sent"}  # fmt: skip
+"""The state of an unopened form, by the state of its mail."""
+STATES = (*MAIL_STATES.values(), "opened", "begun", "finished", "opted out", "revoked", "expired")
+_COLUMNS = ("phase", "round", "paper", "judge", "email", "mails", "mail", "opened", "answered",
+            "items", "state", "code")  # fmt: skip
+
 
 def form_table(tx: Transaction) -> pl.DataFrame:
     """Return a row per form; ``state`` is one of `STATES`."""
@@ -40,44 +46,31 @@ def form_table(tx: Transaction) -> pl.DataFrame:
         .where(forms.c.campaign_id == tx.id)
         .order_by(forms.c.id)
     )
-    rows = [_row(tx, form) for form in tx.execute(chosen).all()]
+    rows = []
+    for form in tx.execute(chosen).all():
+        mine = select(mails.c.state).where(mails.c.form_id == form.id).order_by(mails.c.id)
+        states = list(tx.scalars(mine))
+        last = states[-1] if states else None
+        done, size = count_answered(tx, form)
+        is_begun = has_responded(tx, form)
+        is_opened = has_event(tx, form, "opened") or is_begun
+        if has_event(tx, form, "finished") or 0 < size == done:
+            state = "finished"
+        elif form.opted_out_at is not None:
+            state = "opted out"
+        elif form.revoked_at is not None:
+            state = "revoked"
+        elif form.expires_at <= now():
+            state = "expired"
+        elif is_opened:
+            state = "begun" if is_begun else "opened"
+        else:
+            state = "sent" if "sent" in states else MAIL_STATES[last or "held"]
+        who = (form.phase, form.round, form.label, form.name, form.email)
+        rows.append((*who, len(states), last, is_opened, done, size, state, form.code))
     whole = dict.fromkeys(("phase", "round", "mails", "answered", "items"), pl.Int32)
     kinds = dict.fromkeys(_COLUMNS, pl.String) | whole | {"opened": pl.Boolean}
     return pl.DataFrame(rows, kinds, orient="row")
-
-
-MAIL_STATES = {"held": "no mail", "written": "in outbox", "sending": "sending",
-               "failed": "not sent", "sent": "sent"}  # fmt: skip
-"""The state of an unopened form, by the state of its mail."""
-STATES = (*MAIL_STATES.values(), "opened", "begun", "finished", "opted out", "revoked", "expired")
-_COLUMNS = ("phase", "round", "paper", "judge", "email", "mails", "mail", "opened", "answered",
-            "items", "state", "code")  # fmt: skip
-
-
-def _row(tx: Transaction, form: Any) -> tuple[Any, ...]:
-    mine = mails.c.form_id == form.id
-    states = list(tx.scalars(select(mails.c.state).where(mine).order_by(mails.c.id)))
-    done, of = count_answered(tx, form)
-    begun = has_responded(tx, form)
-    seen = has_event(tx, form, "opened") or begun
-    finished = has_event(tx, form, "finished") or (of > 0 and done == of)
-    whom = (form.phase, form.round, form.label, form.name, form.email)
-    written = (len(states), states[-1] if states else None)
-    by_mail = "sent" if "sent" in states else MAIL_STATES[states[-1] if states else "held"]
-    state = _state(form, seen, begun, finished, by_mail)
-    return *whom, *written, seen, done, of, state, form.code
-
-
-def _state(form: Any, seen: bool, begun: bool, finished: bool, by_mail: str) -> str:
-    if finished:
-        return "finished"
-    if form.opted_out_at is not None:
-        return "opted out"
-    if form.revoked_at is not None:
-        return "revoked"
-    if form.expires_at <= now():
-        return "expired"
-    return "begun" if begun else "opened" if seen else by_mail
 
 
 def open_problems(tx: Transaction) -> pl.DataFrame:
@@ -138,47 +131,41 @@ def restated_questions(tx: Transaction) -> list[RestatedQuestion]:
     organisers, which the author approves, keeps them. Judgements of phase two are for the wording
     on the form; a wording that was pooled since, as the paper does with corrections, keeps them.
     """
-    found = []
+    columns = [judgements.c.recorded_at, judgements.c.return_id, forms.c.phase, forms.c.content]
+    counted = (
+        select(*columns)
+        .join(items, items.c.id == judgements.c.item_id)
+        .join(forms, forms.c.id == judgements.c.form_id)
+        .where(judgements.c.value.is_not(None), CURRENT)
+        .order_by(judgements.c.id)
+    )
+    restated = []
     for question in live_questions(tx):
         history = wording_history(tx, question.id)
-        is_pooled = pools.c.wording_id == history[-1].id
-        kept = tx.scalar(select(pools.c.id).where(is_pooled).limit(1)) is not None
         stated = [each for each in history if each.kind == "stated"]
-        seen = [
-            (text, stated[-1].text if judged.phase == 1 else history[-1].text)
-            for judged in _judged(tx, question.id)
-            if judged.phase == 1 or not kept
-            for text in [_text_judged(judged, history, stated, question.id)]
-        ]
-        other = [(text, now_text) for text, now_text in seen if text != now_text]
-        if other:
-            found.append(RestatedQuestion(question.query_id, *other[-1], len(other)))
-    return found
-
-
-def _judged(tx: Transaction, question: int) -> Sequence[Row[Any]]:
-    """Return the judgements of a question that count, with the phase and content of their forms."""
-    columns = [judgements.c.recorded_at, judgements.c.return_id, forms.c.phase, forms.c.content]
-    chosen = select(*columns).join(items, items.c.id == judgements.c.item_id)
-    chosen = chosen.join(forms, forms.c.id == judgements.c.form_id)
-    mine = (items.c.question_id == question) & judgements.c.value.is_not(None)
-    return tx.execute(chosen.where(mine, CURRENT).order_by(judgements.c.id)).all()
-
-
-def _text_judged(
-    judged: Row[Any], history: Sequence[Row[Any]], stated: Sequence[Row[Any]], question: int
-) -> str:
-    """Return the wording that a judge had in front of them."""
-    if judged.phase == 1:
-        before = [
-            each.text
-            for each in stated
-            if each.at <= judged.recorded_at
-            or (each.return_id is not None and each.return_id == judged.return_id)
-        ]
-        return str((before or [stated[0].text])[-1])
-    asked: Mapping[int, int] = {one["question"]: one["wording"] for one in judged.content["asked"]}
-    return next(str(each.text) for each in history if each.id == asked[question])
+        pooled = select(pools.c.id).where(pools.c.wording_id == history[-1].id).limit(1)
+        is_pooled = tx.scalar(pooled) is not None
+        changed: list[tuple[str, str]] = []
+        for judged in tx.execute(counted.where(items.c.question_id == question.id)).all():
+            if judged.phase == 1:  # the last wording that the judge had in front of them
+                before = [
+                    each.text
+                    for each in stated
+                    if each.at <= judged.recorded_at
+                    or (each.return_id is not None and each.return_id == judged.return_id)
+                ]
+                pair = ((before or [stated[0].text])[-1], stated[-1].text)
+            elif is_pooled:
+                continue
+            else:
+                asked = {one["question"]: one["wording"] for one in judged.content["asked"]}
+                seen = next(each.text for each in history if each.id == asked[question.id])
+                pair = (seen, history[-1].text)
+            if pair[0] != pair[1]:
+                changed.append(pair)
+        if changed:
+            restated.append(RestatedQuestion(question.query_id, *changed[-1], len(changed)))
+    return restated
 
 
 def references_matched(tx: Transaction) -> tuple[int, int]:

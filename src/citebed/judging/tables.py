@@ -1,4 +1,4 @@
-"""The paper's tables 2 to 4 for a campaign: compared collections, and documents by source.
+"""The tables of a campaign: those of the paper, agreement between judges, and judging times.
 
 *All Phase One* are all questions that were not excluded. *T1+2* are those that their authors
 judged in both phases, with all these judgements; *T1* are the same questions with the judgements
@@ -8,7 +8,7 @@ document, it counts once, with the highest judgement.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +34,7 @@ from citebed.judging.store.schema import CURRENT, forms, judgements, mails, pool
 from citebed.runs.tables import Qrels
 
 if TYPE_CHECKING:
-    from citebed.evaluation.judgements.agreement import Agreement
+    from citebed.evaluation.judgements.agreement import Agreement, Metric
 
 
 Relevant = Mapping[str, bool]
@@ -135,54 +135,30 @@ def judgement_set(tx: Transaction, name: str, *, graded: bool = False) -> Qrels:
     return Qrels(table.filter(pl.col("query_id").is_in(both)), name)
 
 
-# --- Table 2 ----------------------------------------------------------------------------------
+# --- Table 2: compared collections ------------------------------------------------------------
 
 
 def comparison(queries: Sequence[JudgedQuery], documents: int) -> pl.DataFrame:
     """Return Table 2: the campaign's sets and published collections, as means per query."""
     both = with_both_phases(queries)
-    rows = [
-        _means("All Phase One", [query.first for query in queries], documents),
-        _means("T1", [query.first for query in both], documents),
-        _means("T1+2", [{**query.second, **query.first} for query in both], documents),
-        *PUBLISHED_COLLECTIONS,
-    ]
+    sets: dict[str, list[Relevant]] = {
+        "All Phase One": [query.first for query in queries],
+        "T1": [query.first for query in both],
+        "T1+2": [{**query.second, **query.first} for query in both],
+    }
+    rows = []
+    for name, judged in sets.items():
+        number, total = len(judged) or 1, sum(map(len, judged))
+        relevant = sum(sum(each.values()) for each in judged)
+        means = (relevant / number, (total - relevant) / number)
+        rows.append(PublishedCollection(name, len(judged), *means, documents))
+    rows += PUBLISHED_COLLECTIONS
     table = pl.DataFrame(rows, orient="row", schema=list(PublishedCollection._fields))
     thousand = pl.col("relevant") / pl.col("documents") * 1000
     return table.rename({"name": "collection"}).with_columns(per_thousand=thousand)
 
 
-def _means(name: str, judged: Sequence[Relevant], documents: int) -> PublishedCollection:
-    relevant = sum(sum(each.values()) for each in judged)
-    total = sum(map(len, judged))
-    number = len(judged) or 1
-    return PublishedCollection(
-        name, len(judged), relevant / number, (total - relevant) / number, documents
-    )
-
-
-# --- Tables 3 and 4 ---------------------------------------------------------------------------
-
-
-class DocumentSources(NamedTuple):
-    """The sources of a query's judged documents: references, manual searches, ranked lists.
-
-    ``automatic`` are the documents that the ranked lists reached in a round-robin.
-    """
-
-    first: frozenset[str]
-    manual: frozenset[str]
-    automatic: frozenset[str]
-
-    def of(self, doc_id: str) -> list[str]:
-        """Return all sources of a document, the earliest first."""
-        places = {"phase one": self.first, "manual": self.manual, "automatic": self.automatic}
-        return [name for name, documents in places.items() if doc_id in documents]
-
-    def of_judged(self, doc_id: str) -> list[str]:
-        """Return all sources of a judged document, which has at least one."""
-        # Other methods may go deeper in one list than a round-robin would.
-        return self.of(doc_id) or ["automatic"]
+# --- Tables 3 and 4: judged documents by source -----------------------------------------------
 
 
 def round_robin_documents(made: PoolingRound) -> set[str]:
@@ -209,21 +185,32 @@ def round_robin_documents(made: PoolingRound) -> set[str]:
     return reached
 
 
-def find_sources(query: JudgedQuery, *, by_hand: bool = True) -> DocumentSources:
-    """Return the sources of a query's documents, with or without manual searches."""
+def find_sources(query: JudgedQuery, *, by_hand: bool = True) -> dict[str, list[str]]:
+    """Return all sources of each judged document, the earliest first.
+
+    ``automatic`` are the documents that the ranked lists reached in a round-robin. Without manual
+    searches (``by_hand``), a document may have no source.
+    """
     rounds = [each if by_hand else each._replace(manual=()) for each in query.rounds]
-    manual = {doc_id for each in rounds for doc_id in each.manual}
-    automatic = {doc_id for each in rounds for doc_id in round_robin_documents(each)}
-    return DocumentSources(frozenset(query.first), frozenset(manual), frozenset(automatic))
+    places = {
+        "phase one": set(query.first),
+        "manual": {doc_id for each in rounds for doc_id in each.manual},
+        "automatic": {doc_id for each in rounds for doc_id in round_robin_documents(each)},
+    }
+    # Other methods may go deeper in one list than a round-robin would.
+    default = ["automatic"] if by_hand else []
+    return {
+        doc_id: [name for name, documents in places.items() if doc_id in documents] or default
+        for doc_id in {**query.second, **query.first}
+    }
 
 
 def first_sources(queries: Iterable[JudgedQuery]) -> pl.DataFrame:
     """Return the first source of each judged document as ``query_id, doc_id, label``."""
     rows = [
-        (query.query_id, doc_id, LABELS[origin.of_judged(doc_id)[0]])
+        (query.query_id, doc_id, LABELS[sources[0]])
         for query in queries
-        for origin in [find_sources(query)]
-        for doc_id in {**query.second, **query.first}
+        for doc_id, sources in find_sources(query).items()
     ]
     columns = dict.fromkeys(("query_id", "doc_id", "label"), pl.String)
     return pl.DataFrame(rows, columns, orient="row")
@@ -236,39 +223,24 @@ def by_source(queries: Sequence[JudgedQuery]) -> pl.DataFrame:
     manual``.
     """
     both = with_both_phases(queries)
-    counts: dict[tuple[str, str], list[int]] = {}
+    counts: Counter[tuple[str, str, bool]] = Counter()
     for query in both:
-        _count(query, counts)
+        every, without = find_sources(query), find_sources(query, by_hand=False)
+        for doc_id, relevant in {**query.second, **query.first}.items():
+            parts = {"judged": every[doc_id][:1], "unique": every[doc_id]}
+            for part, sources in (parts | {"unique without manual": without[doc_id]}).items():
+                if len(sources) == 1:
+                    phase = {"phase two"} if sources[0] in ("manual", "automatic") else set()
+                    for name in {"all", sources[0]} | phase:
+                        counts[part, name, relevant] += 1
     number = len(both) or 1
     rows = []
     for part in ("judged", "unique", "unique without manual"):
         for source in SOURCES:
-            total, relevant = counts.get((part, source), [0, 0])
-            means = (total / number, relevant / number, (total - relevant) / number)
-            rows.append((part, source, *means))
+            yes, no = counts[part, source, True], counts[part, source, False]
+            rows.append((part, source, (yes + no) / number, yes / number, no / number))
     columns = ["part", "source", "total", "relevant", "irrelevant"]
     return pl.DataFrame(rows, orient="row", schema=columns)
-
-
-def _count(query: JudgedQuery, counts: dict[tuple[str, str], list[int]]) -> None:
-    origin = find_sources(query)
-    without = find_sources(query, by_hand=False)
-    for doc_id, relevant in {**query.second, **query.first}.items():
-        sources = origin.of_judged(doc_id)
-        _add(counts, "judged", sources[0], relevant)
-        if len(sources) == 1:
-            _add(counts, "unique", sources[0], relevant)
-        alone = without.of(doc_id)
-        if len(alone) == 1:
-            _add(counts, "unique without manual", alone[0], relevant)
-
-
-def _add(counts: dict[tuple[str, str], list[int]], part: str, source: str, relevant: bool) -> None:
-    above = {"manual": ["phase two"], "automatic": ["phase two"]}.get(source, [])
-    for name in ("all", *above, source):
-        cell = counts.setdefault((part, name), [0, 0])
-        cell[0] += 1
-        cell[1] += relevant
 
 
 def compare_with_cranfield(queries: Sequence[JudgedQuery]) -> pl.DataFrame:
@@ -320,59 +292,56 @@ def returns_table(tx: Transaction, queries: Sequence[JudgedQuery]) -> pl.DataFra
     rules: Counter[str] = Counter()
     for question, reasons in excluded_questions(tx).items():
         rules[next(rule for rule in RULES if rule in reasons)] += question in judged
-    invited_by = _invitations(tx, {each.id: each.person_id for each in every})
+    invited, returned = _invitations(tx, {each.id: each.person_id for each in every})
     both = with_both_phases(queries)
     in_both = {query.query_id for query in both}
     changes = (_last_reformulation(tx, each) for each in every if each.query_id in in_both)
     approvals = [approved for _, approved in filter(None, changes)]
     rows: list[tuple[int, str, int]] = [
-        (1, "invitations", len(invited_by[1].invited)),
-        (1, "forms returned", len(invited_by[1].returned)),
+        (1, "invitations", len(invited[1])),
+        (1, "forms returned", len(returned[1])),
         (1, "queries with judgements", len(judged)),
         *((1, f"set aside: {rule}", rules[rule]) for rule in RULES if rules[rule]),
         (1, "queries left (All Phase One)", len(judged) - rules.total()),
-        (2, "invitations", len(invited_by[2].invited)),
-        (2, "forms returned", len(invited_by[2].returned)),
+        (2, "invitations", len(invited[2])),
+        (2, "forms returned", len(returned[2])),
         (2, "queries with both phases (T1+2)", len(both)),
         (2, "of these reformulated", len(approvals)),
         (2, "of these approved by their authors", sum(approvals)),
     ]
-    if second := invited_by[SECOND_JUDGES].invited:
-        came = len(invited_by[SECOND_JUDGES].returned)
+    if second := invited[SECOND_JUDGES]:
+        came = len(returned[SECOND_JUDGES])
         rows += [(2, "second judges invited", len(second)), (2, "second judges' forms", came)]
     if silent := len(every) - len(judged):
         rows.insert(3, (1, "questions without judgements, not counted", silent))
     return pl.DataFrame(rows, orient="row", schema=["phase", "what", "number"])
 
 
-class _Responses(NamedTuple):
-    """The pairs of paper and person that were invited, and those that returned a form."""
-
-    invited: set[tuple[int, int]]
-    returned: set[tuple[int, int]]
-
-
 RULES = (FIRST_AUTHOR, NOTHING_RELEVANT, BY_HAND)
 """The rules of exclusion; a question with several reasons counts under the first."""
 SECOND_JUDGES = 3
 """The key of second judges, who count separately from the authors of phases 1 and 2."""
+_Pairs = dict[int, set[tuple[int, int]]]
+"""Pairs of paper and person, for the authors by phase and for second judges."""
 
 
-def _invitations(tx: Transaction, authors: Mapping[int, int]) -> dict[int, _Responses]:
-    """Return invitations and returns of authors by phase, and of second judges."""
-    invited = select(mails.c.form_id).where(mails.c.kind == "invitation")
-    said = select(judgements.c.form_id).where(CURRENT)
+def _invitations(tx: Transaction, authors: Mapping[int, int]) -> tuple[_Pairs, _Pairs]:
+    """Return the pairs that were invited, and those that returned a form."""
+    was_invited = select(mails.c.form_id).where(mails.c.kind == "invitation")
+    has_answered = select(judgements.c.form_id).where(CURRENT)
     chosen = select(
-        forms, forms.c.id.in_(invited).label("invited"), forms.c.id.in_(said).label("answered")
+        forms,
+        forms.c.id.in_(was_invited).label("invited"),
+        forms.c.id.in_(has_answered).label("answered"),
     )
-    by_kind = {kind: _Responses(set(), set()) for kind in (1, 2, SECOND_JUDGES)}
+    invited, returned = defaultdict(set), defaultdict(set)
     for form in tx.execute(chosen.where(forms.c.campaign_id == tx.id)):
         theirs = [authors[query["question"]] for query in form.content.get("asked", ())]
         kind = form.phase if not theirs or form.person_id in theirs else SECOND_JUDGES
         pair = (form.paper_id, form.person_id)
-        by_kind[kind].invited.update([pair] if form.invited else [])
-        by_kind[kind].returned.update([pair] if form.answered else [])
-    return by_kind
+        invited[kind].update([pair] if form.invited else [])
+        returned[kind].update([pair] if form.answered else [])
+    return invited, returned
 
 
 def _last_reformulation(tx: Transaction, question: Row[Any]) -> tuple[Row[Any], bool] | None:
@@ -382,8 +351,8 @@ def _last_reformulation(tx: Transaction, question: Row[Any]) -> tuple[Row[Any], 
     last = tx.execute(chosen).first()
     if last is None:
         return None
-    said = last_approval(tx, last.id, question.person_id)
-    return last, said is not None and said.approved
+    approval = last_approval(tx, last.id, question.person_id)
+    return last, approval is not None and approval.approved
 
 
 def reformulations_table(tx: Transaction) -> pl.DataFrame:
@@ -395,11 +364,11 @@ def reformulations_table(tx: Transaction) -> pl.DataFrame:
     for each in all_questions(tx):
         if (change := _last_reformulation(tx, each)) is None:
             continue
-        last, said = change
+        last, is_approved = change
         corrected = current_wording(tx, each.id).kind == "corrected"
         for name in (*last.classes, "all"):
             counts[name][0] += 1
-            counts[name][1] += said
+            counts[name][1] += is_approved
             counts[name][2] += corrected
     rows = [(name, *numbers) for name, numbers in counts.items()]
     columns = ["class", "reformulated", "approved", "corrected"]
@@ -460,6 +429,12 @@ def times_table(tx: Transaction) -> pl.DataFrame:
 
 def agreement(tx: Transaction) -> dict[int, list[Agreement]]:
     """Return measures of agreement by phase, from documents that several judges judged."""
+    from citebed.evaluation.judgements.agreement import (
+        cohens_kappa,
+        krippendorffs_alpha,
+        raw_agreement,
+    )
+
     table = current_judgements(tx, excluded=True).filter(
         pl.col("value").is_not_null(), pl.col("doc_id").is_not_null()
     )
@@ -473,19 +448,9 @@ def agreement(tx: Transaction) -> dict[int, list[Agreement]]:
         mine = mine.unique(["item", "judge"], keep="last", maintain_order=True)
         twice = mine.filter(pl.col("judge").n_unique().over("item") > 1)
         if twice.height:
-            by_phase[phase] = _measures(twice, phase)
+            measures = [raw_agreement(twice)]
+            if twice["judge"].n_unique() == 2:
+                measures.append(cohens_kappa(twice))
+            metric: Metric = "ordinal" if phase == 1 else "nominal"
+            by_phase[phase] = [*measures, krippendorffs_alpha(twice, metric=metric)]
     return by_phase
-
-
-def _measures(twice: pl.DataFrame, phase: int) -> list[Agreement]:
-    from citebed.evaluation.judgements.agreement import (
-        cohens_kappa,
-        krippendorffs_alpha,
-        raw_agreement,
-    )
-
-    measures = [raw_agreement(twice)]
-    if twice["judge"].n_unique() == 2:
-        measures.append(cohens_kappa(twice))
-    measures.append(krippendorffs_alpha(twice, metric="ordinal" if phase == 1 else "nominal"))
-    return measures

@@ -17,8 +17,16 @@ from citebed.cli.campaign.options import Method
 from citebed.errors import CitebedError, UnknownName
 from citebed.grammar import SpecError
 from citebed.judging.assignments import shuffle_for_judge
-from citebed.judging.pooling_methods import METHODS, PooledDocument, read_method
-from citebed.judging.pools import Budget, Contributor, Pool, contributors, pool
+from citebed.judging.pooling_methods import (
+    METHODS,
+    Budget,
+    Contributor,
+    Pool,
+    PooledDocument,
+    contributors,
+    pool,
+    read_method,
+)
 
 JUDGING = Path(__file__).resolve().parents[3] / "docs" / "judging.md"
 DOCS = st.sampled_from([f"d{n}" for n in range(30)])

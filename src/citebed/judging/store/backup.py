@@ -12,7 +12,6 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -23,19 +22,16 @@ from sqlalchemy.exc import DatabaseError, OperationalError, StatementError
 from citebed.errors import CitebedError, FormatError
 from citebed.files.input_files import open_input
 from citebed.files.output_files import replace_files
-from citebed.judging.store.campaign_store import CampaignStore, Transaction
+from citebed.judging.store.campaign_store import CampaignStore
 from citebed.judging.store.database import NEW_NAMES, Database, find_damage
 from citebed.judging.store.schema import UtcTime, campaigns, logins, metadata, organisers, sessions
 from citebed.wording import json_text, printable
 
 FORMAT = "citebed campaign 1"
 _PRIVATE = (organisers, sessions, logins)
+_TABLES = [table for table in metadata.sorted_tables if table not in _PRIVATE]
+"""The tables of a campaign, each after the tables that it refers to."""
 _ROWS = 500
-
-
-def _tables() -> list[Table]:
-    """Return the tables of a campaign, each after the tables that it refers to."""
-    return [table for table in metadata.sorted_tables if table not in _PRIVATE]
 
 
 def backup(store: CampaignStore, path: str | Path) -> dict[str, int]:
@@ -44,13 +40,15 @@ def backup(store: CampaignStore, path: str | Path) -> dict[str, int]:
     counts: dict[str, int] = {}
     digest = hashlib.sha256()
     with store.reading() as tx, replace_files(path, private=True) as [draft]:
-        packed = path.suffix == ".gz"
-        with gzip.open(draft, "wb", 6) if packed else draft.open("wb") as file:
+        rows_at_once = tx.connection.execution_options(yield_per=_ROWS)
+        is_packed = path.suffix == ".gz"
+        with gzip.open(draft, "wb", 6) if is_packed else draft.open("wb") as file:
             head = {"format": FORMAT, "campaign": store.name, "simulated": store.simulated}
             file.write(_line(head))
-            for table in _tables():
+            for table in _TABLES:
                 counts[table.name] = 0
-                for row in _rows(tx, table):
+                chosen = select(table).where(_of_campaign(table, tx.id)).order_by(table.c.id)
+                for row in rows_at_once.execute(chosen).mappings():
                     line = _line({"table": table.name, **row})
                     digest.update(line)
                     file.write(line)
@@ -59,14 +57,15 @@ def backup(store: CampaignStore, path: str | Path) -> dict[str, int]:
     return counts
 
 
-def _line(value: dict[str, Any]) -> bytes:
-    return json_text(value).encode() + b"\n"
-
-
-def _rows(tx: Transaction, table: Table) -> Iterator[dict[str, Any]]:
-    chosen = select(table).where(_of_campaign(table, tx.id)).order_by(table.c.id)
-    for row in tx.connection.execution_options(yield_per=_ROWS).execute(chosen).mappings():
-        yield {name: _as_json(value) for name, value in row.items()}
+def _line(row: dict[str, Any]) -> bytes:
+    """Return a row as a line of JSON: bytes in Base64, times in ISO format."""
+    values = dict(row)
+    for name, value in row.items():
+        if isinstance(value, bytes):
+            values[name] = base64.b64encode(value).decode()
+        elif isinstance(value, date | datetime):
+            values[name] = value.isoformat()
+    return json_text(values).encode() + b"\n"
 
 
 def _of_campaign(table: Table, campaign: int) -> Any:
@@ -78,12 +77,6 @@ def _of_campaign(table: Table, campaign: int) -> Any:
     key = next(key for key in table.foreign_keys if not key.parent.nullable)
     parent = key.column.table
     return key.parent.in_(select(parent.c.id).where(_of_campaign(parent, campaign)))
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return value.isoformat() if isinstance(value, date | datetime) else value
 
 
 def restore(path: str | Path, database: Database) -> CampaignStore:
@@ -106,7 +99,13 @@ def restore(path: str | Path, database: Database) -> CampaignStore:
         ):
             raise FormatError(path, None, f"the backup is damaged: {why}.")
         if connection.dialect.name == "postgresql":
-            _move_sequences(connection)
+            for table in _TABLES:  # continue the ids after the restored ones
+                connection.execute(
+                    text(
+                        f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), "
+                        f"COALESCE(MAX(id), 1), MAX(id) IS NOT NULL) FROM {table.name}"
+                    )
+                )
         return CampaignStore(database, name, connection)
 
 
@@ -125,7 +124,7 @@ def _head(path: Path, file: Any) -> dict[str, Any]:
 
 def _restore(path: Path, file: Any, connection: Connection) -> str:
     head = _head(path, file)
-    tables = {table.name: table for table in _tables()}
+    tables = {table.name: table for table in _TABLES}
     counts = dict.fromkeys(tables, 0)
     digest = hashlib.sha256()
     waiting: list[dict[str, Any]] = []
@@ -160,34 +159,21 @@ def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def _from_json(path: Path, number: int, table: Table, row: dict[str, Any]) -> dict[str, Any]:
-    every = set(table.c.keys())
     # Older backups lack newer columns, which are nullable.
     needed = {column.name for column in table.c if not column.nullable}
-    if not needed <= set(row) <= every:
+    if not needed <= set(row) <= set(table.c.keys()):
         raise FormatError(path, number, f"unexpected columns in a row of {table.name}.")
+    values = {}
     try:
-        return {name: _value(table, name, row.get(name)) for name in table.c.keys()}  # noqa: SIM118
+        for column in table.c:
+            value = row.get(column.name)
+            if value is not None and isinstance(column.type, LargeBinary):
+                value = base64.b64decode(value, validate=True)
+            elif value is not None and isinstance(column.type, UtcTime):
+                value = datetime.fromisoformat(value)
+            elif value is not None and isinstance(column.type, Date):
+                value = date.fromisoformat(value)
+            values[column.name] = value
     except (TypeError, ValueError) as error:
         raise FormatError(path, number, f"a row of {table.name} is damaged.") from error
-
-
-def _value(table: Table, name: str, value: Any) -> Any:
-    kind = table.c[name].type
-    if value is None:
-        return None
-    if isinstance(kind, LargeBinary):
-        return base64.b64decode(value, validate=True)
-    if isinstance(kind, UtcTime):
-        return datetime.fromisoformat(value)
-    return date.fromisoformat(value) if isinstance(kind, Date) else value
-
-
-def _move_sequences(connection: Connection) -> None:
-    """Make PostgreSQL continue its ids after the restored ones."""
-    for table in _tables():
-        connection.execute(
-            text(
-                f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), "
-                f"COALESCE(MAX(id), 1), MAX(id) IS NOT NULL) FROM {table.name}"
-            )
-        )
+    return values

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Container, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -143,16 +143,28 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
 
     ``create`` allows a new SQLite file. A PostgreSQL database must exist, but may have no tables.
     """
-    address = _address(url)
-    if address.get_backend_name() == "sqlite":
+    address, backend = None, ""
+    if isinstance(url, Path) or "://" not in url:
+        address, backend = URL.create("sqlite", database=str(url)), "sqlite"
+    else:
+        with suppress(ArgumentError):
+            address = make_url(url)
+            backend = address.get_backend_name()
+    if address is not None and backend == "sqlite":
         engine = _sqlite(address, create)
         _check_sqlite(address)
-    else:
+    elif address is not None and backend == "postgresql":
         import_extra("postgresql", "psycopg")
         engine = create_engine(
-            address, pool_size=20, max_overflow=30, pool_pre_ping=True,
+            address.set(drivername="postgresql+psycopg"),
+            pool_size=20, max_overflow=30, pool_pre_ping=True,
             connect_args={k: v for k, v in _PATIENCE.items() if k not in address.query},
         )  # fmt: skip
+    else:
+        raise CitebedError(
+            f"'{printable(url)}' is not a supported database. Use a file or "
+            "postgresql://user@host/name."
+        )
     database = Database(engine)
     with _translated_errors(database.url):
         _bring_up_to_date(engine)
@@ -199,9 +211,9 @@ def _check_sqlite(address: URL) -> None:
     scripts = ScriptDirectory.from_config(_config())
     head = str(scripts.get_current_head())
     version_table = ("table", "alembic_version")
-    looking = create_engine(address, poolclass=NullPool, connect_args={"timeout": WAIT_SECONDS})
-    with _translated_errors(path), looking.connect() as connection:
-        found = read_schema(_driver(connection))
+    unset = create_engine(address, poolclass=NullPool, connect_args={"timeout": WAIT_SECONDS})
+    with _translated_errors(path), unset.connect() as connection:
+        found = _read_schema(connection)
         if not found:
             return
         if version_table not in found:
@@ -223,14 +235,13 @@ def _made_schema(version: str) -> Schema:
         with engine.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, version)
-            return read_schema(_driver(connection))
+            return _read_schema(connection)
     finally:
         engine.dispose()
 
 
-def _driver(connection: Connection) -> sqlite3.Connection:
-    database: sqlite3.Connection = connection.connection.driver_connection  # type: ignore[assignment]
-    return database
+def _read_schema(connection: Connection) -> Schema:
+    return read_schema(connection.connection.driver_connection)  # type: ignore[arg-type]
 
 
 def find_damage(connection: Connection, names: Container[str]) -> str:
@@ -241,7 +252,7 @@ def find_damage(connection: Connection, names: Container[str]) -> str:
     for table in metadata.sorted_tables:
         if table.name not in names:
             continue
-        wrong = " OR ".join(_is_wrong(column, f"{table.name}.{column.name}") for column in table.c)
+        wrong = " OR ".join(map(_wrong_value, table.c))
         row = connection.exec_driver_sql(f"SELECT rowid FROM {table.name} WHERE {wrong} LIMIT 1")
         if (number := row.scalar()) is not None:
             return f"row {number} of its table '{table.name}' has a value of a wrong type"
@@ -254,21 +265,17 @@ def find_damage(connection: Connection, names: Container[str]) -> str:
     return ""
 
 
-def _is_wrong(column: Column[Any], whole_name: str) -> str:
+def _wrong_value(column: Column[Any]) -> str:
     """Return the SQL condition that a column's value is not of the type that the driver expects."""
+    is_id = column.primary_key or column.foreign_keys
+    kinds = (kind for kind in _RIGHT if isinstance(column.type, kind))
+    right = _RIGHT[BigInteger if is_id else next(kinds)]
     name = f'"{column.name}"'
     null = f"{name} IS NULL OR " if column.nullable else ""
-    right = _RIGHT[_kind(column)]
     if isinstance(column.type, JSON):
-        right = f"CASE WHEN {right} THEN {_SHAPES.get(whole_name, _OBJECT)} END"
+        right = f"CASE WHEN {right} THEN {_SHAPES.get(str(column), _OBJECT)} END"
         null = f"{null}{name} = 'null' OR " if null else ""  # restored backups have these
     return f"NOT ({null}coalesce({right.format(name)}, 0))"
-
-
-def _kind(column: Column[Any]) -> type:
-    if column.primary_key or column.foreign_keys:
-        return BigInteger
-    return next(kind for kind in _RIGHT if isinstance(column.type, kind))
 
 
 # Time columns have numeric affinity; ``substr`` keeps the comparison textual. SQLite accepts
@@ -326,22 +333,6 @@ def _refuse_others(version: str | None, known: set[str]) -> None:
             f"the database was written by a newer citebed (schema {version}). "
             "Install that version to open it."
         )
-
-
-def _address(url: str | Path) -> URL:
-    if isinstance(url, Path) or "://" not in url:
-        return URL.create("sqlite", database=str(url))
-    try:
-        address = make_url(url)
-        backend = address.get_backend_name()
-    except ArgumentError:
-        backend = ""
-    if backend not in ("sqlite", "postgresql"):
-        raise CitebedError(
-            f"'{printable(url)}' is not a supported database. Use a file or "
-            "postgresql://user@host/name."
-        )
-    return address.set(drivername="postgresql+psycopg") if backend == "postgresql" else address
 
 
 def _sqlite(address: URL, create: bool) -> Engine:

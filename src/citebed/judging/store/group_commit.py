@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
@@ -33,6 +32,10 @@ class _Job(NamedTuple):
     together: Together[Any, Any]
     item: Any
     done: Future[Any]
+
+    def alone(self, tx: Transaction) -> Any:
+        [outcome] = self.together(tx, [self.item])
+        return outcome
 
 
 class GroupCommit:
@@ -77,63 +80,48 @@ class GroupCommit:
             self._thread = None
 
     def _run(self) -> None:
-        while (jobs := self._next()) is not None:
+        """Commit the queued changes in groups until ``close``; leave out cancelled ones."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                if not self._waiting:
+                    return
+                number = min(len(self._waiting), MOST_AT_ONCE)
+                jobs = [self._waiting.popleft() for _ in range(number)]
+            jobs = [job for job in jobs if job.done.set_running_or_notify_cancel()]
+            if not jobs:
+                continue
             try:
-                outcomes = self._together(jobs) if jobs else []
+                with self._store.writing(in_turn=False) as tx:
+                    outcomes = [
+                        outcome
+                        for together, alike in groupby(jobs, key=lambda job: job.together)
+                        for outcome in together(tx, [job.item for job in alike])
+                    ]
             except Exception as error:  # every waiting future must complete
-                outcomes = self._in_turn(jobs, error)
+                outcomes = self._one_transaction_each(jobs, error)
             for job, outcome in zip(jobs, outcomes, strict=True):
                 if isinstance(outcome, BaseException):
                     job.done.set_exception(outcome)
                 else:
                     job.done.set_result(outcome)
 
-    def _next(self) -> list[_Job] | None:
-        """Return the queued jobs that are not cancelled; ``None`` when closed."""
-        with self._changed:
-            while not self._waiting and not self._closed:
-                self._changed.wait()
-            if not self._waiting:
-                return None
-            several = range(min(len(self._waiting), MOST_AT_ONCE))
-            jobs = [self._waiting.popleft() for _ in several]
-        return [job for job in jobs if job.done.set_running_or_notify_cancel()]
-
-    def _together(self, jobs: Sequence[_Job]) -> list[Any]:
-        with self._store.writing(in_turn=False) as tx:
-            return [
-                outcome
-                for together, alike in groupby(jobs, key=lambda job: job.together)
-                for outcome in together(tx, [job.item for job in alike])
-            ]
-
-    def _in_turn(self, jobs: Sequence[_Job], failed: Exception) -> list[Any]:
+    def _one_transaction_each(self, jobs: Sequence[_Job], failed: Exception) -> list[Any]:
         """Apply each job in its own transaction while the database responds."""
         outcomes: list[Any] = []
         for job in jobs:
-            if _is_silent(failed):
+            if isinstance(failed, Unavailable) and not isinstance(failed, WriteConflict):
                 outcomes.append(failed)
                 continue
             try:
-                outcomes.append(self._store.run_with_retry(partial(_do_alone, job)))
+                outcomes.append(self._store.run_with_retry(job.alone))
             except DataError:
                 outcomes.append(CitebedError("the database cannot store this value."))
             except Exception as error:
                 failed = error
-                outcomes.append(
-                    error if isinstance(error, Unavailable) else Unavailable(str(error))
-                )
+                is_known = isinstance(error, Unavailable)
+                outcomes.append(error if is_known else Unavailable(str(error)))
         return outcomes
-
-
-def _do_alone(job: _Job, tx: Transaction) -> Any:
-    [outcome] = job.together(tx, [job.item])
-    return outcome
-
-
-def _is_silent(error: Exception) -> bool:
-    """Return whether the database does not respond, so that other jobs need not try."""
-    return isinstance(error, Unavailable) and not isinstance(error, WriteConflict)
 
 
 def _one_by_one(tx: Transaction, works: Sequence[Callable[[Transaction], Any]]) -> list[Any]:
