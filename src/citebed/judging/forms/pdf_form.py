@@ -1,7 +1,11 @@
-"""Parse filled PDF forms; the "line" of a problem is its page.
+"""The form as a PDF with form fields, and a parser for filled ones.
 
-PDF programs store values differently: text in several encodings or as a stream, checkboxes as
-the name of a state or as a string, values in a field or in its widgets.
+The names of the fields are ``question.2``, ``grade.2.17`` (question 2, reference 17),
+``relevant.1.3`` (query 1, document 3), ``not.1.3``, ``cannot.1.3``, ``comment.1.3``,
+``approve.1``, ``better.1``, ``opt_out``, and the hidden ``form`` and ``numbers``.
+
+DejaVu Sans (from matplotlib) has Latin, Greek and Cyrillic letters. Chinese, Japanese and Korean
+characters need fonts of the PDF viewer. Arabic and Hebrew text runs from left to right.
 """
 
 from __future__ import annotations
@@ -39,241 +43,10 @@ from citebed.judging.forms.answer_collector import (
     parse_limits,
     quote,
 )
-from citebed.judging.forms.sheet import Answers, Entry, ListedQuery, Sheet
+from citebed.judging.forms.sheet import Answers, Entry, Sheet
 from citebed.judging.forms.text_form import OPT_OUT, sanitise_link
 from citebed.judging.forms.text_parser import to_plain_characters
 from citebed.text.normalise import fold
-
-LARGEST = 20 << 20
-_PAGES, _FIELDS, _DEEP = 1000, 50_000, 20
-_TEXT = 100_000
-_OFF = frozenset(("", "off", "no", "false", "0"))
-_NAME = re.compile(
-    r"(question|approve|better)\.(\d{1,6})|(grade|relevant|not|cannot|comment)\.(\d{1,6})\.(\d{1,6})"
-)
-_VERDICTS = ("relevant", "not", "cannot")
-_WHAT = "PDF form"
-# pypdf raises any of these for damaged files.
-_FAULTS = (
-    PyPdfError, RecursionError, MemoryError, ArithmeticError, AttributeError, LookupError, OSError,
-    TypeError, ValueError, NotImplementedError, AssertionError,
-)  # fmt: skip
-
-Fields = dict[str, tuple[int, "str | bool"]]
-
-
-def is_this_form(content: bytes) -> bool:
-    """Return whether this is a PDF; `read` raises an error unless it is a citebed form."""
-    return b"%PDF-" in content[:1024]
-
-
-def read(content: bytes) -> Answers:
-    """Parse the answers of a PDF form."""
-    fields = _fields(content)
-    code = fields.get("form", (0, ""))[1]
-    if not fields or not isinstance(code, str) or not code:
-        raise FormatError(_WHAT, None, _NO_CODE if fields else _NO_FIELDS)
-    numbers = fields.get("numbers", (0, ""))[1]
-    collector = AnswerCollector(fold(code).upper(), parse_limits(str(numbers)))
-    for number, _, page, text in _fields_of_kind(fields, "question"):
-        collector.question(number, str(text), page)
-    _grades(fields, collector)
-    _verdicts(fields, collector)
-    _approvals(fields, collector)
-    page, opted_out = fields.get("opt_out", (0, False))
-    mark = _mark(opted_out)
-    collector.opted_out = mark is CheckboxState.YES
-    if mark is CheckboxState.UNKNOWN:
-        collector.unread(page, f"unclear whether to stop mails: {quote(str(opted_out))}")
-    return collector.answers()
-
-
-_NO_CODE = "it has form fields, but no citebed form code. Was it made from another file?"
-_NO_FIELDS = (
-    "it has no form fields: it was printed or flattened, so the answers are only a picture. "
-    "Ask for the saved form, or enter the visible answers on the judge's page."
-)
-
-
-# --- The fields of a file -------------------------------------------------------------------
-
-
-def _fields(content: bytes) -> Fields:
-    """Return all fields by name with page and value; raise `FormatError` for a bad file."""
-    if len(content) > LARGEST:
-        raise FormatError(_WHAT, None, f"{len(content):,} bytes; a form has less than "
-                          f"{LARGEST:,}. Is it a scan? Ask for the saved form.")  # fmt: skip
-    logger = logging.getLogger("pypdf")  # users need not see its warnings
-    was = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        reader = PdfReader(io.BytesIO(content), strict=False)
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise FormatError(_WHAT, None, "it has a password. Ask for a form without one.")
-        return dict(_all_fields(reader))
-    except FormatError:
-        raise
-    except _FAULTS as error:
-        raise FormatError(_WHAT, None, "it is damaged, or encrypted in an unsupported way "
-                         f"({type(error).__name__}). Ask for it again.") from error  # fmt: skip
-    finally:
-        logger.setLevel(was)
-
-
-def _all_fields(reader: PdfReader) -> Iterator[tuple[str, tuple[int, str | bool]]]:
-    """Yield the form's fields, then the widgets of the pages, which take precedence."""
-    catalog = reader.root_object
-    form = _resolve(catalog.get("/AcroForm"))
-    listed = _resolve(form.get("/Fields")) if isinstance(form, DictionaryObject) else None
-    for field in _iterate_limited(listed, _FIELDS):
-        if isinstance(field, DictionaryObject) and "/T" in field:
-            yield fold(_text(field["/T"])), (0, _value(field))
-    for number, page in enumerate(reader.pages, 1):
-        if number > _PAGES:
-            raise FormatError(
-                _WHAT, None, f"it has more than {_PAGES:,} pages. Send only the form."
-            )
-        for widget in _iterate_limited(_resolve(page.get("/Annots")), _FIELDS):
-            if isinstance(widget, DictionaryObject) and (name := _name(widget)):
-                yield name, (number, _value(widget))
-
-
-def _iterate_limited(array: Any, most: int) -> Iterator[Any]:
-    for at, each in enumerate(array if isinstance(array, ArrayObject) else ()):
-        if at >= most:
-            raise FormatError(_WHAT, None, f"it has more than {most:,} fields.")
-        yield _resolve(each)
-
-
-def _resolve(value: Any) -> Any:
-    return value.get_object() if value is not None and hasattr(value, "get_object") else value
-
-
-def _parents(field: DictionaryObject) -> Iterator[DictionaryObject]:
-    """Yield a field and its ancestors."""
-    for _ in range(_DEEP):
-        yield field
-        parent = _resolve(field.get("/Parent"))
-        if not isinstance(parent, DictionaryObject):
-            return
-        field = parent
-
-
-def _name(widget: DictionaryObject) -> str:
-    parts = [fold(_text(each["/T"])) for each in _parents(widget) if "/T" in each]
-    return ".".join(reversed(parts))[:200]
-
-
-def _value(widget: DictionaryObject) -> str | bool:
-    """Return the text of a field, or whether a checkbox is marked (by value, else by look)."""
-    entries = {
-        key: next((_resolve(each[key]) for each in _parents(widget) if key in each), None)
-        for key in ("/FT", "/V")
-    }
-    if entries["/FT"] != "/Btn":
-        return _text(entries["/V"])
-    value, looks = entries["/V"], _resolve(widget.get("/AS"))
-    if value is None or _state(value) in _OFF:
-        is_shown = looks is not None and _state(looks) not in _OFF
-        return is_shown if value is None else ("?" if is_shown else False)
-    return True
-
-
-def _state(value: Any) -> str:
-    return fold(_text(value)).removeprefix("/").casefold()
-
-
-def _text(value: Any) -> str:
-    """Return a string of any encoding; join multiple choices."""
-    value = _resolve(value)
-    if isinstance(value, ArrayObject):
-        return " / ".join(_text(each) for each in value[:20])
-    if isinstance(value, StreamObject):
-        value = value.get_data()
-    if isinstance(value, bytes):
-        return _decode(value[: 2 * _TEXT])
-    if value is None or isinstance(value, DictionaryObject):
-        return ""
-    text = str(value)[:_TEXT]
-    is_mistaken = text.startswith(("\xef\xbb\xbf", "\xff\xfe"))  # a byte order mark read as text
-    return _decode(text.encode("latin-1", "replace")) if is_mistaken else text
-
-
-def _decode(content: bytes) -> str:
-    for mark, encoding in ((b"\xfe\xff", "utf-16"), (b"\xff\xfe", "utf-16"), (b"", "utf-8-sig")):
-        if content.startswith(mark):
-            try:
-                return content.decode(encoding)
-            except UnicodeDecodeError:
-                continue
-    return content.decode("cp1252", "replace")
-
-
-# --- Answers --------------------------------------------------------------------------------
-
-
-def _fields_of_kind(fields: Fields, kind: str) -> Iterator[tuple[int, int, int, str | bool]]:
-    """Yield the numbers, page and value of the fields of a kind."""
-    for name, (page, value) in fields.items():
-        match = _NAME.fullmatch(name)
-        if match and kind in (match[1], match[3]):
-            yield int(match[2] or match[4]), int(match[5] or 0), page, value
-
-
-def _grades(fields: Fields, collector: AnswerCollector) -> None:
-    for question, paper, page, text in _fields_of_kind(fields, "grade"):
-        grade = parse_grade(to_plain_characters(fold(str(text))))
-        if grade is NoGrade.UNKNOWN:
-            what = f"Q{question} of [{paper}]: {quote(str(text))} is not a grade"
-            collector.doubt(question, paper, page, what)
-        elif not isinstance(grade, NoGrade):
-            collector.grade(question, paper, grade, page)
-
-
-def _mark(value: str | bool) -> CheckboxState:
-    return (
-        parse_checkbox(fold(value))
-        if isinstance(value, str)
-        else CheckboxState.YES
-        if value
-        else CheckboxState.EMPTY
-    )
-
-
-def _verdicts(fields: Fields, collector: AnswerCollector) -> None:
-    marks_of: dict[tuple[int, int], dict[str, CheckboxState]] = {}
-    pages: dict[tuple[int, int], int] = {}
-    for kind in _VERDICTS:
-        for query, paper, page, value in _fields_of_kind(fields, kind):
-            marks_of.setdefault((query, paper), {})[kind] = _mark(value)
-            pages[query, paper] = page
-    comments = {
-        (query, paper): fold(str(text))
-        for query, paper, _, text in _fields_of_kind(fields, "comment")
-    }
-    for (query, paper), marks in marks_of.items():
-        where = f"document [{query}.{paper}]"
-        verdict = combine_checkboxes(*(marks.get(kind, CheckboxState.EMPTY) for kind in _VERDICTS))
-        comment, page = comments.get((query, paper), ""), pages[query, paper]
-        if verdict is CheckboxState.UNKNOWN:
-            collector.doubt(query, paper, page, f"{where} has marks that contradict each other")
-        elif isinstance(verdict, CheckboxState):
-            if comment:
-                collector.unread(page, f"{where} has a comment but no mark: {quote(comment)}")
-        else:
-            collector.verdict(query, paper, verdict, comment, page)
-
-
-def _approvals(fields: Fields, collector: AnswerCollector) -> None:
-    for query, _, page, text in _fields_of_kind(fields, "better"):
-        if wording := fold(str(text)):
-            collector.approve(query, wording, page)
-    for query, _, page, value in _fields_of_kind(fields, "approve"):
-        if _mark(value) is CheckboxState.YES:
-            collector.approve(query, True, page)
-        elif _mark(value) is CheckboxState.UNKNOWN:
-            collector.doubt_approval(query, page, "has an approval box whose value and look differ")
-
 
 WIDTH, HEIGHT = A4
 MARGIN = 50.0
@@ -292,17 +65,19 @@ _A_ROW = 7
 _CHOICES = (("relevant", "relevant"), ("not", "not relevant"), ("cannot", "can't judge"))
 
 
+# --- Writing ----------------------------------------------------------------------------------
+
+
 def write(sheet: Sheet) -> bytes:
     """Return the PDF file of a form."""
     pages = _Pages(sheet.title, f"Form: {sheet.code} · {sheet.title}")
     pages.hidden("form", sheet.code)
     pages.hidden("numbers", format_limits(sheet))
-    _top(pages, sheet)
+    _write_instructions(pages, sheet)
     if sheet.phase == 1:
-        _phase_one(pages, sheet)
+        _write_phase_one(pages, sheet)
     else:
-        for query in sheet.queries:
-            _query(pages, query, query is sheet.queries[-1])
+        _write_phase_two(pages, sheet)
     pages.room(_END)
     pages.rule()
     pages.y -= 16
@@ -313,7 +88,7 @@ def write(sheet: Sheet) -> bytes:
     return pages.content()
 
 
-def _top(pages: _Pages, sheet: Sheet) -> None:
+def _write_instructions(pages: _Pages, sheet: Sheet) -> None:
     pages.text(sheet.title, 15, "Bold")
     if sheet.simulated:
         pages.text("SIMULATED campaign: no real person receives this form.", 10, "Bold")
@@ -338,7 +113,7 @@ def _top(pages: _Pages, sheet: Sheet) -> None:
         pages.text(f"Anything unclear? Write to {who}.", above=4)
 
 
-def _phase_one(pages: _Pages, sheet: Sheet) -> None:
+def _write_phase_one(pages: _Pages, sheet: Sheet) -> None:
     pages.heading("Research questions", 120)
     for number in range(1, sheet.questions + 1):
         pages.room(72)
@@ -349,26 +124,55 @@ def _phase_one(pages: _Pages, sheet: Sheet) -> None:
         pages.field(f"question.{number}", tip, box, fieldFlags="multiline")
         pages.y -= 6
     pages.heading("References", 120)
-    for entry in sheet.references:
-        _graded(pages, sheet, entry)
-
-
-def _graded(pages: _Pages, sheet: Sheet, entry: Entry) -> None:
-    """Draw a reference with a grade field per question."""
-    end = _END if entry is sheet.references[-1] else 0
     rows = -(-sheet.questions // _A_ROW)
-    top = _entry(pages, entry, str(entry.number), 4 + 19 * rows + end) - 17
-    for at in range(sheet.questions):
-        number = at + 1
-        x, y = _INDENT + at % _A_ROW * 62, top - at // _A_ROW * 19
-        pages.label(f"Q{number}", 9, x, y + 4)
-        tip = f"Grade of reference {entry.number} for question {number}"
-        place = (x + _text_width(f"Q{number}", 9) + 5, y, 22.0, 15.0)
-        pages.field(f"grade.{number}.{entry.number}", tip, place, maxlen=1)
-    pages.y = top - (rows - 1) * 19 - 6
+    for entry in sheet.references:
+        end = _END if entry is sheet.references[-1] else 0
+        top = _write_entry(pages, entry, str(entry.number), 4 + 19 * rows + end) - 17
+        for at in range(sheet.questions):
+            number = at + 1
+            x, y = _INDENT + at % _A_ROW * 62, top - at // _A_ROW * 19
+            pages.label(f"Q{number}", 9, x, y + 4)
+            tip = f"Grade of reference {entry.number} for question {number}"
+            box = (x + _text_width(f"Q{number}", 9) + 5, y, 22.0, 15.0)
+            pages.field(f"grade.{number}.{entry.number}", tip, box, maxlen=1)
+        pages.y = top - (rows - 1) * 19 - 6
 
 
-def _entry(pages: _Pages, entry: Entry, number: str, more: float) -> float:
+def _write_phase_two(pages: _Pages, sheet: Sheet) -> None:
+    for query in sheet.queries:
+        number = query.number
+        pages.heading(f"Question {number}", 170)
+        if query.stated is None:
+            pages.text(query.text)
+        else:
+            pages.text(f"You wrote: {query.stated}")
+            pages.text(f"We suggest: {query.text}", above=3)
+            pages.room(64)
+            pages.y -= 18
+            tip = f"I approve the wording of query {number}"
+            pages.box(f"approve.{number}", tip, LEFT, pages.y)
+            label = "I approve the new wording, or write a better one:"
+            pages.label(label, 9, LEFT + 18, pages.y + 2)
+            pages.y -= 38
+            pages.field(f"better.{number}", f"A better wording of query {number}",
+                        (LEFT, pages.y, RIGHT - LEFT, 32), fieldFlags="multiline")  # fmt: skip
+        pages.y -= 6
+        for entry in query.entries:
+            is_last = query is sheet.queries[-1] and entry is query.entries[-1]
+            key, x = f"{number}.{entry.number}", _INDENT
+            pages.y = _write_entry(pages, entry, key, 40 + (_END if is_last else 0)) - 16
+            for name, label in _CHOICES:
+                pages.box(f"{name}.{key}", f"{label}: document {key}", x, pages.y)
+                pages.label(label, 9, x + 15, pages.y + 2)
+                x += _text_width(label, 9) + 34
+            pages.y -= 18
+            pages.label("comment", 8, _INDENT, pages.y + 4, QUIET)
+            pages.field(f"comment.{key}", f"Comment on document {key}",
+                        (_INDENT + 42, pages.y, RIGHT - _INDENT - 42, 15))  # fmt: skip
+            pages.y -= 5
+
+
+def _write_entry(pages: _Pages, entry: Entry, number: str, more: float) -> float:
     """Draw a paper on one page with this much space below it; return where it ends."""
     lines = _wrapped(entry.line() or "(without a title)", 9.5, RIGHT - _INDENT)
     link = sanitise_link(entry.link) if entry.link else ""
@@ -381,44 +185,6 @@ def _entry(pages: _Pages, entry: Entry, number: str, more: float) -> float:
     pages.write(lines, _INDENT)
     pages.link(link, _INDENT)
     return pages.y
-
-
-def _query(pages: _Pages, query: ListedQuery, is_last: bool) -> None:
-    number = query.number
-    pages.heading(f"Question {number}", 170)
-    if query.stated is None:
-        pages.text(query.text)
-    else:
-        pages.text(f"You wrote: {query.stated}")
-        pages.text(f"We suggest: {query.text}", above=3)
-        pages.room(64)
-        pages.y -= 18
-        pages.box(f"approve.{number}", f"I approve the wording of query {number}", LEFT, pages.y)
-        pages.label("I approve the new wording, or write a better one:", 9, LEFT + 18, pages.y + 2)
-        pages.y -= 38
-        pages.field(f"better.{number}", f"A better wording of query {number}",
-                    (LEFT, pages.y, RIGHT - LEFT, 32), fieldFlags="multiline")  # fmt: skip
-    pages.y -= 6
-    for entry in query.entries:
-        end = _END if is_last and entry is query.entries[-1] else 0
-        _judged(pages, f"{number}.{entry.number}", entry, end)
-
-
-def _judged(pages: _Pages, key: str, entry: Entry, end: int) -> None:
-    pages.y = _entry(pages, entry, key, 40 + end) - 16
-    x = _INDENT
-    for name, label in _CHOICES:
-        pages.box(f"{name}.{key}", f"{label}: document {key}", x, pages.y)
-        pages.label(label, 9, x + 15, pages.y + 2)
-        x += _text_width(label, 9) + 34
-    pages.y -= 18
-    pages.label("comment", 8, _INDENT, pages.y + 4, QUIET)
-    pages.field(f"comment.{key}", f"Comment on document {key}",
-                (_INDENT + 42, pages.y, RIGHT - _INDENT - 42, 15))  # fmt: skip
-    pages.y -= 5
-
-
-# --- pages -------------------------------------------------------------------------------------
 
 
 class _Line(NamedTuple):
@@ -442,20 +208,19 @@ def _register_fonts() -> None:
 
 def _split_by_font(text: str, font: str) -> Iterator[tuple[str, str]]:
     """Split a text into runs of characters with the font that has them."""
-    has_kana = any(ord(c) in _KANA for c in text)
-    for name, group in groupby(text, lambda c: _choose_font(c, font, has_kana)):
+    ideographs = "HeiseiMin-W3" if any(ord(c) in _KANA for c in text) else "STSong-Light"
+
+    def font_of(character: str) -> str:
+        code = ord(character)
+        if code < 0x1100 or code in pdfmetrics.getFont(font).face.charToGlyph:
+            return font
+        if any(code in each for each in _HANGUL):
+            return "HYSMyeongJo-Medium"
+        is_wide = unicodedata.east_asian_width(character) in "WF"
+        return ideographs if is_wide and code < 0x10000 else font
+
+    for name, group in groupby(text, font_of):
         yield name, "".join(group)
-
-
-def _choose_font(character: str, font: str, has_kana: bool) -> str:
-    code = ord(character)
-    if code < 0x1100 or code in pdfmetrics.getFont(font).face.charToGlyph:
-        return font
-    if any(code in each for each in _HANGUL):
-        return "HYSMyeongJo-Medium"
-    if unicodedata.east_asian_width(character) in "WF" and code < 0x10000:
-        return "HeiseiMin-W3" if has_kana else "STSong-Light"
-    return font
 
 
 def _text_width(text: str, size: float, font: str = "Text") -> float:
@@ -467,36 +232,26 @@ def _text_width(text: str, size: float, font: str = "Text") -> float:
 
 def _wrapped(text: str, size: float, width: float, font: str = "Text") -> list[_Line]:
     """Wrap a text to a width; break long words, and scripts without spaces anywhere."""
+    text = fold(text[:_LONGEST])
+    breaks = [at for at, c in enumerate(text, 1)
+              if c == " " or unicodedata.east_asian_width(c) in "WF"]  # fmt: skip
     lines, line = [], ""
-    for piece in _pieces(fold(text[:_LONGEST])):
+    for start, end in zip([0, *breaks], [*breaks, len(text)], strict=True):
+        piece = text[start:end]
         if _text_width(line + piece.rstrip(), size, font) > width and line:
             lines.append(line.rstrip())
             line = ""
         line += piece
         while _text_width(line.rstrip(), size, font) > width:
-            cut = _fitting_length(line, size, width, font)
-            lines.append(line[:cut])
-            line = line[cut:]
+            used, fitting = 0.0, len(line)
+            for at, character in enumerate(line):
+                used += _text_width(character, size, font)
+                if used > width:
+                    fitting = max(at, 1)
+                    break
+            lines.append(line[:fitting])
+            line = line[fitting:]
     return [_Line(tuple(_split_by_font(each, font)), size) for each in [*lines, line.rstrip()]]
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Yield the unbreakable pieces of a text: words with a trailing space, or ideographs."""
-    start = 0
-    for at, character in enumerate(text, 1):
-        if character == " " or unicodedata.east_asian_width(character) in "WF":
-            yield text[start:at]
-            start = at
-    yield text[start:]
-
-
-def _fitting_length(text: str, size: float, width: float, font: str) -> int:
-    used = 0.0
-    for at, character in enumerate(text):
-        used += _text_width(character, size, font)
-        if used > width:
-            return max(at, 1)
-    return len(text)
 
 
 class _Pages:
@@ -613,3 +368,210 @@ class _Pages:
         self._end_page()
         self.canvas.save()
         return self._file.getvalue()
+
+
+# --- Parsing ----------------------------------------------------------------------------------
+
+LARGEST = 20 << 20
+_MAX_PAGES, _MAX_FIELDS, _MAX_PARENTS = 1000, 50_000, 20
+_MAX_TEXT = 100_000
+_OFF = frozenset(("", "off", "no", "false", "0"))
+_NAME = re.compile(
+    r"(question|approve|better)\.(\d{1,6})|(grade|relevant|not|cannot|comment)\.(\d{1,6})\.(\d{1,6})"
+)
+_VERDICTS = ("relevant", "not", "cannot")
+_WHAT = "PDF form"
+_NO_CODE = "it has form fields, but no citebed form code. Was it made from another file?"
+_NO_FIELDS = (
+    "it has no form fields: it was printed or flattened, so the answers are only a picture. "
+    "Ask for the saved form, or enter the visible answers on the judge's page."
+)
+# pypdf raises any of these for damaged files.
+_FAULTS = (
+    PyPdfError, RecursionError, MemoryError, ArithmeticError, AttributeError, LookupError, OSError,
+    TypeError, ValueError, NotImplementedError, AssertionError,
+)  # fmt: skip
+
+Fields = dict[str, tuple[int, "str | bool"]]
+"""The page and the value of each field, by name."""
+
+
+def is_this_form(content: bytes) -> bool:
+    """Return whether this is a PDF; `read` raises an error unless it is a citebed form."""
+    return b"%PDF-" in content[:1024]
+
+
+def read(content: bytes) -> Answers:
+    """Parse the answers of a PDF form; the "line" of a problem is its page."""
+    fields = _load_fields(content)
+    code = fields.get("form", (0, ""))[1]
+    if not fields or not isinstance(code, str) or not code:
+        raise FormatError(_WHAT, None, _NO_CODE if fields else _NO_FIELDS)
+    numbers = fields.get("numbers", (0, ""))[1]
+    collector = AnswerCollector(fold(code).upper(), parse_limits(str(numbers)))
+    for number, _, page, text in _fields_of_kind(fields, "question"):
+        collector.question(number, str(text), page)
+    for question, paper, page, text in _fields_of_kind(fields, "grade"):
+        grade = parse_grade(to_plain_characters(fold(str(text))))
+        if grade is NoGrade.UNKNOWN:
+            what = f"Q{question} of [{paper}]: {quote(str(text))} is not a grade"
+            collector.doubt(question, paper, page, what)
+        elif not isinstance(grade, NoGrade):
+            collector.grade(question, paper, grade, page)
+    _read_verdicts(fields, collector)
+    for query, _, page, text in _fields_of_kind(fields, "better"):
+        if wording := fold(str(text)):
+            collector.approve(query, wording, page)
+    for query, _, page, value in _fields_of_kind(fields, "approve"):
+        if _checkbox(value) is CheckboxState.YES:
+            collector.approve(query, True, page)
+        elif _checkbox(value) is CheckboxState.UNKNOWN:
+            collector.doubt_approval(query, page, "has an approval box whose value and look differ")
+    page, opted_out = fields.get("opt_out", (0, False))
+    collector.opted_out = _checkbox(opted_out) is CheckboxState.YES
+    if _checkbox(opted_out) is CheckboxState.UNKNOWN:
+        collector.unread(page, f"unclear whether to stop mails: {quote(str(opted_out))}")
+    return collector.answers()
+
+
+def _fields_of_kind(fields: Fields, kind: str) -> Iterator[tuple[int, int, int, str | bool]]:
+    """Yield the numbers, page and value of the fields of a kind."""
+    for name, (page, value) in fields.items():
+        match = _NAME.fullmatch(name)
+        if match and kind in (match[1], match[3]):
+            yield int(match[2] or match[4]), int(match[5] or 0), page, value
+
+
+def _checkbox(value: str | bool) -> CheckboxState:
+    if isinstance(value, str):
+        return parse_checkbox(fold(value))
+    return CheckboxState.YES if value else CheckboxState.EMPTY
+
+
+def _read_verdicts(fields: Fields, collector: AnswerCollector) -> None:
+    marks: dict[tuple[int, int], dict[str, CheckboxState]] = {}
+    pages: dict[tuple[int, int], int] = {}
+    for kind in _VERDICTS:
+        for query, paper, page, value in _fields_of_kind(fields, kind):
+            marks.setdefault((query, paper), {})[kind] = _checkbox(value)
+            pages[query, paper] = page
+    comments = {
+        (query, paper): fold(str(text))
+        for query, paper, _, text in _fields_of_kind(fields, "comment")
+    }
+    for (query, paper), by_kind in marks.items():
+        where = f"document [{query}.{paper}]"
+        verdict = combine_checkboxes(*(by_kind.get(k, CheckboxState.EMPTY) for k in _VERDICTS))
+        comment, page = comments.get((query, paper), ""), pages[query, paper]
+        if verdict is CheckboxState.UNKNOWN:
+            collector.doubt(query, paper, page, f"{where} has marks that contradict each other")
+        elif not isinstance(verdict, CheckboxState):
+            collector.verdict(query, paper, verdict, comment, page)
+        elif comment:
+            collector.unread(page, f"{where} has a comment but no mark: {quote(comment)}")
+
+
+def _load_fields(content: bytes) -> Fields:
+    """Return all fields by name with page and value; raise `FormatError` for a bad file.
+
+    PDF programs store values differently: text in several encodings or as a stream, checkboxes as
+    the name of a state or as a string, values in a field or in its widgets.
+    """
+    if len(content) > LARGEST:
+        raise FormatError(_WHAT, None, f"{len(content):,} bytes; a form has less than "
+                          f"{LARGEST:,}. Is it a scan? Ask for the saved form.")  # fmt: skip
+    logger = logging.getLogger("pypdf")  # users need not see its warnings
+    was = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        reader = PdfReader(io.BytesIO(content), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise FormatError(_WHAT, None, "it has a password. Ask for a form without one.")
+        return dict(_iterate_fields(reader))
+    except FormatError:
+        raise
+    except _FAULTS as error:
+        raise FormatError(_WHAT, None, "it is damaged, or encrypted in an unsupported way "
+                         f"({type(error).__name__}). Ask for it again.") from error  # fmt: skip
+    finally:
+        logger.setLevel(was)
+
+
+def _iterate_fields(reader: PdfReader) -> Iterator[tuple[str, tuple[int, str | bool]]]:
+    """Yield the form's fields, then the widgets of the pages, which take precedence."""
+    form = _resolve(reader.root_object.get("/AcroForm"))
+    listed = form.get("/Fields") if isinstance(form, DictionaryObject) else None
+    for field in _dictionaries(listed):
+        if "/T" in field:
+            yield fold(_text(field["/T"])), (0, _value(field))
+    for number, page in enumerate(reader.pages, 1):
+        if number > _MAX_PAGES:
+            what = f"it has more than {_MAX_PAGES:,} pages. Send only the form."
+            raise FormatError(_WHAT, None, what)
+        for widget in _dictionaries(page.get("/Annots")):
+            parts = [fold(_text(each["/T"])) for each in _parents(widget) if "/T" in each]
+            if name := ".".join(reversed(parts))[:200]:
+                yield name, (number, _value(widget))
+
+
+def _dictionaries(array: Any) -> Iterator[DictionaryObject]:
+    array = _resolve(array)
+    for at, each in enumerate(array if isinstance(array, ArrayObject) else ()):
+        if at >= _MAX_FIELDS:
+            raise FormatError(_WHAT, None, f"it has more than {_MAX_FIELDS:,} fields.")
+        if isinstance(found := _resolve(each), DictionaryObject):
+            yield found
+
+
+def _resolve(value: Any) -> Any:
+    return value.get_object() if value is not None and hasattr(value, "get_object") else value
+
+
+def _parents(field: DictionaryObject) -> Iterator[DictionaryObject]:
+    """Yield a field and its ancestors."""
+    for _ in range(_MAX_PARENTS):
+        yield field
+        parent = _resolve(field.get("/Parent"))
+        if not isinstance(parent, DictionaryObject):
+            return
+        field = parent
+
+
+def _value(widget: DictionaryObject) -> str | bool:
+    """Return the text of a field, or whether a checkbox is marked (by value, else by look)."""
+    kind, value = (
+        next((_resolve(each[key]) for each in _parents(widget) if key in each), None)
+        for key in ("/FT", "/V")
+    )
+    if kind != "/Btn":
+        return _text(value)
+    look = _resolve(widget.get("/AS"))
+    states = (fold(_text(each)).removeprefix("/").casefold() for each in (value, look))
+    is_marked, is_shown = (state not in _OFF for state in states)
+    if value is None or not is_marked:
+        return is_shown if value is None else ("?" if is_shown else False)
+    return True
+
+
+def _text(value: Any) -> str:
+    """Return a string of any encoding; join multiple choices."""
+    value = _resolve(value)
+    if isinstance(value, ArrayObject):
+        return " / ".join(_text(each) for each in value[:20])
+    if isinstance(value, StreamObject):
+        value = value.get_data()
+    if not isinstance(value, bytes):
+        if value is None or isinstance(value, DictionaryObject):
+            return ""
+        text = str(value)[:_MAX_TEXT]
+        if not text.startswith(("\xef\xbb\xbf", "\xff\xfe")):  # a byte order mark read as text
+            return text
+        value = text.encode("latin-1", "replace")
+    value = value[: 2 * _MAX_TEXT]
+    for mark, encoding in ((b"\xfe\xff", "utf-16"), (b"\xff\xfe", "utf-16"), (b"", "utf-8-sig")):
+        if value.startswith(mark):
+            try:
+                return str(value.decode(encoding))
+            except UnicodeDecodeError:
+                continue
+    return str(value.decode("cp1252", "replace"))

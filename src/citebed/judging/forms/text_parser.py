@@ -1,7 +1,10 @@
-"""Split a returned text form into blocks: questions, queries, papers, and the rest.
+"""Parse returned text forms.
 
 Returned forms are quoted, re-wrapped, answered above and below, signed, and full of typographic
-variants. A block begins where the form has a label at the beginning of a line.
+variants. The parser first splits them into blocks (questions, queries, papers, and the rest): a
+block begins where the form has a label at the beginning of a line. Clear marks become answers.
+Anything else (a grade outside the scale, two marks for one paper, text in place of a mark) is
+listed as a problem with its line.
 """
 
 from __future__ import annotations
@@ -10,7 +13,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum
 from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
@@ -76,21 +78,30 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 
-
-class _LabelPlace(Enum):
-    """Where the next marks are: before the next paper, after it, or in another part."""
-
-    HERE = 1
-    LATER = 2
-    NONE = 3
-
-
-class _Context(NamedTuple):
-    """The context of a line that may begin a paper."""
-
-    before: str
-    labels: _LabelPlace
-    after_blank: bool
+LONGEST = 4_000_000
+_BOXED = compile_regex(r"\s*+[:=]?+\s*+[\[(]([^\[\]()]{0,80})[\])]")
+_GRADE_LABEL = re.compile(r"(?<![\w.])q\s?(\d{1,6})(?=\s*[:=\[(])", re.IGNORECASE)
+_BARE_LABEL = re.compile(r"(?im)^[^\S\n]*q(\d{1,6})(?=[^\S\n]+\S{1,3}[^\S\n]*$)")
+_BARE_IN_ROW = re.compile(r"(?<![\w.])q(\d{1,6})(?=[ ]{1,9}[\dux?][ ,;]{1,9}q\s?\d)", re.IGNORECASE)
+_SEVERAL = re.compile(r"(?<![\w.])q\s?\d+\s*(?:[,/&+-]|and|to)\s*q?\s?\d", re.IGNORECASE)
+_VERDICT = re.compile(
+    r"\b(not\s+relevant|irrelevant|relevant|(?:can'?t|cannot|can\s+not)\s+judge)\b", re.IGNORECASE
+)
+_BEFORE = re.compile(r"(?:\[[^\]\n]{0,40}\]|(?:^|\s)[x✓✔✗✘☑☒])\s*(?:the\s)?$", re.IGNORECASE)
+_COLON = compile_regex(r"\s*+[:=]\s*+")
+_COMMENT = re.compile(r"\bcomments?\s*:", re.IGNORECASE)
+_APPROVE = re.compile(r"(?im)^[^\S\n]*approved?(?=\s*[:=\[(]|[^\S\n]+(?:x|yes|y|no)\s*$)")
+_BARE_APPROVE = re.compile(r"(?im)^[^\S\n]*((?:i[ ])?approved?)[^\S\n]*[.!]?[^\S\n]*$")
+_BETTER = re.compile(r"\bbetter\s+wording\s*:", re.IGNORECASE)
+_MAYBE = re.compile(r"(?im)^.{0,60}form[^\S\n]{0,9}:.{1,90}$")
+_OPT_OUT = re.compile(r"please\s+do\s+not\s+(?:contact|write\s+to)\s+me\s+again", re.IGNORECASE)
+_A_MARK = r"(?:\d|\?|u|x|✓|✔|✗|yes|no|-)"
+_LONE = compile_regex(rf"{_A_MARK}(?:[\s,;/|]++{_A_MARK})*+", re.IGNORECASE)
+_STRAY = re.compile(
+    r"(?:q\s?\d{1,3}\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}\d"
+    r"|(?:not\s{1,9})?relevant\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}(?:x|yes))\b",
+    re.IGNORECASE,
+)
 
 
 class Line(NamedTuple):
@@ -131,20 +142,13 @@ class Block:
         if line.depth < self.depth and line.text.strip():
             self.typed.add(line.number)
 
-    def own_lines(self) -> list[str]:
-        """Return the lines without the closing of a letter."""
-        if self.is_closed:
-            return self.lines
-        ends = (
-            at
-            for at, line in enumerate(self.lines)
-            if at and _CLOSING.match(to_plain_characters(line))
-        )
-        return self.lines[: next(ends, len(self.lines))]
-
     def text(self) -> Text:
-        """Return the lines as one text."""
-        return Text(self.own_lines(), self.numbers, self.typed)
+        """Return the lines as one text, without the closing of a letter."""
+        end = len(self.lines)
+        if not self.is_closed:
+            lines = enumerate(map(to_plain_characters, self.lines))
+            end = next((at for at, line in lines if at and _CLOSING.match(line)), end)
+        return Text(self.lines[:end], self.numbers, self.typed)
 
 
 class Text:
@@ -154,6 +158,7 @@ class Text:
     """
 
     def __init__(self, lines: list[str], numbers: list[int], typed: set[int]) -> None:
+        self.lines = lines
         self.written = "\n".join(lines)
         self.plain = _LINK.sub(lambda match: " " * len(match[0]), to_plain_characters(self.written))
         self._starts = [0, *accumulate(len(line) + 1 for line in lines)][:-1] or [0]
@@ -206,6 +211,9 @@ def find_form_code(line: Line) -> str | None:
     return match[1].upper() if match else None
 
 
+# --- Blocks -----------------------------------------------------------------------------------
+
+
 class _Start(NamedTuple):
     """A label at the beginning of a line, its numbers, and where the text after it starts."""
 
@@ -217,16 +225,25 @@ class _Start(NamedTuple):
 
 def split_blocks(lines: list[Line]) -> Iterator[Block]:
     """Yield the blocks of a form; text between and around them is of kind ``other``."""
-    begins = [_parse_start(to_plain_characters(line.text)) for line in lines]
-    ahead = _labels_ahead(lines, begins)
+    starts = [_parse_start(to_plain_characters(line.text)) for line in lines]
+    marks = _places_of_marks(lines, starts)
     block = Block("other", None, 0, 1, 0)
     query: int | None = None
     before = ""
-    for at, (line, begun) in enumerate(zip(lines, begins, strict=True)):
-        seen = _Context(before, ahead[at], not at or not lines[at - 1].text.strip())
-        is_part = _starts_block(block, line, begun, seen)
-        before = to_plain_characters(line.text) if line.text.strip() else before
-        if not is_part:
+    for at, (line, begun) in enumerate(zip(lines, starts, strict=True)):
+        plain = to_plain_characters(line.text)
+        is_start = begun.kind != ""
+        if begun.kind == "paper":
+            is_after_blank = not at or not lines[at - 1].text.strip()
+            is_title = not (
+                _DANGLING.search(before[-40:]) and _NO_TITLE.match(plain[begun.start :])
+            )
+            is_start = is_title and _starts_paper(block, begun, marks[at], is_after_blank)
+        elif begun.kind == "cut":  # "On … wrote:" may be on two lines
+            is_start = plain.lstrip().startswith("-") or bool(_ON.match(plain) or _ON.match(before))
+        if line.text.strip():
+            before = plain
+        if not is_start:
             block.add(line)
             continue
         block.is_closed = begun.kind != "cut"
@@ -252,66 +269,33 @@ def _parse_start(plain: str) -> _Start:
     return _Start(next((kind for kind, pattern in kinds if pattern.match(plain)), ""))
 
 
-def _starts_block(block: Block, line: Line, begun: _Start, seen: _Context) -> bool:
-    """Return whether a line with a label really begins a block."""
-    plain = to_plain_characters(line.text)
-    if begun.kind == "paper":
-        return _starts_paper(block, begun.query, seen, plain[begun.start :])
-    if begun.kind == "cut":  # "On … wrote:" may be on two lines
-        return plain.lstrip().startswith("-") or bool(_ON.match(plain) or _ON.match(seen.before))
-    return begun.kind != ""
-
-
-def _starts_paper(block: Block, query: int | None, seen: _Context, rest: str) -> bool:
+def _starts_paper(block: Block, begun: _Start, mark: str, is_after_blank: bool) -> bool:
     """Return whether a number in brackets begins a paper, rather than a grade or part of a text."""
-    if _DANGLING.search(seen.before[-40:]) and _NO_TITLE.match(rest):
-        return False
     has_text = block.kind in ("question", "query") or (
         block.kind == "paper" and block.query is not None
     )
-    if not has_text or (query is not None and block.kind != "question"):
+    if not has_text or (begun.query is not None and block.kind != "question"):
         return True
-    is_listed = seen.labels is _LabelPlace.LATER and seen.after_blank and block.kind == "question"
-    return seen.labels is _LabelPlace.HERE or is_listed
+    return mark == "here" or (mark == "later" and is_after_blank and block.kind == "question")
 
 
-def _labels_ahead(lines: list[Line], begins: list[_Start]) -> list[_LabelPlace]:
-    """Return for each line where the next marks are."""
-    labels, here, later = [_LabelPlace.NONE] * len(lines), False, False
+def _places_of_marks(lines: list[Line], starts: list[_Start]) -> list[str]:
+    """Return for each line where the next marks are.
+
+    They are ``here`` (before the next paper), ``later`` (after it), or in another part ("").
+    """
+    places, is_here, is_later = [""] * len(lines), False, False
     for at in range(len(lines) - 1, -1, -1):
-        here = here or bool(_LABELLED.search(to_plain_characters(lines[at].text[:2000])))
-        labels[at] = _LabelPlace.HERE if here else _LabelPlace.LATER if later else _LabelPlace.NONE
-        if begins[at].kind == "paper":
-            here, later = False, here or later
-        elif begins[at].kind in ("question", "query", "form", "section"):
-            here = later = False
-    return labels
+        is_here = is_here or bool(_LABELLED.search(to_plain_characters(lines[at].text[:2000])))
+        places[at] = "here" if is_here else "later" if is_later else ""
+        if starts[at].kind == "paper":
+            is_here, is_later = False, is_here or is_later
+        elif starts[at].kind in ("question", "query", "form", "section"):
+            is_here = is_later = False
+    return places
 
 
-LONGEST = 4_000_000
-_BOXED = compile_regex(r"\s*+[:=]?+\s*+[\[(]([^\[\]()]{0,80})[\])]")
-_GRADE_LABEL = re.compile(r"(?<![\w.])q\s?(\d{1,6})(?=\s*[:=\[(])", re.IGNORECASE)
-_BARE_LABEL = re.compile(r"(?im)^[^\S\n]*q(\d{1,6})(?=[^\S\n]+\S{1,3}[^\S\n]*$)")
-_BARE_IN_ROW = re.compile(r"(?<![\w.])q(\d{1,6})(?=[ ]{1,9}[\dux?][ ,;]{1,9}q\s?\d)", re.IGNORECASE)
-_SEVERAL = re.compile(r"(?<![\w.])q\s?\d+\s*(?:[,/&+-]|and|to)\s*q?\s?\d", re.IGNORECASE)
-_VERDICT = re.compile(
-    r"\b(not\s+relevant|irrelevant|relevant|(?:can'?t|cannot|can\s+not)\s+judge)\b", re.IGNORECASE
-)
-_BEFORE = re.compile(r"(?:\[[^\]\n]{0,40}\]|(?:^|\s)[x✓✔✗✘☑☒])\s*(?:the\s)?$", re.IGNORECASE)
-_COLON = compile_regex(r"\s*+[:=]\s*+")
-_COMMENT = re.compile(r"\bcomments?\s*:", re.IGNORECASE)
-_APPROVE = re.compile(r"(?im)^[^\S\n]*approved?(?=\s*[:=\[(]|[^\S\n]+(?:x|yes|y|no)\s*$)")
-_BARE_APPROVE = re.compile(r"(?im)^[^\S\n]*((?:i[ ])?approved?)[^\S\n]*[.!]?[^\S\n]*$")
-_BETTER = re.compile(r"\bbetter\s+wording\s*:", re.IGNORECASE)
-_MAYBE = re.compile(r"(?im)^.{0,60}form[^\S\n]{0,9}:.{1,90}$")
-_OPT_OUT = re.compile(r"please\s+do\s+not\s+(?:contact|write\s+to)\s+me\s+again", re.IGNORECASE)
-_A_MARK = r"(?:\d|\?|u|x|✓|✔|✗|yes|no|-)"
-_LONE = compile_regex(rf"{_A_MARK}(?:[\s,;/|]++{_A_MARK})*+", re.IGNORECASE)
-_STRAY = re.compile(
-    r"(?:q\s?\d{1,3}\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}\d"
-    r"|(?:not\s{1,9})?relevant\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}(?:x|yes))\b",
-    re.IGNORECASE,
-)
+# --- Answers ----------------------------------------------------------------------------------
 
 
 def is_this_form(content: str) -> bool:
@@ -328,44 +312,32 @@ def read(content: str) -> Answers:
         raise FormatError("text form", None, f"the text has {len(content):,} characters; a form "
                          "has a few thousand. Send only the form.")  # fmt: skip
     lines = split_lines(content)
-    collector = AnswerCollector(
-        _code(lines), parse_limits(to_plain_characters("\n".join(line.text for line in lines)))
-    )
-    if not collector.code:
-        collector.unread(1, "no line 'Form: …' with the form's code was found")
-    for block in split_blocks(lines):
-        match block.kind:
-            case "question":
-                _question(block, collector)
-            case "query":
-                _query(block, collector)
-            case "paper" if block.query is None:
-                _collect_grades(block, block.text(), collector)
-            case "paper":
-                _collect_verdict(block, block.text(), collector)
-            case "opt-out":
-                _opt_out(block, collector)
-            case _:
-                for line, number in zip(block.lines, block.numbers, strict=True):
-                    _is_stray(line, number, collector)
-    return collector.answers()
-
-
-def _code(lines: list[Line]) -> str:
     codes = {code: line.number for line in lines if (code := find_form_code(line))}
     if len(codes) > 1:
         raise FormatError("text form", max(codes.values()), "this text has the forms "
                          f"{' and '.join(sorted(codes))}. Send one at a time.")  # fmt: skip
-    return next(iter(codes), "")
-
-
-def _question(block: Block, collector: AnswerCollector) -> None:
-    lines = [
-        line
-        for line, number in zip(block.own_lines(), block.numbers, strict=False)
-        if not _is_stray(line, number, collector)
-    ]
-    collector.question(block.number, " ".join(lines), block.line)
+    limits = parse_limits(to_plain_characters("\n".join(line.text for line in lines)))
+    collector = AnswerCollector(next(iter(codes), ""), limits)
+    if not codes:
+        collector.unread(1, "no line 'Form: …' with the form's code was found")
+    for block in split_blocks(lines):
+        match block.kind:
+            case "question":
+                numbered = zip(block.text().lines, block.numbers, strict=False)
+                kept = [line for line, at in numbered if not _is_stray(line, at, collector)]
+                collector.question(block.number, " ".join(kept), block.line)
+            case "query":
+                _read_query(block, collector)
+            case "paper" if block.query is None:
+                _read_grades(block, block.text(), collector)
+            case "paper":
+                _read_verdict(block, block.text(), collector)
+            case "opt-out":
+                _read_opt_out(block, collector)
+            case _:
+                for line, number in zip(block.lines, block.numbers, strict=True):
+                    _is_stray(line, number, collector)
+    return collector.answers()
 
 
 def _is_stray(line: str, number: int, collector: AnswerCollector) -> bool:
@@ -376,7 +348,7 @@ def _is_stray(line: str, number: int, collector: AnswerCollector) -> bool:
     return is_stray
 
 
-def _opt_out(block: Block, collector: AnswerCollector) -> None:
+def _read_opt_out(block: Block, collector: AnswerCollector) -> None:
     plain = to_plain_characters(block.lines[0])
     match = _OPT_OUT.search(plain)
     before, after = (plain[: match.start()], plain[match.end() :]) if match else ("", plain)
@@ -403,31 +375,63 @@ class _Grade(NamedTuple):
     rest: str
 
 
-def _collect_grades(block: Block, text: Text, collector: AnswerCollector) -> None:
-    grades = _drop_quoted_blanks(text, _grades(text))
+def _read_grades(block: Block, text: Text, collector: AnswerCollector) -> None:
+    """Read the grades of a reference."""
+    grades = _find_grades(text)
     values: dict[int, set[int | NoGrade | None]] = {}
     for grade in grades:
         values.setdefault(grade.question, set()).add(parse_grade(grade.value))
     for grade in grades:
-        _collect_grade(block.number, text, grade, len(values[grade.question]) > 1, collector)
+        value, line = parse_grade(grade.value), text.line(grade.at)
+        where = f"Q{grade.question} of [{block.number}]"
+        if value is NoGrade.EMPTY and not grade.rest:
+            continue
+        if len(values[grade.question]) > 1:
+            what = f"{where} has more than one answer here, and they differ"
+            collector.doubt(grade.question, block.number, line, what)
+        elif isinstance(value, NoGrade) or grade.rest:
+            what = f"{where}: {quote(f'{grade.value} {grade.rest}')} is not a grade"
+            collector.doubt(grade.question, block.number, line, what)
+        else:
+            collector.grade(grade.question, block.number, value, line)
+    _report_lone_marks(block, text, grades, collector)
+
+
+def _report_lone_marks(
+    block: Block, text: Text, grades: list[_Grade], collector: AnswerCollector
+) -> None:
+    """Report marks of a reference that belong to no question, or to several."""
+    name = f"[{block.number}]"
     several = {text.line(each.start()): each[0] for each in _SEVERAL.finditer(text.plain)}
     for line, names in several.items():
-        what = f"[{block.number}]: {quote(names)} names several questions, or a range"
-        collector.unread(line, what)
+        collector.unread(line, f"{name}: {quote(names)} names several questions, or a range")
     for grade in grades:
         if text.line(grade.at) in several:
             collector.doubt(grade.question, block.number)
-    marks, at, *_ = _verdicts(text)
+    marks, at, *_ = _find_verdicts(text)
     if any(mark is not CheckboxState.EMPTY for each in marks.values() for mark in each):
-        collector.unread(text.line(at), f"[{block.number}] is marked, but no QUERY is above it")
+        collector.unread(text.line(at), f"{name} is marked, but no QUERY is above it")
     elif not grades and not several:
-        _report_lost_boxes(text, f"[{block.number}]", collector)
-    else:
-        _report_lone_marks(block, text, grades, collector)
+        _report_lost_boxes(text, name, collector)
+    else:  # marks on separate lines without a label; lines above the labels are the title
+        taken = {text.line(grade.end) for grade in grades}
+        first = text.line(grades[0].at) if grades else block.line
+        for row, number in zip(text.plain.split("\n"), block.numbers, strict=False):
+            if number > first and number not in taken and _is_lone(row):
+                collector.unread(number, f"{name}: {quote(row)} belongs to no question")
 
 
-def _drop_quoted_blanks(text: Text, grades: list[_Grade]) -> list[_Grade]:
-    """Drop quoted blanks whose answers are typed below."""
+def _find_grades(text: Text) -> list[_Grade]:
+    """Return the grade labels with their values, without quoted blanks that are answered below."""
+    labels = sorted(
+        {match.start(1): match for pattern in (_GRADE_LABEL, _BARE_LABEL, _BARE_IN_ROW)
+         for match in pattern.finditer(text.plain)}.items()
+    )  # fmt: skip
+    ends = [match.start() for _, match in labels[1:]] + [len(text.plain)]
+    grades = [
+        _grade_at(text, int(match[1]), match.end(), end)
+        for (_, match), end in zip(labels, ends, strict=False)
+    ]
     answered = {grade.question for grade in grades if text.is_typed(grade.at)}
     return [
         grade
@@ -439,18 +443,6 @@ def _drop_quoted_blanks(text: Text, grades: list[_Grade]) -> list[_Grade]:
     ]
 
 
-def _grades(text: Text) -> list[_Grade]:
-    labels = sorted(
-        {match.start(1): match for pattern in (_GRADE_LABEL, _BARE_LABEL, _BARE_IN_ROW)
-         for match in pattern.finditer(text.plain)}.items()
-    )  # fmt: skip
-    ends = [match.start() for _, match in labels[1:]] + [len(text.plain)]
-    return [
-        _grade_at(text, int(match[1]), match.end(), end)
-        for (_, match), end in zip(labels, ends, strict=False)
-    ]
-
-
 def _grade_at(text: Text, question: int, at: int, end: int) -> _Grade:
     """Parse the value in brackets after a label, or up to the end of this or the next line."""
     if (box := _BOXED.match(text.plain, at, end)) is not None:
@@ -458,52 +450,17 @@ def _grade_at(text: Text, question: int, at: int, end: int) -> _Grade:
         return _Grade(question, at, box[1], box.end(), rest.strip(" ,;.|/"))
     stop = text.line_end(at, end)
     value = text.plain[at:stop].lstrip(" :=")
-    for later in _next_lines(text, stop, end):  # it may have been wrapped
-        if not isinstance(parse_grade(value), NoGrade):
-            break
+    later, lines = stop, 0
+    # The value may have been wrapped to one of the next two lines that are not blank.
+    while later < end and lines < 2 and isinstance(parse_grade(value), NoGrade):
+        start, later = later, text.line_end(later + 1, end)
+        if not text.plain[start:later].strip():
+            continue
+        lines += 1
         longer = f"{value} {text.plain[stop:later]}"
         if not isinstance(parse_grade(longer), NoGrade):
             value, stop = longer, later
     return _Grade(question, at, value, stop, "")
-
-
-def _next_lines(text: Text, stop: int, end: int) -> list[int]:
-    """Return where the next two non-blank lines end."""
-    ends: list[int] = []
-    while stop < end and len(ends) < 2:
-        start, stop = stop, text.line_end(stop + 1, end)
-        if text.plain[start:stop].strip():
-            ends.append(stop)
-    return ends
-
-
-def _collect_grade(
-    paper: int, text: Text, grade: _Grade, is_repeated: bool, collector: AnswerCollector
-) -> None:
-    value = parse_grade(grade.value)
-    line = text.line(grade.at)
-    where = f"Q{grade.question} of [{paper}]"
-    if value is NoGrade.EMPTY and not grade.rest:
-        return
-    if is_repeated:
-        what = f"{where} has more than one answer here, and they differ"
-    elif isinstance(value, NoGrade) or grade.rest:
-        what = f"{where}: {quote(f'{grade.value} {grade.rest}')} is not a grade"
-    else:
-        collector.grade(grade.question, paper, value, line)
-        return
-    collector.doubt(grade.question, paper, line, what)
-
-
-def _report_lone_marks(
-    block: Block, text: Text, grades: list[_Grade], collector: AnswerCollector
-) -> None:
-    """Report marks on separate lines without a label; lines above the labels are the title."""
-    taken = {text.line(grade.end) for grade in grades}
-    first = text.line(grades[0].at) if grades else block.line
-    for line, number in zip(text.plain.split("\n"), block.numbers, strict=False):
-        if number > first and number not in taken and _is_lone(line):
-            collector.unread(number, f"[{block.number}]: {quote(line)} belongs to no question")
 
 
 def _report_lost_boxes(text: Text, where: str, collector: AnswerCollector) -> None:
@@ -525,31 +482,32 @@ def _is_lone(line: str) -> bool:
 # --- Phase two ------------------------------------------------------------------------------
 
 
-def _collect_verdict(block: Block, text: Text, collector: AnswerCollector) -> None:
+def _read_verdict(block: Block, text: Text, collector: AnswerCollector) -> None:
     query, where = block.query or 0, f"document [{block.query}.{block.number}]"
-    marks, at, end, rest = _verdicts(text)
-    line = text.line(at)
-    later = text.line_end(end) if marks else 0
-    comment = _comment(text, end, later)
+    marks, at, end, rest = _find_verdicts(text)
     if not marks:
         _report_missing_marks(block, text, collector)
         return
+    line, later = text.line(at), text.line_end(end)
+    comment = text.written[later:]
+    if label := _COMMENT.search(text.plain, end):
+        between = text.written[min(later, label.start()) : label.start()]
+        comment = f"{between} {text.written[label.end() :]}"
     one = {
         kind: values[0] if len(set(values)) == 1 else CheckboxState.UNKNOWN
         for kind, values in marks.items()
     }
     value = combine_checkboxes(*(one.get(kind, CheckboxState.EMPTY) for kind in range(3)))
-    if isinstance(value, CheckboxState) or rest:
-        if value is not CheckboxState.EMPTY or rest.strip("[]() "):
-            shown = quote(text.written[at:later])
-            collector.doubt(query, block.number, line, f"{where}: {shown} is not one clear mark")
-        elif comment:
-            collector.unread(line, f"{where} has a comment but no mark: {quote(comment)}")
-        return
-    collector.verdict(query, block.number, value, comment, line)
+    if not isinstance(value, CheckboxState) and not rest:
+        collector.verdict(query, block.number, value, fold(comment), line)
+    elif value is not CheckboxState.EMPTY or rest.strip("[]() "):
+        shown = quote(text.written[at:later])
+        collector.doubt(query, block.number, line, f"{where}: {shown} is not one clear mark")
+    elif fold(comment):
+        collector.unread(line, f"{where} has a comment but no mark: {quote(comment)}")
 
 
-def _verdicts(text: Text) -> tuple[dict[int, list[CheckboxState]], int, int, str]:
+def _find_verdicts(text: Text) -> tuple[dict[int, list[CheckboxState]], int, int, str]:
     """Return the marks by kind (relevant, not, can't judge), their start and end, and other text.
 
     A label counts if a box or a colon and a word follow, or if a bare mark follows up to the end
@@ -605,15 +563,6 @@ def _statement(text: Text, label: re.Match[str], stop: int) -> tuple[CheckboxSta
     )
 
 
-def _comment(text: Text, end: int, later: int) -> str:
-    """Return the text below the marks, without the label "comment:"."""
-    label = _COMMENT.search(text.plain, end)
-    if label is None:
-        return fold(text.written[later:])
-    between = text.written[min(later, label.start()) : label.start()]
-    return fold(f"{between} {text.written[label.end() :]}")
-
-
 def _report_missing_marks(block: Block, text: Text, collector: AnswerCollector) -> None:
     where = f"document [{block.query}.{block.number}]"
     label = _COMMENT.search(text.plain)
@@ -629,7 +578,7 @@ def _report_missing_marks(block: Block, text: Text, collector: AnswerCollector) 
         _report_lost_boxes(text, where, collector)
 
 
-def _query(block: Block, collector: AnswerCollector) -> None:
+def _read_query(block: Block, collector: AnswerCollector) -> None:
     """Parse the approval of a wording, or a better wording."""
     text, number = block.text(), block.number
     better = _BETTER.search(text.plain)
