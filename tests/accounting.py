@@ -17,7 +17,7 @@ import polars as pl
 from tests.mutations import MUTATIONS, mutated
 from tests.samples import SAMPLES
 
-from citebed.collection.reading.parsing import Piece, parse_piece, pieces
+from citebed.collection.reading.parser import Piece, parse_piece, split_member
 from citebed.collection.reading.sources import BAD_DATA, SourceNames, members
 from citebed.records import CitingPaper, Document, Judgement, Problem, Query
 
@@ -133,7 +133,7 @@ def parsed(path: Path, name: str) -> tuple[list[object], list[tuple[str, int, st
             if isinstance(member, Problem):
                 problems.append((name, *_row(member)))
                 continue
-            for piece in pieces(member):
+            for piece in split_member(member):
                 given = parse_piece(piece).records if isinstance(piece, Piece) else [piece]
                 for record in given:
                     if isinstance(record, Problem):

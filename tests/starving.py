@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from citebed.cli.app import main
 from citebed.collection import ImportOptions, Rules, import_sources
-from citebed.collection.reading import parsing
+from citebed.collection.reading import parser
 from citebed.collection.reading import reader as reading
 from citebed.collection.storing import store, table_files
 
@@ -200,7 +200,7 @@ def may_mount() -> bool:
 
 
 if __name__ == "__main__":
-    parsing.IN_PROCESS_BYTES, parsing.JOB_BYTES = 0, 1  # every file to a worker
+    parser.IN_PROCESS_BYTES, parser.JOB_BYTES = 0, 1  # every file to a worker
     for number, given in enumerate(sys.argv[3:]):
         tried = attempt(sys.argv[1], Path(sys.argv[2]), int(given), workers=1 + number % 2)
         print(json.dumps(tried._asdict()), flush=True)

@@ -50,8 +50,8 @@ from citebed.collection.building.records import Parts
 from citebed.collection.collection import SET_BYTES
 from citebed.collection.names import document_names, name_of
 from citebed.collection.progress import SILENT, Progress
-from citebed.collection.reading.parsing import RECORDS
-from citebed.collection.reading.reader import KnownSources, Reader, all_or_nothing
+from citebed.collection.reading.parser import RECORDS
+from citebed.collection.reading.reader import KnownSources, Reader, report_resource_errors
 from citebed.collection.reading.sources import NotAFile, SourceFile, SourceNames, find_files
 from citebed.collection.rules import Rules, load_profile
 from citebed.collection.storing import store, table_files
@@ -145,7 +145,7 @@ def run_import(
     """Run the import that is made of a folder and what is staged there."""
     if not paths and not (folder / store.MANIFEST).exists():
         raise CitebedError("nothing to import: name the files or folders to read.")
-    with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
+    with report_resource_errors(folder), store.locked(folder), store.staging(folder) as staging:
         return make(folder, staging).run(paths)
 
 
@@ -160,7 +160,7 @@ def forget_sources(
     """
     folder, wanted = Path(folder), list(sources)
     store.read_manifest(folder)
-    with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
+    with report_resource_errors(folder), store.locked(folder), store.staging(folder) as staging:
         return Import(folder, staging, DEFAULTS, progress).forget(wanted)
 
 
@@ -214,11 +214,11 @@ class Import:
         prune = self.options.prune
         paths = self._with_copies(paths)
         roots = [self.names.of(path) for path in paths]
-        items = find_files(self.earlier.still_there(paths, prune=prune), self.names)
-        self.earlier.refuse_empty(paths, {item.name for item in items})
+        items = find_files(self.earlier.select_existing(paths, prune=prune), self.names)
+        self.earlier.check_folders(paths, {item.name for item in items})
         files = [item for item in items if isinstance(item, SourceFile)]
         self.reader.problems += [item for item in items if isinstance(item, NotAFile)]
-        gone = self.earlier.gone({file.name for file in files}, roots, prune=prune)
+        gone = self.earlier.find_missing({file.name for file in files}, roots, prune=prune)
         pruned = {*forgotten, *(gone if prune else ())}
         fresh = self.reader.read(files, pruned)
         replaced = {str(row["source"]) for row in self.reader.sources}
@@ -235,7 +235,7 @@ class Import:
         self.shards.sweep(self.folder)
         (self.folder / "runs").mkdir(exist_ok=True)
         if prune:
-            elsewhere = self.earlier.elsewhere(roots)
+            elsewhere = self.earlier.with_unknown_path(roots)
             return replace(report, forgotten=sorted(pruned), elsewhere=elsewhere)
         return replace(report, missing=gone, forgotten=sorted(pruned))
 
@@ -254,7 +254,7 @@ class Import:
         papers: dict[str, list[str]] = {}
         for name in names:
             try:
-                sources += self.earlier.named([name])
+                sources += self.earlier.find_named([name])
             except UnknownName as unknown:
                 found = self._paper(os.fspath(name))
                 if found is None:

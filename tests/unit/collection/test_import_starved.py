@@ -24,7 +24,7 @@ from citebed.collection import ImportOptions, import_sources, open_collection
 from citebed.collection.building.import_report import ImportReport
 from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
-from citebed.collection.reading import parsing, sources
+from citebed.collection.reading import parser, sources
 from citebed.collection.storing import store
 from citebed.errors import CitebedError
 from citebed.records import Record
@@ -178,13 +178,13 @@ def test_a_disk_that_fails_while_files_are_put_in_place(
 
 PATCH = """
 import os, signal
-from citebed.collection.reading import parsing
-original = parsing.{name}
+from citebed.collection.reading import parser
+original = parser.{name}
 def patched(given, *rest):
     if b"special" in str(given).encode(): {action}
     return original(given, *rest)
-parsing.{name} = patched
-parsing.IN_PROCESS_BYTES = 0
+parser.{name} = patched
+parser.IN_PROCESS_BYTES = 0
 """
 """What workers run first: does something to the piece that has 'special' in it."""
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
@@ -200,7 +200,7 @@ def patched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
         (tmp_path / "patch/sitecustomize.py").write_text(text)
         monkeypatch.setenv("PYTHONPATH", str(tmp_path / "patch"))
 
-    monkeypatch.setattr(parsing, "IN_PROCESS_BYTES", 0)
+    monkeypatch.setattr(parser, "IN_PROCESS_BYTES", 0)
     return patch
 
 
@@ -262,7 +262,7 @@ def test_no_piece_of_a_dead_worker_is_parsed_in_this_process(
 ) -> None:
     mark = str(tmp_path / "mark")
     patched(f"os.path.exists({mark!r}) or (os.mkdir({mark!r}), {KILL})")
-    monkeypatch.setattr(parsing, "parse_piece", None)  # a call would be an error
+    monkeypatch.setattr(parser, "parse_piece", None)  # a call would be an error
     report = do_import(tmp_path / "c", source, workers=2)
     assert (tmp_path / "mark").exists()
     assert report.problems.is_empty()

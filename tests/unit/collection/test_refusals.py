@@ -109,7 +109,7 @@ def test_a_folder_that_became_empty_is_still_told_as_before(tmp_path: Path) -> N
 def test_a_collection_is_no_source(tmp_path: Path) -> None:
     (tmp_path / "refs.bib").write_text(ONE)
     import_sources(tmp_path / "c", [tmp_path / "refs.bib"])
-    with pytest.raises(CitebedError, match=r"'.*c' is a collection of its own"):
+    with pytest.raises(CitebedError, match=r"'.*c' is itself a collection"):
         import_sources(tmp_path / "d", [tmp_path / "c"])
 
 

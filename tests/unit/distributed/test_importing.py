@@ -25,7 +25,7 @@ from citebed.collection import (
     load_profile,
     read_exclusions,
 )
-from citebed.collection.reading import parsing
+from citebed.collection.reading import parser
 from citebed.collection.reading.sources import SourceFile
 from citebed.collection.storing import store
 from citebed.distributed import bringing, parcels
@@ -133,9 +133,9 @@ def test_small_pieces_everywhere(
     """Sizes at which work is cut change nothing: the engine's workers are in this process."""
     lines = (json.dumps({**each, "id": f"{each['id']}-{n}"}) for n in range(14) for each in SECOND)
     (sources[0] / "long.jsonl").write_text("\n".join(lines))
-    monkeypatch.setattr(parsing, "_HEAD_BYTES", 500)
-    monkeypatch.setattr(parsing, "CHUNK_BYTES", 1000)
-    monkeypatch.setattr(parsing, "JOB_BYTES", 1500)
+    monkeypatch.setattr(parser, "_HEAD_BYTES", 500)
+    monkeypatch.setattr(parser, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(parser, "JOB_BYTES", 1500)
     monkeypatch.setattr(reading, "AT_ONCE", 4000)
     long = sources[0] / "long.jsonl"
     others = long.read_bytes().replace(b"trees", b"stones")

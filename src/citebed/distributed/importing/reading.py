@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.detection import FormatDetector
-from citebed.collection.reading.parsing import RECORDS, Parsed, Piece, jobs, run_job
-from citebed.collection.reading.reader import Reader, pieces_of
+from citebed.collection.reading.parser import RECORDS, ParsedJob, Piece, make_jobs, run_job
+from citebed.collection.reading.reader import Reader, split_file
 from citebed.collection.reading.sources import SourceFile, translate_os_errors
 from citebed.collection.tables import read_part
 from citebed.distributed.parcels import Given, Parcel, at_each, dealt, fetched, noted
@@ -66,13 +66,15 @@ class EngineReader(Reader):
     engine: Engine = field(kw_only=True)
     notes: list[PartNote] = field(default_factory=list)
 
-    def _parsed(self, files: list[SourceFile], pruned: set[str], folder: Path) -> list[Parsed]:
+    def _parse_files(
+        self, files: list[SourceFile], pruned: set[str], folder: Path
+    ) -> list[ParsedJob]:
         settings = folder / "settings.json"
         names = [file.name for file in files]
         values = {"only": self.only, "forced": self.forced, "names": names}
         settings.write_text(json.dumps(values), encoding="utf-8")
         self._looked = _looked_at(self.engine, files, settings)
-        found = list(self._to_read(files, pruned))
+        found = list(self._select_changed(files, pruned))
         specs = [self._spec(file) for file, _ in found]
         batches = list(_batches(specs))
         answers = _answers(self.engine, "job", partial(_parse, str(settings)), batches)
@@ -86,12 +88,12 @@ class EngineReader(Reader):
             self.sources.append({**row, "format": ", ".join(formats.get(file.name, ()))})
         return [_parsed(*values) for answer in answers for values in answer["parsed"]]
 
-    def _hash(self, file: SourceFile) -> str:
+    def _hash_file(self, file: SourceFile) -> str:
         digest: str = self._looked[file.name][0]
         return digest
 
     def _spec(self, file: SourceFile) -> dict[str, Any]:
-        lent = self._strings.used_by(file)
+        lent = self._strings.find_used(file)
         _, cuts, shares, size = self._looked[file.name]
         place = {"path": os.fspath(file.path.absolute()), "name": file.name, "lent": lent}
         return {**place, "cuts": cuts, "shares": shares, "size": size}
@@ -151,7 +153,7 @@ def _shares(file: SourceFile, settings: str) -> list[Share] | None:
     """How several workers can share the pieces of a file, each reading what is before its own."""
     sizes = [
         len(piece.chunk.data) if isinstance(piece, Piece) else 0
-        for piece in pieces_of(file, _recogniser(settings), _settings(settings)["only"], {})
+        for piece in split_file(file, _recogniser(settings), _settings(settings)["only"], {})
     ]
     count = min(_MOST_SHARES, sum(sizes) // AT_ONCE)
     if count < 2:
@@ -173,7 +175,7 @@ def _cuts(file: SourceFile, settings: str) -> list[Cut] | None:
         return None
     cuts: list[Cut] = []
     at = 0
-    for piece in pieces_of(file, _recogniser(settings), (), {}):
+    for piece in split_file(file, _recogniser(settings), (), {}):
         if not isinstance(piece, Piece) or not _is_apart(piece, file, at):
             return None
         size = len(piece.chunk.data)
@@ -252,7 +254,7 @@ def _parse(settings: str, number: int, given: Given) -> Iterator[Parcel]:
     def found() -> Iterator[Piece]:
         for spec in json.loads(given["job"][0]):
             file, cuts = SourceFile(Path(spec["path"]), spec["name"]), spec["cuts"]
-            whole = pieces_of(file, recogniser, only, spec["lent"])
+            whole = split_file(file, recogniser, only, spec["lent"])
             mine = itertools.islice(whole, *(spec["shares"] or (None,)))
             for piece in _cut_out(file, cuts) if cuts else mine:
                 if isinstance(piece, Piece):
@@ -261,7 +263,7 @@ def _parse(settings: str, number: int, given: Given) -> Iterator[Parcel]:
                 else:
                     problems.append(piece)
 
-    parsed = [run_job(job) for job in jobs(found(), folder)]
+    parsed = [run_job(job) for job in make_jobs(found(), folder)]
     answer = {
         "parsed": [_as_plain(number, each) for each in parsed],
         "notes": [note_of(each.files[RECORDS]) for each in parsed if RECORDS in each.files],
@@ -278,13 +280,13 @@ def _cut_out(file: SourceFile, cuts: Iterable[Cut]) -> Iterator[Piece]:
             yield Piece(format, Chunk(stream.read(size), file.name, line))
 
 
-def _as_plain(number: int, parsed: Parsed) -> tuple[Any, ...]:
+def _as_plain(number: int, parsed: ParsedJob) -> tuple[Any, ...]:
     files = {name: os.fspath(path) for name, path in parsed.files.items()}
     return (number, *parsed.number), files, parsed.counts, parsed.unread, parsed.problems
 
 
-def _parsed(number: list[int], files: dict[str, str], *rest: Any) -> Parsed:
-    return Parsed(tuple(number), {name: Path(path) for name, path in files.items()}, *rest)
+def _parsed(number: list[int], files: dict[str, str], *rest: Any) -> ParsedJob:
+    return ParsedJob(tuple(number), {name: Path(path) for name, path in files.items()}, *rest)
 
 
 def note_of(path: Path) -> PartNote:

@@ -17,7 +17,7 @@ from citebed.collection.formats.bibtex_writer import (
     parse_fields,
     write_entry,
 )
-from citebed.collection.reading import parsing
+from citebed.collection.reading import parser
 from citebed.collection.reading.sources import Member
 from citebed.records import Document, Problem, Record
 
@@ -295,9 +295,9 @@ def test_any_value_gives_a_document_in_canonical_form(text: str) -> None:
 
 def read_in_pieces(data: bytes, head: int, size: int) -> list[Record]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parsing, "_HEAD_BYTES", head)
-        patch.setattr(parsing, "CHUNK_BYTES", size)
-        found = list(parsing.pieces(Member("x.bib", io.BytesIO(data))))
+        patch.setattr(parser, "_HEAD_BYTES", head)
+        patch.setattr(parser, "CHUNK_BYTES", size)
+        found = list(parser.split_member(Member("x.bib", io.BytesIO(data))))
     return [
         record
         for piece in found

@@ -77,10 +77,10 @@ def test_papers_in_folders_and_archives_cite_each_other(tmp_path: Path) -> None:
 
 
 def test_many_papers_are_read_by_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from citebed.collection.reading import parsing
+    from citebed.collection.reading import parser
 
-    monkeypatch.setattr(parsing, "IN_PROCESS_BYTES", 1)
-    monkeypatch.setattr(parsing, "JOB_BYTES", 1)
+    monkeypatch.setattr(parser, "IN_PROCESS_BYTES", 1)
+    monkeypatch.setattr(parser, "JOB_BYTES", 1)
     for at in range(4):
         whole = set_paper(references=3 + at)
         (tmp_path / f"{at}.pdf").write_bytes(whole[: len(whole) // 2] if at == 2 else whole)

@@ -11,7 +11,7 @@ from tests.unit.collection.formats.test_real_files import files_in
 
 from citebed.collection import ImportOptions, import_sources, open_collection
 from citebed.collection.lint import lint
-from citebed.collection.reading.parsing import Piece, parse_piece, pieces
+from citebed.collection.reading.parser import Piece, parse_piece, split_member
 from citebed.collection.reading.sources import Member
 from citebed.records import Document, Problem, Record
 
@@ -27,7 +27,7 @@ EXPECTED = {
 
 def read(name: str, data: bytes) -> list[Record]:
     """All that a file gives, if it is taken for BibTeX."""
-    found = list(pieces(Member(name, io.BufferedReader(io.BytesIO(data)))))
+    found = list(split_member(Member(name, io.BufferedReader(io.BytesIO(data)))))
     assert {piece.format for piece in found if isinstance(piece, Piece)} <= {"bibtex"}
     return [r for p in found for r in (parse_piece(p).records if isinstance(p, Piece) else [p])]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from citebed.collection.reading.parsing import Piece, parse_piece, pieces
+from citebed.collection.reading.parser import Piece, parse_piece, split_member
 from citebed.collection.reading.sources import Member, members
 from citebed.records import CitingPaper, Document, Problem, Query, Record
 
@@ -31,7 +31,7 @@ EXPECTED = {
 
 def read(name: str, data: bytes) -> tuple[set[str], list[Record]]:
     """The formats that a file was taken for, and all that it gave."""
-    found = list(pieces(Member(name, io.BufferedReader(io.BytesIO(data)))))
+    found = list(split_member(Member(name, io.BufferedReader(io.BytesIO(data)))))
     formats = {piece.format for piece in found if isinstance(piece, Piece)}
     records = [r for p in found for r in (parse_piece(p).records if isinstance(p, Piece) else [p])]
     return formats, records

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from citebed.collection.formats import FORMATS, Chunk
-from citebed.collection.reading.parsing import CHUNK_BYTES, Piece, pieces
+from citebed.collection.reading.parser import CHUNK_BYTES, Piece, split_member
 from citebed.collection.reading.sources import Member
 from citebed.records import Document, Problem, Record
 
@@ -94,7 +94,7 @@ def test_a_large_file_is_read_in_pieces() -> None:
     """No piece is larger than two blocks, and no record is lost between them."""
     stream: Any = _Endless(20)
     count, line = 0, 3
-    for piece in pieces(Member("dblp.xml", stream)):
+    for piece in split_member(Member("dblp.xml", stream)):
         assert isinstance(piece, Piece)
         assert len(piece.chunk.data) <= 2 * CHUNK_BYTES + (64 << 10)
         first = next(FORMATS[piece.format].parse(piece.chunk))

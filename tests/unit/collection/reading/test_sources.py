@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from citebed.collection.reading.parsing import Piece, pieces
+from citebed.collection.reading.parser import Piece, split_member
 from citebed.collection.reading.sources import (
     BAD_DATA,
     Member,
@@ -231,14 +231,14 @@ def test_many_members_that_are_no_bomb_alone_are_one_together(
 
 def test_files_that_are_empty_or_not_ours_are_said_to_be() -> None:
     for data, what in ((b"", "empty"), (b" \n\n", "empty"), (os.urandom(5000), "not in a format")):
-        (problem,) = pieces(Member("x", io.BytesIO(data)))
+        (problem,) = split_member(Member("x", io.BytesIO(data)))
         assert isinstance(problem, Problem)
         assert what in problem.what
         assert problem.kind == "ignored"
 
 
 def test_utf_16_is_understood() -> None:
-    (piece,) = pieces(Member("x", io.BytesIO(BIB.decode().encode("utf-16"))))
+    (piece,) = split_member(Member("x", io.BytesIO(BIB.decode().encode("utf-16"))))
     assert isinstance(piece, Piece)
     assert (piece.format, piece.chunk.data) == ("bibtex", BIB)
 
@@ -246,7 +246,7 @@ def test_utf_16_is_understood() -> None:
 def test_a_record_without_end_is_passed_over_and_reading_goes_on() -> None:
     huge = b"@article{big, title={" + b"x" * (40 << 20) + b"}}\n"
     data = BIB + huge + b"@article{c, title={Three}}\n" + BIB
-    found = list(pieces(Member("x", io.BytesIO(data))))
+    found = list(split_member(Member("x", io.BytesIO(data))))
     problems = [piece for piece in found if isinstance(piece, Problem)]
     text = b"".join(piece.chunk.data for piece in found if isinstance(piece, Piece))
     assert len(problems) == 1
@@ -262,7 +262,7 @@ def test_one_large_json_document_is_read_whole() -> None:
     work = '{{"id": "https://openalex.org/W{}", "display_name": "T", "authorships": [], "x": "{}"}}'
     works = ",\n".join(work.format(number, "x" * 1000) for number in range(18_000))
     data = ('{"meta": {"count": 3},\n"results": [\n' + works + "\n]}").encode()
-    (piece,) = pieces(Member("x", io.BytesIO(data)))
+    (piece,) = split_member(Member("x", io.BytesIO(data)))
     assert isinstance(piece, Piece)
     assert (piece.format, piece.chunk.data) == ("openalex", data)
 
@@ -271,7 +271,7 @@ def test_everything_behind_a_record_without_end_is_read_wherever_it_lies() -> No
     for size in (17 << 20, 18 << 20, 20 << 20, 25 << 20):
         data = b"@misc{big, title={" + b"x" * size + b"}}\n"
         data += b"".join(b"@misc{k%d, title={T}}\n" % number for number in range(9000))
-        found = list(pieces(Member("x", io.BytesIO(data))))
+        found = list(split_member(Member("x", io.BytesIO(data))))
         text = b"".join(piece.chunk.data for piece in found if isinstance(piece, Piece))
         assert text.count(b"@misc{k") == 9000
         first = next(piece for piece in found if isinstance(piece, Piece))

@@ -1,9 +1,8 @@
-"""Cutting streams into pieces of whole records, and parsing these into tables.
+"""Splitting sources into chunks of whole records, and parsing these into tables.
 
-Cut so, memory stays flat however long a stream is.
-
-Parsing is Python work, so it runs in worker processes, one per core, which write their tables
-as Arrow files; one that dies on a piece costs that piece alone.
+Memory stays flat however large a source is. Parsing is Python work, so it runs in worker processes,
+one per core, which write their tables as Arrow files. If a worker dies, only the chunk that it died
+of is lost.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import (
     MAX_RECORD_BYTES,
     MAX_WHOLE_FILE_BYTES,
+    TOO_LONG,
     WIDE_MARKS,
     Chunk,
     Format,
@@ -37,15 +37,15 @@ RECORDS = "records"
 """The table that may be larger than memory: it stays in its files."""
 JOB_BYTES = 4 << 20
 IN_PROCESS_BYTES = 6 << 20
-"""Less than this is parsed in the calling process: starting workers would take longer."""
-_MOST_WORKERS = 16
+"""Smaller imports are parsed in the calling process: starting workers would take longer."""
+_MAX_WORKERS = 16
 CHUNK_BYTES = 4 << 20
 _HEAD_BYTES = 16 << 10
 _LONG_HEAD_BYTES = 1 << 20
 _STEP_BYTES = 64 << 10
 
 
-# --- cutting ------------------------------------------------------------------------------------
+# --- Splitting ----------------------------------------------------------------------------------
 
 
 class Piece(NamedTuple):
@@ -55,30 +55,15 @@ class Piece(NamedTuple):
     chunk: Chunk
 
 
-def pieces(
-    member: Member,
-    recogniser: FormatDetector | None = None,
-    macros: Mapping[str, str] | None = None,
-) -> Iterator[Piece | Problem]:
-    """The pieces of a stream, in order, and what could not be read of it.
-
-    ``macros`` are BibTeX's strings that other files lend it.
-    """
-    stream = _Patient(member.stream)
-    yield from _pieces(member.name, stream, recogniser or FormatDetector(), macros or {})
-    if stream.error is not None:
-        yield Problem(1, f"could not be read to the end: {stream.error}")
-
-
-class _Patient:
-    """A stream that ends where it breaks, so that what came before is not lost."""
+class _PatientStream:
+    """A stream that ends at the first error, so that the data before it is not lost."""
 
     def __init__(self, inner: BinaryIO) -> None:
         self._inner: Any = inner
         self.error: Exception | None = None
 
     def read(self, size: int) -> bytes:
-        """``size`` bytes, fewer only at the end."""
+        """Return ``size`` bytes, fewer only at the end."""
         blocks: list[bytes] = []
         while size > 0 and self.error is None:
             try:
@@ -93,8 +78,23 @@ class _Patient:
         return b"".join(blocks)
 
 
-def _pieces(
-    name: str, stream: _Patient, recogniser: FormatDetector, macros: Mapping[str, str]
+def split_member(
+    member: Member,
+    detector: FormatDetector | None = None,
+    strings: Mapping[str, str] | None = None,
+) -> Iterator[Piece | Problem]:
+    """Yield the pieces of a stream in order, and problems for what is unreadable.
+
+    ``strings`` are the BibTeX strings that other files define.
+    """
+    name, stream = member.name, _PatientStream(member.stream)
+    yield from _split(name, stream, detector or FormatDetector(), strings or {})
+    if stream.error is not None:
+        yield Problem(1, f"could not be read to the end: {stream.error}")
+
+
+def _split(
+    name: str, stream: _PatientStream, detector: FormatDetector, strings: Mapping[str, str]
 ) -> Iterator[Piece | Problem]:
     head = stream.read(_HEAD_BYTES)
     if not head.strip():
@@ -106,25 +106,27 @@ def _pieces(
         if stream.read(1):
             limit = MAX_WHOLE_FILE_BYTES >> 20
             yield Problem(1, f"UTF-16 and UTF-32 are read up to {limit} MiB; the rest was not")
-        head, stream = decode(wide)[0].encode("utf-8", "replace"), _Patient(io.BytesIO())
-    # A PDF is no text: reading its bytes one by one as Windows-1252 would take its time.
+        head, stream = decode(wide)[0].encode("utf-8", "replace"), _PatientStream(io.BytesIO())
+    # A PDF is not text: to read its bytes as Windows-1252 would take long.
     text = PDF_MARK if is_pdf(head, name) else decode(head[:_HEAD_BYTES])[0]
-    format, note = recogniser.detect(name, text)
+    format, note = detector.detect(name, text)
     if format is None and may_have_long_header(name, text):
         head += stream.read(_LONG_HEAD_BYTES)
-        format, note = recogniser.detect(name, decode(head[:_LONG_HEAD_BYTES])[0])
+        format, note = detector.detect(name, decode(head[:_LONG_HEAD_BYTES])[0])
     if format is None:
         yield Problem(1, explain_unreadable(head, name), "ignored")
         return
     if note:
         yield Problem(1, note, "mended")
     if format.split is None:
-        yield from _whole(name, format, head, stream)
+        yield from _read_whole(name, format, head, stream)
     else:
-        yield from _cut(Chunk(head, name, context=macros), format, stream)
+        yield from _split_chunks(Chunk(head, name, context=strings), format, stream)
 
 
-def _whole(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator[Piece | Problem]:
+def _read_whole(
+    name: str, format: Format, head: bytes, stream: _PatientStream
+) -> Iterator[Piece | Problem]:
     data = head + stream.read(max(0, format.limit + 1 - len(head)))
     if len(data) > format.limit:
         larger = f"is read whole and this file is larger than {format.limit >> 20} MiB"
@@ -133,85 +135,69 @@ def _whole(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator
     yield Piece(format.name, Chunk(data, name))
 
 
-def _cut(head: Chunk, format: Format, stream: _Patient) -> Iterator[Piece | Problem]:
-    """The pieces of a stream of which ``head`` has been read."""
+def _split_chunks(head: Chunk, format: Format, stream: _PatientStream) -> Iterator[Piece | Problem]:
+    """Yield the pieces of a stream after ``head``, which has been read from it."""
     assert format.split is not None
-    name, line, macros = head.source, 1, dict(head.context)
+    name, line, context = head.source, 1, dict(head.context)
     buffer = head.data + stream.read(CHUNK_BYTES)
     while block := stream.read(CHUNK_BYTES):
         end = format.split(buffer)
         if end == 0 and len(buffer) > MAX_RECORD_BYTES and format.allow_unsplit and line == 1:
-            yield from _whole(name, format, buffer + block, stream)
+            yield from _read_whole(name, format, buffer + block, stream)
             return
         if end == 0 and len(buffer) > MAX_RECORD_BYTES:
             start = line
-            line, buffer = _skip_record(format, (buffer, block), line, stream)
-            yield Problem(start, f"a record of more than {MAX_RECORD_BYTES >> 20} MiB is not read")
+            line, buffer = _skip_record(format, buffer, block, line, stream)
+            yield Problem(start, TOO_LONG)
             continue
         if end:
             data = buffer[:end]
-            yield Piece(format.name, Chunk(data, name, line, dict(macros)))
+            yield Piece(format.name, Chunk(data, name, line, dict(context)))
             if format.collect_context is not None:
-                format.collect_context(data, macros)
+                format.collect_context(data, context)
             line += data.count(b"\n")
         buffer = buffer[end:] + block
     if buffer.strip():
-        yield Piece(format.name, Chunk(buffer, name, line, macros))
+        yield Piece(format.name, Chunk(buffer, name, line, context))
 
 
 def _skip_record(
-    format: Format, read: tuple[bytes, bytes], line: int, stream: _Patient
+    format: Format, buffer: bytes, ahead: bytes, line: int, stream: _PatientStream
 ) -> tuple[int, bytes]:
-    """Pass over a record that is too long; gives what follows it and the line that starts at.
+    """Skip a record that is too long; return the line and the data that follow it.
 
-    ``read`` is what has been read: what is known to belong to the record, and what comes next.
+    ``buffer`` belongs to the record, ``ahead`` is the data after that.
     """
-    buffer, ahead = read
-    keep = 1 << 10
+    assert format.split is not None
+    overlap = 1 << 10
     while True:
-        line += buffer[:-keep].count(b"\n")
+        line += buffer[:-overlap].count(b"\n")
         step, ahead = ahead[:_STEP_BYTES], ahead[_STEP_BYTES:]
-        buffer = buffer[-keep:] + step
-        end = _first_cut(format, buffer) if step else len(buffer)
+        buffer = buffer[-overlap:] + step
+        end = format.split(buffer) if step else len(buffer)
+        while step and end and (earlier := format.split(buffer[: end - 1])):
+            end = earlier
         if end:
             return line + buffer[:end].count(b"\n"), buffer[end:] + ahead
         ahead = ahead or stream.read(CHUNK_BYTES)
 
 
-def _first_cut(format: Format, buffer: bytes) -> int:
-    assert format.split is not None
-    end = format.split(buffer)
-    while end and (earlier := format.split(buffer[: end - 1])):
-        end = earlier
-    return end
-
-
-# --- parsing ------------------------------------------------------------------------------------
+# --- Parsing ------------------------------------------------------------------------------------
 
 
 class Job(NamedTuple):
-    """Some pieces to be parsed into tables in ``folder``, numbered so that these can be put in
-    order again."""
+    """Pieces to parse into tables in ``folder``; ``number`` gives the order of the tables."""
 
     number: tuple[int, ...]
     pieces: list[Piece]
     folder: Path
 
-    @property
-    def size(self) -> int:
-        return sum(len(piece.chunk.data) for piece in self.pieces)
 
-    def apart(self) -> Iterator[Job]:
-        """A job for each piece."""
-        for place, piece in enumerate(self.pieces):
-            yield Job((*self.number, place), [piece], self.folder)
+class ParsedJob(NamedTuple):
+    """The files of a job's tables by name, and the number of records of each source.
 
-
-class Parsed(NamedTuple):
-    """Where a job's tables are, by name, and how many records each source gave.
-
-    ``unread`` are the sources of which a part was not read: they are not done with. ``problems``
-    is how many the readers told of.
+    ``unread`` are sources that were not read to the end, so that the next import reads them again.
+    ``problems`` counts the problems that the formats reported.
     """
 
     number: tuple[int, ...]
@@ -221,15 +207,15 @@ class Parsed(NamedTuple):
     problems: int
 
 
-class Records(NamedTuple):
-    """What a piece gave, and whether that is all of it."""
+class ParsedPiece(NamedTuple):
+    """The records of a piece; ``is_whole`` is False if the parser failed."""
 
     records: list[Record]
-    whole: bool
+    is_whole: bool
 
 
-def jobs(pieces: Iterable[Piece], folder: Path) -> Iterator[Job]:
-    """Pieces put together until there is enough work to be worth sending."""
+def make_jobs(pieces: Iterable[Piece], folder: Path) -> Iterator[Job]:
+    """Group pieces until there is enough work to be worth sending to a worker."""
     numbers = itertools.count()
     waiting: list[Piece] = []
     size = 0
@@ -243,29 +229,29 @@ def jobs(pieces: Iterable[Piece], folder: Path) -> Iterator[Job]:
         yield Job((next(numbers),), waiting, folder)
 
 
-def parse_piece(piece: Piece) -> Records:
-    """All records of a piece; a parser that fails is a bug of ours and costs this piece only."""
+def parse_piece(piece: Piece) -> ParsedPiece:
+    """Parse a piece; a bug in a parser costs only this piece."""
     records: list[Record] = []
     try:
         records.extend(map(fitting, FORMATS[piece.format].parse(piece.chunk)))
     except MemoryError:
         raise
-    except Exception as error:  # the rest of the import must not be lost to one bad piece
+    except Exception as error:  # a bad piece must not end the import
         if isinstance(error, OSError) and error.errno is not None:
             raise
         why = f"{type(error).__name__}: {error}"
         what = f"the {piece.format} reader failed ({why}); please report it"
         records.append(Problem(piece.chunk.line, what))
-        return Records(records, whole=False)
-    return Records(records, whole=True)
+        return ParsedPiece(records, is_whole=False)
+    return ParsedPiece(records, is_whole=True)
 
 
-def run_job(job: Job) -> Parsed:
+def run_job(job: Job) -> ParsedJob:
     """Parse a job and write its tables."""
-    return _tables(job, [parse_piece(piece) for piece in job.pieces])
+    return _write_tables(job, [parse_piece(piece) for piece in job.pieces])
 
 
-def _tables(job: Job, results: list[Records]) -> Parsed:
+def _write_tables(job: Job, results: list[ParsedPiece]) -> ParsedJob:
     parts = [(piece.chunk.source, part) for piece, part in zip(job.pieces, results, strict=True)]
     counts, problems = dict.fromkeys((source for source, _ in parts), 0), 0
     for source, part in parts:
@@ -279,40 +265,39 @@ def _tables(job: Job, results: list[Records]) -> Parsed:
     for name, table in tables.items():
         files[name] = job.folder / f"{name}-{'-'.join(map(str, job.number))}.arrow"
         write_part(files[name], table)
-    unread = [source for source, part in parts if not part.whole]
-    return Parsed(job.number, files, counts, unread, problems)
+    unread = [source for source, part in parts if not part.is_whole]
+    return ParsedJob(job.number, files, counts, unread, problems)
 
 
-def parse_all(pieces: Iterable[Piece], folder: Path, workers: int) -> list[Parsed]:
+def parse_all(pieces: Iterable[Piece], folder: Path, workers: int) -> list[ParsedJob]:
     """Parse all pieces into tables under ``folder``."""
-    stream = jobs(pieces, folder)
+    stream = make_jobs(pieces, folder)
     early: list[Job] = []
+    size = 0
     for job in stream if workers > 1 else ():
         early.append(job)
-        if sum(job.size for job in early) > IN_PROCESS_BYTES:
-            every = itertools.chain(early, stream)
-            count = min(workers, _MOST_WORKERS)
+        size += sum(len(piece.chunk.data) for piece in job.pieces)
+        if size > IN_PROCESS_BYTES:
+            jobs = itertools.chain(early, stream)
             target = f"{run_job.__module__}:{run_job.__name__}"
-            return sorted(run_all(target, every, count, _piece_by_piece))
+            return sorted(run_all(target, jobs, min(workers, _MAX_WORKERS), _retry_by_piece))
     return [run_job(job) for job in itertools.chain(early, stream)]
 
 
-def _piece_by_piece(job: Job, run: Run) -> Iterator[Parsed]:
-    """A worker died of this job: its pieces are run one by one, to lose only what it died of."""
-    for part in job.apart():
+def _retry_by_piece(job: Job, run: Run) -> Iterator[ParsedJob]:
+    """Run the pieces of a job that killed its worker one by one."""
+    for place, piece in enumerate(job.pieces):
+        part = Job((*job.number, place), [piece], job.folder)
         try:
             yield run(part)
         except WorkerDied:
-            what = (
-                "reading this piece took too much time or memory; it was given up, "
-                "and the next import tries it again"
-            )
-            (piece,) = part.pieces
-            yield _tables(part, [Records([Problem(piece.chunk.line, what)], whole=False)])
+            what = "timed out or out of memory while parsing; skipped. The next import tries again."
+            problem = Problem(piece.chunk.line, what)
+            yield _write_tables(part, [ParsedPiece([problem], is_whole=False)])
 
 
-def read_tables(parsed: Iterable[Parsed]) -> Frames:
-    """The tables of all jobs but the records, each put together in the order of the sources."""
+def read_tables(parsed: Iterable[ParsedJob]) -> Frames:
+    """Return the tables of all jobs except the records, in the order of the sources."""
     parts: dict[str, list[pl.DataFrame]] = {}
     for job in parsed:
         for name, path in job.files.items():
