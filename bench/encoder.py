@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import citebed
 from citebed.retrieval.encoders import fetch_encoder
-from citebed.retrieval.encoders.fetching.joining import onnx_weights
-from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, WEIGHTS, read_public
+from citebed.retrieval.encoders.fetch import GTE_SMALL, WEIGHTS, read_public
+from citebed.retrieval.encoders.graph import onnx_weights
 from citebed.retrieval.index.document_vectors import document_text
 from citebed.retrieval.rerank import Encoder, load_encoder
 from citebed.retrieval.vectors.trained_weights import read_adapter

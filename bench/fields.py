@@ -27,7 +27,7 @@ from citebed.collection.rules import load_profile
 from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
-from citebed.training.prepared import fold_of
+from citebed.training.texts import assign_fold
 from common import machine, shared_data
 
 MODELS = ("bm25", "bm25+learned(fit=no)", "bm25+learned")
@@ -64,7 +64,7 @@ def computer_science(data: Path, before: int = 0) -> list[Asked]:
     return [
         Asked(row["context"].replace("[CIT]", ""), frozenset((row["cited"],)), row["citing"])
         for row in found
-        if fold_of(row["citing"]) == FOLD + before
+        if assign_fold(row["citing"]) == FOLD + before
     ]
 
 

@@ -30,7 +30,13 @@ from citebed.retrieval.query import Query
 from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.ranking.fitted_weights import OF_WORDS
 from citebed.retrieval.ranking.ranker import shipped_ranker
-from citebed.training.ranker import OF_CITING, Example, Examples, RankerSettings, figures
+from citebed.training.ranker import (
+    CITATION_FEATURES,
+    Example,
+    RankerSettings,
+    TrainingQueries,
+    measure_example,
+)
 
 ORIGINS = Path(__file__).with_name("origins.jsonl")
 PAGE = Path(__file__).parent.parent / "docs" / "learned.md"
@@ -65,7 +71,7 @@ def levels() -> dict[str, Level]:
     """The levels by name: each has more than the one before."""
     ranker = shipped_ranker()
     static, encoder = ranker.level(False).weights, ranker.level(True).weights
-    citing = np.array([name in OF_CITING for name in NAMES])
+    citing = np.array([name in CITATION_FEATURES for name in NAMES])
     words = weights(bm25=1, static=1, static_sentence=1)
     neural = weights(bm25=1, encoder=1, encoder_sentence=1)
     return {
@@ -121,7 +127,7 @@ def origins(runner: Runner) -> list[Judged]:
 
 
 def mean(queries: Iterable[Judged], chosen: np.ndarray) -> tuple[float, float]:
-    rows = [figures(q.example, q.example.features.values @ chosen) for q in queries]
+    rows = [measure_example(q.example, q.example.features.values @ chosen) for q in queries]
     recall, gain = np.array(rows).mean(axis=0)
     return float(recall), float(gain)
 
@@ -132,7 +138,7 @@ def hits(queries: Sequence[Judged], chosen: np.ndarray) -> float:
 
 def _best(example: Example, chosen: np.ndarray) -> np.ndarray:
     order = np.argsort(-(example.features.values @ chosen), kind="stable")[:10]
-    return example.right[order]
+    return example.is_cited[order]
 
 
 def as_run(runner: Runner, queries: Sequence[Judged], chosen: np.ndarray) -> pl.DataFrame:
@@ -208,14 +214,17 @@ def ablation(sets: Sets) -> Iterable[str]:
 def choice(queries: Sequence[Judged]) -> Iterable[str]:
     """How much signals of citing count, chosen without the citing papers that are then asked."""
     full, shipped = levels()["with the encoder"].weights, RankerSettings().citing
-    of_citing = np.array([name in OF_CITING for name in NAMES])
+    of_citing = np.array([name in CITATION_FEATURES for name in NAMES])
     papers = sorted({query.example.paper for query in queries})
     folds = np.array([papers.index(query.example.paper) % 5 for query in queries])
     scores = {}
     for factor in FACTORS:
         chosen = np.where(of_citing, factor / shipped, 1) * full
         scores[factor] = np.array(
-            [figures(query.example, query.example.features.values @ chosen) for query in queries]
+            [
+                measure_example(query.example, query.example.features.values @ chosen)
+                for query in queries
+            ]
         )
     yield "| papers left out | chosen | R@10 / nDCG@10 of those | with 0 | with 1 |"
     yield "|---|---|---|---|---|"
@@ -239,7 +248,7 @@ def groups_table(runner: Runner, both: dict[bool, list[Judged]]) -> Iterable[str
     for without, (_, example) in zip(both[False], both[True], strict=True):
         of = {False: without.example, True: example}
         tops = {n: set(_docs(of[has_encoder], w)) for n, (w, has_encoder) in chosen.items()}
-        for place in np.flatnonzero(example.right):
+        for place in np.flatnonzero(example.is_cited):
             number = int(example.features.docs[place])
             year = years.get(runner.index.ids[number]) or 0
             times = round(float(np.expm1(example.features.values[place, cited])))
@@ -268,10 +277,10 @@ def _times(times: int) -> str:
     return next((name for most, name in named if times <= most), "7 by more than 10")
 
 
-def _sets(examples: Examples) -> Sets:
+def _sets(examples: TrainingQueries) -> Sets:
     runner = examples.runner
     sets = {name: judged(runner, name) for name in SETS} | {"origins": origins(runner)}
-    contexts = [Judged(str(at), each) for at, each in enumerate(examples.of("test"))]
+    contexts = [Judged(str(at), each) for at, each in enumerate(examples.examples("test"))]
     return sets | {"contexts": contexts}
 
 
@@ -285,7 +294,7 @@ def main() -> None:
     index = open_index(collection, verified=True)
     settings = RankerSettings(questions=given.questions)
     asked = {
-        has_encoder: Examples(collection, index, encoder, settings, lambda _: None)
+        has_encoder: TrainingQueries(collection, index, encoder, settings, lambda _: None)
         for has_encoder, encoder in ((False, "no"), (True, "yes"))
     }
     sets = {has_encoder: _sets(each) for has_encoder, each in asked.items()}

@@ -35,7 +35,7 @@ from citebed.retrieval.ranking.fitted_weights import fit_of, fitted_level
 from citebed.retrieval.ranking.ranker import SHIPPED, ranker_json, shipped_ranker
 from citebed.retrieval.recommend.abstention import Silence
 from citebed.retrieval.vectors.static_model import find_model
-from citebed.training.asking import Source, learn_asking
+from citebed.training.citation_need import Source, train_citation_need
 from common import machine, shared_data
 
 HELD_OUT = Path(__file__).parent.parent / "tests" / "held_out_texts.tsv"
@@ -131,7 +131,7 @@ def learn(places: Sequence[tuple[Place, list[fields.Asked]]]) -> None:
         fit = fit_of(place.index)
         level = ranker.levels["static"]
         sources.append(Source(place.index, fitted_level(level, fit) if fit else level, texts))
-    asking = learn_asking(sources, ranker, model)
+    asking = train_citation_need(sources, ranker, model)
     SHIPPED.write_text(ranker_json(ranker.levels, asking, ranker.about), encoding="utf-8")
     print(json.dumps(json.loads(SHIPPED.read_text())["asking"]["weights"]), asking.min_probability)
 

@@ -33,7 +33,7 @@ from citebed.retrieval.ranking.constants import Constants
 from citebed.retrieval.ranking.ranker import shipped_ranker
 from citebed.retrieval.recommend.abstention import Match, Silence
 from citebed.retrieval.recommend.recommender import DEFAULT_MODEL
-from citebed.training.prepared import TEST, fold_of
+from citebed.training.texts import TEST, assign_fold
 from common import shared_data, write_between
 
 SIZES = (200, 300, 400, 500)
@@ -256,8 +256,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="fill docs/recommend.md")
     arguments = parser.parse_args()
     life, machines = life_sciences(), computing()
-    halves = [[s for s in life.sentences if fold_of(s.paper) % 2 == half] for half in (0, 1)]
-    unseen = [each for each in machines.sentences if fold_of(each.paper) == TEST]
+    halves = [[s for s in life.sentences if assign_fold(s.paper) % 2 == half] for half in (0, 1)]
+    unseen = [each for each in machines.sentences if assign_fold(each.paper) == TEST]
     best = chosen(of_libraries(life, halves[0], unseen, "chosen"))
     print(f"chosen: {best}{'' if best == USED else f', NOT those in use: {USED}'}\n")
     groups = {

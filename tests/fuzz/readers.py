@@ -37,7 +37,7 @@ from citebed.files.input_files import read_lines as small_lines
 from citebed.judging.papers import read_papers
 from citebed.judging.returns import read_form, read_parts
 from citebed.retrieval.analysis import analyser_of
-from citebed.retrieval.encoders.loading.weights import read_safetensors, read_torch_pickle
+from citebed.retrieval.encoders.graph import read_safetensors
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.index.citation_contexts import load_contexts
 from citebed.retrieval.index.index import open_index
@@ -300,7 +300,6 @@ READERS: dict[str, Reader] = {
     "forged index": Reader(_index, ()),
     "safetensors": Reader(read_safetensors, ("safetensors",)),
     "static model": Reader(_static_model, ("static-model",)),
-    "torch pickle": Reader(read_torch_pickle, ("torch-archive", "torch-stream")),
     **{f"stopped{at}": Reader(go_on, ()) for at, _ in enumerate(MODELS)},
     **{f"spelled {name}": Reader(_spelled(name), ()) for name in SPELLED},
 }  # fmt: skip

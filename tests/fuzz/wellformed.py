@@ -27,8 +27,6 @@ from tests.messy_text import filled, mess
 from tests.office import csl_citation, field, marked, opendocument_file, paragraph, word_file
 from tests.samples import SAMPLES
 from tests.unit.judging.test_html_form import file_of
-from tests.unit.retrieval.encoders.loading.test_weights import ARCHIVE, saved
-from tests.unit.retrieval.encoders.loading.test_weights import STREAM as STREAM_OF_TENSORS
 from tests.unit.retrieval.vectors.models import write_small
 
 from citebed.judging.forms import text_form
@@ -411,8 +409,6 @@ MADE: dict[str, tuple[str, bytes]] = {
     "draft-rst": ("draft.rst", _RST),
     "safetensors": ("model.safetensors", _safetensors()),
     "static-model": ("static.npz", _static_model()),
-    "torch-archive": ("pytorch_model.bin", saved(ARCHIVE)),
-    "torch-stream": ("pytorch_model.bin", saved(STREAM_OF_TENSORS)),
     "zip": ("a.zip", zipped(_MEMBERS)),
     "tar": ("a.tar", tarred(_MEMBERS)),
     "tar-gz": ("a.tar.gz", gzipped(tarred(_MEMBERS))),

@@ -224,7 +224,7 @@ def _fetch_encoder(
     read: tuple[bool, int | None],
     as_json: bool,
 ) -> None:
-    from citebed.retrieval.encoders.fetching.fetching import fetch_encoder
+    from citebed.retrieval.encoders.fetch import fetch_encoder
     from citebed.retrieval.vectors.trained_weights import SHIPPED_STUDENT as SHIPPED
 
     if source is not None and mirror is not None:

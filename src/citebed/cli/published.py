@@ -45,7 +45,7 @@ def acm_cr(
     Example: citebed published acm-cr acm-cr-collection/
     """
     from citebed.experiments import published as papers
-    from citebed.retrieval.encoders.loading.names import find_model, local_model
+    from citebed.retrieval.encoders.model_folder import find_model, local_model
 
     style = style_of(format, as_json, as_csv)
     folder = local_model(SCIBERT) if encoder is None else find_model(encoder)

@@ -13,7 +13,7 @@ from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.training import Trained, TrainingTexts
+    from citebed.training import TrainingResult, TrainingTexts
 
 train = typer.Typer(
     help="Train models on your own collection and citation contexts.", no_args_is_help=True
@@ -304,9 +304,9 @@ def ranker(
 def _texts(
     source: Path, contexts: list[Path] | None, also: list[Path] | None, own: bool, **how: Any
 ) -> TrainingTexts:
-    from citebed.training.doors import texts_of
+    from citebed.training.api import load_training_texts
 
-    return texts_of(source, contexts or (), also or (), own, **how)
+    return load_training_texts(source, contexts or (), also or (), own, **how)
 
 
 def _settings(changes: list[str] | None, **named: int | None) -> dict[str, Any]:
@@ -331,7 +331,7 @@ def _silent(_: str) -> None:
     pass
 
 
-def _finish(trained: Trained, as_json: bool, quiet: bool) -> None:
+def _finish(trained: TrainingResult, as_json: bool, quiet: bool) -> None:
     if as_json:
         after = trained.card.get("after") or {}
         print_json(

@@ -1,9 +1,8 @@
-"""Training: encoders and word vectors learned from who cites what.
+"""Training of encoders, word vectors and rankers on citations.
 
-``prepare`` turns a collection and contexts of citations into training texts, ``train_static`` and
-``train_encoder`` learn from them, ``train_student`` from them and an encoder. PyTorch is needed
-here and nowhere else; what runs on a machine with a GPU needs neither polars nor any other part of
-citebed that is compiled.
+``prepare`` turns a collection and citation contexts into training texts. ``train_static`` and
+``train_encoder`` learn from them; ``train_student`` learns from them and an encoder. All three need
+PyTorch. On a machine with a GPU they need no other compiled part of citebed, such as polars.
 """
 
 # ruff: isort: skip_file
@@ -14,25 +13,25 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.training.averaging import average_encoders as average_encoders
-    from citebed.training.doors import (
-        Trained as Trained,
+    from citebed.training.api import (
+        TrainingResult as TrainingResult,
+        average_encoders as average_encoders,
         train_encoder as train_encoder,
         train_static as train_static,
         train_student as train_student,
     )
-    from citebed.training.prepared import fold_of as fold_of
-    from citebed.training.prepared import (
-        TrainingTexts as TrainingTexts,
-        read_prepared as read_prepared,
-        write_prepared as write_prepared,
-    )
-    from citebed.training.preparing import prepare as prepare
+    from citebed.training.preparation import prepare as prepare
     from citebed.training.ranker import train_ranker as train_ranker
     from citebed.training.settings import (
         EncoderSettings as EncoderSettings,
         StaticSettings as StaticSettings,
         StudentSettings as StudentSettings,
+    )
+    from citebed.training.texts import (
+        TrainingTexts as TrainingTexts,
+        assign_fold as assign_fold,
+        read_prepared as read_prepared,
+        write_prepared as write_prepared,
     )
 
 __getattr__, __dir__ = names_on_first_use(__name__)

@@ -1,8 +1,8 @@
-"""The network of an encoder in PyTorch: BERT and its kin, from weights by name.
+"""The network of an encoder in PyTorch: a model of transformers, and how it learns in groups.
 
-The mean of the last layer's states, scaled to length 1, is a text's vector. Texts go through the
-network in groups of like length; every group has random numbers of its own for dropout, so that
-a group can be computed again to the same result (see `Network.learn`).
+The vector of a text is the mean of the last layer's states, scaled to length 1. Texts go through
+the network in groups of similar length. Every group has its own random numbers for dropout, so that
+citebed can compute a group again with the same result (see `Network.learn`).
 """
 
 from __future__ import annotations
@@ -10,196 +10,252 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn import functional as F
 
-from citebed.retrieval.encoders.loading.architectures import Shape
+from citebed.errors import CitebedError, FormatError, import_extra
+from citebed.files.limits import MODEL_BYTES, check_size
+from citebed.retrieval.encoders.graph import (
+    as_float32,
+    onnx_weights,
+    read_safetensors,
+    why_not_built,
+    with_current_names,
+)
+from citebed.retrieval.encoders.model_folder import ModelFolder, open_folder, read_json
+from citebed.retrieval.vectors.model_files import read_arrays
 from citebed.training.settings import Tensor
-from citebed.training.start import Start
+from citebed.wording import printable
 
-_ACTIVATIONS = {
-    "gelu": F.gelu,
-    "gelu_new": lambda x: F.gelu(x, approximate="tanh"),
-    "gelu_pytorch_tanh": lambda x: F.gelu(x, approximate="tanh"),
-    "relu": F.relu,
-}
-_KEPT_BYTES = 46
-"""Of a number that goes through a layer in half precision, kept until the way back; measured."""
-_READ_GROUP = 512
-_GROUPS = (8, 512)
-_STEP = 16
-"""The kernels of a GPU like widths that are multiples of this."""
+_BYTES_PER_VALUE = 46
+"""Bytes that each value of a layer takes until the backward pass, in half precision; measured."""
+_ENCODE_GROUP = 512
+_GROUP_LIMITS = (8, 512)
+_WIDTH_STEP = 16
+"""The kernels of a GPU are fastest with widths that are multiples of this."""
 
 TokenLists = Sequence[Sequence[int]]
 
 
-class Network:
-    """An encoder that learns: its weights are tensors on a device."""
+@dataclass(frozen=True)
+class InitialModel:
+    """A model that training starts from: its folder, and the weights that the network needs."""
 
-    def __init__(self, start: Start, device: str, dropout: float, group: int) -> None:
-        self.shape, self.device = start.shape, device
-        self._dropout, self._group = dropout, group
-        self.weights = {
-            name: torch.tensor(array, device=device).requires_grad_()
-            for name, array in start.weights.items()
-        }
+    folder: ModelFolder
+    weights: dict[str, NDArray[np.float32]]
+
+    @property
+    def layers(self) -> int:
+        """The number of its layers."""
+        return int(self.folder.config[self.layers_key])
+
+    @property
+    def layers_key(self) -> str:
+        """The name of that number in ``config.json``."""
+        return "n_layers" if "n_layers" in self.folder.config else "num_hidden_layers"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all weights."""
+        digest = hashlib.sha256()
+        for name in sorted(self.weights):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(self.weights[name]).tobytes())
+        return digest.hexdigest()
+
+
+def read_initial_model(folder: str | Path, files: Sequence[str | Path] = ()) -> InitialModel:
+    """Read a model's folder; ``files`` (``.npz`` or ``.safetensors``) replace its weights.
+
+    Nothing is unpickled as an object: PyTorch reads ``.bin`` files with ``weights_only``.
+    """
+    path, weights = Path(folder), dict[str, NDArray[Any]]()
+    if files:
+        config = read_json(path / "config.json")
+        if config is None:
+            raise CitebedError(f"'{printable(path)}' has no config.json with the model's size.")
+        for file in files:
+            weights |= _read_weights(Path(file))
+        opened = ModelFolder(path, Path(files[0]), config)
+    else:
+        opened = open_folder(path)
+        weights = _read_weights(opened.weights)
+    if reason := why_not_built(opened.config):
+        raise CitebedError(f"the model in '{printable(path)}' cannot be trained: {reason}.")
+    weights = with_current_names(weights, opened.config)
+    with torch.device("meta"):
+        wanted = {name: w.shape for name, w in _build(opened.config).named_parameters()}
+    if missing := [name for name in wanted if name not in weights]:
+        what = f"lacks {missing[0]} and {len(missing) - 1} other weights of its config.json."
+        raise FormatError(opened.weights, None, what)
+    if wrong := [name for name, shape in wanted.items() if weights[name].shape != tuple(shape)]:
+        what = f"the shape of {wrong[0]} does not match its config.json."
+        raise FormatError(opened.weights, None, what)
+    return InitialModel(opened, {name: np.asarray(weights[name], np.float32) for name in wanted})
+
+
+def _read_weights(path: Path) -> dict[str, NDArray[Any]]:
+    match path.suffix:
+        case ".npz":
+            return {name: as_float32(array) for name, array in read_arrays(path).items()}
+        case ".safetensors":
+            return read_safetensors(path)
+        case ".onnx":
+            check_size(path, MODEL_BYTES)
+            return onnx_weights(path.read_bytes())
+        case ".bin":
+            check_size(path, MODEL_BYTES)
+            try:
+                tensors = torch.load(path, "cpu", weights_only=True)
+                return {name: each.float().numpy() for name, each in tensors.items()}
+            except Exception as error:  # damaged or malicious pickles raise nearly any error
+                what = f"PyTorch cannot read its weights ({error})"
+                raise FormatError(path, None, what) from error
+        case _:
+            raise CitebedError(
+                f"'{printable(path)}' cannot be trained from; give weights as .safetensors or .npz."
+            )
+
+
+def _build(config: Mapping[str, Any], dropout: float = 0.0) -> Any:
+    """Build a model of transformers with random weights."""
+    transformers = import_extra("torch", "transformers")
+    rates = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")
+    settings = transformers.AutoConfig.for_model(**{**config, **dict.fromkeys(rates, dropout)})
+    head = {} if config["model_type"] == "distilbert" else {"add_pooling_layer": False}
+    model = transformers.AutoModel.from_config(settings, attn_implementation="sdpa", **head)
+    return model.float()
+
+
+class Network:
+    """An encoder that learns; ``weights`` are its parameters by name."""
+
+    def __init__(self, initial: InitialModel, device: str, dropout: float, group: int) -> None:
+        self.device, self._group, self._initial = device, group, initial
+        self._model = _build(initial.folder.config, dropout)
+        self._model.load_state_dict(
+            {name: torch.from_numpy(array.copy()) for name, array in initial.weights.items()},
+            strict=False,
+        )
+        self._model.to(device)
+        self.weights: dict[str, Tensor] = dict(self._model.named_parameters())
+        self.hidden = int(self._model.config.hidden_size)
 
     def arrays(self) -> dict[str, NDArray[np.float32]]:
-        """The weights by name."""
-        return {name: each.detach().cpu().numpy() for name, each in self.weights.items()}
+        """Return the weights by name."""
+        return {name: tensor.detach().cpu().numpy() for name, tensor in self.weights.items()}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take weights by name."""
+        """Replace the weights."""
         with torch.no_grad():
             for name, tensor in self.weights.items():
                 tensor.copy_(torch.from_numpy(np.asarray(arrays[name])))
 
     def encode(self, tokens: TokenLists) -> Tensor:
-        """The vector of each text, nothing learned and nothing dropped."""
-        batch = self.batch(tokens, _READ_GROUP)
+        """Return the vector of each text, without dropout and gradients."""
+        batch = self.batch(tokens, _ENCODE_GROUP)
+        self._model.eval()
         with torch.no_grad():
-            found = [self._vectors(batch, number, 0.0) for number in range(len(batch))]
-        return torch.cat(found)[batch.back] if found else self._nothing()
+            groups = [self._vectors(batch, number) for number in range(len(batch))]
+        if not groups:
+            return torch.empty(0, self.hidden, device=self.device)
+        return torch.cat(groups)[batch.back]
 
     def batch(self, tokens: TokenLists, group: int = 0) -> DeviceBatch:
-        """Texts on the device as `learn` takes them, in groups of so many, or of as many as fit."""
+        """Send texts to the device, in groups of ``group`` texts or as many as fit into memory."""
         longest = max(map(len, tokens), default=1)
-        fitting = _memory(self.device) // 4 // max(self._kept(longest), 1)
-        chosen = group or self._group or min(max(fitting, _GROUPS[0]), _GROUPS[1])
-        return DeviceBatch(tokens, chosen, self._most, self.device)
+        fitting = _memory(self.device) // 4 // max(self._bytes(longest), 1)
+        low, high = _GROUP_LIMITS
+        chosen = group or self._group or min(max(fitting, low), high)
+        positions = self._initial.folder.positions
+        return DeviceBatch(tokens, chosen, positions or longest, self.device)
 
     def learn(self, batch: DeviceBatch, loss_of: Callable[[Tensor], Tensor], seed: str) -> Tensor:
-        """Gradients of the loss of these texts' vectors; gives the loss.
+        """Compute the gradients of a loss of these texts' vectors, and return the loss.
 
-        Where the states of all groups do not fit into memory the vectors are computed first, then
-        each group again with its share of the gradient (Gao et al. 2021, GradCache).
+        If the states of all groups do not fit into memory, citebed first computes the vectors, and
+        then each group again with its share of the gradient (Gao et al. 2021, GradCache).
         """
+        self._model.train()
 
         def vectors(number: int) -> Tensor:
-            torch.manual_seed(_number(seed, number))
-            return self._vectors(batch, number, self._dropout)
+            digest = hashlib.sha256(f"{seed}:{number}".encode()).digest()
+            torch.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+            return self._vectors(batch, number)
 
-        if self._kept(batch.tokens) < _memory(self.device) // 2:
+        if self._bytes(batch.tokens) < _memory(self.device) // 2:
             loss = loss_of(torch.cat([vectors(n) for n in range(len(batch))])[batch.back])
             loss.backward()
             return loss.detach()
         with torch.no_grad():
-            found = [vectors(n) for n in range(len(batch))]
-        leaves = [each.requires_grad_() for each in found]
+            groups = [vectors(n) for n in range(len(batch))]
+        leaves = [group.requires_grad_() for group in groups]
         loss = loss_of(torch.cat(leaves)[batch.back])
         loss.backward()
         for number, leaf in enumerate(leaves):
             (vectors(number) * leaf.grad).sum().backward()
         return loss.detach()
 
-    def _kept(self, tokens: int) -> int:
-        """Bytes that are kept of so many tokens until the way back."""
-        wide = 1 if self.device.startswith("cuda") else 2
-        return tokens * self.shape.hidden * self.shape.layers * _KEPT_BYTES * wide
+    def _bytes(self, tokens: int) -> int:
+        """Return the bytes that tokens take until the backward pass."""
+        width = 1 if self.device.startswith("cuda") else 2
+        return tokens * self.hidden * self._initial.layers * _BYTES_PER_VALUE * width
 
-    def _nothing(self) -> Tensor:
-        return torch.empty(0, self.shape.hidden, device=self.device)
-
-    @property
-    def _most(self) -> int:
-        """Tokens that have a position."""
-        rows = len(self.weights["embeddings.position_embeddings.weight"])
-        return rows - self.shape.architecture.first_position
-
-    def _vectors(self, batch: DeviceBatch, number: int, dropout: float) -> Tensor:
+    def _vectors(self, batch: DeviceBatch, number: int) -> Tensor:
         ids, size = batch.group(number)
         mask = torch.arange(ids.shape[1], device=self.device)[None] < size[:, None]
         kind = self.device.partition(":")[0]
         with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
-            states = last_states(self.weights, self.shape, ids, mask, dropout)
+            states = self._model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
         mean = (states.float() * mask[..., None]).sum(1) / size[:, None]
-        return F.normalize(mean, dim=-1)
+        return torch.nn.functional.normalize(mean, dim=-1)
 
 
 class DeviceBatch:
-    """Texts on a device in groups of like length, the longest first; ``back`` restores the order.
+    """Texts on a device in groups of similar length, longest first; ``back`` restores their order.
 
-    All of it is sent at once and nobody waits for it: a GPU that is asked group by group stands
-    still most of the time.
+    All texts are sent at once without waiting, because a GPU that gets them group by group is idle
+    most of the time.
     """
 
-    def __init__(self, tokens: TokenLists, group: int, most: int, device: str) -> None:
+    def __init__(self, tokens: TokenLists, group: int, positions: int, device: str) -> None:
         lengths = np.array([len(each) for each in tokens], np.int64)
         order = np.argsort(-lengths, kind="stable")
-        widths = -(-lengths[order[::group]] // _STEP) * _STEP
-        self._widths = np.minimum(widths, most).tolist()
+        widths = -(-lengths[order[::group]] // _WIDTH_STEP) * _WIDTH_STEP
+        self._widths = np.minimum(widths, positions).tolist()
         ids = np.zeros((len(order), max(self._widths, default=1)), np.int64)
         for row, at in enumerate(order.tolist()):
             ids[row, : lengths[at]] = tokens[at]
         self.tokens, self._group = int(lengths.sum()), group
-        self._ids = sent(ids, device)
-        self._lengths = sent(lengths[order], device)
-        self.back = sent(np.argsort(order), device)
+        self._ids = send(ids, device)
+        self._lengths = send(lengths[order], device)
+        self.back = send(np.argsort(order), device)
 
     def __len__(self) -> int:
         return len(self._widths)
 
     def group(self, number: int) -> tuple[Tensor, Tensor]:
-        """The token numbers of a group, padded, and their lengths."""
+        """Return the padded token numbers of a group, and the lengths of its texts."""
         some = slice(number * self._group, (number + 1) * self._group)
         return self._ids[some, : self._widths[number]], self._lengths[some]
 
 
-def last_states(
-    weights: Mapping[str, Tensor], shape: Shape, ids: Tensor, mask: Tensor, dropout: float
-) -> Tensor:
-    """The states of the last layer (texts × tokens × hidden) of token numbers with their mask."""
-    names, kind = shape.architecture.names, shape.architecture
-
-    def linear(x: Tensor, name: str) -> Tensor:
-        return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
-
-    def norm(x: Tensor, name: str) -> Tensor:
-        scale, shift = weights[f"{name}.weight"], weights[f"{name}.bias"]
-        return F.layer_norm(x, (shape.hidden,), scale, shift, shape.epsilon)
-
-    def heads(x: Tensor) -> Tensor:
-        return x.unflatten(-1, (shape.heads, -1)).transpose(1, 2)
-
-    first, length = kind.first_position, ids.shape[1]
-    x = F.embedding(ids, weights["embeddings.word_embeddings.weight"])
-    x = x + weights["embeddings.position_embeddings.weight"][first : first + length]
-    if kind.has_token_types:
-        x = x + weights["embeddings.token_type_embeddings.weight"][0]
-    x = F.dropout(norm(x, "embeddings.LayerNorm"), dropout)
-    for number in range(shape.layers):
-        at = f"{kind.layers}.{number}."
-        asked, keys, values = (heads(linear(x, at + name)) for name in names.attention)
-        seen = F.scaled_dot_product_attention(
-            asked, keys, values, attn_mask=mask[:, None, None], dropout_p=dropout
-        )
-        seen = linear(seen.transpose(1, 2).flatten(2), at + names.attention_out)
-        x = norm(x + F.dropout(seen, dropout), at + names.attention_norm)
-        inner = _ACTIVATIONS[shape.activation](linear(x, at + names.feed_in))
-        inner = linear(inner, at + names.feed_out)
-        x = norm(x + F.dropout(inner, dropout), at + names.feed_norm)
-    return x
-
-
-def sent(array: NDArray[Any], device: str) -> Tensor:
-    """An array on a device, which may still be on its way there."""
+def send(array: NDArray[Any], device: str) -> Tensor:
+    """Send an array to a device, without waiting until it arrives."""
     tensor = torch.from_numpy(array)
     if not device.startswith("cuda"):
         return tensor.to(device)
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
-def _number(*parts: object) -> int:
-    digest = hashlib.sha256(":".join(map(str, parts)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
-
-
 def _memory(device: str) -> int:
-    """Bytes that a device has."""
+    """Return the bytes of memory of a device."""
     if device.startswith("cuda"):
         return int(torch.cuda.get_device_properties(device).total_memory)
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,12 +1,13 @@
-"""Training the ranker: how much each signal counts is learned from who cites what.
+"""Training the ranker: the weight of each feature, learned from who cites what.
 
-Questions are the citing sentences of papers that the models of vectors did not learn from (the
-development fold, never the collection's own citing papers): single ones, and two to four of a paper
-together as a paragraph would have them. What speaks for a document comes from earlier papers only.
+The training queries are citing sentences of papers from which the vector models did not learn (the
+development fold, never the collection's own citing papers): single sentences, and two to four
+sentences of a paper together, like a paragraph. Only earlier papers count as evidence for a
+document.
 
-Weights of texts' signals are learned from questions that ask for documents which no paper of the
-training folds cites: vectors know the others by heart, and would seem better than they are for a
-collection they have never seen. Those of citing's signals are then learned from all questions.
+The weights of text features are learned from queries whose relevant documents no training paper
+cites. Vectors know the other documents by heart, and would seem better than they are for a new
+collection. The weights of citation features are then learned from all queries.
 """
 
 from __future__ import annotations
@@ -32,56 +33,52 @@ from citebed.retrieval.query import Features, Query
 from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.ranking.fitted_weights import OF_WORDS
 from citebed.retrieval.ranking.fitting import static_of
-from citebed.retrieval.ranking.ranker import (
-    LEVELS,
-    Asking,
-    Level,
-    inputs,
-    ranker_json,
-    shipped_ranker,
-)
-from citebed.training.asking import Source, learn_asking, logistic
-from citebed.training.measuring import recall_and_gain
-from citebed.training.prepared import fold_of, part_of
+from citebed.retrieval.ranking.ranker import LEVELS, Level, inputs, ranker_json, shipped_ranker
+from citebed.training.citation_need import Source, logistic, train_citation_need
+from citebed.training.measures import recall_and_ndcg
 from citebed.training.settings import Report
+from citebed.training.texts import assign_fold, part_of_fold
 
 Reals = NDArray[np.float64]
 
-OF_CITING = ("citing", "cited", "lately", "cocited", "authors")
-"""Signals that come from citing papers; the others come from the texts."""
-_DEEP = 100
-_GROUP = (2, 4)
-_KNOWN = 0.5
-"""How often a question comes with some of what its paper cites elsewhere."""
-_STRENGTH = 1e-3
-_AT_ONCE = 64
-_TOLD_EVERY = 8 * _AT_ONCE
-
-_Row = tuple[Reals, Reals, NDArray[np.bool_]]
-"""Of one question's candidates: the signals to weigh, what other signals add, which are right."""
+CITATION_FEATURES = ("citing", "cited", "lately", "cocited", "authors")
+"""Features that come from citing papers; the others come from the texts."""
+_IS_CITATION = np.array([name in CITATION_FEATURES for name in SIGNALS])
+_DEPTH = 100
+_SENTENCES = (2, 4)
+_KNOWN_SHARE = 0.5
+"""How often a query comes with some of its paper's other citations."""
+_PENALTY = 1e-3
+_CHUNK = 64
+_QUERIES_BETWEEN_REPORTS = 8 * _CHUNK
+_BINS = (0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 1.01)
+"""Bounds of the probabilities whose reliability the file reports."""
 
 
 class Example(NamedTuple):
-    """A question's candidates: their signals, whether each is cited, and how many are in all;
-    ``is_new`` where no paper of the training folds cites what is asked for."""
+    """A query's candidates: their features, which are cited, and the number of all cited documents.
+
+    ``is_new`` is True if no training paper cites the relevant documents.
+    """
 
     paper: str
     features: Features
-    right: NDArray[np.bool_]
-    wanted: int
+    is_cited: NDArray[np.bool_]
+    cited: int
     is_new: bool
     text: str = ""
 
 
 @dataclass(frozen=True)
 class RankerSettings:
-    """How many questions, from which seed, and which folds: with a ``shift`` of n fold n is the
-    test and the next one development, as for the models of vectors.
+    """The number of queries, their seed, and the folds.
 
-    What was learned is multiplied for use elsewhere. Contexts were collected by what they cite, so
-    that being cited counts too much: ``citing`` was chosen by cross-validation over the 50 citing
-    papers of ACM-CR. BM25 beside word vectors alone (``words``) is between what is best for ACM-CR
-    (1) and for contexts that look among a few thousand documents (0.4).
+    With a ``shift`` of n, fold n is the test and the next one is for development, as for the vector
+    models. Two learned weights are multiplied for use in other collections. The contexts were
+    collected by what they cite, so being cited counts too much: ``citing`` was chosen by
+    cross-validation over the 50 citing papers of ACM-CR. BM25 beside word vectors alone (``words``)
+    is between the best value for ACM-CR (1) and that for contexts among a few thousand documents
+    (0.4).
     """
 
     questions: int = 3000
@@ -99,8 +96,8 @@ def train_ranker(
 ) -> dict[str, Any]:
     """Train a ranker on a collection whose index has citing sentences, and write it to ``out``.
 
-    The level with the encoder is trained where the index has its vectors; else it is left as that
-    without. Returns what the file says of itself, with figures on the fold of the test.
+    The level with the encoder is trained if the index has the encoder's vectors; else it equals the
+    level without. Returns the description in the file, with values for the test fold.
     """
     settings = settings or RankerSettings()
     opened = open_collection(collection)
@@ -110,57 +107,44 @@ def train_ranker(
             f"the index of {opened.folder} has no citing sentences to learn from. Index them with: "
             f"citebed index {opened.folder} --citing FILE"
         )
-    levels, measures, examples = _levels(opened, index, settings, report)
-    about = {
-        "name": "learned from citations", "citebed": __version__, "collection": opened.name,
-        "documents": len(index.ids), "citing_sentences": len(index.citing),
-        "settings": asdict(settings), "figures": measures,
-        "vectors": {kind: dict(of) for kind, of in index.description.vectors.items()},
-    }  # fmt: skip
-    asking = _asking(index, levels["static"], examples)
-    write_file(Path(out), ranker_json(levels, asking, about).encode())
-    return about
-
-
-def _asking(index: Index, level: Level, examples: Sequence[Example]) -> Asking:
-    """How likely texts ask: as it comes with citebed where the word vectors do, for it was learned
-    in two fields; else as the questions teach whose answer is among the first."""
-    shipped, model = shipped_ranker(), static_of(index)
-    if shipped.knows({"static": model}):
-        return shipped.asking
-    found = [each.text for each in examples if _seen(level, each)[1].any()]
-    return learn_asking([Source(index, level, found)], shipped, model)
-
-
-def _levels(
-    collection: Collection, index: Index, settings: RankerSettings, report: Report
-) -> tuple[dict[str, Level], dict[str, Any], list[Example]]:
-    """The levels that the index can teach, what each is worth, and the questions that taught the
-    first."""
     levels: dict[str, Level] = {}
-    examples: list[Example] = []
-    measures: dict[str, Any] = {}
+    first: list[Example] = []
+    values: dict[str, Any] = {}
     for name in LEVELS:
         if name == "encoder" and index.vectors("encoder") is None:
             levels[name] = levels["static"]
             continue
-        with_encoder = "yes" if name == "encoder" else "no"
-        learned = Examples(collection, index, with_encoder, settings, report)
-        words = settings.words if name == "static" else 1.0
-        taught = learned.of("development")
-        examples = examples or taught
-        levels[name] = fitted(taught, words, settings.citing)
-        measures[name] = measured(learned.of("test"), levels[name])
-        found = ", ".join(f"{m} {v:.3f}" for m, v in measures[name]["learned"].items())
-        report(f"level {name}, unseen papers: {found}")
-    return levels, measures, examples
+        encoder = "yes" if name == "encoder" else "no"
+        queries = TrainingQueries(opened, index, encoder, settings, report)
+        examples = queries.examples("development")
+        first = first or examples
+        levels[name] = fit_level(
+            examples, settings.words if name == "static" else 1.0, settings.citing
+        )
+        values[name] = measure_level(queries.examples("test"), levels[name])
+        shown = ", ".join(f"{m} {v:.3f}" for m, v in values[name]["learned"].items())
+        report(f"level {name}, unseen papers: {shown}")
+    shipped, model = shipped_ranker(), static_of(index)
+    need = shipped.asking  # trained on two fields, for citebed's own word vectors
+    if not shipped.knows({"static": model}):
+        level = levels["static"]
+        texts = [example.text for example in first if _first_documents(level, example)[1].any()]
+        need = train_citation_need([Source(index, level, texts)], shipped, model)
+    about = {
+        "name": "learned from citations", "citebed": __version__, "collection": opened.name,
+        "documents": len(index.ids), "citing_sentences": len(index.citing),
+        "settings": asdict(settings), "figures": values,
+        "vectors": {kind: dict(of) for kind, of in index.description.vectors.items()},
+    }  # fmt: skip
+    write_file(Path(out), ranker_json(levels, need, about).encode())
+    return about
 
 
-# --- questions --------------------------------------------------------------------------------
+# --- queries --------------------------------------------------------------------------------
 
 
-class Examples:
-    """Questions of an index's citing sentences, and what may answer them."""
+class TrainingQueries:
+    """Queries from an index's citing sentences, and their candidates."""
 
     def __init__(
         self,
@@ -170,204 +154,197 @@ class Examples:
         settings: RankerSettings,
         report: Report,
     ) -> None:
+        assert index.citing is not None
         pipeline = parse_pipeline(f"bm25+learned(encoder={encoder})")
         self.runner = Runner(collection, index, pipeline, RunOptions())
         self.runner.prepare()
-        assert index.citing is not None
-        self.index, self.citing, self.settings, self.report = index, index.citing, settings, report
-        # The collection's own citing papers are what it is tested with.
+        self.index, self.citing, self._settings, self._report = (
+            index, index.citing, settings, report,
+        )  # fmt: skip
+        # The collection's own citing papers are its test.
         own = frozenset(collection.papers["paper_id"])
         self.parts = [
-            "own" if name in own else part_of(fold_of(name), settings.shift)
+            "own" if name in own else part_of_fold(assign_fold(name), settings.shift)
             for name in index.papers
         ]
 
-    def of(self, part: str) -> list[Example]:
-        """Examples of the papers of a part."""
-        rng = random.Random(self.settings.seed)
-        asked = [one for paper in self._papers(part) for one in self._asked(paper, rng)]
-        rng.shuffle(asked)
-        asked = asked[: self.settings.questions]
-        if not asked:
+    def examples(self, part: str) -> list[Example]:
+        """Return the examples of the papers of a part."""
+        rng = random.Random(self._settings.seed)
+        queries = [
+            query
+            for paper, own in enumerate(self.parts)
+            if own == part
+            for query in self._queries(paper, rng)
+        ]
+        rng.shuffle(queries)
+        queries = queries[: self._settings.questions]
+        if not queries:
             raise CitebedError(
-                f"no citing paper is in the fold of {part}: there is nothing to ask. A ranker "
-                "needs contexts of some hundred papers that are not the collection's own; index "
-                "them with: citebed index COLLECTION --citing FILE"
+                f"no citing paper is in the fold of {part}: there are no queries. A ranker needs "
+                "contexts of some hundred papers that are not the collection's own; index them "
+                "with: citebed index COLLECTION --citing FILE"
             )
-        found: list[Example] = []
-        for start in range(0, len(asked), _AT_ONCE):
-            found += self._examples(asked[start : start + _AT_ONCE])
-            if len(found) % _TOLD_EVERY == 0 or len(found) == len(asked):
-                self.report(f"{part}: {len(found):,} of {len(asked):,} questions")
-        return found
+        examples: list[Example] = []
+        for start in range(0, len(queries), _CHUNK):
+            examples += self._retrieve(queries[start : start + _CHUNK])
+            if len(examples) % _QUERIES_BETWEEN_REPORTS == 0 or len(examples) == len(queries):
+                self._report(f"{part}: {len(examples):,} of {len(queries):,} questions")
+        return examples
 
-    def _papers(self, part: str) -> list[int]:
-        return [number for number, of in enumerate(self.parts) if of == part]
-
-    def _asked(self, paper: int, rng: random.Random) -> list[tuple[Query, frozenset[int]]]:
-        """The paper's sentences, each with what it cites; and some of them together."""
-        said: dict[str, set[int]] = {}
+    def _queries(self, paper: int, rng: random.Random) -> list[tuple[Query, frozenset[int]]]:
+        """Return each sentence of a paper as a query with its citations, and some together."""
+        cited_by: dict[str, set[int]] = {}
         rows = np.flatnonzero(self.citing.papers == paper).tolist()
         for row in rows:
-            said.setdefault(self.citing.texts[row], set()).add(int(self.citing.docs[row]))
-        texts = sorted(said)
+            cited_by.setdefault(self.citing.texts[row], set()).add(int(self.citing.docs[row]))
+        texts = sorted(cited_by)
         groups = [[text] for text in texts]
         if len(texts) > 1:
-            some = rng.sample(texts, min(rng.randint(*_GROUP), len(texts)))
-            groups.append(some)
-        cited = set().union(*said.values())
+            groups.append(rng.sample(texts, min(rng.randint(*_SENTENCES), len(texts))))
+        all_cited = set().union(*cited_by.values())
         year = int(self.citing.years[rows[0]]) or None
-        return [self._question(group, said, cited, (paper, year), rng) for group in groups]
+        queries = []
+        for sentences in groups:
+            relevant = frozenset().union(*(cited_by[text] for text in sentences))
+            others = sorted(all_cited - relevant)
+            known = rng.sample(others, len(others) // 2) if rng.random() < _KNOWN_SHARE else []
+            query = self.runner.query(
+                " ".join(sentences), paper=self.index.papers[paper], sentences=sentences
+            )
+            query = replace(query, year=year, cites=np.array(known, np.int64))
+            queries.append((query, relevant))
+        return queries
 
-    def _question(
-        self,
-        sentences: list[str],
-        said: Mapping[str, set[int]],
-        cited: set[int],
-        who: tuple[int, int | None],
-        rng: random.Random,
-    ) -> tuple[Query, frozenset[int]]:
-        wanted = frozenset().union(*(said[text] for text in sentences))
-        others = sorted(cited - wanted)
-        known = rng.sample(others, len(others) // 2) if rng.random() < _KNOWN else []
-        paper = self.index.papers[who[0]]
-        query = self.runner.query(" ".join(sentences), paper=paper, sentences=sentences)
-        return replace(query, year=who[1], cites=np.array(known, np.int64)), wanted
-
-    def _examples(self, asked: Sequence[tuple[Query, frozenset[int]]]) -> list[Example]:
+    def _retrieve(self, queries: Sequence[tuple[Query, frozenset[int]]]) -> list[Example]:
         signals = self.runner.ranks.signals
-        vectors = signals.embedded([query for query, _ in asked])
-        terms = [query.terms for query, _ in asked]
-        first = self.runner.searcher.search_all(terms, 10 * _DEEP)
-        found = []
-        for (query, wanted), hits, rows in zip(asked, first, vectors, strict=True):
-            features = signals.features(query, hits, rows, _DEEP)._replace(shares=None)
-            right = np.isin(features.docs, list(wanted))
-            new = not any(self._is_learned(document) for document in wanted)
-            found.append(Example(query.paper or "", features, right, len(wanted), new, query.text))
-        return found
-
-    def _is_learned(self, document: int) -> bool:
-        """Whether a paper of the training folds cites a document."""
-        papers = self.citing.papers[list(self.citing.of(document))]
-        return any(self.parts[paper] == "training" for paper in papers.tolist())
+        vectors = signals.embedded([query for query, _ in queries])
+        terms = [query.terms for query, _ in queries]
+        first = self.runner.searcher.search_all(terms, 10 * _DEPTH)
+        examples = []
+        for (query, relevant), hits, rows in zip(queries, first, vectors, strict=True):
+            features = signals.features(query, hits, rows, _DEPTH)._replace(shares=None)
+            is_cited = np.isin(features.docs, list(relevant))
+            papers = [self.citing.papers[list(self.citing.of(doc))] for doc in relevant]
+            is_new = not any(self.parts[p] == "training" for own in papers for p in own.tolist())
+            name = query.paper or ""
+            examples.append(Example(name, features, is_cited, len(relevant), is_new, query.text))
+        return examples
 
 
-# --- learning ---------------------------------------------------------------------------------
+# --- learning -------------------------------------------------------------------------------
 
 
-def fitted(examples: Sequence[Example], words: float = 1.0, citing: float = 1.0) -> Level:
-    """The level that examples teach, its BM25 and signals of citing multiplied."""
-    names = list(SIGNALS)
-    of_citing = np.array([name in OF_CITING for name in names])
-    new = [each for each in examples if each.is_new]
-    weights = _listwise(new, np.flatnonzero(~of_citing), np.zeros(len(names)))
-    weights = _listwise(examples, np.flatnonzero(of_citing), weights)
-    weights[of_citing] *= citing
-    weights[[name in OF_WORDS for name in names]] *= words
-    return calibrated(Level(weights, np.zeros(0), 0.0), examples)
+def fit_level(examples: Sequence[Example], words: float = 1.0, citing: float = 1.0) -> Level:
+    """Fit a level, with the weights of BM25 and of citation features multiplied."""
+    new = [example for example in examples if example.is_new]
+    weights = _fit_listwise(new, np.flatnonzero(~_IS_CITATION), np.zeros(len(SIGNALS)))
+    weights = _fit_listwise(examples, np.flatnonzero(_IS_CITATION), weights)
+    weights[_IS_CITATION] *= citing
+    weights[[name in OF_WORDS for name in SIGNALS]] *= words
+    return calibrate(Level(weights, np.zeros(0), 0.0), examples)
 
 
-def _listwise(examples: Sequence[Example], columns: NDArray[np.int64], fixed: Reals) -> Reals:
-    """Weights of some signals, beside fixed ones, under which what is cited is likeliest to be
-    picked from its candidates (ListNet's loss; Cao et al. 2007)."""
+def _fit_listwise(examples: Sequence[Example], columns: NDArray[np.int64], fixed: Reals) -> Reals:
+    """Fit the weights of some features beside fixed ones, with ListNet's loss (Cao et al. 2007)."""
     from scipy.optimize import minimize
 
-    rows = [(e.features.values[:, columns], e.features.values @ fixed, e.right) for e in examples]
-    rows = [row for row in rows if row[2].any()]
+    rows = [
+        (e.features.values[:, columns], e.features.values @ fixed, e.is_cited)
+        for e in examples
+        if e.is_cited.any()
+    ]
     if not rows:
         return fixed
     start = np.zeros(len(columns))
-    found = minimize(_listwise_loss, start, (rows,), jac=True, method="L-BFGS-B")
-    learned = fixed.copy()
-    learned[columns] = found.x
-    return learned
+    fitted = minimize(_listwise_loss, start, (rows,), jac=True, method="L-BFGS-B")
+    weights = fixed.copy()
+    weights[columns] = fitted.x
+    return weights
 
 
-def _listwise_loss(weights: Reals, rows: Sequence[_Row]) -> tuple[float, Reals]:
-    """How unlikely what is right is picked, with a little for great weights; and its slope."""
+def _listwise_loss(
+    weights: Reals, rows: Sequence[tuple[Reals, Reals, NDArray[np.bool_]]]
+) -> tuple[float, Reals]:
+    """Return ListNet's loss with an L2 penalty, and its gradient.
+
+    A row holds the features to weight, the sum of the other features, and which are relevant.
+    """
     total, slope = 0.0, np.zeros(len(weights))
-    for values, offset, right in rows:
+    for values, offset, is_cited in rows:
         scores = values @ weights + offset
         scores -= scores.max()
         chosen = np.exp(scores) / np.exp(scores).sum()
-        truth = right / right.sum()
+        truth = is_cited / is_cited.sum()
         total -= float(truth @ np.log(chosen + 1e-12))
         slope -= values.T @ (truth - chosen)
     size = len(rows)
-    penalty = _STRENGTH * float(weights @ weights)
-    return total / size + penalty, slope / size + 2 * _STRENGTH * weights
+    penalty = _PENALTY * float(weights @ weights)
+    return total / size + penalty, slope / size + 2 * _PENALTY * weights
 
 
-def calibrated(level: Level, examples: Iterable[Example]) -> Level:
-    """The level with probabilities: those of what a person sees, by logistic regression; the least
-    of a good match is what only one in twenty questions stays below. Each question is asked again
-    as of a collection without citing sentences."""
+def calibrate(level: Level, examples: Iterable[Example]) -> Level:
+    """Fit the level's probabilities to the first documents of the examples.
+
+    The lowest probability of a good match is the value that only one in twenty queries stays below.
+    Each query counts a second time as if the collection had no citing sentences.
+    """
     examples = list(examples)
-    seen = [_seen(level, each) for each in (*examples, *map(_uncited, examples))]
-    learned = _logistic(np.concatenate([x for x, _ in seen]), np.concatenate([y for _, y in seen]))
-    level = replace(level, probability=learned)
-    best = [float(level.probabilities_of(x).max(initial=0.0)) for x, _ in seen]
+    uncited = []
+    for example in examples:
+        values = example.features.values.copy()
+        values[:, _IS_CITATION] = 0
+        uncited.append(example._replace(features=example.features._replace(values=values)))
+    first = [_first_documents(level, example) for example in (*examples, *uncited)]
+    x, y = np.concatenate([x for x, _ in first]), np.concatenate([y for _, y in first])
+    spread = x.std(axis=0)
+    spread[spread == 0] = 1
+    # The constant is the first of the inputs, and the last column of the regression.
+    fitted = logistic((x / spread)[:, ::-1], y, np.ones(len(y)), 1e-6)[::-1] / spread
+    level = replace(level, probability=np.asarray(fitted, np.float64))
+    best = [float(level.probabilities_of(x).max(initial=0.0)) for x, _ in first]
     return replace(level, min_probability=float(np.quantile(best, 0.05)))
 
 
-def _uncited(example: Example) -> Example:
-    values = example.features.values.copy()
-    values[:, [list(SIGNALS).index(name) for name in OF_CITING]] = 0
-    return example._replace(features=example.features._replace(values=values))
-
-
-def _seen(level: Level, example: Example) -> tuple[Reals, NDArray[np.bool_]]:
+def _first_documents(level: Level, example: Example) -> tuple[Reals, NDArray[np.bool_]]:
+    """Return the inputs of the probability for the first documents, and which are cited."""
     scores = level.scores(example.features)
     order = np.argsort(-scores, kind="stable")[:CALIBRATION_DEPTH]
-    return inputs(example.features.only(order), scores[order]), example.right[order]
+    return inputs(example.features.only(order), scores[order]), example.is_cited[order]
 
 
-def _logistic(x: Reals, y: NDArray[np.bool_]) -> Reals:
-    """The weights of ``INPUTS``; the constant is the first of them."""
-    spread = x.std(axis=0)
-    spread[spread == 0] = 1
-    turned = logistic((x / spread)[:, ::-1], y, np.ones(len(y)), 1e-6)
-    return np.asarray(turned[::-1] / spread, np.float64)
+# --- evaluation -----------------------------------------------------------------------------
 
 
-# --- measuring --------------------------------------------------------------------------------
-
-
-def measured(examples: Sequence[Example], level: Level) -> dict[str, Any]:
-    """R@10, nDCG@10 of BM25 and of the level, and how often probabilities came true."""
+def measure_level(examples: Sequence[Example], level: Level) -> dict[str, Any]:
+    """Return R@10 and nDCG@10 of BM25 and of the level, and the reliability of probabilities."""
     bm25 = np.eye(len(SIGNALS))[list(SIGNALS).index("bm25")]
-    plain, ours = (
-        np.array([figures(e, e.features.values @ w) for e in examples]).mean(axis=0)
-        for w in (bm25, level.weights)
-    )
-    seen = [_seen(level, each) for each in examples]
-    told = np.concatenate([level.probabilities_of(x) for x, _ in seen])
-    right = np.concatenate([y for _, y in seen])
-    return {
-        "questions": len(examples),
-        "bm25": _rounded(plain),
-        "learned": _rounded(ours),
-        "probabilities": _reliability(told, right),
-    }
+    rows: dict[str, Mapping[str, float]] = {}
+    for name, weights in (("bm25", bm25), ("learned", level.weights)):
+        values = [measure_example(e, e.features.values @ weights) for e in examples]
+        recall, gain = np.array(values).mean(axis=0).tolist()
+        rows[name] = {"R@10": round(recall, 4), "nDCG@10": round(gain, 4)}
+    first = [_first_documents(level, example) for example in examples]
+    probabilities = np.concatenate([level.probabilities_of(x) for x, _ in first])
+    is_cited = np.concatenate([y for _, y in first])
+    reliability = _measure_reliability(probabilities, is_cited)
+    return {"questions": len(examples), **rows, "probabilities": reliability}
 
 
-def figures(example: Example, scores: Reals) -> tuple[float, float]:
-    """R@10 and nDCG@10 of a question under some scores."""
-    return recall_and_gain(example.right[np.argsort(-scores, kind="stable")], example.wanted)
+def measure_example(example: Example, scores: Reals) -> tuple[float, float]:
+    """Return R@10 and nDCG@10 of a query with some scores."""
+    order = np.argsort(-scores, kind="stable")
+    return recall_and_ndcg(example.is_cited[order], example.cited)
 
 
-def _rounded(pair: Reals) -> dict[str, float]:
-    return {"R@10": round(float(pair[0]), 4), "nDCG@10": round(float(pair[1]), 4)}
-
-
-def _reliability(told: Reals, right: NDArray[np.bool_]) -> list[dict[str, float]]:
-    """How often recommendations of like probabilities were right."""
-    bounds = [0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 1.01]
+def _measure_reliability(
+    probabilities: Reals, is_cited: NDArray[np.bool_]
+) -> list[dict[str, float]]:
+    """Return how often recommendations with similar probabilities were right."""
     rows = []
-    for low, high in itertools.pairwise(bounds):
-        those = (told >= low) & (told < high)
+    for low, high in itertools.pairwise(_BINS):
+        those = (probabilities >= low) & (probabilities < high)
         if those.any():
-            said, came = float(told[those].mean()), float(right[those].mean())
+            said, came = float(probabilities[those].mean()), float(is_cited[those].mean())
             rows.append({"said": round(said, 3), "came": round(came, 3), "of": int(those.sum())})
     return rows

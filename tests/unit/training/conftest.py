@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.tiny_models import CONFIG, random_weights, write_model
 
-from citebed.training.prepared import CitingText, DocumentText, TrainingTexts
+from citebed.training.texts import CitingText, DocumentText, TrainingTexts
 
 SMALL: dict[str, Any] = {
     "batch": 24,

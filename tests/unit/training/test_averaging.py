@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from tests.unit.training.conftest import SMALL, made_up
 
-pytest.importorskip("torch", reason="torch is not installed: citebed[train]")
+pytest.importorskip("torch", reason="torch is not installed: citebed[torch]")
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError
 from citebed.retrieval.vectors.trained_weights import read_adapter
 from citebed.training import average_encoders, train_encoder, write_prepared
 from citebed.training.__main__ import main as bare_main
-from citebed.training.prepared import TrainingTexts
+from citebed.training.network import read_initial_model
 from citebed.training.settings import Machine
-from citebed.training.start import read_start
+from citebed.training.texts import TrainingTexts
 
 SHORT = {**SMALL, "epochs": 1, "hard_epochs": 0, "rate": 3e-3}
 
@@ -37,12 +37,12 @@ def test_the_mean_is_that_of_the_weights(
 ) -> None:
     out, adapter = tmp_path / "mean", tmp_path / "mean.npz"
     card = average_encoders(texts, trained, out=out, adapter=adapter, start=tiny).card
-    one, two, mean = (read_start(each).weights for each in (*trained, out))
+    one, two, mean = (read_initial_model(each).weights for each in (*trained, out))
     layer = "encoder.layer.0.output.dense.weight"
     assert not np.array_equal(one[layer], two[layer])
     for name, array in mean.items():
         np.testing.assert_allclose(array, (one[name] + two[name]) / 2, atol=1e-7, err_msg=name)
-    joined = read_adapter(adapter).apply(read_start(tiny).weights)
+    joined = read_adapter(adapter).apply(read_initial_model(tiny).weights)
     for name, array in mean.items():
         np.testing.assert_allclose(joined[name], array, atol=0.02, err_msg=name)
     assert [run["seed"] for run in card["runs"]] == [7, 8]
@@ -57,7 +57,7 @@ def test_both_command_lines_average(
     words = [str(each) for each in (tmp_path / "texts.jsonl.xz", *trained, "-o")]
     assert main(["train", "average", *words, str(tmp_path / "one")]) == 0
     assert bare_main(["average", *words, str(tmp_path / "two")]) == 0
-    one, two = (read_start(tmp_path / name).fingerprint for name in ("one", "two"))
+    one, two = (read_initial_model(tmp_path / name).fingerprint for name in ("one", "two"))
     assert one == two
 
 

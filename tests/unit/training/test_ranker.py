@@ -16,17 +16,17 @@ from citebed.errors import CitebedError
 from citebed.retrieval.query import Features
 from citebed.retrieval.ranking.features import RAW, SIGNALS
 from citebed.retrieval.ranking.ranker import INPUTS, Level, read_ranker
-from citebed.training.prepared import fold_of, part_of
 from citebed.training.ranker import (
     Example,
     RankerSettings,
-    _listwise,
+    _fit_listwise,
     _listwise_loss,
-    _reliability,
-    calibrated,
-    figures,
+    _measure_reliability,
+    calibrate,
+    measure_example,
     train_ranker,
 )
+from citebed.training.texts import assign_fold, part_of_fold
 
 NAMES = list(SIGNALS)
 ONES = np.ones(len(NAMES))
@@ -50,19 +50,19 @@ def examples(weights: np.ndarray, count: int = 400) -> list[Example]:
 def test_weights_that_made_the_data_are_found() -> None:
     truth = np.zeros(len(NAMES))
     truth[:3] = 4.0, 0.0, 2.0
-    found = _listwise(examples(truth, 3000), np.arange(3), np.zeros(len(NAMES)))
+    found = _fit_listwise(examples(truth, 3000), np.arange(3), np.zeros(len(NAMES)))
     assert found[:3] == pytest.approx(truth[:3], abs=0.4)
     assert not found[3:].any()
     fixed = truth.copy()
     fixed[2] = 0
-    again = _listwise(examples(truth, 3000), np.array([2]), fixed)
+    again = _fit_listwise(examples(truth, 3000), np.array([2]), fixed)
     assert again[2] == pytest.approx(2.0, abs=0.4)
     assert again[0] == 4.0  # as it was given
 
 
 def test_the_slope_of_the_loss_is_its_slope() -> None:
     rows = [
-        (e.features.values[:, :3], e.features.values[:, 2], e.right) for e in examples(ONES, 20)
+        (e.features.values[:, :3], e.features.values[:, 2], e.is_cited) for e in examples(ONES, 20)
     ]
     weights = np.array([0.5, -1.0, 2.0])
     by_steps = approx_fprime(weights, lambda w: _listwise_loss(w, rows)[0])
@@ -72,7 +72,7 @@ def test_the_slope_of_the_loss_is_its_slope() -> None:
 def test_how_often_chances_came_true() -> None:
     said = np.array([0.01, 0.01, 0.5, 0.45, 1.0])
     right = np.array([False, True, True, False, True])
-    assert _reliability(said, right) == [
+    assert _measure_reliability(said, right) == [
         {"said": 0.01, "came": 0.5, "of": 2},
         {"said": 0.475, "came": 0.5, "of": 2},
         {"said": 1.0, "came": 1.0, "of": 1},
@@ -83,13 +83,13 @@ def test_chances_come_true() -> None:
     truth = np.zeros(len(NAMES))
     truth[:3] = 4.0, 0.0, 2.0
     data = examples(truth, 3000)
-    level = calibrated(Level(truth, np.zeros(0), 0.0), data)
+    level = calibrate(Level(truth, np.zeros(0), 0.0), data)
     said, came = [], []
     for each in data:
         order = np.argsort(-level.scores(each.features))[:10]
         best = each.features.only(order)
         said += level.probabilities(best, level.scores(best)).tolist()
-        came += each.right[order].tolist()
+        came += each.is_cited[order].tolist()
     for low, high in ((0.0, 0.08), (0.08, 0.2), (0.2, 0.6)):
         those = (np.array(said) >= low) & (np.array(said) < high)
         assert np.array(came)[those].mean() == pytest.approx(np.array(said)[those].mean(), abs=0.04)
@@ -100,7 +100,7 @@ def test_chances_come_true() -> None:
 def test_figures_by_hand() -> None:
     right = np.array([False, True, False, True])
     weighed = Features(np.arange(4), np.zeros((4, len(NAMES))), np.zeros((4, len(RAW))))
-    recall, gain = figures(Example("p", weighed, right, 3, False), np.array([4.0, 3, 2, 1]))
+    recall, gain = measure_example(Example("p", weighed, right, 3, False), np.array([4.0, 3, 2, 1]))
     assert recall == pytest.approx(2 / 3)
     ideal = 1 + 1 / np.log2(3) + 1 / 2
     assert gain == pytest.approx((1 / np.log2(3) + 1 / np.log2(5)) / ideal)
@@ -146,7 +146,7 @@ def test_a_ranker_is_trained_and_used(
     path = tmp_path / "ranker.json"
     assert main(["train", "ranker", str(folder), "-o", str(path), "-q"]) == 0
     ranker = read_ranker(path)
-    tested = [name for name in PAPERS if part_of(fold_of(name)) == "test"]
+    tested = [name for name in PAPERS if part_of_fold(assign_fold(name)) == "test"]
     assert ranker.about["figures"]["static"]["questions"] == len(tested)
     level = ranker.level(False)
     assert level.weights[NAMES.index("citing")] > 0  # three of six documents are never cited

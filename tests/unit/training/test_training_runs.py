@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from tests.unit.training.conftest import SMALL
 
-pytest.importorskip("torch", reason="torch is not installed: citebed[train]")
+pytest.importorskip("torch", reason="torch is not installed: citebed[torch]")
 
 from citebed.errors import CitebedError
 from citebed.retrieval.vectors.static_model import open_static_model
 from citebed.retrieval.vectors.trained_weights import read_adapter
-from citebed.training import checkpoints, loop, train_encoder, train_static
-from citebed.training.prepared import TrainingTexts, write_prepared
+from citebed.training import run, train_encoder, train_static
+from citebed.training.network import read_initial_model
 from citebed.training.settings import Machine
-from citebed.training.start import read_start
+from citebed.training.texts import TrainingTexts, write_prepared
 
 STATIC: dict[str, Any] = {"words": 200, "width": 16, "epochs": 3, "batch": 32, "start": ""}
 EACH_STEP = Machine(device="cpu", checkpoint_minutes=0)
@@ -27,7 +27,7 @@ EACH_STEP = Machine(device="cpu", checkpoint_minutes=0)
 
 def _encoder(texts: TrainingTexts, tiny: Path, out: Path, **more: Any) -> dict[str, np.ndarray]:
     train_encoder(texts, start=tiny, out=out, **{"machine": EACH_STEP, **SMALL, **more})
-    return dict(read_start(out).weights)
+    return dict(read_initial_model(out).weights)
 
 
 def _static(texts: TrainingTexts, _: Path, out: Path, **more: Any) -> dict[str, np.ndarray]:
@@ -54,16 +54,16 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = train(texts, tiny, tmp_path / "whole.npz")
-    saved = 0
+    saved, write_checkpoint = 0, run.write_checkpoint
 
     def write(*given: Any) -> None:
         nonlocal saved
-        checkpoints.write_checkpoint(*given)
+        write_checkpoint(*given)
         saved += 1
         if saved == stop:
             raise Killed
 
-    monkeypatch.setattr(loop, "write_checkpoint", write)
+    monkeypatch.setattr(run, "write_checkpoint", write)
     with pytest.raises(Killed):
         train(texts, tiny, tmp_path / "stopped.npz")
     assert not (tmp_path / "stopped.npz").exists()
@@ -101,7 +101,7 @@ def test_a_checkpoint_of_other_settings_is_refused(
 ) -> None:
     out = tmp_path / "model.npz"
     limited = Machine(device="cpu", checkpoint_minutes=0, minutes=1e-9)
-    with pytest.raises(CitebedError, match=r"stopped after .* The same command goes on from"):
+    with pytest.raises(CitebedError, match=r"stopped after .* Run the same command to continue"):
         train(texts, tiny, out, machine=limited)
     with pytest.raises(CitebedError, match=r"another run: its seed is 7, not 8\..*--restart"):
         train(texts, tiny, out, seed=8)
@@ -127,7 +127,7 @@ def test_a_trained_encoder_finds_more_and_is_what_its_folder_says(
     assert card["losses"]["contexts"] < 4.5
     assert card["data"]["sha256"] == texts.fingerprint
     assert any("takes about" in line for line in lines)
-    whole, begun = read_start(out).weights, read_start(tiny).weights
+    whole, begun = read_initial_model(out).weights, read_initial_model(tiny).weights
     joined = read_adapter(adapter).apply(begun)
     for name, array in whole.items():
         np.testing.assert_allclose(joined[name], array, atol=0.02, err_msg=name)

@@ -161,7 +161,7 @@ def models_for(index: Index, ranking: Ranking) -> dict[str, Embedder]:
     models = {"static": _model(index, "static")}
     some = index.vectors("encoder", incomplete=True)
     if asked == "yes" or (asked == "auto" and some is not None):
-        from citebed.retrieval.encoders.encoder import ForeignEncoder
+        from citebed.retrieval.encoders.dense_encoder import ForeignEncoder
 
         try:
             models["encoder"] = _model(index, "encoder", incomplete=asked == "auto")
@@ -176,9 +176,9 @@ def _model(index: Index, kind: str, *, incomplete: bool = False) -> Embedder:
     vectors = index.vectors(kind, incomplete=incomplete)
     model: Embedder
     if kind == "encoder" and vectors is not None:
-        from citebed.retrieval.encoders.encoder import encoder_of
+        from citebed.retrieval.encoders.dense_encoder import load_encoder_for_index
 
-        model = encoder_of(vectors)
+        model = load_encoder_for_index(vectors)
     else:
         model = find_model("" if vectors is None else vectors.fingerprint)
     index.vectors_of(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.retrieval.encoders.encoding import (
+    from citebed.retrieval.encoders.models import (
         CrossEncoder as CrossEncoder,
         Encoder as Encoder,
         load_cross_encoder as load_cross_encoder,
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         load_reranker as load_reranker,
     )
     from citebed.retrieval.pipeline import SHORT_NAMES as SHORT_NAMES
-    from citebed.retrieval.encoders.loading.names import find_model as find_model
+    from citebed.retrieval.encoders.model_folder import find_model as find_model
     from citebed.retrieval.rerank.second_stage import (
         cosines as cosines,
         rerank as rerank,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError
-from citebed.retrieval.encoders.encoding import CrossEncoder, Encoder
+from citebed.retrieval.encoders.models import CrossEncoder, Encoder
 from citebed.retrieval.encoders.vector_cache import VectorCache
 from citebed.retrieval.pipeline import Interpolate, Rerank, Rrf, Stage
 from citebed.retrieval.vectors.vectors import OnProgress, unit_rows

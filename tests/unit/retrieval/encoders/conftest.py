@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 from tests.tiny_models import CONFIG, VOCABULARY, random_weights
 
 from citebed.collection.fetching.fetching import RemoteFile
-from citebed.retrieval.encoders.fetching import fetching
-from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, PublicWeights
+from citebed.retrieval.encoders import fetch
+from citebed.retrieval.encoders.fetch import GTE_SMALL, PublicWeights, fetch_encoder
+from citebed.retrieval.encoders.model_folder import encoder_folder
 from citebed.retrieval.vectors.trained_weights import read_adapter, write_adapter, write_student
 
 TEXTS = ("the paper cites a paper", "retrieval of papers", "a query , a document .", "")
@@ -132,11 +134,29 @@ def made(tmp_path_factory: pytest.TempPathFactory, neural: None) -> TinyPublic:
     return TinyPublic(files, package, known, public, trained, folder)
 
 
+@pytest.fixture(scope="session")
+def fetched_once(made: TinyPublic, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole encoder's folder; to be copied, not changed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fetch, "GTE_SMALL", made.known)
+        target = tmp_path_factory.mktemp("fetched") / "encoder"
+        adapter = made.adapter
+        return fetch_encoder(target, source=made.archive, adapter=adapter, student=None).folder
+
+
+@pytest.fixture
+def folder(tiny: TinyPublic, fetched_once: Path) -> Path:
+    """The encoder where ``citebed fetch encoder`` puts it."""
+    del tiny
+    shutil.copytree(fetched_once, encoder_folder())
+    return encoder_folder()
+
+
 @pytest.fixture
 def tiny(made: TinyPublic, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TinyPublic:
     """The tiny public model in the place of the real one, and a data folder of its own."""
-    monkeypatch.setattr(fetching, "GTE_SMALL", made.known)
-    monkeypatch.setattr(fetching, "SHIPPED_ADAPTER", made.adapter)
+    monkeypatch.setattr(fetch, "GTE_SMALL", made.known)
+    monkeypatch.setattr(fetch, "SHIPPED_ADAPTER", made.adapter)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("CITEBED_OFFLINE", raising=False)
     monkeypatch.delenv("npm_config_registry", raising=False)

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.retrieval.encoders.conftest import TinyPublic
 
 from citebed.cli.app import main
-from citebed.retrieval.encoders.fetching import fetching
+from citebed.retrieval.encoders import fetch
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.vectors import trained_weights
 
@@ -31,8 +31,8 @@ def run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     learned = trained_weights.read_adapter(tiny.adapter), trained_weights.read_student(tiny.student)
-    monkeypatch.setattr(fetching, "read_adapter", lambda _: learned[0])
-    monkeypatch.setattr(fetching, "read_student", lambda _: learned[1])
+    monkeypatch.setattr(fetch, "read_adapter", lambda _: learned[0])
+    monkeypatch.setattr(fetch, "read_student", lambda _: learned[1])
     Path("a.bib").write_text(BIB, "utf-8")
 
     def call(*words: str) -> tuple[int, str, str]:

@@ -23,7 +23,7 @@ from citebed.retrieval.ranking.fitted_weights import fit_of
 from citebed.retrieval.ranking.fitting import build_index, found_background
 from citebed.retrieval.ranking.ranker import CLUES, MEASURED, shipped_ranker
 from citebed.retrieval.vectors.static_model import shipped_model
-from citebed.training.asking import Source, learn_asking, logistic, written_texts
+from citebed.training.citation_need import Source, logistic, train_citation_need, written_texts
 
 SUBJECTS = ("query expansion", "document ranking", "language models", "relevance feedback")
 METHODS = ("neural networks", "graphs", "users", "translation", "smoothing", "clustering")
@@ -131,7 +131,7 @@ def test_what_is_learned_tells_what_asks_from_what_does_not(folder: Path) -> Non
     index, ranker, model = open_index(folder), shipped_ranker(), shipped_model()
     level = ranker.levels["static"]
     texts = [f"Earlier work improved {title} for search." for title in TITLES]
-    learned = learn_asking([Source(index, level, texts[::2])], ranker, model)
+    learned = train_citation_need([Source(index, level, texts[::2])], ranker, model)
     behind = background(index, ranker, model, level)
 
     def asks(*texts: str) -> np.ndarray:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,7 @@ import polars as pl
 import pytest
 
 from citebed.errors import CitebedError, FormatError, MissingExtra, UnknownName
-from citebed.retrieval.encoders.loading import names as model_names
+from citebed.retrieval.encoders import model_folder as model_names
 from citebed.retrieval.pipeline import SHORT_NAMES
 from citebed.retrieval.rerank import find_model, load_cross_encoder, load_encoder, load_reranker
 
@@ -229,29 +230,23 @@ SETTINGS = ["config.json", "sentence_bert_config.json", "tokenizer_config.json",
 
 
 @neural
-@pytest.mark.parametrize("name", [*SETTINGS, "vocab.txt", "tokenizer.json"])
-@pytest.mark.parametrize("data", ODD_FILES, ids=lambda data: repr(data[:8]))
-def test_files_that_are_no_settings_are_told(
-    make_model: Callable[..., Any], name: str, data: bytes
-) -> None:
-    folder = make_model().folder
-    (folder / name).write_bytes(data)
-    with pytest.raises(CitebedError):
-        load_encoder(folder, runtime="onnx")
+def test_files_that_are_no_settings_are_errors(make_model: Callable[..., Any]) -> None:
+    for name in (*SETTINGS, "vocab.txt", "tokenizer.json"):
+        folder = make_model().folder
+        for data in ODD_FILES:
+            (folder / name).write_bytes(data)
+            with pytest.raises(CitebedError):
+                load_encoder(folder, runtime="onnx")
 
 
 @neural
-@pytest.mark.parametrize("value", [True, -1, 2**31, 2**63, 1e308, "x", [1], {"a": 1}, None])
-@pytest.mark.parametrize(
-    "name", ["hidden_size", "layer_norm_eps", "max_position_embeddings", "pad_token_id"]
-)
-def test_settings_that_make_no_sense_are_told(
-    make_model: Callable[..., Any], name: str, value: object
-) -> None:
+def test_settings_that_make_no_sense_are_errors(make_model: Callable[..., Any]) -> None:
     tiny = make_model()
-    (tiny.folder / "config.json").write_text(json.dumps({**tiny.config, name: value}))
-    with contextlib.suppress(CitebedError):  # some of these are as good as none
-        load_encoder(tiny.folder, runtime="onnx").encode(["a paper", "a citation of papers"])
+    names = ("hidden_size", "layer_norm_eps", "max_position_embeddings", "pad_token_id")
+    for name, value in product(names, (True, -1, 2**31, 2**63, 1e308, "x", [1], {"a": 1}, None)):
+        (tiny.folder / "config.json").write_text(json.dumps({**tiny.config, name: value}))
+        with contextlib.suppress(CitebedError):  # some of these are as good as none
+            load_encoder(tiny.folder, runtime="onnx").encode(["a paper", "a citation of papers"])
 
 
 @neural
@@ -341,13 +336,57 @@ def test_an_unsupported_architecture(
     folder = make_model(**changes).folder
     with pytest.raises(CitebedError, match=message):
         load_encoder(folder, runtime="onnx")
-    monkeypatch.setattr(
-        "citebed.retrieval.encoders.loading.torch_runtime.is_installed", lambda: False
-    )
-    with pytest.raises(
-        CitebedError, match=r"PyTorch might, but is not installed\. Run: \S+ -m pip"
-    ):
+    monkeypatch.setattr("citebed.retrieval.encoders.runtimes._has_torch", lambda: False)
+    with pytest.raises(CitebedError, match=r"PyTorch is not installed\. Run: .*torch"):
         load_encoder(folder)
+
+
+@neural
+def test_a_pickle_needs_pytorch(
+    make_model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_model().folder
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    monkeypatch.setattr("citebed.retrieval.encoders.runtimes._has_torch", lambda: False)
+    with pytest.raises(CitebedError, match=r"a pickle, which only PyTorch reads.*\[torch\]"):
+        load_encoder(folder)
+    with pytest.raises(CitebedError, match=r"ONNX Runtime cannot run .* is a pickle"):
+        load_encoder(folder, runtime="onnx")
+
+
+class Harmful:
+    """Unpickled by the standard library, this would write a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        return (open, (str(self.path), "w"))
+
+
+@neural
+def test_pytorch_gives_the_same_and_runs_no_code(
+    make_model: Callable[..., Any], make_cross_model: Callable[..., Any], tmp_path: Path
+) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed: citebed[torch]")
+    tiny, texts = make_model(), ["a paper", "retrieval of papers", ""]
+    expected = load_encoder(tiny.folder, runtime="onnx").encode(texts)
+    weights = {f"bert.{name}": torch.tensor(array) for name, array in tiny.weights.items()}
+    (tiny.folder / "model.safetensors").unlink()
+    torch.save(weights, tiny.folder / "pytorch_model.bin")
+    encoder = load_encoder(tiny.folder)
+    assert encoder.runtime == "torch"
+    np.testing.assert_allclose(encoder.encode(texts), expected, atol=2e-5)
+    pairs = [("a paper", text) for text in texts]
+    ours, theirs = (
+        load_cross_encoder(make_cross_model().folder, runtime=runtime).scores(pairs)
+        for runtime in ("onnx", "torch")
+    )
+    np.testing.assert_allclose(ours, theirs, atol=2e-5)
+    torch.save({"a": Harmful(tmp_path / "trace")}, tiny.folder / "pytorch_model.bin")
+    with pytest.raises(CitebedError, match="PyTorch cannot load"):
+        load_encoder(tiny.folder)
+    assert not (tmp_path / "trace").exists()
 
 
 @neural
@@ -360,7 +399,7 @@ def test_settings_that_lack_a_number(make_model: Callable[..., Any]) -> None:
 POOLINGS = [
     ({"pooling_mode_weightedmean_tokens": True}, "is pooling_mode_weightedmean_tokens; citebed"),
     ({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}, "is mean and cls"),
-    ({}, "is not said"),
+    ({}, "is missing"),
 ]
 
 
@@ -404,7 +443,7 @@ def test_a_batch_of_nothing(make_model: Callable[..., Any]) -> None:
 
 @neural
 def test_three_classes_are_no_relevance(make_cross_model: Callable[..., Any]) -> None:
-    with pytest.raises(CitebedError, match="tells 3 classes apart"):
+    with pytest.raises(CitebedError, match="has 3 output classes"):
         load_cross_encoder(make_cross_model(labels=3).folder)
 
 
@@ -441,7 +480,7 @@ def test_torch_that_is_not_installed(
     make_model: Callable[..., Any], without: Callable[..., None]
 ) -> None:
     without("torch", "transformers")
-    with pytest.raises(CitebedError, match=r"needs 'torch'.* -m pip install torch transformers"):
+    with pytest.raises(CitebedError, match=r"needs 'torch'.* -m pip install .*\[torch\]"):
         load_encoder(make_model().folder, runtime="torch")
 
 
@@ -449,7 +488,7 @@ def test_torch_that_is_not_installed(
 def test_a_gpu_that_is_not_there(
     make_model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citebed.retrieval.encoders.encoding.has_gpu", lambda: False)
+    monkeypatch.setattr("citebed.retrieval.encoders.runtimes.has_gpu", lambda: False)
     with pytest.raises(CitebedError, match="the installed ONNX Runtime has no CUDA"):
         load_encoder(make_model().folder, runtime="onnx", device="cuda")
 

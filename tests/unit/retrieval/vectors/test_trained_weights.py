@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
-from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, WEIGHTS
+from citebed.retrieval.encoders.fetch import GTE_SMALL, WEIGHTS
 from citebed.retrieval.vectors.model_files import write_model
 from citebed.retrieval.vectors.trained_weights import (
     ADAPTER,

@@ -1,0 +1,284 @@
+"""Training texts: documents, the contexts that cite them, their file, and pairs to learn from.
+
+The file is JSON Lines packed with xz: a header line, a line for each document, a line for each
+context. Training on another machine needs nothing else.
+
+The fold of a citing paper, a hash of its id, decides whether it is for training or for evaluation:
+every run and machine splits papers in the same way, and a new paper moves no other. If papers were
+split by year, the contexts hold their part themselves.
+
+A pair is a text and the document that it should find. Contexts are the task itself. Titles,
+keywords and sentences that should find the rest of their own abstract teach the words of the field.
+Consecutive contexts of a paper stand for passages with several citations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from citebed.errors import FormatError
+from citebed.files.lines import parse_json_object, read_numbered_lines
+from citebed.files.output_files import replace_files
+from citebed.text.sentences import split_sentences
+
+KIND = "citebed training texts"
+_EXPECTED = "Expected a file that 'citebed train prepare' wrote."
+PARTS = ("training", "development", "test")
+FOLDS = 20
+TEST, DEVELOPMENT = 0, 1
+"""The folds for the test and for development; the others are for training."""
+KEYWORDS_SHARE = 0.7
+"""How often a document appears with its keywords, because many documents have none."""
+_SHORTEST_ABSTRACT = 80
+"""Characters of the shortest abstract that pairs are made from."""
+_PASSAGE_SIZES = (2, 3, 4)
+
+
+class DocumentText(NamedTuple):
+    """The text of a document; ``field`` is empty if all documents belong to one field."""
+
+    doc_id: str
+    title: str
+    abstract: str
+    keywords: tuple[str, ...] = ()
+    field: str = ""
+
+
+class CitingText(NamedTuple):
+    """A sentence or two of a citing paper without its markers.
+
+    ``cited`` holds the places of the cited documents. ``part`` is one of ``PARTS``; if it is empty,
+    the paper's fold decides.
+    """
+
+    paper_id: str
+    text: str
+    cited: tuple[int, ...]
+    part: str = ""
+
+
+class Form(NamedTuple):
+    """A document by its place, with or without title, keywords and one sentence of its abstract."""
+
+    place: int
+    title: bool = True
+    keywords: bool = True
+    without: int = -1
+
+
+@dataclass(frozen=True)
+class TrainingTexts:
+    """Documents and the contexts that cite them; ``about`` describes their sources."""
+
+    documents: Sequence[DocumentText]
+    contexts: Sequence[CitingText]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def part(self, name: str, shift: int = 0) -> list[CitingText]:
+        """Return the contexts for ``training``, ``development`` or the ``test``."""
+        return [
+            context
+            for context in self.contexts
+            if (context.part or part_of_fold(assign_fold(context.paper_id), shift)) == name
+        ]
+
+    @cached_property
+    def cited(self) -> list[int]:
+        """The places of all cited documents, among which evaluation searches."""
+        return sorted({place for context in self.contexts for place in context.cited})
+
+    @cached_property
+    def sentences(self) -> list[list[str]]:
+        """The sentences of every document's abstract."""
+        return [split_sentences(document.abstract) for document in self.documents]
+
+    def document_text(self, form: Form) -> str:
+        """Return the text of a document for models: title, abstract and keywords."""
+        document = self.documents[form.place]
+        abstract, title = document.abstract, document.title if form.title else ""
+        if form.without >= 0:
+            numbered = enumerate(self.sentences[form.place])
+            abstract = " ".join(sentence for at, sentence in numbered if at != form.without)
+        has_keywords = form.keywords and document.keywords
+        keywords = f" {', '.join(document.keywords)}" if has_keywords else ""
+        return f"{title}. {abstract}{keywords}".strip(" .")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all texts and citations."""
+        digest = hashlib.sha256()
+        for line in self.lines():
+            digest.update(line)
+        return digest.hexdigest()
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines of the file, without empty optional fields."""
+        optional = ("keywords", "field", "part")
+        rows: tuple[DocumentText | CitingText, ...] = (*self.documents, *self.contexts)
+        for row in rows:
+            yield _line({k: v for k, v in row._asdict().items() if v or k not in optional})
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def write_prepared(path: Path, texts: TrainingTexts) -> None:
+    """Write training texts to a file, completely or not at all."""
+    head = {
+        "kind": KIND,
+        "format": 1,
+        "documents": len(texts.documents),
+        "contexts": len(texts.contexts),
+        "fingerprint": texts.fingerprint,
+        "about": texts.about,
+    }
+    with replace_files(path) as (draft,), lzma.open(draft, "wb", preset=6) as packed:
+        packed.write(_line(head))
+        packed.writelines(texts.lines())
+
+
+def read_prepared(path: Path) -> TrainingTexts:
+    """Read the training texts of a file; a truncated, changed or other file is an error."""
+    lines = ((at, line) for at, line in read_numbered_lines(path) if line)
+    at, line = next(lines, (1, b"{}"))
+    head = _parse_row(path, at, line)
+    if head.get("kind") != KIND or head.get("format") != 1:
+        raise FormatError(path, at, f"these are no training texts of format 1. {_EXPECTED}")
+    rows = [(at, _parse_row(path, at, line)) for at, line in lines]
+    number = head.get("documents")
+    if not isinstance(number, int) or len(rows) != number + head.get("contexts", 0):
+        what = f"its {len(rows):,} lines are not the number in its first line. {_EXPECTED}"
+        raise FormatError(path, None, what)
+    documents, contexts = [], []
+    for at, row in rows[:number]:
+        keywords, name = row.get("keywords", []), row.get("field", "")
+        doc_id, title, abstract = (row.get(key) for key in ("doc_id", "title", "abstract"))
+        if not all(isinstance(each, str) for each in (doc_id, title, abstract, *keywords, name)):
+            raise FormatError(path, at, f"is no document. {_EXPECTED}")
+        texts = str(doc_id), str(title), str(abstract)
+        documents.append(DocumentText(*texts, tuple(keywords), name))
+    for at, row in rows[number:]:
+        paper_id, text, cited = (row.get(key) for key in ("paper_id", "text", "cited"))
+        part = row.get("part", "")
+        are_strings = isinstance(paper_id, str) and isinstance(text, str) and part in ("", *PARTS)
+        are_places = isinstance(cited, list) and all(
+            isinstance(place, int) and 0 <= place < number for place in cited
+        )
+        if not (are_strings and are_places and cited):
+            raise FormatError(path, at, f"is no context. {_EXPECTED}")
+        contexts.append(CitingText(str(paper_id), str(text), tuple(cited), part))
+    prepared = TrainingTexts(documents, contexts, head.get("about", {}))
+    if prepared.fingerprint != head.get("fingerprint"):
+        what = "checksum mismatch. Create it again with 'citebed train prepare'."
+        raise FormatError(path, None, what)
+    return prepared
+
+
+def _parse_row(path: Path, at: int, line: bytes) -> dict[str, Any]:
+    return parse_json_object(path, at, line.decode("utf-8", "replace"), _EXPECTED)
+
+
+def assign_fold(paper_id: str) -> int:
+    """Return the fold of a citing paper, 0 to 19."""
+    return int(hashlib.sha256(paper_id.encode()).hexdigest()[:8], 16) % FOLDS
+
+
+def part_of_fold(fold: int, shift: int = 0) -> str:
+    """Return the part of a fold: ``test``, ``development`` or ``training``.
+
+    With a ``shift`` of n, fold n is the test and the next one is for development.
+    """
+    return {TEST: "test", DEVELOPMENT: "development"}.get((fold - shift) % FOLDS, "training")
+
+
+# --- pairs ----------------------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    """A text, the document that it should find, all documents that it cites, the citing paper."""
+
+    text: str
+    form: Form
+    cited: tuple[int, ...]
+    paper_id: str = ""
+
+
+def random_source(*parts: object) -> random.Random:
+    """Return a random generator for one part of the work, seeded by ``parts``."""
+    return random.Random(":".join(map(str, parts)))
+
+
+def context_pairs(contexts: Iterable[CitingText], rng: random.Random) -> Iterator[Pair]:
+    """Pair each context with each document that it cites."""
+    for context in contexts:
+        for place in context.cited:
+            form = Form(place, keywords=rng.random() < KEYWORDS_SHARE)
+            yield Pair(context.text, form, context.cited, context.paper_id)
+
+
+def passage_pairs(
+    contexts: Iterable[CitingText], rng: random.Random, sizes: Sequence[int] = _PASSAGE_SIZES
+) -> Iterator[Pair]:
+    """Join consecutive contexts of a paper, and pair each passage with two cited documents."""
+    by_paper: dict[str, list[CitingText]] = {}
+    for context in contexts:
+        by_paper.setdefault(context.paper_id, []).append(context)
+    for paper_id, own in by_paper.items():
+        at = 0
+        while at < len(own) - 1:
+            group = own[at : at + rng.choice(sizes)]
+            at += len(group)
+            cited = tuple(sorted({place for context in group for place in context.cited}))
+            text = " ".join(context.text for context in group)
+            for place in rng.sample(cited, min(2, len(cited))):
+                yield Pair(text, Form(place), cited, paper_id)
+
+
+def document_pairs(
+    texts: TrainingTexts, rng: random.Random, sentences: int = 1, keywords: bool = False
+) -> Iterator[Pair]:
+    """Pair the title, some sentences and the keywords of a document with the rest of it."""
+    for place, document in enumerate(texts.documents):
+        if len(document.abstract) < _SHORTEST_ABSTRACT:
+            continue
+        with_keywords, itself = rng.random() < KEYWORDS_SHARE, (place,)
+        if document.title:
+            yield Pair(document.title, Form(place, title=False, keywords=with_keywords), itself)
+        own = texts.sentences[place]
+        for at in rng.sample(range(len(own)), min(sentences, len(own))) if len(own) > 2 else ():
+            yield Pair(own[at], Form(place, keywords=with_keywords, without=at), itself)
+        if keywords and len(document.keywords) > 2:
+            yield Pair(", ".join(document.keywords), Form(place, keywords=False), itself)
+
+
+def group_by_field(
+    pairs: list[Pair], texts: TrainingTexts, batch: int, rng: random.Random
+) -> list[Pair]:
+    """Reorder pairs so that each batch comes from one field.
+
+    Documents of another field are too easy to reject. The rest of each field goes to the end,
+    mixed.
+    """
+    fields: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        fields.setdefault(texts.documents[pair.form.place].field, []).append(pair)
+    if len(fields) < 2:
+        return pairs
+    batches: list[list[Pair]] = []
+    rest: list[Pair] = []
+    for some in fields.values():
+        whole = len(some) - len(some) % batch
+        batches += [some[at : at + batch] for at in range(0, whole, batch)]
+        rest += some[whole:]
+    rng.shuffle(batches)
+    rng.shuffle(rest)
+    return [pair for some in (*batches, rest) for pair in some]
