@@ -33,7 +33,7 @@ from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.query import Query
-from citebed.retrieval.search.judged import MOVING, Judged, Moving
+from citebed.retrieval.search.feedback import MOVING, Judged, Moving
 from common import machine, shared_data
 from fields import Asked, computer_science, interval, life_sciences, of_people
 

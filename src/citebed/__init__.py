@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         annotate_papers as annotate_papers,
     )
     from citebed.collection.filters import Filter as Filter
-    from citebed.distributed.door import engine as engine
+    from citebed.distributed.engine import engine as engine
     from citebed.drafts import read_draft as read_draft
     from citebed.errors import (
         CitebedError as CitebedError,

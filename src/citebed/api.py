@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from citebed.retrieval.library.map import Map
     from citebed.retrieval.pipeline import Pipeline
     from citebed.retrieval.recommend.recommendations import Recommendations
-    from citebed.retrieval.tuning.tuning import Tuned
+    from citebed.retrieval.tuning import Tuned
 
 _FIELDS = str(RunOptions.fields)
 _T = TypeVar("_T")
@@ -113,7 +113,7 @@ class Workbench(Collection):
         collection's own sets. ``index(fit=True)`` restores the weights estimated from the
         abstracts.
         """
-        from citebed.retrieval.tuning.tuning import tune
+        from citebed.retrieval.tuning import tune
 
         with progress_bar(quiet, "questions") as progress:
             found = tune(

@@ -43,7 +43,7 @@ from citebed.retrieval.index.citation_contexts import load_contexts
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.recommend.recommender import Recommender
-from citebed.retrieval.search.feeding import read_judged as read_feedback
+from citebed.retrieval.search.feedback import read_judged as read_feedback
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.queries import read_queries
 from citebed.retrieval.vectors.static_model import open_static_model

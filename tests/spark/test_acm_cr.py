@@ -14,7 +14,7 @@ from tests.unit.distributed.test_importing import check_acm_cr
 
 import citebed
 from citebed.collection import Collection
-from citebed.distributed.door import Engine
+from citebed.distributed.engine import Engine
 from citebed.retrieval import build_index
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 

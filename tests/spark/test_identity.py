@@ -13,7 +13,7 @@ from tests.unit.distributed import test_evaluating, test_timelines
 from tests.unit.timeline.made_streams import stream_files
 
 import citebed
-from citebed.distributed.door import Engine
+from citebed.distributed.engine import Engine
 
 pytestmark = pytest.mark.spark
 few = settings(

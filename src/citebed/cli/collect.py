@@ -73,7 +73,7 @@ def _counted(collection: Path, on: str | None, conf: Sequence[str]) -> Collectio
         from citebed.report.collection import collection_stats
 
         return collection_stats(open_collection(collection))
-    from citebed.distributed.door import engine
+    from citebed.distributed.engine import engine
 
     with engine(on, conf) as there:
         return there.stats(collection)

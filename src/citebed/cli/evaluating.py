@@ -90,7 +90,7 @@ def evaluate(
     if on is None:
         evaluation = evaluate_runs(qrels, begun, chosen, settings)
     else:
-        from citebed.distributed.door import engine
+        from citebed.distributed.engine import engine
 
         with engine(on, spark_conf or ()) as there:
             evaluation = there.evaluate(qrels, runs, chosen, settings)

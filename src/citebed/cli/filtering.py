@@ -167,7 +167,7 @@ def _filter(
 
         yield run_filter
         return
-    from citebed.distributed.door import engine
+    from citebed.distributed.engine import engine
 
     with engine(on, conf) as there:
         yield partial(there.filter, part=round(part_size * 1e6))

@@ -214,7 +214,7 @@ def _imported(
         from citebed.collection import import_sources
 
         return import_sources(collection, sources, options, progress)
-    from citebed.distributed.door import engine
+    from citebed.distributed.engine import engine
 
     with engine(on, conf) as there:
         return there.import_sources(collection, sources, options, progress)

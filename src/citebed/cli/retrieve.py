@@ -127,9 +127,9 @@ def _index_on(
     refused: Mapping[str, object],
 ) -> IndexReport:
     """Index the shards of a collection on Spark."""
-    from citebed.distributed.door import engine
+    from citebed.distributed.engine import engine
     from citebed.errors import CitebedError
-    from citebed.retrieval.sharded.building import ShardOptions
+    from citebed.retrieval.sharded.sharded_index import ShardOptions
 
     given = [name for name, value in refused.items() if value]
     if given:
@@ -192,7 +192,7 @@ def search(
         if on is None:
             found = search_to_file(collection, asked, progress)
         else:
-            from citebed.distributed.door import engine
+            from citebed.distributed.engine import engine
 
             with engine(on, spark_conf or ()) as there:
                 found = search_to_file(collection, asked, progress, there.shards_of(collection))

@@ -12,7 +12,7 @@ from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.retrieval.tuning.tuning import Tuned
+    from citebed.retrieval.tuning import Tuned
 
 
 def tune(
@@ -46,7 +46,7 @@ def tune(
 
     Example: citebed tune mine/ paper.tex thesis.tex
     """
-    from citebed.retrieval.tuning.tuning import tune as tune_collection
+    from citebed.retrieval.tuning import tune as tune_collection
 
     with progress_bar(quiet or as_json, unit="questions") as progress:
         found = tune_collection(

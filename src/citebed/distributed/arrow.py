@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from citebed._version import __version__
-from citebed.distributed.sessions import collected
 from citebed.errors import CitebedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 Schema = Mapping[str, type[pl.DataType]]
 Batches = Iterable["pa.RecordBatch"]
@@ -22,12 +20,12 @@ ERROR = "error"
 SPARK = {pl.String: "string", pl.Int64: "bigint", pl.Float64: "double", pl.Binary: "binary"}
 
 
-def spelled(schema: Schema) -> str:
+def spark_schema(schema: Schema) -> str:
     """A schema as Spark writes it."""
     return ", ".join(f"{name} {SPARK[kind]}" for name, kind in schema.items())
 
 
-def sent(table: pl.DataFrame, schema: Schema) -> pa.Table:
+def to_arrow(table: pl.DataFrame, schema: Schema) -> pa.Table:
     """Rows as an engine takes them; columns that the table does not have are empty."""
     import pyarrow as pa
 
@@ -53,20 +51,13 @@ def check_version(version: str) -> None:
         )
 
 
-def wrong(error: CitebedError) -> pl.DataFrame:
+def error_row(error: CitebedError) -> pl.DataFrame:
     """An error as a row."""
     return pl.DataFrame({ERROR: [str(error)]})
 
 
-def refuse_errors(table: pl.DataFrame) -> None:
+def raise_errors(table: pl.DataFrame) -> None:
     """Tell what was wrong, if anything was: of several things always the same."""
     told: Any = table[ERROR].drop_nulls().sort()
     if len(told):
         raise CitebedError(told[0])
-
-
-def brought(frame: DataFrame) -> pl.DataFrame:
-    """The rows of a frame, here; what a worker found wrong is told."""
-    table = pl.DataFrame(collected(frame))
-    refuse_errors(table)
-    return table.drop(ERROR)

@@ -1,7 +1,7 @@
-"""Masters of Spark's: a Spark that is driven from here, with Java.
+"""Spark masters: a Spark that is driven from this process, with Java.
 
-What Java prints goes to a file that is gone with the session, unless a user wants to see it
-(``--debug``, or a setting of Spark's that asks for it): a start takes a dozen lines of warnings.
+What Java prints goes to a temporary file, because a start prints a dozen lines of warnings. Users
+see it with ``--debug``, or with a Spark setting for its log.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -16,13 +17,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from citebed.distributed.reaching import SECONDS, reach
-from citebed.distributed.troubles import debugging, in_our_words
+from citebed.distributed.errors import debugging, translate_error
 from citebed.errors import CitebedError, import_extra
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+SECONDS = 20
+"""So long somebody who does not answer is waited for."""
+
+
+def check_reachable(address: str, port: int, who: str) -> None:
+    """Refuse an address where nobody listens; ``port`` is the usual one, ``who`` is expected."""
+    try:
+        found = urlsplit(address)
+        place = (found.hostname or "", found.port or port)
+        socket.create_connection(place, SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise CitebedError(
+            f"nobody answers at {address} ({getattr(error, 'strerror', None) or error}). Is {who} "
+            "running, and is this its address?"
+        ) from error
+
 
 _MASTERS = re.compile(r"local\[[^\]]+\]|local-cluster\[.+\]|spark://.+|yarn|k8s://.+")
 _STANDALONE = "spark://"
@@ -38,7 +57,7 @@ def is_master(on: str) -> bool:
 
 
 @contextmanager
-def mastered(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+def open_master_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """A session of a Spark that is driven from here."""
     import_extra("spark-full", "pyspark.core.context")
     _check_java()
@@ -54,7 +73,7 @@ def mastered(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]
             if _is_running():
                 raise
             log.seek(0)
-            raise CitebedError(in_our_words(error, log.read())) from error
+            raise CitebedError(translate_error(error, log.read())) from error
         finally:
             with suppress(Exception):  # it may be gone
                 session.stop()
@@ -75,7 +94,7 @@ def _started(master: str, settings: Mapping[str, str], log: IO[str]) -> SparkSes
                 _hush()
     except Exception as error:
         log.seek(0)
-        told = in_our_words(error, log.read())
+        told = translate_error(error, log.read())
         _forget_java()
         raise CitebedError(f"Spark does not start with master {master}: {told}") from error
     return session
@@ -133,14 +152,16 @@ def _check_reached(master: str) -> None:
         _reach_any([f"{_STANDALONE}{each}" for each in hosts])
     elif master.startswith("k8s://"):
         address = master.removeprefix("k8s://")
-        reach(address if "://" in address else f"https://{address}", 443, "Kubernetes' API server")
+        check_reachable(
+            address if "://" in address else f"https://{address}", 443, "Kubernetes' API server"
+        )
 
 
 def _reach_any(addresses: Iterable[str]) -> None:
     errors = []
     for address in addresses:
         try:
-            reach(address, 7077, "the master (start-master.sh)")
+            check_reachable(address, 7077, "the master (start-master.sh)")
         except CitebedError as error:
             errors.append(error)
         else:

@@ -18,20 +18,20 @@ import polars as pl
 
 from citebed._version import __version__
 from citebed.distributed.arrow import SPARK, Batches, Schema, check_version
-from citebed.distributed.parcels import (
+from citebed.distributed.sessions import Engine
+from citebed.distributed.shuffle import (
     MOST_PARTS,
     SCHEMA,
     Given,
-    Parcel,
-    addressed,
-    at_each,
-    fetched,
-    joined,
-    packed,
-    rows_of,
-    unpacked,
+    Message,
+    collect_messages,
+    concat_tables,
+    map_partitions,
+    message_table,
+    pack_table,
+    send_rows,
+    unpack_table,
 )
-from citebed.distributed.sessions import Engine
 from citebed.errors import CitebedError
 from citebed.runs.file_ranges import MAX_SIZE, FileRange, split_files
 from citebed.runs.reader import read_run
@@ -86,40 +86,43 @@ class RunRows:
         """What is made of pieces; ``None`` where a group stood in several of them."""
         text = self.text
 
-        def made(batches: Batches) -> Iterator[Parcel]:
+        def made(batches: Batches) -> Iterator[Message]:
             for piece in _pieces_here(pieces, batches):
                 run = text.read(piece)
                 groups = grouping(run).unique().cast(pl.String)
-                yield Parcel("made", _MADE, packed(work(run)))
-                yield Parcel("groups", _GROUPS, packed(pl.DataFrame({"group": groups})))
+                yield Message("made", _MADE, pack_table(work(run)))
+                yield Message("groups", _GROUPS, pack_table(pl.DataFrame({"group": groups})))
 
         numbers = self.engine.session.range(0, len(pieces), 1, len(pieces))
-        found = fetched(numbers.mapInArrow(_parcels_of(made), SCHEMA))
-        groups = joined(data for to, data in found if to == _GROUPS)
+        found = collect_messages(numbers.mapInArrow(_parcels_of(made), SCHEMA))
+        groups = concat_tables(data for to, data in found if to == _GROUPS)
         if groups is not None and groups["group"].is_duplicated().any():
             return None
-        return [unpacked(data) for to, data in found if to == _MADE]
+        return [unpack_table(data) for to, data in found if to == _MADE]
 
     def _of_queries(self, work: Part) -> list[pl.DataFrame]:
         """What is made of rows that were sent to where those of their query are."""
         text = self.text
 
-        def made(_: int, given: Given) -> Iterator[Parcel]:
-            rows = joined(given["rows"])
+        def made(_: int, given: Given) -> Iterator[Message]:
+            rows = concat_tables(given["rows"])
             assert rows is not None
-            yield Parcel("made", _MADE, packed(work(text.run(rows))))
+            yield Message("made", _MADE, pack_table(work(text.run(rows))))
 
         size = sum(file.stat().st_size for file in self.files)
         addresses = min(MOST_PARTS, max(_LEAST_PARTS, math.ceil(size / MAX_SIZE)))
         addresses = addresses if self.files else _BLIND_PARTS
         frame, read = self._read()
 
-        def send(batches: Batches) -> Iterator[Parcel]:
+        def send(batches: Batches) -> Iterator[Message]:
             for table in _many(read(batches)):
                 yield from _addressed(table, addresses)
 
         rows = frame.mapInArrow(_parcels_of(send), SCHEMA)
-        return [unpacked(data) for _, data in fetched(at_each(rows, made, addresses))]
+        return [
+            unpack_table(data)
+            for _, data in collect_messages(map_partitions(rows, made, addresses))
+        ]
 
     def _read(self) -> tuple[DataFrame, Reading]:
         """What the engine hands over, and how it is read."""
@@ -225,7 +228,7 @@ def _pieces_here(pieces: list[FileRange], batches: Batches) -> Iterator[FileRang
 
 
 def _parcels_of(
-    work: Callable[[Batches], Iterator[Parcel]],
+    work: Callable[[Batches], Iterator[Message]],
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """The parcels of some work as an engine takes them, or what was wrong."""
     version = __version__
@@ -234,9 +237,9 @@ def _parcels_of(
         try:
             check_version(version)
             for parcel in work(batches):
-                yield from rows_of([parcel]).to_batches()
+                yield from message_table([parcel]).to_batches()
         except CitebedError as error:
-            yield from rows_of((), str(error)).to_batches()
+            yield from message_table((), str(error)).to_batches()
 
     return send
 
@@ -253,8 +256,8 @@ def _many(tables: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield pl.concat(kept)
 
 
-def _addressed(table: pl.DataFrame, addresses: int) -> Iterator[Parcel]:
+def _addressed(table: pl.DataFrame, addresses: int) -> Iterator[Message]:
     names = table["query_id"].unique()
     numbers = [crc32((name or "").encode()) % addresses for name in names.cast(pl.String)]
     to = table["query_id"].replace_strict(names, numbers, return_dtype=pl.Int64)
-    return addressed("rows", table.with_columns(to=to), "to", "uncompressed")
+    return send_rows("rows", table.with_columns(to=to), "to", "uncompressed")

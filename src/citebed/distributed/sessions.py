@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import signal
 import sys
 import threading
@@ -20,14 +21,97 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from citebed.distributed.masters import is_master, mastered
-from citebed.distributed.reaching import SECONDS, reach
-from citebed.distributed.troubles import debugging, in_our_words, told
-from citebed.distributed.workers import check_workers
+import polars as pl
+
+from citebed.distributed.arrow import ERROR, raise_errors
+from citebed.distributed.errors import debugging, translate_error, translate_errors
+from citebed.distributed.masters import SECONDS, check_reachable, is_master, open_master_session
 from citebed.errors import CitebedError, import_extra
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    Look = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    from pyspark.sql import DataFrame
+
+
+_EVERY, _MANY = 0.3, 10
+"""Seconds between two looks at tasks, and how many of them are looked at."""
+_FOR_GOOD = "PYTHON_VERSION_MISMATCH|Cannot run program"
+_GROUP, _OF_GROUP = "citebed: whether workers have what they need", "spark.jobGroup.id"
+
+
+def check_workers(session: SparkSession) -> None:
+    """Refuse workers that have no citebed, or not what it needs."""
+    asked = session.range(0, 1, 1, 1).mapInArrow(_looking(), "missing string")
+    with _first_failure(session):
+        told = asked.toArrow()
+    for missing in told["missing"].to_pylist():
+        if missing is not None:
+            raise CitebedError(translate_error(ModuleNotFoundError(missing)))
+
+
+@contextmanager
+def _first_failure(session: SparkSession) -> Iterator[None]:
+    """End what is asked where a task finds no Python, or another one: so would the next try."""
+    context: Any = getattr(session, "_sc", None)
+    if context is None or debugging():  # of a server tasks are not seen from here
+        yield
+        return
+    done, said = threading.Event(), list[str]()
+
+    def watch() -> None:
+        with suppress(Exception):  # Java may be gone, which who asks is told
+            while not (said or done.wait(_EVERY)):
+                said.extend(text for text in _failures(context) if re.search(_FOR_GOOD, text))
+            if said:
+                context.cancelJobGroup(_GROUP)
+
+    watching = threading.Thread(target=watch, daemon=True)
+    before = context.getLocalProperty(_OF_GROUP)
+    context.setLocalProperty(_OF_GROUP, _GROUP)
+    watching.start()
+    try:
+        yield
+    except Exception as error:
+        if said:
+            raise CitebedError(translate_error(RuntimeError(said[0]))) from error
+        raise
+    finally:
+        done.set()
+        watching.join()
+        with suppress(Exception):
+            context.setLocalProperty(_OF_GROUP, before)
+
+
+def _failures(context: Any) -> Iterator[str]:
+    """What the tasks said that have failed until now."""
+    tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+    jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(_GROUP))
+    for stage in (stage for job in jobs if job for stage in job.stageIds):
+        tasks = store.taskList(stage, 0, _MANY)
+        for task in map(tasks.apply, range(tasks.length())):
+            if task.errorMessage().isDefined():
+                yield task.errorMessage().get()
+
+
+def _looking() -> Look:
+    """A function within another travels whole, and not as the name of a module that has it."""
+
+    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for _ in batches:
+            missing = None
+            try:
+                import citebed.distributed.arrow  # noqa: F401
+            except ModuleNotFoundError as error:
+                missing = str(error)
+            yield pa.record_batch({"missing": pa.array([missing], pa.string())})
+
+    return look
+
 
 LOCAL = "local"
 _CONNECT = "sc://"
@@ -88,7 +172,7 @@ def session(on: str, conf: Iterable[str] = ()) -> Iterator[tuple[SparkSession, C
             opened = stack.enter_context(_opened(on, settings))
         beside = ThreadPoolExecutor(1)
         try:
-            with told():
+            with translate_errors():
                 # Of one in this process there is nothing to ask.
                 asked = beside.submit(check_workers, opened) if on != LOCAL else None
                 yield opened, asked.result if asked else lambda: None
@@ -102,7 +186,7 @@ def _opened(on: str, settings: Mapping[str, str]) -> AbstractContextManager[Spar
     if on.startswith(_CONNECT):
         return _connected(on, settings)
     if is_master(on):
-        return mastered(on, settings)
+        return open_master_session(on, settings)
     raise CitebedError(
         f"'{on}' is no engine. Expected local (on this machine), sc://host:15002 (Spark "
         "Connect), or a master of Spark's: local[4], spark://host:7077, yarn, k8s://…"
@@ -173,7 +257,7 @@ def _ignored_interrupts() -> Iterator[None]:
 def _connected(address: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """A session of a server that speaks Spark Connect."""
     sql = import_extra("spark", "pyspark.sql")
-    reach(address, 15002, "the server (start-connect-server.sh)")
+    check_reachable(address, 15002, "the server (start-connect-server.sh)")
     with ExitStack() as stack:
         if _MODE not in os.environ:  # Spark sets it for good; a master may be next in this process
             stack.callback(lambda: os.environ.pop(_MODE, None))
@@ -189,7 +273,7 @@ def _connected(address: str, settings: Mapping[str, str]) -> Iterator[SparkSessi
             for made in _half_made(error):
                 stack.callback(_stopped, made)
             otherwise = f"the server at {address} is no Spark Connect of Spark {_LEAST}"
-            raise CitebedError(in_our_words(error, otherwise=otherwise)) from error
+            raise CitebedError(translate_error(error, otherwise=otherwise)) from error
         _check_version(address, version)
         yield opened
 
@@ -241,21 +325,28 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def collected(frame: DataFrame) -> Any:
+def collect_arrow(frame: DataFrame) -> Any:
     """The rows of a frame as an Arrow table."""
-    with told_shortly():
+    with short_errors():
         return frame.toArrow()
 
 
+def brought(frame: DataFrame) -> pl.DataFrame:
+    """The rows of a frame, here; what a worker found wrong is told."""
+    table = pl.DataFrame(collect_arrow(frame))
+    raise_errors(table)
+    return table.drop(ERROR)
+
+
 @contextmanager
-def told_shortly() -> Iterator[None]:
+def short_errors() -> Iterator[None]:
     """Around work of the engine's: what it says when it fails is told shortly."""
-    with told(), _quiet():
+    with translate_errors(), _quiet():
         yield
 
 
 @contextmanager
-def row_by_row(engine: Engine) -> Iterator[None]:
+def one_row_batches(engine: Engine) -> Iterator[None]:
     """Around work whose rows are megabytes each: thousands of them in a batch, as is usual, are
     more than an engine's memory."""
     conf = engine.session.conf

@@ -1,30 +1,61 @@
-"""Work on the shards of a collection, spread over an engine's workers: a task a shard.
+"""Work on the shards of a collection, spread over workers: one task per shard.
 
-The workers see the collection's folder under the same path as this machine.
+The workers see the folder of the collection under the same path as this machine.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from citebed._version import __version__
-from citebed.distributed.arrow import ERROR, Batches, brought, check_version, sent, spelled, wrong
-from citebed.distributed.sessions import Engine, row_by_row
+from citebed.collection import Collection, open_collection
+from citebed.collection.progress import SILENT, Progress
+from citebed.collection.tallies import Tally, added, tallied
+from citebed.distributed.arrow import (
+    ERROR,
+    Batches,
+    check_version,
+    error_row,
+    spark_schema,
+    to_arrow,
+)
+from citebed.distributed.sessions import Engine, brought, one_row_batches
+from citebed.distributed.shuffle import (
+    Given,
+    Message,
+    collect_messages,
+    map_partitions,
+    pack_json,
+    send_messages,
+)
 from citebed.errors import CitebedError
-from citebed.retrieval.sharded.all_terms import KEPT, CountAll, KeepAll
-from citebed.retrieval.sharded.indexed import IndexedShards, opened_shard
-from citebed.retrieval.sharded.shard import best
-from citebed.retrieval.sharded.spreading import Schema, Work, summed
+from citebed.retrieval.index.statistics import IndexReport
+from citebed.retrieval.search.fields import DEFAULT_FIELDS
+from citebed.retrieval.sharded.search import ShardedSearch
+from citebed.retrieval.sharded.sharded_index import (
+    BUILT,
+    IndexedShards,
+    IndexShard,
+    ShardOptions,
+    index_shards,
+    opened_shard,
+    read_indexed,
+)
+from citebed.retrieval.sharded.term_counts import KEPT, CountAll, KeepAll
+from citebed.retrieval.sharded.workers import Schema, Work, best, summed
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
 
 _TERMS, _FEWEST = 1_000_000, 8
 """Documents whose terms are added up by a worker at a time; and in how many parts at least."""
@@ -49,15 +80,15 @@ def each(
                     check_version(version)
                     made = work(todo[number])
                 except CitebedError as error:
-                    made = wrong(error)
-                yield from sent(made, whole).to_batches(a_batch)
+                    made = error_row(error)
+                yield from to_arrow(made, whole).to_batches(a_batch)
 
     numbers = engine.session.range(0, len(todo), 1, len(todo))
-    return numbers.mapInArrow(part, spelled(whole))
+    return numbers.mapInArrow(part, spark_schema(whole))
 
 
 @dataclass(frozen=True)
-class OnEngine:
+class SparkShards:
     """The shards of a collection that is indexed, on an engine."""
 
     engine: Engine
@@ -76,7 +107,7 @@ class OnEngine:
         """What work makes of all shards."""
         if pl.Binary not in schema.values():
             return brought(self._each(work, schema))
-        with row_by_row(self.engine):
+        with one_row_batches(self.engine):
             return brought(self._each(work, schema))
 
     def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
@@ -98,7 +129,7 @@ class OnEngine:
 
         part = of.floor(of.coalesce(of.col("query"), of.lit(0)) / of.lit(_TOGETHER))
         merged = self._each(work, schema).groupBy(part)
-        return brought(merged.applyInArrow(_handing_on(merge, whole), spelled(whole)))
+        return brought(merged.applyInArrow(_handing_on(merge, whole), spark_schema(whole)))
 
     def handed_back(self, count: CountAll, keep: KeepAll) -> None:
         """The terms of all shards counted, and the sums handed back to each shard."""
@@ -112,10 +143,10 @@ class OnEngine:
         parts = max(_FEWEST, math.ceil(self.indexed.documents / _TERMS))
         term = of.coalesce(of.col("term"), of.lit("")).cast("binary")
         rows = self._each(count, count.schema).groupBy(of.pmod(of.crc32(term), of.lit(parts)))
-        sums = rows.applyInArrow(_handing_on(add, schema), spelled(schema))
+        sums = rows.applyInArrow(_handing_on(add, schema), spark_schema(schema))
         kept = {**KEPT, ERROR: pl.String}
         by_shard = sums.groupBy(of.coalesce("shard", of.lit("")))
-        brought(by_shard.applyInArrow(_handing_on(keep, kept), spelled(kept)))
+        brought(by_shard.applyInArrow(_handing_on(keep, kept), spark_schema(kept)))
 
 
 def _handing_on(
@@ -129,7 +160,55 @@ def _handing_on(
         try:
             made = told if told.height else work(found.drop(ERROR))
         except CitebedError as error:
-            made = wrong(error)
-        return sent(made, schema)
+            made = error_row(error)
+        return to_arrow(made, schema)
 
     return part
+
+
+def index_on(
+    engine: Engine,
+    collection: str | Path | Collection,
+    options: ShardOptions | None = None,
+    progress: Progress = SILENT,
+) -> IndexReport:
+    """Index the shards of a collection, each on a worker."""
+    opened = open_collection(collection)
+    progress.step("indexing shards", 0)
+    report = index_shards(opened, options or ShardOptions(), partial(_everywhere, engine))
+    search_on(engine, opened).keep_all_terms(DEFAULT_FIELDS)
+    return report
+
+
+def _everywhere(engine: Engine, work: IndexShard, folders: list[Path]) -> pl.DataFrame:
+    return brought(each(engine, folders, work, BUILT))
+
+
+def search_on(engine: Engine, collection: str | Path | Collection) -> ShardedSearch:
+    """A collection in shards whose shards are searched on an engine."""
+    opened = open_collection(collection)
+    indexed = read_indexed(opened)
+    return ShardedSearch(opened, indexed, SparkShards(engine, opened.folder, indexed))
+
+
+def count_shards(engine: Engine, collection: Collection) -> Tally:
+    """What is counted of a collection's documents, shard by shard on an engine's workers, which see
+    the collection at the path where it is here."""
+    folders = collection.shards or (collection.folder,)
+    parcels = [
+        Message("shard", number, pack_json(str(folder.absolute())))
+        for number, folder in enumerate(folders)
+    ]
+    made = collect_messages(map_partitions(send_messages(engine, parcels), _count, len(folders)))
+    return added(_read(json.loads(data)) for _, data in made)
+
+
+def _count(number: int, given: Given) -> Iterator[Message]:
+    """On a worker: count what is in a shard."""
+    tally = tallied(Collection(json.loads(given["shard"][0])))
+    yield Message("tally", number, pack_json(asdict(tally)))
+
+
+def _read(values: dict[str, Any]) -> Tally:
+    years = {int(year): tuple(counts) for year, counts in values.pop("years").items()}
+    return Tally(**values, years=years)

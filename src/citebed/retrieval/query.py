@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
-from citebed.retrieval.search.exhaustive import Hits
-from citebed.retrieval.search.judged import NOT_JUDGED, Judged
+from citebed.retrieval.search.feedback import NOT_JUDGED, Judged
+from citebed.retrieval.search.searcher import Hits
 from citebed.text.languages import language_of
 from citebed.text.sentences import split_sentences
 from citebed.text.words import ENOUGH

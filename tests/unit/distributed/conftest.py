@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import citebed
-from citebed.distributed.door import Engine
+from citebed.distributed.engine import Engine
 
 
 @pytest.fixture(scope="package")

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import citebed
-from citebed.distributed.door import Engine
+from citebed.distributed.engine import Engine
 from citebed.errors import CitebedError
 from citebed.evaluation.scoring.evaluation import Evaluation
 from citebed.evaluation.scoring.run_scores import Settings

@@ -19,9 +19,9 @@ from tests.sampling import examples
 from tests.unit.timeline.filters.bursts import LABELS, TOPICS, WORDS, stream, write
 
 from citebed.cli.app import main
-from citebed.distributed.door import Engine
-from citebed.distributed.filtering import running, working
-from citebed.distributed.filtering.running import filter_on
+from citebed.distributed.engine import Engine
+from citebed.distributed.filtering import driver, worker
+from citebed.distributed.filtering.driver import filter_on
 from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.analysis import ANALYSERS, analyser_of
 from citebed.timeline.filters import parse_filter
@@ -171,7 +171,7 @@ def test_a_stream_at_an_address(engine: Engine, tmp_path: Path, task: FilterTask
     run_filter(task, tmp_path / "one", OPTIONS)
     far = task._replace(source=file_source(f"file://{there}"))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(running, "save_states", killed)
+        patched.setattr(driver, "save_states", killed)
         with pytest.raises(Killed):
             filter_on(engine, far, out, OPTIONS, part=1500)
     shutil.rmtree(there)
@@ -197,7 +197,7 @@ def test_another_stream_is_not_gone_on_with(
         task._replace(source=file_source(f"file://{tmp_path}/{name}")) for name in ("2011", "2012")
     )
     with monkeypatch.context() as patched:
-        patched.setattr(running, "save_states", killed)
+        patched.setattr(driver, "save_states", killed)
         with pytest.raises(Killed):
             filter_on(engine, one, tmp_path / "out", OPTIONS)
     with pytest.raises(CitebedError, match="the stream's bytes"):
@@ -270,9 +270,9 @@ def test_a_run_that_was_stopped_goes_on(
         if len(done_before) == 2:
             raise Killed
         done_before.append(number)
-        getattr(working, step)(task, number)
+        getattr(worker, step)(task, number)
 
-    monkeypatch.setattr(running, step, until_the_third)
+    monkeypatch.setattr(driver, step, until_the_third)
     with pytest.raises(Killed) as stopped:
         filter_on(engine_here(), task, out, OPTIONS, part=1500)
     assert "run the same command again" in stopped.value.__notes__[0]
@@ -280,9 +280,9 @@ def test_a_run_that_was_stopped_goes_on(
 
     def the_rest(task: Any, number: int) -> None:
         again.append(number)
-        getattr(working, step)(task, number)
+        getattr(worker, step)(task, number)
 
-    monkeypatch.setattr(running, step, the_rest)
+    monkeypatch.setattr(driver, step, the_rest)
     report = filter_on(engine_here(), task, out, OPTIONS, part=1500)
     assert again
     assert not set(again) & set(done_before)
@@ -294,7 +294,7 @@ def test_a_run_that_was_stopped_goes_on(
 def test_another_run_is_not_gone_on_with(
     tmp_path: Path, task: FilterTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "score_part", killed)
+    monkeypatch.setattr(driver, "score_part", killed)
     with pytest.raises(Killed):
         filter_on(engine_here(), task, tmp_path / "out", OPTIONS)
     monkeypatch.undo()
@@ -338,12 +338,12 @@ def test_a_folder_of_somebody_else_stays(tmp_path: Path, task: FilterTask) -> No
 def test_a_worker_that_does_not_see_the_stream_says_so(
     tmp_path: Path, task: FilterTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = running._Run._planned
+    planned = driver._Run._planned
 
     def elsewhere(*given: Any) -> Any:
         return planned(*given)._replace(stream=tmp_path / "not here")
 
-    monkeypatch.setattr(running._Run, "_planned", elsewhere)
+    monkeypatch.setattr(driver._Run, "_planned", elsewhere)
     with pytest.raises(CitebedError, match=r"a worker does not see .*not here.*shared"):
         filter_on(engine_here(), task, tmp_path / "out", OPTIONS)
 

@@ -28,9 +28,14 @@ from citebed.collection import (
 from citebed.collection.reading import parser
 from citebed.collection.reading.sources import SourceFile
 from citebed.collection.storing import store
-from citebed.distributed import bringing, parcels
-from citebed.distributed.door import Engine
-from citebed.distributed.importing import earlier, merging, naming, placing, reading
+from citebed.distributed import remote_files, shuffle
+from citebed.distributed.engine import Engine
+from citebed.distributed.importing import (
+    existing_records,
+    merged_records,
+    output_tables,
+    reader,
+)
 from citebed.errors import CitebedError
 from citebed.report.collection import collection_stats
 
@@ -136,7 +141,7 @@ def test_small_pieces_everywhere(
     monkeypatch.setattr(parser, "_HEAD_BYTES", 500)
     monkeypatch.setattr(parser, "CHUNK_BYTES", 1000)
     monkeypatch.setattr(parser, "JOB_BYTES", 1500)
-    monkeypatch.setattr(reading, "AT_ONCE", 4000)
+    monkeypatch.setattr(reader, "AT_ONCE", 4000)
     long = sources[0] / "long.jsonl"
     others = long.read_bytes().replace(b"trees", b"stones")
     (sources[0] / "packed.jsonl.gz").write_bytes(gzip.compress(others))
@@ -145,17 +150,17 @@ def test_small_pieces_everywhere(
             archive.add(sources[0] / name, f"in/{name}")
     settings = tmp_path / "settings.json"
     settings.write_text(json.dumps({"only": [], "forced": None, "names": []}))
-    cuts = reading._cuts(SourceFile(long, long.name), str(settings))
+    cuts = reader._cuts(SourceFile(long, long.name), str(settings))
     shares = [
-        reading._shares(SourceFile(path, path.name), str(settings))
+        reader._shares(SourceFile(path, path.name), str(settings))
         for path in (sources[0] / "packed.jsonl.gz", sources[0] / "all.tar.xz")
     ]
     assert min(len(each or ()) for each in (cuts, *shares)) > 1
-    monkeypatch.setattr(merging, "AT_ONCE", 20)
-    monkeypatch.setattr(merging, "A_PART", 40)
-    monkeypatch.setattr(merging, "_FEW", 0)  # labels go from worker to worker
-    monkeypatch.setattr(naming, "AT_ONCE", 30)
-    monkeypatch.setattr(placing, "SPAN", 25)
+    monkeypatch.setattr(merged_records, "AT_ONCE", 20)
+    monkeypatch.setattr(merged_records, "A_PART", 40)
+    monkeypatch.setattr(merged_records, "_FEW", 0)  # labels go from worker to worker
+    monkeypatch.setattr(merged_records, "NAMES_AT_ONCE", 30)
+    monkeypatch.setattr(output_tables, "SPAN", 25)
     import_both(engine, tmp_path / "c", sources, shard_size=40)
 
 
@@ -281,9 +286,9 @@ def test_random_records_again(
     engine: Engine, tmp_path: Path, first: list[dict[str, Any]], changes: list[Files], prune: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(merging, "A_PART", 4)
-        patched.setattr(earlier, "STEP", 2)
-        patched.setattr(naming, "AT_ONCE", 5)
+        patched.setattr(merged_records, "A_PART", 4)
+        patched.setattr(existing_records, "STEP", 2)
+        patched.setattr(merged_records, "NAMES_AT_ONCE", 5)
         home = tmp_path / "again"
         shutil.rmtree(home, ignore_errors=True)
         import_again(engine, home, {"b.jsonl": first})
@@ -343,7 +348,7 @@ def test_what_goes_wrong_leaves_nothing(
 ) -> None:
     folder = tmp_path / "c"
     with monkeypatch.context() as patched:
-        patched.setattr(placing, "write_shard", _fail)
+        patched.setattr(output_tables, "write_shard", _fail)
         with pytest.raises(CitebedError, match="no room"):
             engine.import_sources(folder, sources)
     assert not folder.exists()
@@ -361,9 +366,9 @@ def test_what_goes_wrong_leaves_nothing(
 
 def test_workers_that_do_not_see_the_folder(tmp_path: Path, sources: list[Path]) -> None:
     specs = [{"path": str(path), "name": path.name, "size": 1} for path in sources]
-    given = {"files": [parcels.noted(specs)]}
+    given = {"files": [shuffle.pack_json(specs)]}
     with pytest.raises(CitebedError, match=r"do not see '.*elsewhere'"):
-        list(reading._look(str(tmp_path / "elsewhere" / "settings.json"), 0, given))
+        list(reader._look(str(tmp_path / "elsewhere" / "settings.json"), 0, given))
 
 
 def _fail(*_: object) -> Any:
@@ -397,17 +402,17 @@ def test_addresses() -> None:
         ("refs.bib", None),
         ("/a:/b", None),
     ):
-        assert bringing.as_address(path) == address
+        assert remote_files.as_address(path) == address
     for root, name, copy in (
         ("dump", "s3a://b/dump/a/x", "dump/a/x"),
         ("my/dump", "my/dump/x", "dump/x"),
         ("a/x.bib", "file:/a/x.bib", "x.bib"),
         ("", "hdfs://host:1/a/x", "a/x"),
     ):
-        assert bringing._below(root, name) == copy
+        assert remote_files._below(root, name) == copy
     for name in ("s3a://b/dump/../../x", "s3a://b/other/x", "s3a://b/dumps/x"):
         with pytest.raises(CitebedError, match="for a file below"):
-            bringing._below("dump", name)
+            remote_files._below("dump", name)
 
 
 def test_what_is_refused(engine: Engine, tmp_path: Path, sources: list[Path]) -> None:
@@ -461,7 +466,7 @@ def test_again_with_keys_that_several_have(engine: Engine, tmp_path: Path) -> No
         pl.read_parquet(path).with_columns(cite_key=key).write_parquet(path)
     changed = [{**each, "title": f"{each['title']} again"} for each in books[:2]] + books[2:]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(naming, "AT_ONCE", 2)
+        patched.setattr(merged_records, "NAMES_AT_ONCE", 2)
         import_again(engine, tmp_path, {"b.jsonl": changed}, shard_size=100)
     assert "same" not in Collection(tmp_path / "two").documents["cite_key"]
 

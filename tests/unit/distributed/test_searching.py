@@ -12,12 +12,12 @@ from tests.unit.retrieval.index.making import build, write_collection
 from tests.unit.retrieval.sharded.cutting import cut
 
 from citebed.cli.app import main
-from citebed.distributed.door import Engine
+from citebed.distributed.engine import Engine
 from citebed.errors import CitebedError
 from citebed.retrieval.execution.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of
-from citebed.retrieval.sharded import indexed
-from citebed.retrieval.sharded.building import ShardOptions
+from citebed.retrieval.sharded import sharded_index
+from citebed.retrieval.sharded.sharded_index import ShardOptions
 from citebed.runs.tables import Run
 
 WORDS = ("oak", "elm", "ash", "forest", "soil", "sea", "bark", "tree", "münchen", "rain", "cloud",
@@ -109,7 +109,7 @@ def damage(parts: Path, how: str) -> None:
     elif how == "torn":
         path = next((shard / "index").glob("docs.*.npy"))
         path.write_bytes(path.read_bytes()[:-1] + b"x")
-        indexed._opened.cache_clear()  # as another process has not opened it yet
+        sharded_index._opened.cache_clear()  # as another process has not opened it yet
     else:
         path = parts / "index" / "shards.json"
         path.write_text(path.read_text().replace('"format": 1', '"format": 7'))

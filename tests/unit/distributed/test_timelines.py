@@ -13,7 +13,7 @@ from tests.unit.timeline.made_streams import StreamFiles, same, stream_files
 
 import citebed
 from citebed.cli.app import main
-from citebed.distributed.door import Engine
+from citebed.distributed.engine import Engine
 from citebed.errors import CitebedError
 
 

@@ -19,11 +19,11 @@ import pytest
 import citebed
 from citebed._version import __version__
 from citebed.cli.app import main
-from citebed.distributed import arrow, parcels, run_rows, sessions, shards, workers
-from citebed.distributed.arrow import brought
-from citebed.distributed.door import Engine
-from citebed.distributed.filtering import running
-from citebed.distributed.troubles import in_our_words, told
+from citebed.distributed import arrow, run_rows, sessions, shards, shuffle
+from citebed.distributed.engine import Engine
+from citebed.distributed.errors import translate_error, translate_errors
+from citebed.distributed.filtering import driver
+from citebed.distributed.sessions import brought
 from citebed.errors import CitebedError
 from citebed.timeline.filters import parse_filter
 from citebed.timeline.filters.runner import FilterTask
@@ -60,21 +60,21 @@ JAVA = "\n\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.s
         ("Caused by: something odd", "^the engine gave up: something odd$"),
         ("ExecutorLostFailure: Command exited with code 137", "too little memory"),
         (
-            "AttributeError: Can't get attribute 'place' on <module 'citebed.distributed.places'",
+            "AttributeError: Can't get attribute 'place' on <module 'citebed.distributed.x'",
             "workers have another version of citebed: install citebed",
         ),
     ],
 )
 def test_what_spark_says_is_a_sentence(said: str, expected: str) -> None:
     with pytest.raises(CitebedError, match=expected):
-        raise CitebedError(in_our_words(RuntimeError(said + JAVA)))
-    assert "scala" not in in_our_words(RuntimeError(said + JAVA))
+        raise CitebedError(translate_error(RuntimeError(said + JAVA)))
+    assert "scala" not in translate_error(RuntimeError(said + JAVA))
 
 
 def test_errors_of_ours_are_left_as_they_are() -> None:
-    with pytest.raises(ZeroDivisionError), told():
+    with pytest.raises(ZeroDivisionError), translate_errors():
         raise ZeroDivisionError
-    with pytest.raises(CitebedError, match=r"^mine$"), told():
+    with pytest.raises(CitebedError, match=r"^mine$"), translate_errors():
         raise CitebedError("mine")
 
 
@@ -130,17 +130,22 @@ def test_a_cluster_of_another_version_is_told(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_workers_are_asked_what_they_have(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    workers.check_workers(engine.session)
+    sessions.check_workers(engine.session)
 
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError(f"No module named {name.partition('.')[0]!r}")
+    class Missing:
+        """Sail's worker is this process, which shall not find what workers import."""
 
-    monkeypatch.setattr("importlib.import_module", missing)  # Sail's worker is this process
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == arrow.__name__:
+                raise ModuleNotFoundError(f"No module named {name!r}")
+
+    monkeypatch.delitem(sys.modules, arrow.__name__)
+    monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
     with pytest.raises(CitebedError, match=r"workers have no citebed: install citebed \d"):
-        workers.check_workers(engine.session)
+        sessions.check_workers(engine.session)
 
 
-@pytest.mark.parametrize("module", [arrow, parcels, run_rows, running, shards])
+@pytest.mark.parametrize("module", [arrow, shuffle, run_rows, driver, shards])
 def test_workers_of_another_version_are_refused(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType
 ) -> None:
@@ -159,7 +164,7 @@ def test_workers_of_another_version_are_refused(
 
 def _begin(module: ModuleType, engine: Engine, folder: Path) -> None:
     """A command that begins in a module."""
-    if module is parcels:
+    if module is shuffle:
         engine.import_sources(folder / "c", [folder / "a.bib"])
     elif module is run_rows:
         engine.evaluate(folder / "a.qrels", folder / "a.run")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from citebed.distributed import workers
+from citebed.distributed import sessions
 from citebed.errors import CitebedError
 
 MISMATCH = (
@@ -64,7 +64,7 @@ class Session:
 def test_another_python_is_told_at_the_first_try() -> None:
     session: Any = Session(MISMATCH)
     with pytest.raises(CitebedError, match=r"workers run Python 3\.12, and this is Python 3\.11"):
-        workers.check_workers(session)
+        sessions.check_workers(session)
     assert session.cancelled.is_set()
     assert session.properties == {"spark.jobGroup.id": None}
 
@@ -73,4 +73,4 @@ def test_another_python_is_told_at_the_first_try() -> None:
 def test_what_may_be_well_the_next_time_is_tried_again(said: str) -> None:
     session: Any = Session(said)
     with pytest.raises(RuntimeError, match="four times"):
-        workers.check_workers(session)
+        sessions.check_workers(session)

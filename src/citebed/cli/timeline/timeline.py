@@ -262,8 +262,8 @@ def _opened(sources: Sequence[str], on: str | None, conf: Sequence[str]) -> Iter
         with opened_runs(list(map(Path, sources))) as opened:
             yield opened
         return
-    from citebed.distributed.door import engine
-    from citebed.distributed.timelines import runs_on
+    from citebed.distributed.engine import engine
+    from citebed.distributed.evaluation import runs_on
 
     with engine(on, conf) as there:
         yield runs_on(there, sources)

@@ -26,17 +26,16 @@ from citebed.retrieval.feedback.base import Feedback
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, parse_pipeline
 from citebed.retrieval.query import Features, Query, Result
-from citebed.retrieval.search.exhaustive import NOTHING, Hits
+from citebed.retrieval.search.feedback import NOT_JUDGED, Judged, moved_terms
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
-from citebed.retrieval.search.judged import NOT_JUDGED, Judged, moved_terms
 from citebed.retrieval.search.queries import query_text, read_queries
-from citebed.retrieval.search.searcher import Searcher, usable
+from citebed.retrieval.search.searcher import NOTHING, Hits, Searcher, usable
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.retrieval.ranking.ranking import Ranks
     from citebed.retrieval.rerank import CrossEncoder, Encoder
-    from citebed.retrieval.search.feeding import JudgedFeedback
+    from citebed.retrieval.search.feedback import JudgedFeedback
     from citebed.runs.tables import Run
 
 Docs = NDArray[np.int64]
@@ -262,7 +261,7 @@ class Runner:
         return replace(query, terms=terms, own_terms=query.terms, judged=judged)
 
     def _fed(self, queries: Sequence[Query], feedback: Feedback) -> list[Query]:
-        from citebed.retrieval.search.feeding import better_query  # with the readers of judgements
+        from citebed.retrieval.search.feedback import better_query  # with the readers of judgements
 
         self.progress.step("feedback", len(queries))
         if feedback.source is None:
@@ -277,7 +276,7 @@ class Runner:
         return [replace(query, terms=terms) for query, terms in zip(queries, better, strict=True)]
 
     def _judged(self, source: str, queries: Sequence[Query]) -> JudgedFeedback:
-        from citebed.retrieval.search.feeding import read_judged, told_of_judged
+        from citebed.retrieval.search.feedback import read_judged, told_of_judged
 
         judged = read_judged(self.collection, self.index, source)
         names = [query.query_id for query in queries]

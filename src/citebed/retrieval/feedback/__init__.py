@@ -9,11 +9,7 @@ from __future__ import annotations
 from citebed.errors import UnknownName
 from citebed.grammar import Call, Spec, SpecError, parse
 from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights
-from citebed.retrieval.feedback.mixture import Mixture
-from citebed.retrieval.feedback.natural import Natural
-from citebed.retrieval.feedback.rm3 import Rm3
-from citebed.retrieval.feedback.robertson import Robertson
-from citebed.retrieval.feedback.rocchio import Rocchio
+from citebed.retrieval.feedback.methods import Mixture, Natural, Rm3, Robertson, Rocchio
 from citebed.retrieval.models import Model, model_from
 
 __all__ = ["FEEDBACK", "Feedback", "FeedbackDocuments", "TermWeights", "retrieval_of"]

@@ -19,8 +19,7 @@ from citebed.retrieval.library.citations import Citations
 from citebed.retrieval.library.facets import facet_rows
 from citebed.retrieval.library.found import Found
 from citebed.retrieval.recommend.explaining import link_of
-from citebed.retrieval.search.exhaustive import score_all
-from citebed.retrieval.search.searcher import Searcher, usable
+from citebed.retrieval.search.searcher import Searcher, score_all, usable
 from citebed.retrieval.vectors.vectors import Docs
 
 Scores = NDArray[np.float64]

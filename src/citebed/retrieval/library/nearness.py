@@ -19,8 +19,7 @@ from citebed.collection.tables import DOCUMENTS
 from citebed.records import Document
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.library.catalogue import KNOWN_COLUMNS, Catalogue
-from citebed.retrieval.search.exhaustive import NOTHING, Hits
-from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.search.searcher import NOTHING, Hits, Searcher
 from citebed.retrieval.vectors.vectors import Docs, DocumentVectors, unit_rows
 
 _TELLING_TERMS = 25

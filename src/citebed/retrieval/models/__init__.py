@@ -8,12 +8,9 @@ from __future__ import annotations
 from citebed.errors import UnknownName
 from citebed.grammar import Call, only_call, plain_name
 from citebed.retrieval.models.base import Corpus, Model, Postings
-from citebed.retrieval.models.bm25 import Bm25
-from citebed.retrieval.models.bm25f import Bm25f
+from citebed.retrieval.models.bm25 import Bm25, Bm25f, Okapi
 from citebed.retrieval.models.cosine import Cosine
-from citebed.retrieval.models.kl import Kl
-from citebed.retrieval.models.okapi import Okapi
-from citebed.retrieval.models.ql import Ql
+from citebed.retrieval.models.language import Kl, Ql
 
 __all__ = ["MODELS", "Corpus", "Model", "Postings", "model_from", "model_of"]
 

@@ -15,13 +15,15 @@ log P(t|d) = log α_d + log p(t|C) + log(1 + s), and only the last part asks for
     two-stage         (μ + λ|d|)/(|d| + μ)         (μ + λ|d|)/(1 − λ)
 
 λ is the weight of the collection, |d|ᵤ the number of distinct terms (Zhai & Lafferty 2001, A
-Study of Smoothing Methods for Language Models; 2002, Two-Stage Language Models).
-"""
+Study of Smoothing Methods for Language Models; 2002, Two-Stage Language Models)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from citebed.grammar import SpecError, number
 from citebed.retrieval.models.base import (
     Corpus,
     Floats,
@@ -92,3 +94,88 @@ class LanguageModel(Model):
     def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Corpus) -> Floats:
         """p(t|Q) = qtf/|Q|."""
         return distribution(qtf)
+
+
+@dataclass(frozen=True)
+class Ql(LanguageModel):
+    """The mean over the query's terms of the logarithm of their probability in the document."""
+
+    name = "ql"
+    summary = "Indri's query likelihood, #combine of the query's terms with Dirichlet smoothing."
+    formula = "1/|Q| · Σ qtf · ln((tf + μ·p(t|C))/(|d| + μ))"
+    citation = (
+        "Ponte & Croft (1998), A Language Modeling Approach to Information Retrieval; Metzler & "
+        "Croft (2004), Combining the Language Model and Inference Network Approaches to Retrieval"
+    )
+    edge_cases = (
+        "The ranking equals kl's with the same mu; each score is kl's minus the entropy of the "
+        "query. citebed drops query terms that are not in the index and ranks only documents with "
+        "a query term, while Indri can rank others."
+    )
+    example = "ql(mu=2500)"
+
+    mu: float = number(2500, *MU, "tokens that the collection counts for")
+
+    def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Corpus) -> float:
+        """Σ w·ln p(t|C)."""
+        return float(weights @ np.log(background(cf, stats)))
+
+
+@dataclass(frozen=True)
+class Kl(LanguageModel):
+    """Documents by how little their language model diverges from the query's.
+
+    What is given chooses the smoothing: ``mu`` Dirichlet, ``lambda`` Jelinek-Mercer, both of them
+    two-stage, ``delta`` absolute discounting; nothing means ``mu=1000``.
+    """
+
+    name = "kl"
+    summary = "KL-divergence of the document's language model from the query's, four smoothings."
+    formula = (
+        "−Σ p(t|Q) · ln(p(t|Q)/P(t|d)), p(t|Q) = qtf/|Q|\n"
+        "P(t|d): (tf + μ·p(t|C))/(|d| + μ)                      mu: Dirichlet\n"
+        "        (1 − λ)·tf/|d| + λ·p(t|C)                      lambda: Jelinek-Mercer\n"
+        "        (1 − λ)·(tf + μ·p(t|C))/(|d| + μ) + λ·p(t|C)   mu and lambda: two-stage\n"
+        "        max(tf − δ, 0)/|d| + δ·|d|ᵤ/|d|·p(t|C)         delta: absolute discounting"
+    )
+    citation = (
+        "Lafferty & Zhai (2001), Document Language Models, Query Models, and Risk Minimization; "
+        "Zhai & Lafferty (2001), A Study of Smoothing Methods; Zhai & Lafferty (2002), Two-Stage "
+        "Language Models"
+    )
+    edge_cases = (
+        "The score is the complete negative divergence, at most 0. It equals the negative cross "
+        "entropy plus the entropy of the query, which is the same for every document. The query's "
+        "distribution covers only terms in the index. lambda is the weight of the collection. With "
+        "weighted fields, a tf below delta becomes 0, and the probabilities of such a document sum "
+        "to slightly more than 1."
+    )
+    example = "kl(mu=1000)"
+
+    mu: float | None = number(
+        None, *MU, "tokens that the collection counts for; 1000 if nothing is given"
+    )
+    lam: float | None = number(None, *LAMBDA, "weight of the collection", name="lambda")
+    delta: float | None = number(None, *DELTA, "subtracted from each term's count")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delta is not None and (self.mu is not None or self.lam is not None):
+            raise SpecError(
+                "kl: delta (absolute discounting) goes with neither mu nor lambda. Choose one of "
+                "kl(mu=…), kl(lambda=…), kl(mu=…,lambda=…), kl(delta=…)."
+            )
+        if self.mu is None and self.lam is None and self.delta is None:
+            object.__setattr__(self, "mu", 1000.0)
+
+    @property
+    def uses_unique(self) -> bool:
+        """Absolute discounting does."""
+        return self.delta is not None
+
+    def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Corpus) -> float:
+        """Σ p(t|Q)·ln p(t|C), and the entropy of the query."""
+        used = weights > 0
+        weights = floats(weights)[used]
+        logs = np.log(background(floats(cf)[used], stats)) - np.log(weights)
+        return float(weights @ logs)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from citebed.retrieval.index.citation_contexts import CitingSentences
 from citebed.retrieval.query import Query
 from citebed.retrieval.ranking.constants import Constants
-from citebed.retrieval.search.exhaustive import Hits
+from citebed.retrieval.search.searcher import Hits
 from citebed.retrieval.vectors.vectors import DocumentVectors, Similarities, Vectors
 
 Docs = NDArray[np.int64]

@@ -30,9 +30,8 @@ from citebed.retrieval.ranking.candidates import (
 )
 from citebed.retrieval.ranking.constants import Constants
 from citebed.retrieval.ranking.expecting import with_expected
-from citebed.retrieval.search.exhaustive import Hits
-from citebed.retrieval.search.judged import moved_vectors
-from citebed.retrieval.search.searcher import Searcher, usable
+from citebed.retrieval.search.feedback import moved_vectors
+from citebed.retrieval.search.searcher import Hits, Searcher, usable
 from citebed.retrieval.vectors.static_model import StaticModel
 from citebed.retrieval.vectors.vectors import Docs, DocumentVectors, Embedder, Similarities, Vectors
 from citebed.wording import printable

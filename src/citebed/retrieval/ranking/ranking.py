@@ -19,8 +19,7 @@ from citebed.retrieval.ranking.candidates import Allowed
 from citebed.retrieval.ranking.features import SIGNALS, Signals
 from citebed.retrieval.ranking.fitted_weights import KNOWN, Fit, fit_of, fitted_level, language_in
 from citebed.retrieval.ranking.ranker import Level, Ranker, mixed, read_ranker, shipped_ranker
-from citebed.retrieval.search.exhaustive import Hits
-from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.search.searcher import Hits, Searcher
 from citebed.retrieval.vectors.static_model import find_model
 from citebed.retrieval.vectors.vectors import Embedder, Vectors
 

@@ -13,7 +13,7 @@ from citebed.drafts.records import Passage
 from citebed.retrieval.execution.runner import Runner
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.recommend.cited import Known
-from citebed.retrieval.search.judged import NOT_JUDGED, Judged
+from citebed.retrieval.search.feedback import NOT_JUDGED, Judged
 from citebed.retrieval.search.queries import checked_date
 
 

@@ -1,4 +1,4 @@
-"""Searching an index with a model: single queries at once, many over threads."""
+"""Searching an index with a model, by scoring every document or by upper bounds."""
 
 from __future__ import annotations
 
@@ -6,22 +6,77 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.analysis import is_telling
-from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.feedback.base import TermWeights, summed
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.memory import free_memory
-from citebed.retrieval.models.base import Corpus, Model
-from citebed.retrieval.search import exhaustive
-from citebed.retrieval.search.exhaustive import NOTHING, Hits
+from citebed.retrieval.models.base import Corpus, Floats, Model
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
-from citebed.retrieval.search.view import View
-from citebed.retrieval.search.whole import Whole
+from citebed.retrieval.search.view import View, Whole
 from citebed.retrieval.vectors.vectors import Docs
+
+
+class Hits(NamedTuple):
+    """Documents by number with their scores, best first; of equal ones the later id first."""
+
+    docs: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+_NONE, _NOUGHT = np.zeros(0, np.int64), np.zeros(0, np.float64)
+NOTHING = Hits(_NONE, _NOUGHT)
+
+FREQUENT = 32
+"""A term is frequent if more than one document in so many has it.
+
+Frequent terms are added first, then the others, both in the order of terms: a sum of floats
+depends on its order, and whoever adds must do it in this one.
+"""
+
+
+def score_all(view: View, query: TermWeights) -> tuple[Floats, NDArray[np.bool_]]:
+    """Every document's score, and whether it has a term of the query at all."""
+    documents = len(view.index.ids)
+    order = np.argsort(query.df * FREQUENT <= view.stats.documents, kind="stable")
+    terms = list(zip(query.ids[order].tolist(), query.weights[order].tolist(), strict=True))
+    docs = np.concatenate([_NONE, *(view.term(term).docs for term, _ in terms)])
+    gains = [weight * view.impacts(term).astype(np.float64) for term, weight in terms]
+    # It adds one after another, as they come.
+    scores = summed(docs, np.concatenate([_NOUGHT, *gains]), documents)
+    has_term = np.zeros(documents, bool)
+    has_term[docs] = True
+    if view.document_scores is not None:
+        scores += view.document_weight(query) * view.document_scores
+    return scores + view.constant(query), has_term
+
+
+def score_and_rank(
+    view: View,
+    query: TermWeights,
+    k: int,
+    allowed: NDArray[np.bool_] | None = None,
+    excluded: NDArray[np.int64] = NOTHING.docs,
+) -> Hits:
+    """The best ``k`` documents; ``query`` has final weights."""
+    if not len(query.ids):
+        return NOTHING
+    scores, eligible = score_all(view, query)
+    if allowed is not None:
+        eligible &= allowed
+    eligible[excluded] = False
+    docs = np.flatnonzero(eligible)
+    scores = scores[docs]
+    if len(docs) > k:
+        least = np.partition(scores, len(docs) - k)[len(docs) - k]
+        docs, scores = docs[scores >= least], scores[scores >= least]
+    order = np.lexsort((-docs, -scores))[:k]
+    return Hits(docs[order], scores[order])
+
 
 Allowed = NDArray[np.bool_] | None
 """Which documents may be found; ``None`` for all."""
@@ -30,7 +85,6 @@ _A_CALL = 32
 """Queries that a thread answers before it takes the next ones."""
 _VIEWS = 4
 """Views without a paper's citing text that are kept: queries of one paper come together."""
-_NONE: Docs = np.zeros(0, np.int64)
 _LOG = logging.getLogger("citebed")
 _TOO_LARGE = (
     "note: to make this index ready for many queries takes about %.1f GB of memory, and %.1f are "
@@ -85,7 +139,7 @@ class Searcher:
         Where memory does not suffice, which is told, it stays as it is: slower, and as exact.
         """
         if self._prepared is None:
-            from citebed.retrieval.search.prepared import bytes_of, prepare
+            from citebed.retrieval.search.impact_index import bytes_of, prepare
 
             needed, free = bytes_of(self.index), free_memory()
             if needed > free:
@@ -181,7 +235,7 @@ class Searcher:
         found = dict(zip(bounded, pruned, strict=True))
 
         def whole(at: int) -> Hits:
-            return exhaustive.search(view, final[at], k, allowed, without[at])
+            return score_and_rank(view, final[at], k, allowed, without[at])
 
         others = [at for at in range(len(final)) if at not in found]
         many = _at_once([final[at] for at in others], threads or os.cpu_count() or 1)

@@ -1,8 +1,9 @@
-"""An index seen through a model and weights of the fields: term frequencies and statistics."""
+"""An index seen through a model and field weights: term frequencies and statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,7 +16,40 @@ from citebed.retrieval.index.arrays import Selection
 from citebed.retrieval.index.index import Index, Share
 from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, Occurrences, TermRange
 from citebed.retrieval.search.fields import Fields
-from citebed.retrieval.search.whole import Whole, weighed
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A collection in numbers: its ``documents``, those that are ``filled`` (have any text in the
+    fields that count), its ``tokens`` by field; and ``df`` and ``cf`` (by field) of terms, by their
+    numbers in the shard's index.
+
+    A df of -1 is one that nobody asked for; where ``complete`` there is none.
+    """
+
+    documents: int
+    filled: int
+    tokens: Mapping[str, int]
+    df: Counts
+    cf: Mapping[str, Counts] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the frequencies of all terms are known."""
+        return bool((self.df >= 0).all())
+
+
+def weighed(weights: Mapping[str, float], counts: Mapping[str, Any]) -> Any:
+    """Counts by field added up, each times the weight of its field; in the fields' order, since a
+    sum of floats depends on it. A field without counts adds nothing."""
+    total: Any = 0.0
+    for name, weight in weights.items():
+        if name in counts:
+            total = total + weight * counts[name]
+    return total
+
 
 _AT_ONCE = 1 << 21
 _LONG = 1 << 16

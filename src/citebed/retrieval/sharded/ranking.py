@@ -1,39 +1,210 @@
-"""A ranking by several signals over shards: each puts documents forward, the best of these are
-gathered with all that counts for them, and ranked as on one machine."""
+"""Ranking by several features over shards, with the results of one index.
+
+Each shard proposes candidates. The best of all are gathered with everything that the ranker needs,
+and a small index in memory ranks them as on one machine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.retrieval.execution.masks import numbers_of
+from citebed.retrieval.execution.masks import Dates, numbers_of
+from citebed.retrieval.execution.runner import Runner, RunOptions
 from citebed.retrieval.index.index import Totals
-from citebed.retrieval.index.layout import Description
-from citebed.retrieval.pipeline import Learned
-from citebed.retrieval.query import Docs
+from citebed.retrieval.index.layout import FOLDER, Description
+from citebed.retrieval.pipeline import Learned, Pipeline
+from citebed.retrieval.query import Docs, Query
 from citebed.retrieval.ranking import features
+from citebed.retrieval.ranking.candidates import (
+    OF_SENTENCE,
+    SAID,
+    WORDS,
+    Allowed,
+    Liked,
+    allowed_for,
+    put_forward,
+)
 from citebed.retrieval.ranking.constants import Constants
+from citebed.retrieval.ranking.features import Signals
 from citebed.retrieval.ranking.ranker import read_ranker, shipped_ranker
 from citebed.retrieval.search.queries import query_text
-from citebed.retrieval.sharded.answering import Gathered, SomeRunner
-from citebed.retrieval.sharded.extracts import (
+from citebed.retrieval.search.searcher import Hits, Searcher
+from citebed.retrieval.sharded.partial_index import (
     Extract,
     ShardTexts,
     authors_in,
+    dates_of,
     extract,
+    index_of,
     packed,
     unpacked,
 )
-from citebed.retrieval.sharded.forward import FORWARD, best_of, forward
-from citebed.retrieval.sharded.indexed import Shard
-from citebed.retrieval.sharded.shard import SearchShard, SeenWhole, ShardQuery
-from citebed.retrieval.sharded.spreading import Spread
+from citebed.retrieval.sharded.sharded_index import Shard
+from citebed.retrieval.sharded.term_counts import WholeCounts, Wholes
+from citebed.retrieval.sharded.workers import SearchShard, SeenWhole, ShardQuery, Spread
+from citebed.retrieval.vectors.vectors import Bounds, Similarities
+
+FORWARD: Mapping[str, Any] = {
+    "query": pl.Int64, "name": pl.String, "doc_id": pl.String, "value": pl.Float64,
+    "least": pl.Float64, "most": pl.Float64,
+}  # fmt: skip
+"""A document that a signal puts forward for a query, with the value that it has for it; and without
+a document, the least and the greatest similarity of all."""
+
+
+def forward(
+    signals: Signals,
+    queries: Sequence[Query],
+    first: Sequence[Hits],
+    in_time: Iterable[Allowed],
+    depth: int,
+) -> pl.DataFrame:
+    """What a shard puts forward; ``first`` are its best by words, ``in_time`` which of its
+    documents are not too late for each query."""
+    found, ends = list[_List](), [pl.DataFrame(schema=FORWARD)]
+    every = zip(queries, first, signals.embedded_in_turn(queries), in_time, strict=True)
+    for number, (query, hits, own, times) in enumerate(every):
+        _, said = signals.said(query, own)
+        similar = signals.similar(own)
+        allowed = allowed_for(query, times, len(signals.index.ids))
+        lists = put_forward(
+            hits, similar, dict.fromkeys(similar), said,
+            allowed=allowed, depth=depth, constants=signals.constants,
+        )  # fmt: skip
+        for name, docs in lists:
+            chosen = hits.docs if name == WORDS else docs
+            found.append(_List(number, name, chosen, _values(name, chosen, hits, said, similar)))
+        ends += [_ends(number, kind, each) for kind, each in similar.items()]
+    return pl.concat([_rows(found, signals.index.ids.series()), *ends], how="diagonal")
+
+
+class _List(NamedTuple):
+    """What a signal puts forward for a query, by its place."""
+
+    query: int
+    name: str
+    docs: Docs
+    values: NDArray[np.float64]
+
+
+def _values(
+    name: str, docs: Docs, hits: Hits, said: Liked, similar: dict[str, Similarities]
+) -> NDArray[np.float64]:
+    if name == WORDS:
+        return hits.scores
+    if name == SAID:
+        return np.asarray(said.likeness[np.searchsorted(said.docs, docs)], np.float64)
+    kind, row = name.removesuffix(OF_SENTENCE), int(name.endswith(OF_SENTENCE))
+    return np.asarray(similar[kind].exact(docs)[row], np.float64)
+
+
+def _rows(lists: Sequence[_List], ids: pl.Series) -> pl.DataFrame:
+    """Lists as rows; ids are looked up for all of them at once."""
+    sizes = [len(each.docs) for each in lists]
+    places = np.concatenate([np.zeros(0, np.int64), *(each.docs for each in lists)])
+    columns = {
+        "query": np.repeat(np.array([each.query for each in lists], np.int64), sizes),
+        "name": np.repeat(np.array([each.name for each in lists], object), sizes),
+        "doc_id": ids.gather(places),
+        "value": np.concatenate([np.zeros(0), *(each.values for each in lists)]),
+    }
+    return pl.DataFrame(columns, schema={name: FORWARD[name] for name in columns})
+
+
+def _ends(number: int, kind: str, similar: Similarities) -> pl.DataFrame:
+    rows = range(len(similar.rough))
+    bounds = [similar.bounds(row) for row in rows]
+    return pl.DataFrame(
+        {
+            "query": [number] * len(bounds),
+            "name": [f"{kind}{OF_SENTENCE if row else ''}" for row in rows],
+            "least": [least for least, _ in bounds],
+            "most": [most for _, most in bounds],
+        },
+        schema={name: FORWARD[name] for name in ("query", "name", "least", "most")},
+    )
+
+
+def best_of(rows: pl.DataFrame, depth: int, constants: Constants) -> pl.DataFrame:
+    """What all shards together put forward: of each list as many as one index would."""
+    documents = rows.filter(pl.col("doc_id").is_not_null())
+    ends = rows.filter(pl.col("doc_id").is_null())
+    wanted = max(constants.candidates, depth)
+    counts = {WORDS: max(depth, constants.by_words), SAID: constants.cited_candidates}
+    # Of equal ones the later id first, as everywhere; of what is said all that are equal.
+    ranked = (
+        documents.drop("most")
+        .sort("query", "name", "value", "doc_id", descending=[False, False, True, True])
+        .with_columns(
+            wanted=pl.col("name").replace_strict(counts, default=wanted, return_dtype=pl.Int64),
+            place=pl.int_range(pl.len()).over("query", "name"),
+        )
+    )
+    is_first = pl.col("place") < pl.col("wanted")
+    last = pl.col("value").filter(is_first).min().over("query", "name")
+    is_said = (pl.col("name") == SAID) & (pl.col("value") >= last)
+    chosen = ranked.filter(is_first | is_said).drop("place", "wanted")
+    whole = ends.group_by("query", "name").agg(pl.col("least").min(), pl.col("most").max())
+    return pl.concat([chosen, whole], how="diagonal")
+
+
+class Gathered(NamedTuple):
+    """What was gathered for some queries: ``extracts`` of documents, the ``counts`` of the terms
+    that they were asked for, and the ``ends`` of similarities by query (its place) and signal."""
+
+    extracts: Sequence[Extract]
+    counts: WholeCounts
+    ends: pl.DataFrame
+
+
+class SomeRunner(Runner):
+    """A pipeline at work on what was gathered for some queries of a collection in shards."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        about: tuple[Description, Totals],
+        gathered: Gathered,
+        pipeline: Pipeline,
+        options: RunOptions,
+    ) -> None:
+        counts, terms = gathered.counts, gathered.counts.table["term"].to_list()
+        index = index_of(collection.folder / FOLDER, gathered.extracts, terms, *about)
+        wholes = Wholes(counts, index)
+        searcher = Searcher(index, pipeline.model, counts.fields, wholes)
+        super().__init__(collection, index, pipeline, options, searcher=searcher)
+        self._dates = Dates(collection, index, dates_of(gathered.extracts))
+        self._ends = gathered.ends
+        self.there = None  # each shard leaves out what is gone
+
+    def answers(self, queries: Sequence[Query], depth: int) -> list[Hits]:
+        """The best documents of the whole collection for each of the queries that it was gathered
+        for."""
+        bounds, ends = _bounds_by_place(self._ends), dict[str, dict[bytes, Bounds]]()
+        for place, vectors in enumerate(self.ranks.signals.embedded_in_turn(queries)):
+            for kind, rows in vectors.items():
+                ends.setdefault(kind, {})[rows.tobytes()] = bounds[place, kind]
+        for kind, known in ends.items():
+            self.index.vectors_of(self.ranks.models[kind], kind).use_bounds(known)
+        return [each.hits for each in self.results(queries, depth)]
+
+
+def _bounds_by_place(ends: pl.DataFrame) -> Mapping[tuple[int, str], Bounds]:
+    found: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    for query, name, least, most in (
+        ends.select("query", "name", "least", "most").sort("query", "name").rows()
+    ):
+        found.setdefault((query, name.removesuffix(OF_SENTENCE)), []).append((least, most))
+    return found
+
 
 EXTRACTS: Mapping[str, Any] = {"data": pl.Binary}
 """What shards have of documents, as bytes."""

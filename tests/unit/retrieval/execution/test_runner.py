@@ -19,7 +19,7 @@ from citebed.retrieval.execution.masks import Dates
 from citebed.retrieval.execution.runner import RUN_COLUMNS, RunOptions, run_queries
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import parse_pipeline
-from citebed.retrieval.search.feeding import read_judged
+from citebed.retrieval.search.feedback import read_judged
 from citebed.retrieval.search.fields import fields_of
 from citebed.retrieval.search.queries import checked_date
 from citebed.runs.tables import Run

@@ -33,9 +33,7 @@ from citebed.retrieval.feedback import (
     retrieval_of,
 )
 from citebed.retrieval.feedback.base import best
-from citebed.retrieval.feedback.mixture import em_steps
-from citebed.retrieval.feedback.natural import NATURAL, Natural
-from citebed.retrieval.feedback.rocchio import Rocchio
+from citebed.retrieval.feedback.methods import NATURAL, Natural, Rocchio, em_steps
 from citebed.retrieval.models import MODELS, Model, model_of
 
 TINY = Tiny(DOCS)

@@ -19,7 +19,7 @@ from tests.unit.retrieval.index.making import build, columns_of, context, write_
 from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.models import model_of
-from citebed.retrieval.search.feeding import feedback_documents
+from citebed.retrieval.search.feedback import feedback_documents
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.searcher import Searcher
 

@@ -11,12 +11,10 @@ from tests.unit.retrieval.models.tiny import any_feedback, any_model
 from citebed.errors import UnknownName
 from citebed.grammar import Call, Spec, SpecError, parse
 from citebed.retrieval.feedback import FEEDBACK, retrieval_of
-from citebed.retrieval.feedback.mixture import Mixture
-from citebed.retrieval.feedback.natural import Natural
-from citebed.retrieval.feedback.rm3 import Rm3
+from citebed.retrieval.feedback.methods import Mixture, Natural, Rm3
 from citebed.retrieval.models import MODELS, Model, model_of
 from citebed.retrieval.models.bm25 import Bm25
-from citebed.retrieval.models.kl import Kl
+from citebed.retrieval.models.language import Kl
 
 NAMES = st.from_regex(r"[a-z_][a-z0-9_./:-]{0,8}", fullmatch=True)
 VALUES = st.one_of(

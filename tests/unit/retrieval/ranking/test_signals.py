@@ -19,7 +19,7 @@ from citebed.retrieval.pipeline import parse_pipeline
 from citebed.retrieval.query import Features, Query, Result
 from citebed.retrieval.ranking.features import SIGNALS
 from citebed.retrieval.recommend.explaining import evidence
-from citebed.retrieval.search.exhaustive import Hits
+from citebed.retrieval.search.searcher import Hits
 
 DOCUMENTS: tuple[Row, ...] = (
     {"doc_id": "a", "title": "Ranking documents by language models", "year": 1998,

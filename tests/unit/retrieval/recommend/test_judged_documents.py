@@ -14,7 +14,7 @@ import citebed
 from citebed.collection.demo import import_demo
 from citebed.retrieval.recommend.recommendation import Recommendation
 from citebed.retrieval.recommend.recommender import Recommender
-from citebed.retrieval.search.judged import Judged, Moving, moved_vectors
+from citebed.retrieval.search.feedback import Judged, Moving, moved_vectors
 from citebed.retrieval.vectors.vectors import DocumentVectors, quantise
 
 TEXT = "Pseudo-relevance feedback adds terms from the documents that were found first."

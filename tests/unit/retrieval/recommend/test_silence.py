@@ -22,7 +22,7 @@ from citebed.retrieval.ranking.features import RAW, SIGNALS
 from citebed.retrieval.ranking.ranker import Asking, shipped_ranker
 from citebed.retrieval.ranking.ranking import _falling
 from citebed.retrieval.recommend.abstention import Asks, NothingToAsk, Silence
-from citebed.retrieval.search.exhaustive import Hits
+from citebed.retrieval.search.searcher import Hits
 
 SHORT = "query expansion"
 FAR_LARGER = shipped_ranker().constants.far_larger

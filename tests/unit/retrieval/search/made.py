@@ -15,9 +15,8 @@ from citebed.retrieval.index import layout
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import Description
 from citebed.retrieval.models import model_of
-from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.fields import Fields
-from citebed.retrieval.search.searcher import Searcher, usable
+from citebed.retrieval.search.searcher import Hits, Searcher, usable
 
 EVERY_MODEL = (
     "bm25",

@@ -28,7 +28,7 @@ from citebed.retrieval.memory import free_memory
 from citebed.retrieval.models import model_of
 from citebed.retrieval.search import view
 from citebed.retrieval.search.fields import Fields
-from citebed.retrieval.search.prepared import bytes_of
+from citebed.retrieval.search.impact_index import bytes_of
 from citebed.retrieval.search.searcher import Searcher
 
 KS = (1, 10, 1000)

@@ -17,10 +17,14 @@ from citebed.collection.tables import QUERIES, TABLES, empty
 from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.pipeline import parse_pipeline
-from citebed.retrieval.sharded.building import IndexShard, ShardOptions, index_shards
-from citebed.retrieval.sharded.indexed import read_indexed
-from citebed.retrieval.sharded.searching import ShardedSearch
-from citebed.retrieval.sharded.spreading import Here
+from citebed.retrieval.sharded.search import ShardedSearch
+from citebed.retrieval.sharded.sharded_index import (
+    IndexShard,
+    ShardOptions,
+    index_shards,
+    read_indexed,
+)
+from citebed.retrieval.sharded.workers import Here
 from citebed.runs.tables import Run
 
 

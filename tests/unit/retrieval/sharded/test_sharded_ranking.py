@@ -53,7 +53,7 @@ def test_runs_are_those_of_one_index(
             here = run_queries(one, None, table, parse_pipeline(model), options)
             with (  # as of large shards: several extracts, and their postings in several spans
                 mock.patch("citebed.retrieval.sharded.ranking._DOCUMENTS", 2),
-                mock.patch("citebed.retrieval.sharded.extracts._POSTINGS", 3),
+                mock.patch("citebed.retrieval.sharded.partial_index._POSTINGS", 3),
                 mock.patch("citebed.retrieval.search.searcher._WORTH", 1),  # on threads
             ):
                 there = search_here(parts, table, model, options)

@@ -18,8 +18,15 @@ from citebed.retrieval.index.index import open_index
 from citebed.retrieval.ranking.fitted_weights import Fit, fit_of
 from citebed.retrieval.ranking.fitting import WEIGHTS, build_index
 from citebed.retrieval.ranking.gains import nearest_good
-from citebed.retrieval.tuning.questions import Question, of_drafts, of_queries
-from citebed.retrieval.tuning.tuning import FAMES, both_chosen, cross_validated, tune
+from citebed.retrieval.tuning import (
+    FAMES,
+    Question,
+    both_chosen,
+    cross_validated,
+    of_drafts,
+    of_queries,
+    tune,
+)
 
 SUBJECTS = ("tree", "river", "harbour", "violin", "cloud", "engine", "garden", "letter")
 OWN = len(WEIGHTS) - 1

@@ -1,0 +1,120 @@
+"""The engine: ``with citebed.engine("sc://host:15002") as spark: spark.evaluate(…)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from citebed.collection import Collection, open_collection
+from citebed.collection.building.import_report import ImportReport
+from citebed.collection.importing import DEFAULTS, ImportOptions
+from citebed.collection.progress import SILENT, Progress
+from citebed.distributed import sessions
+from citebed.distributed.evaluation import evaluate_on, runs_on
+from citebed.distributed.filtering.driver import filter_on
+from citebed.distributed.importing.driver import import_on
+from citebed.distributed.shards import count_shards, index_on, search_on
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation
+from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
+from citebed.report.collection import CollectionStats, collection_stats
+from citebed.retrieval.execution.runner import RunOptions
+from citebed.retrieval.index.statistics import IndexReport
+from citebed.retrieval.pipeline import parse_pipeline
+from citebed.retrieval.search.queries import read_queries
+from citebed.retrieval.sharded.search import ShardedSearch
+from citebed.retrieval.sharded.sharded_index import ShardOptions
+from citebed.runs.tables import Run
+from citebed.timeline.filters.runner import FilterOptions, FilterReport, FilterTask
+from citebed.timeline.timelines import Timeline, timeline
+
+_AS_USUAL = FilterOptions()
+
+
+class Engine(sessions.Engine):
+    """An engine with the verbs of the command line."""
+
+    def evaluate(
+        self,
+        qrels: Any,
+        runs: str | Path | Sequence[str | Path],
+        measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+        settings: Settings = TREC_EVAL,
+    ) -> Evaluation:
+        """Score runs that the engine reads, files or folders: what `citebed.evaluate` gives."""
+        several = [runs] if isinstance(runs, str | Path) else runs
+        return evaluate_on(self, qrels, several, measures, settings)
+
+    def import_sources(
+        self,
+        folder: str | Path,
+        paths: str | Path | Sequence[str | Path],
+        options: ImportOptions = DEFAULTS,
+        progress: Progress = SILENT,
+    ) -> ImportReport:
+        """Import files and folders into a collection in shards, on the workers: what
+        `citebed.collection.import_sources` gives with that ``shard_size``."""
+        several = [paths] if isinstance(paths, str | Path) else paths
+        return import_on(self, folder, several, options, progress)
+
+    def stats(self, collection: str | Path | Collection) -> CollectionStats:
+        """Count what is in a collection, its documents shard by shard on the workers: what
+        `Collection.stats` gives."""
+        opened = collection if isinstance(collection, Collection) else open_collection(collection)
+        return collection_stats(opened, count_shards(self, opened))
+
+    def timeline(
+        self, judgements: Any, runs: str | Path | Sequence[str | Path], **options: Any
+    ) -> Timeline:
+        """Score runs that the engine reads slice by slice: what `citebed.timeline` gives, whose
+        options these are."""
+        several = [runs] if isinstance(runs, str | Path) else runs
+        return timeline(judgements, runs_on(self, several), **options)
+
+    def index(
+        self, collection: str | Path | Collection, options: ShardOptions | None = None
+    ) -> IndexReport:
+        """Index the shards of a collection, each on a worker."""
+        return index_on(self, collection, options)
+
+    def search(
+        self,
+        collection: str | Path | Collection,
+        queries: str | pl.DataFrame,
+        model: str = "bm25",
+        options: RunOptions | None = None,
+    ) -> Run:
+        """Search a collection in shards with every query of a set, a file or a table: the run that
+        one index of all documents gives."""
+        found = self.shards_of(collection)
+        table = read_queries(found.collection, queries)
+        return found.run(table, parse_pipeline(model), options or RunOptions())
+
+    def shards_of(self, collection: str | Path | Collection) -> ShardedSearch:
+        """The shards of a collection, ready for queries."""
+        return search_on(self, collection)
+
+    def filter(
+        self,
+        task: FilterTask,
+        output: str | Path,
+        options: FilterOptions = _AS_USUAL,
+        advance: Callable[[int], None] = lambda _: None,
+        part: int = 0,
+    ) -> FilterReport:
+        """Filter a stream that the workers see, and write a filter run: the very bytes that
+        `run_filter` writes, whose arguments these are; ``part`` is how many bytes of the stream
+        are a part, about, where that is not left to its size."""
+        return filter_on(self, task, Path(output), options, advance, part)
+
+
+@contextmanager
+def engine(on: str = sessions.LOCAL, conf: Iterable[str] = ()) -> Iterator[Engine]:
+    """The engine at an address, until it is done with: ``local``, ``sc://host:15002`` (Spark
+    Connect), or a master of Spark's; ``conf`` are settings of Spark's as ``key=value``."""
+    with sessions.session(on, conf) as (opened, checked):
+        yield Engine(opened, on, checked)

@@ -1,0 +1,92 @@
+"""Errors of Spark translated into plain sentences, for every command.
+
+Spark reports a missing file, a worker without citebed or a lost cluster in pages of Java. citebed
+says in one sentence what the user can do. The original error is the cause, which ``--debug`` shows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from citebed._version import __version__
+from citebed.errors import CitebedError
+from citebed.wording import printable
+
+DEBUG = "CITEBED_DEBUG"
+_LIBRARIES = {"grpc", "py4j", "pyspark"}
+_PYTHON = "--spark-conf spark.pyspark.python=…, or PYSPARK_PYTHON of the server of Spark Connect"
+_TROUBLES = (
+    (r"No module named 'citebed[.']",
+     f"the engine's workers have no citebed: install citebed {__version__} in the Python that they "
+     f"run, name a Python that has it ({_PYTHON}), or ship an environment (spark.archives)"),
+    (r"Can't get attribute '\w+' on <module 'citebed[.']",
+     f"the engine's workers have another version of citebed: install citebed {__version__} there"),
+    (r"No module named '([\w.]+)'",
+     "the engine's workers have no {0} in the Python that they run: install citebed there with "
+     f"what it needs, or name a Python that has it ({_PYTHON})"),
+    (r"PYTHON_VERSION_MISMATCH\D+?(\d+\.\d+)\D+?(\d+\.\d+)",
+     "the engine's workers run Python {0}, and this is Python {1}; they must be the same: name one "
+     f"for the workers ({_PYTHON}), or run citebed with theirs"),
+    (r'Cannot run program "([^"]+)"',
+     "the engine's workers find no {0}: name the Python that they have "
+     f"({_PYTHON})"),
+    (r"PATH_NOT_FOUND\] Path does not exist: (\S+?)\.(?:\s|$)",
+     "{0}: the engine finds no such file. Paths are those of the engine's machines"),
+    (r"The length of (\S+) is \d+, which exceeds the max length allowed",
+     "{0} is more than the engine hands over whole (2 GB): cut it into parts (split -C 1G), or put "
+     "it on a disk that all workers see"),
+    (r"UnsupportedClassVersionError|Java (?:version|8|11)\b.{0,80}not supported",
+     "Spark 4 needs Java 17 or later, and the Java here is older (JAVA_HOME, or java in PATH)"),
+    (r"unsupported PySpark version: (\S+)",
+     "Sail does not know PySpark {0} yet: install the one before it, or work on a Spark"),
+    (r"All masters are unresponsive",
+     "no master of Spark's takes work at this address. Is it one of the same version of Spark?"),
+    (r"OutOfMemoryError|exit(?:ed with)? code 137",
+     "a worker of the engine's had too little memory: give each more "
+     "(--spark-conf spark.executor.memory=8g, on local[N] spark.driver.memory)"),
+)  # fmt: skip
+
+
+def debugging() -> bool:
+    """Whether everything that an engine says is wanted."""
+    return bool(os.environ.get(DEBUG))
+
+
+@contextmanager
+def translate_errors() -> Iterator[None]:
+    """Tell what an engine's libraries raise in our words."""
+    try:
+        yield
+    except Exception as error:
+        if not _is_engines(error):
+            raise
+        raise CitebedError(translate_error(error)) from error
+
+
+def _is_engines(error: Exception) -> bool:
+    """Whether an error is of the libraries that talk to an engine, or of the line to it."""
+    modules = {each.__module__.partition(".")[0] for each in type(error).__mro__}
+    return bool(modules & _LIBRARIES) or isinstance(error, ConnectionError)
+
+
+def translate_error(
+    error: BaseException, log: str = "", otherwise: str = "the engine gave up"
+) -> str:
+    """An engine's error as a sentence; ``log`` is what it printed besides, and ``otherwise`` is
+    said before what nobody foresaw."""
+    text = f"{error}\n{log}"
+    for pattern, words in _TROUBLES:
+        found = re.search(pattern, text, re.DOTALL)
+        if found:
+            return words.format(*map(printable, found.groups()))
+    return f"{otherwise}: {reason(error)}"
+
+
+def reason(error: BaseException) -> str:
+    """What a user of Spark's can do something with: a line, and nothing of Java's stack."""
+    said = str(getattr(error, "desc", None) or error).strip() or type(error).__name__
+    causes = re.findall(r"(?:Caused by: |Error: )([^\n]+)", said)
+    return printable((causes[-1] if causes else said.splitlines()[0])[:500])

@@ -1,0 +1,220 @@
+"""Evaluation and timelines on an engine: runs of any size, scored as on one machine.
+
+The qrels travel to the workers. Only the ranks of judged documents, or partial scores, come back.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from citebed.distributed.arrow import Schema
+from citebed.distributed.run_rows import Part, RunRows, run_rows
+from citebed.distributed.sessions import Engine
+from citebed.distributed.shuffle import pack_table, unpack_table
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.measures.names import measures as parse_measures
+from citebed.evaluation.measures.rankings import Rankings, match
+from citebed.evaluation.scoring.evaluation import DEFAULT_MEASURES, Evaluation
+from citebed.evaluation.scoring.run_scores import TREC_EVAL, AlignedRun, Settings, score_aligned
+from citebed.runs.ranking import (
+    Ranked,
+    ScoreType,
+    SortedQrels,
+    check_repeated_documents,
+    encode_values,
+    prepare,
+    rank,
+    rank_in_32_bits,
+    rehash,
+)
+from citebed.runs.reader import as_qrels, distinct_names
+from citebed.runs.tables import Ints, Run
+from citebed.runs.texts import group_by_query
+from citebed.timeline.scoring.partial_scores import Scored, Scoring, part_rows, together
+from citebed.timeline.streams.run_sources import RunSource
+
+NUMBER = "number"
+COLUMNS = dict.fromkeys(
+    (NUMBER, "retrieved", "rank", "relevance", "tie_first", "tie_size"), pl.Int64
+)
+"""Of a query, by its number among the judged, how many documents the run has; of a judged document
+in it where it stands."""
+_COMPRESSION = "zstd"
+_OF_DOCUMENTS = ("rank", "relevance", "tie_first", "tie_size")
+
+
+class Broadcast:
+    """Judgements, and what else there is, as they travel to each task. The same are known again
+    without being unpacked."""
+
+    def __init__(self, qrels: SortedQrels, *more: Any) -> None:
+        import pyarrow as pa
+
+        table = pl.DataFrame({"doc_id": qrels.doc_ids, "relevance": qrels.relevance})
+        few = replace(
+            qrels, doc_ids=qrels.doc_ids[:0], relevance=qrels.relevance[:0], keys=qrels.keys[:0]
+        )
+        rest = pickle.dumps((few, *more))
+        self.rows, self.size = pack_table(table), len(rest)
+        self.rest: bytes = pa.compress(rest, _COMPRESSION, asbytes=True)
+        self.digest = sha256(self.rows + self.rest).digest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Broadcast) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+@lru_cache(2)
+def unpack_broadcast(what: Broadcast) -> Any:
+    """The same, with documents' ids as this machine hashes them: once in each worker."""
+    import pyarrow as pa
+
+    table = unpack_table(what.rows)
+    qrels, *more = pickle.loads(pa.decompress(what.rest, what.size, _COMPRESSION))
+    doc_ids, relevance = table["doc_id"], table["relevance"].to_numpy()
+    return rehash(replace(qrels, doc_ids=doc_ids, relevance=relevance)), *more
+
+
+def places(
+    queries: Ints, retrieved: Ints, found: Rankings, more: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
+    """A row a query with its number of documents (and ``more``), and a row a judged document."""
+    own = {column: getattr(found, column) for column in _OF_DOCUMENTS}
+    of_queries = pl.DataFrame({NUMBER: queries, "retrieved": retrieved, **(more or {})})
+    return pl.concat([of_queries, pl.DataFrame({NUMBER: found.query, **own})], how="diagonal")
+
+
+def rankings_of(qrels: SortedQrels, table: pl.DataFrame) -> Rankings:
+    """What workers sent of all parts, as if one machine had found it."""
+    of_queries = table.filter(pl.col("retrieved").is_not_null() & (pl.col(NUMBER) >= 0))
+    of_documents = table.filter(pl.col("rank").is_not_null())
+    retrieved = np.zeros(len(qrels.query_ids), np.int64)
+    in_run = np.zeros(len(qrels.query_ids), bool)
+    numbers = of_queries[NUMBER].to_numpy()
+    retrieved[numbers], in_run[numbers] = of_queries["retrieved"].to_numpy(), True
+    query = of_documents[NUMBER].to_numpy()
+    order = np.lexsort((of_documents["rank"].to_numpy(), query))
+    rank, relevance, tie_first, tie_size = (
+        of_documents[name].to_numpy()[order] for name in _OF_DOCUMENTS
+    )
+    return Rankings(
+        qrels.query_ids, in_run, retrieved, query[order], rank, relevance, tie_first, tie_size,
+        qrels.query, qrels.relevance, qrels.highest,
+    )  # fmt: skip
+
+
+_NARROW = "in_32_bits"
+_PLACES: Schema = {"query_id": pl.String, **COLUMNS, _NARROW: pl.Int64}
+"""``in_32_bits`` is 1 in rows of a ranking by scores of 32 bits, where these make another."""
+
+
+def evaluate_on(
+    engine: Engine,
+    qrels: Any,
+    runs: Sequence[str | Path],
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    settings: Settings = TREC_EVAL,
+) -> Evaluation:
+    """Score runs that the engine reads: TREC's or KBA's text, or Parquet, files or folders of them.
+
+    The judgements are read here and travel to the workers; of a run only the places of judged
+    documents come back, so that the memory of this machine does not grow with it.
+    """
+    judged, chosen = as_qrels(qrels), tuple(parse_measures(measures))
+    paths = list(map(str, runs))
+    names = distinct_names(list(map(Path, paths)))
+    ready = prepare(judged)
+    matched = (
+        _matched(engine, ready, path, name, settings.score_type)
+        for path, name in zip(paths, names, strict=True)
+    )
+    scores = tuple(score_aligned(judged.name, each, chosen, settings) for each in matched)
+    return Evaluation(judged.name, chosen, scores, judged.source, judged.notes)
+
+
+def _matched(
+    engine: Engine, judged: SortedQrels, path: str, name: str, score_type: ScoreType
+) -> AlignedRun:
+    """A run that the engine reads, laid beside the judgements."""
+    rows = run_rows(engine, path)
+    table = rows.by_query(_placing(judged, score_type), _PLACES, group_by_query)
+    table, narrow = (table.filter(pl.col(_NARROW) == flag) for flag in (0, 1))
+    queries = table["query_id"].drop_nulls().sort()
+    in_32_bits = rankings_of(judged, narrow) if narrow.height else None
+    return AlignedRun(name, rows.text.tag, queries, rankings_of(judged, table), in_32_bits)
+
+
+def _placing(judged: SortedQrels, score_type: ScoreType) -> Part:
+    data = Broadcast(judged)
+
+    def place(run: Run) -> pl.DataFrame:
+        (known,) = unpack_broadcast(data)
+        ranked = rank(run, score_type)
+        check_repeated_documents(ranked)
+        narrow = None if score_type == "float" else rank_in_32_bits(run, ranked)
+        both = [ranked] if narrow is None else [ranked, narrow]
+        return pl.concat(placed(known, each, flag) for flag, each in enumerate(both))
+
+    def placed(known: SortedQrels, ranked: Ranked, flag: int) -> pl.DataFrame:
+        numbers = encode_values(ranked.query_ids, known.query_ids)
+        names = {"query_id": ranked.query_ids}
+        found = places(numbers, ranked.lengths, match(known, ranked), names)
+        return found.with_columns(pl.lit(flag, pl.Int64).alias(_NARROW))
+
+    return place
+
+
+def runs_on(engine: Engine, runs: Sequence[str | Path]) -> list[RunSource]:
+    """Runs that the engine reads, for `citebed.timeline`."""
+    paths = list(map(str, runs))
+    names = distinct_names(list(map(Path, paths)))
+    read: Any = [partial(_elsewhere, engine, *each) for each in zip(names, paths, strict=True)]
+    return list(map(RunSource, names, read))
+
+
+def _elsewhere(engine: Engine, name: str, path: str) -> _Elsewhere:
+    return _Elsewhere(name, run_rows(engine, path))
+
+
+@dataclass(frozen=True, eq=False)
+class _Elsewhere:
+    """A run that an engine has."""
+
+    name: str
+    rows: RunRows
+
+    @property
+    def team(self) -> str | None:
+        """Whose run it is, where it says so."""
+        return self.rows.text.team
+
+    def scored(self, how: Scoring) -> Scored:
+        """The scores of the run: of its parts only those come here."""
+        return together(self.name, self.rows.by_query(_scoring(how), {}, *how.groupings), how)
+
+
+def _scoring(how: Scoring) -> Part:
+    first = how.pairs.qrels.first()
+    rest = how._replace(pairs=replace(how.pairs, qrels=first, pair_qrels=first))
+    data = Broadcast(how.pairs.pair_qrels, rest)
+
+    return lambda run: part_rows(run, _arrived(data))
+
+
+@lru_cache(2)
+def _arrived(data: Broadcast) -> Scoring:
+    """On a worker: what was carried, ready for parts."""
+    pair_qrels, rest = unpack_broadcast(data)
+    how: Scoring = rest._replace(pairs=replace(rest.pairs, pair_qrels=pair_qrels))
+    return how.for_parts()

@@ -1,0 +1,489 @@
+"""Running a filter on an engine, with the same output as `run_filter` on one machine.
+
+The run is assembled in ``OUT.partial`` when all parts are scored, and renamed when it is complete.
+A run that was killed leaves ``OUT.parts``, and continues from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from threading import BoundedSemaphore, Event, Thread
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed._version import __version__
+from citebed.distributed.arrow import (
+    ERROR,
+    Batches,
+    Schema,
+    check_version,
+    error_row,
+    raise_errors,
+    spark_schema,
+    to_arrow,
+)
+from citebed.distributed.filtering.stream_parts import (
+    PartTask,
+    WorkFolder,
+    cuts,
+    first_line,
+    part_size,
+    received,
+)
+from citebed.distributed.filtering.worker import (
+    read_part,
+    read_told,
+    score_part,
+    tallied,
+    tell_part,
+    telling,
+)
+from citebed.distributed.remote_files import as_address, brought
+from citebed.distributed.sessions import Engine, collect_arrow
+from citebed.errors import CitebedError, FormatError
+from citebed.files.input_files import is_compressed
+from citebed.files.lines import read_chunks, read_numbered_lines
+from citebed.files.output_files import replace_files, translate_write_errors
+from citebed.records import Problem
+from citebed.runs.writer import filter_names, header_line
+from citebed.timeline.filters import checkpoint
+from citebed.timeline.filters.checkpoint import LISTED, Progress
+from citebed.timeline.filters.output_files import Drafts, OutputFiles
+from citebed.timeline.filters.runner import (
+    FilterOptions,
+    FilterReport,
+    FilterTask,
+    header_of,
+    identity_of,
+    listed,
+    no_documents,
+    report_of,
+)
+from citebed.timeline.filters.stream_checks import check_order
+from citebed.timeline.filters.topics import LearningDocuments, RunningFilter, Skipped, State
+from citebed.timeline.streams.stream_files import Decoded, Source, blocks
+from citebed.wording import printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class StreamPosition(NamedTuple):
+    """What was read: of the whole stream, how many documents came before each part, how many
+    lines, and the parts that have judged documents, with these documents' times."""
+
+    whole: Progress
+    documents: list[int]
+    lines: list[int]
+    judged: dict[int, list[int]]
+
+
+def line_of(task: PartTask, account: StreamPosition, number: int, line: int) -> int:
+    """The number in the stream of a line that has a number in its part."""
+    return account.lines[number] + line - first_line(task.cuts[number]) + 1
+
+
+def read_position(task: PartTask, parts: int) -> StreamPosition:
+    """What was read in the first parts, if they are in order."""
+    account = StreamPosition(Progress(), [], [], {})
+    whole = account.whole
+    for number in range(parts):
+        account.documents.append(whole.documents)
+        account.lines.append(whole.line - 1)
+        progress, state = checkpoint.load(task.part(number).summary, {})
+        _check_beginning(task, account, number, state)
+        whole.line += progress.line - 1
+        whole.documents += progress.documents
+        if progress.last_time is not None:
+            whole.last_time = progress.last_time
+        whole.skipped += progress.skipped
+        whole.repeated += progress.repeated
+        whole.problems += [
+            each._replace(line=line_of(task, account, number, each.line))
+            for each in progress.problems[: LISTED - len(whole.problems)]
+        ]
+        if state["judged"].size:
+            account.judged[number] = state["judged"][:, 1].tolist()
+    account.documents.append(whole.documents)
+    account.lines.append(whole.line - 1)
+    return account
+
+
+def _check_beginning(task: PartTask, account: StreamPosition, number: int, state: State) -> None:
+    """Refuse a part that begins earlier than the one before it ends."""
+    if state["first"].size:
+        line, time = state["first"].tolist()
+        at = line_of(task, account, number, line)
+        row = pl.DataFrame({"line": [at], "doc_id": [str(state["first_id"])], "time": [time]})
+        check_order(Decoded(row, ()), account.whole.last_time, task.name)
+
+
+def error_of(task: PartTask, number: int, line: int | None, what: str) -> FormatError:
+    """What is wrong in a part, with its line in the stream; what is wrong before it, is first."""
+    account = read_position(task, number)
+    at = None if line is None else line_of(task, account, number, line)
+    return FormatError(task.name, at, what)
+
+
+def problems_of(task: PartTask, account: StreamPosition) -> Iterator[list[Problem]]:
+    """All lines that are no documents, part by part."""
+    for number in range(task.parts):
+        listed = read_numbered_lines(task.part(number).skipped)
+        found = (json.loads(line) for _, line in listed if line)
+        yield [Problem(line_of(task, account, number, line), what) for line, what in found]
+
+
+def save_states(task: PartTask, account: StreamPosition) -> RunningFilter:
+    """What the filter knows at the beginning of each part that is not scored yet; gives it as it
+    is at the end."""
+    filtering = task.started()
+    for number in range(task.parts):
+        part = task.part(number)
+        if not part.scored.exists():
+            begin = Progress(documents=account.documents[number])
+            checkpoint.save(part.state, {}, begin, filtering.state())
+        _, state = checkpoint.load(part.summary, {})
+        first, after = account.documents[number : number + 2]
+        told = read_told(part.learning_documents) if account.judged else None
+        more = _More(telling(task, number, range(after - first)))
+        filtering.skip(Skipped(first, after - first, tallied(filtering, state), told, more))
+    return filtering
+
+
+class _More:
+    """All documents of a part, asked for range after range: it is read once, if at all."""
+
+    def __init__(self, told: Iterator[LearningDocuments]) -> None:
+        self._told = told
+        self._left: LearningDocuments | None = None
+
+    def __call__(self, start: int, end: int) -> Iterator[LearningDocuments]:
+        while True:
+            told = self._left if self._left is not None else next(self._told)
+            rows = told.reads.rows
+            first, last = np.searchsorted(rows, (start, end)).tolist()
+            self._left = told.take(np.arange(last, rows.size)) if last < rows.size else None
+            if first < last:
+                yield told.take(np.arange(first, last))
+            if rows[-1] >= end - 1:
+                break
+
+
+_DONE: Schema = {"part": pl.Int64, "line": pl.Int64, "what": pl.String, ERROR: pl.String}
+_SECONDS = 1.0
+_BYTES = "the stream's bytes"
+_LAYOUT = {"the layout of parts": 2}
+_LAID = 1 << 22
+_AT_ONCE = BoundedSemaphore(os.cpu_count() or 1)
+"""Sail works on all parts at once, in threads of one process; a worker of Spark's has one."""
+Work = Callable[[PartTask, int], None]
+Advance = Callable[[int], None]
+
+
+def filter_on(
+    engine: Engine,
+    task: FilterTask,
+    output: Path,
+    options: FilterOptions,
+    advance: Advance = lambda _: None,
+    part: int = 0,
+) -> FilterReport:
+    """Filter a stream on an engine and write a filter run: the bytes that `run_filter` writes.
+
+    The workers must see the stream and the folder of the output under the same names; or the stream
+    is an address that the engine reads (``s3a://…``), of a file or of several in the order of their
+    names, which are copied first. ``part`` is how many bytes of the stream are a part, about; 0
+    leaves it to the stream's size.
+    """
+    files = OutputFiles(output, options.skipped)
+    files.check(options.overwrite)
+    task.declared.start(task.topics, task.tools)  # what is wrong with it is told before all else
+    address = as_address(task.source.path) if task.source.path else None
+    if address:  # of which a path has lost a slash
+        task = task._replace(source=task.source._replace(name=address))
+    folder = WorkFolder(Path(f"{files.output.absolute()}.parts"))
+    _check_apart(folder, task.source)
+    with files.alone() as drafts:
+        _check_not_begun_here(files, options)
+        run = _Run(engine, folder, files, drafts, options)
+        try:
+            return run.done(task, output, advance, part)
+        except FormatError:  # it is the stream that must change, and then all is to be done again
+            folder.remove()
+            raise
+        except BaseException as cause:
+            if folder.plan.exists():
+                cause.add_note(
+                    "to go on, run the same command again "
+                    f"({printable(folder.path)} is kept for that); add --restart to start over"
+                )
+            raise
+        finally:
+            files.remove()  # what is there of it can be made of the parts again
+
+
+def _check_apart(folder: WorkFolder, source: Source) -> None:
+    """Refuse a stream in the work folder, which goes with it."""
+    if source.path is not None and folder.path in source.path.absolute().parents:
+        raise CitebedError(
+            f"{source.name} lies in {printable(folder.path)}, where parts of the run are kept; "
+            "choose another output"
+        )
+
+
+def _check_not_begun_here(files: OutputFiles, options: FilterOptions) -> None:
+    """Refuse to lose what one machine has begun."""
+    if options.restart:
+        files.checkpoint.unlink(missing_ok=True)
+    elif files.checkpoint.exists() and files.partial.stat().st_size:
+        raise CitebedError(
+            f"{printable(files.partial)} was begun on one machine: go on with it there, without "
+            "--on, or add --restart to start over"
+        )
+
+
+class _Run:
+    """A filter on an engine, from the stream to the run."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        folder: WorkFolder,
+        files: OutputFiles,
+        drafts: Drafts,
+        options: FilterOptions,
+    ) -> None:
+        self._engine, self._folder = engine, folder
+        self._files, self._drafts, self._options = files, drafts, options
+
+    def done(self, task: FilterTask, output: Path, advance: Advance, part: int) -> FilterReport:
+        """Do all that is not done yet."""
+        if self._options.restart:
+            self._folder.remove()
+        self._folder.make()
+        planned = self._planned_or_gone(task, part)
+        resumed = [n for n in range(planned.parts) if planned.part(n).scored.exists()]
+        account = self._read(planned, advance)
+        if not account.whole.documents:
+            self._write_list(planned, account)
+            self._files.put_list_in_place(self._drafts)
+            raise no_documents(task.source.name, account.whole)
+        unmet = self._scored(planned, account, advance)
+        self._write(task, planned, account)
+        before = sum(account.documents[n + 1] - account.documents[n] for n in resumed)
+        return report_of(task, account.whole, unmet, output, before)
+
+    def _planned_or_gone(self, task: FilterTask, part: int) -> PartTask:
+        """The stream in parts; where it cannot be read nothing is left behind."""
+        try:
+            return self._planned(task, part)
+        except BaseException:
+            if not self._folder.plan.exists():
+                self._folder.remove()
+            raise
+
+    def _planned(self, task: FilterTask, part: int) -> PartTask:
+        """The stream in parts: as it was cut before, if it was."""
+        options = self._options
+        stream, what = self._stream(task.source)
+        identity = {**identity_of(task, options), _BYTES: what, **_LAYOUT}
+        plan = self._folder.plan
+        if plan.exists():
+            found = checkpoint.load(plan, identity)[1]["cuts"].tolist()
+        else:
+            size = part or part_size(stream.stat().st_size)
+            found = cuts(stream, size, naive_is_utc=options.naive_is_utc)
+            checkpoint.save(plan, identity, Progress(), {"cuts": np.array(found, np.int64)})
+        return PartTask(
+            folder=self._folder.path,
+            stream=stream,
+            cuts=tuple(found),
+            name=task.source.name,
+            topics=list(task.topics),
+            declared=task.declared,
+            tools=task.tools,
+            names=filter_names(options.team, task.declared.name),
+            block=options.block or task.declared.block,
+            naive_is_utc=options.naive_is_utc,
+            strict=options.strict,
+        )
+
+    def _stream(self, source: Source) -> tuple[Path, dict[str, int | str]]:
+        """The stream as a plain file, and what tells it from another; what is packed, or no file,
+        is laid out in the work folder, once where it is far away."""
+        if source.path is not None and source.path.is_file() and not is_compressed(source.path):
+            status = source.path.stat()
+            return source.path.absolute(), {"size": status.st_size, "time": status.st_mtime_ns}
+        laid = self._folder.stream
+        address = as_address(source.path) if source.path else None
+        if address is None:
+            crc = _lay_out(laid, (block.data for block in blocks(source, _LAID)))
+            return laid, {"crc": crc, "size": laid.stat().st_size}
+        if not laid.exists() or not self._folder.plan.exists():
+            _lay_out(laid, self._brought(address))
+        return laid, {"address": address, "size": laid.stat().st_size}
+
+    def _brought(self, address: str) -> Iterator[bytes]:
+        """The lines of all files at an address, in the order of their names."""
+        place = Path(tempfile.mkdtemp(prefix=".citebed-", dir=self._folder.path))
+        try:
+            for path in brought(self._engine, address, place).files:
+                try:
+                    for lines in read_chunks(path, _LAID):
+                        yield lines if lines.endswith(b"\n") or not lines else lines + b"\n"
+                except FormatError as error:
+                    name = f"{address} ({printable(path.relative_to(place))})"
+                    raise FormatError(name, error.line, error.what) from None
+        finally:
+            shutil.rmtree(place, ignore_errors=True)  # a task that is done twice may be at it
+
+    def _read(self, task: PartTask, advance: Advance) -> StreamPosition:
+        """Read the parts that are not read yet: half of all that is to do."""
+        self._each(task, read_part, [task.part(n).summary for n in range(task.parts)], advance)
+        return read_position(task, task.parts)
+
+    def _scored(self, task: PartTask, account: StreamPosition, advance: Advance) -> list[str]:
+        """Score the parts that are not scored yet; gives the documents that did not come."""
+        times = {time for judged in account.judged.values() for time in judged}
+        task = task._replace(due=tuple(sorted(time + task.tools.delay for time in times)))
+        parts = [task.part(number) for number in range(task.parts)]
+        looks_back = task.declared.looks_back
+        if times:
+            told = [
+                part.learning_documents if looks_back or number in account.judged else None
+                for number, part in enumerate(parts)
+            ]
+            self._each(task, tell_part, told)
+        unmet = save_states(task, account).unmet()
+        self._each(task, score_part, [part.scored for part in parts], advance)
+        return unmet
+
+    def _each(
+        self,
+        task: PartTask,
+        work: Work,
+        made: Sequence[Path | None],
+        advance: Advance = lambda _: None,
+    ) -> None:
+        """Have workers make a file of each part, where it is not there; half the parts' bytes are
+        told as they come."""
+        todo = [n for n, path in enumerate(made) if path and not path.exists()]
+        half = {
+            path: length // 2 for path, length in zip(made, _lengths(task), strict=True) if path
+        }
+        with _advancing(half, advance):
+            if not todo:
+                return
+            numbers = self._engine.session.range(0, len(todo), 1, len(todo))
+            found = collect_arrow(
+                numbers.mapInArrow(_working(task.pickled(), todo, work), spark_schema(_DONE))
+            )
+        table = pl.DataFrame(found)
+        for number, line, what in table.sort("part").select("part", "line", "what").iter_rows():
+            if what is not None:
+                raise error_of(task, number, line, what)
+        raise_errors(table)
+
+    def _write(self, task: FilterTask, planned: PartTask, account: StreamPosition) -> None:
+        """The run, from the lines of its parts."""
+        whole = account.whole
+        with translate_write_errors(self._files.partial):
+            self._drafts.run.truncate(0)
+            self._drafts.run.write(header_line(header_of(task, self._options)))
+            for number in range(planned.parts):
+                part = planned.part(number)
+                with part.lines.open("rb") as lines:
+                    shutil.copyfileobj(lines, self._drafts.run, 1 << 20)
+                scored, _ = checkpoint.load(part.scored, {})
+                whole.written += scored.written
+                whole.topics = list(dict.fromkeys((*whole.topics, *scored.topics)))
+            self._drafts.run.flush()
+        self._write_list(planned, account)
+        self._files.put_in_place(self._drafts)
+        self._folder.remove()
+
+    def _write_list(self, task: PartTask, account: StreamPosition) -> None:
+        """The list of skipped lines, where one is wanted."""
+        listing = self._drafts.listing
+        if listing:
+            with translate_write_errors(self._files.listing or self._files.partial):
+                listing.truncate(0)
+                for problems in problems_of(task, account):
+                    listing.write(listed(task.name, problems))
+                listing.flush()
+
+
+def _lay_out(laid: Path, lines: Iterable[bytes]) -> int:
+    """Write the lines of a stream to a file, whole or not at all; gives their checksum."""
+    crc = 0
+    with replace_files(laid) as (draft,), draft.open("wb") as file:
+        for each in lines:
+            crc = zlib.crc32(each, crc)
+            file.write(each)
+    return crc
+
+
+def _lengths(task: PartTask) -> list[int]:
+    return [end - begin for begin, end in pairwise(task.cuts)]
+
+
+@contextmanager
+def _advancing(coming: dict[Path, int], advance: Advance) -> Iterator[None]:
+    """Tell of files as others make them: how many bytes each stands for."""
+    left, over = dict(coming), Event()
+
+    def look() -> None:
+        while not over.wait(_SECONDS):
+            there()
+
+    def there() -> None:
+        advance(sum(left.pop(path) for path in list(left) if path.exists()))
+
+    there()
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join()
+        there()
+
+
+def _working(
+    data: bytes, todo: Sequence[int], work: Work
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """What does some work with parts, which come by their places in a list."""
+    version = __version__
+
+    def each(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                yield from to_arrow(_row(data, todo[place], work, version), _DONE).to_batches()
+
+    return each
+
+
+def _row(data: bytes, number: int, work: Work, version: str) -> pl.DataFrame:
+    """What came of a part: nothing, or what is wrong."""
+    row: dict[str, list[Any]] = {"part": [number]}
+    try:
+        check_version(version)
+        with _AT_ONCE:
+            work(received(data), number)
+    except FormatError as error:
+        row |= {"line": [error.line], "what": [error.what]}
+    except CitebedError as error:
+        return error_row(error)
+    schema = {name: kind for name, kind in _DONE.items() if name in row}
+    return pl.DataFrame(row, schema)

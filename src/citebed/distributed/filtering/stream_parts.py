@@ -1,0 +1,251 @@
+"""A stream in parts: where it is cut, the folder of each part, and the task that workers get.
+
+A part is a range of bytes, cut at a line end where the time changes: a document that is repeated at
+the same time is skipped, so documents of the same time must stay together. The files of a part are
+written completely or not at all. A part that is done is not done again, by no worker and no run.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+
+from citebed.errors import CitebedError, FormatError
+from citebed.files.lines import Block, find_line_start, read_part, read_pieces, split_blocks
+from citebed.files.output_files import translate_write_errors
+from citebed.files.system_errors import open_for_reading
+from citebed.timeline.filters.topics import Filter, FilterContext, RunningFilter, Topic
+from citebed.timeline.streams.stream_files import decode
+from citebed.wording import printable
+
+
+class Part(NamedTuple):
+    """The files of a part; ``summary`` and ``scored`` are written last."""
+
+    folder: Path
+
+    @property
+    def reads(self) -> Path:
+        """What its documents say."""
+        return self.folder / "reads.arrow"
+
+    @property
+    def skipped(self) -> Path:
+        """Its lines that are no documents."""
+        return self.folder / "skipped.jsonl"
+
+    @property
+    def summary(self) -> Path:
+        """What was counted in it."""
+        return self.folder / "summary.npz"
+
+    @property
+    def learning_documents(self) -> Path:
+        """The documents of it that are learned from, and some before them."""
+        return self.folder / "told.arrow"
+
+    @property
+    def state(self) -> Path:
+        """What the filter knows at its beginning."""
+        return self.folder / "begin.npz"
+
+    @property
+    def lines(self) -> Path:
+        """Its lines of the run."""
+        return self.folder / "lines.txt"
+
+    @property
+    def scored(self) -> Path:
+        """What was written of it."""
+        return self.folder / "scored.npz"
+
+
+class WorkFolder(NamedTuple):
+    """``OUT.parts``, which the workers must see too."""
+
+    path: Path
+
+    @property
+    def plan(self) -> Path:
+        """What is run, and where the stream is cut."""
+        return self.path / "plan.npz"
+
+    @property
+    def stream(self) -> Path:
+        """The lines of a stream that is no plain file."""
+        return self.path / "stream.jsonl"
+
+    def part(self, number: int) -> Part:
+        """The files of a part."""
+        return Part(self.path / f"{number:06d}")
+
+    def make(self) -> None:
+        """Make the folder, or take the one that a run before has left."""
+        with translate_write_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        self._check_ours()
+
+    def remove(self) -> None:
+        """Take it away, with all that is in it."""
+        if os.path.lexists(self.path):
+            self._check_ours()
+            with translate_write_errors(self.path):
+                shutil.rmtree(self.path)
+
+    def _check_ours(self) -> None:
+        """Its name can be foreseen, so somebody may have put something else there."""
+        status = self.path.lstat()
+        is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+        made = {entry.name for entry in self.path.iterdir()} if is_ours else set()
+        if not is_ours or (made and not self._is_known(made)):
+            raise CitebedError(
+                f"{printable(self.path)} is no folder of ours; remove it, or choose another output"
+            )
+
+    def _is_known(self, names: set[str]) -> bool:
+        known = {self.plan.name, self.stream.name}
+        return all(
+            name in known or name.isdecimal() or name.startswith(".citebed-") for name in names
+        )
+
+
+_LOOK = 1 << 16
+_LEAST, _MOST, _PARTS = 16 << 20, 128 << 20, 32
+
+
+def part_size(size: int) -> int:
+    """How large the parts of a stream are: some dozens, unless they were small or large."""
+    return min(_MOST, max(_LEAST, size // _PARTS))
+
+
+def cuts(path: Path, part: int, *, naive_is_utc: bool) -> list[int]:
+    """Where the parts of a file begin, in bytes, and where the last one ends."""
+    size = path.stat().st_size
+    found = [0]
+    with open_for_reading(path) as handle:
+        for near in range(part, size, part):
+            if near > found[-1]:
+                cut = _change_after(handle, near, path, naive_is_utc)
+                if cut is None:
+                    break
+                found.append(cut)
+    return [*found, size]
+
+
+def _change_after(handle: BinaryIO, near: int, path: Path, naive_is_utc: bool) -> int | None:
+    """Where the first line begins whose time is another than that of the one before it."""
+    start = find_line_start(handle, near)
+    before: int | None = None
+    try:
+        for block in split_blocks(read_pieces(handle, _LOOK), str(path), _LOOK, 2):
+            table = decode(block, naive_is_utc).table
+            if table.height:
+                before = table["time"][0] if before is None else before
+                changed = (table["time"] != before).arg_true()
+                if changed.len():
+                    line_number = table["line"][changed[0]] - block.first_line
+                    return start + _line_start(block.data, line_number)
+            start += len(block.data)
+    except FormatError:  # a line without an end: whoever reads it will say so
+        return None
+    return None
+
+
+def _line_start(data: bytes, number: int) -> int:
+    """Where a line begins, counted from 0."""
+    place = 0
+    for _ in range(number):
+        place = data.index(b"\n", place) + 1
+    return place
+
+
+def part_blocks(path: Path, name: str, begin: int, end: int, size: int) -> Iterator[Block]:
+    """The lines of a part, in blocks; numbered from 1 in the first part, in others from 2, as a
+    mark at the beginning of a file is one only there."""
+    return split_blocks(read_part(path, begin, end), name, size, first_line(begin))
+
+
+def first_line(begin: int) -> int:
+    """The number that the first line of a part has in it."""
+    return 2 if begin else 1
+
+
+WIDTH = 16
+"""So many documents before a lesson are told, for a filter that looks back; more on demand."""
+
+
+class PartTask(NamedTuple):
+    """A stream that is cut into parts, and what is done with them.
+
+    ``name`` is the stream's in messages, ``names`` what a line of the run begins with; ``due`` are
+    the times after which lessons are due, in order.
+    """
+
+    folder: Path
+    stream: Path
+    cuts: tuple[int, ...]
+    name: str
+    topics: Sequence[Topic]
+    declared: Filter
+    tools: FilterContext
+    names: str
+    block: int
+    naive_is_utc: bool
+    strict: bool
+    due: tuple[int, ...] = ()
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return len(self.cuts) - 1
+
+    def part(self, number: int) -> Part:
+        """The files of a part."""
+        return WorkFolder(self.folder).part(number)
+
+    def started(self) -> RunningFilter:
+        """The filter at the beginning of the stream."""
+        return self.declared.start(self.topics, self.tools)
+
+    def check_seen(self) -> None:
+        """Whether a worker sees what it works on."""
+        for path in (self.folder, self.stream):
+            if not path.exists():
+                raise CitebedError(
+                    f"a worker does not see {printable(path)}. The stream and the output must lie "
+                    "where all workers have them under the same name: on a disk that is shared"
+                )
+        if self.stream.stat().st_size < self.cuts[-1]:
+            raise CitebedError(f"{printable(self.stream)} is shorter where a worker sees it")
+
+    def pickled(self) -> bytes:
+        """The task on its way."""
+        try:
+            return pickle.dumps(tuple(self))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise CitebedError(
+                f"what makes terms of a text cannot travel to workers ({error}); take functions "
+                "of a module, or those of an analyser (citebed.retrieval.analysis)"
+            ) from None
+
+
+@lru_cache(maxsize=2)
+def received(data: bytes) -> PartTask:
+    """The task where it arrives, once in each worker."""
+    task = PartTask(*pickle.loads(data))
+    task.check_seen()
+    return task
+
+
+def moments(times: np.ndarray[tuple[int], np.dtype[np.int64]], due: Sequence[int]) -> list[int]:
+    """The rows of a part before which a lesson is due that may not have been before them."""
+    known = np.searchsorted(np.asarray(due, np.int64), times, side="left")
+    return [int(row) for row in np.flatnonzero(np.diff(known, prepend=0) > 0)]

@@ -1,0 +1,354 @@
+"""An import whose steps run on an engine, in place of those of `citebed.collection.importing`.
+
+The driver commits, as ever, what concerns the collection as a whole: citing papers, queries and
+judgements. Workers read, merge and name documents and write the shards. The memory of the driver
+grows with citing papers and the number of files, not with documents.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from citebed.collection.building.assembling import resolve_crossrefs
+from citebed.collection.building.citing import are_asked, asked
+from citebed.collection.building.combining import BEFORE
+from citebed.collection.building.import_report import Became, Files, ImportReport
+from citebed.collection.building.known_records import ASIDE
+from citebed.collection.building.records import Parts
+from citebed.collection.importing import (
+    DEFAULTS,
+    KNOWN,
+    Import,
+    ImportOptions,
+    known_aside,
+    run_import,
+)
+from citebed.collection.progress import SILENT, Progress
+from citebed.collection.reading.reader import Reader
+from citebed.collection.rules import check_languages, check_types
+from citebed.collection.storing import store, table_files
+from citebed.collection.tables import SET_ASIDE, TABLES, Frames, read_part, write_part
+from citebed.distributed.importing import merged_records, output_tables
+from citebed.distributed.importing.existing_records import (
+    Piece,
+    earlier_records,
+    has_columns,
+    keys_of_before,
+    pieces_of,
+)
+from citebed.distributed.importing.merged_records import Part, Place, merged, parts_of, seeds
+from citebed.distributed.importing.reader import EngineReader
+from citebed.distributed.remote_files import as_address, brought
+from citebed.distributed.sessions import Engine
+from citebed.distributed.shuffle import (
+    Given,
+    Message,
+    Work,
+    check_folder,
+    collect_messages,
+    concat_tables,
+    map_partitions,
+    pack_json,
+    pack_table,
+    persist,
+    select_kinds,
+    send_messages,
+    unpack_table,
+)
+from citebed.errors import CitebedError
+from citebed.wording import printable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Shard(NamedTuple):
+    """The file of a shard's documents, and how many texts have LaTeX left in them."""
+
+    path: Path
+    latex: int
+
+
+class Made(NamedTuple):
+    """What became of the records: the files of shards and of what is aside, in their order, and of
+    the table of the latter, if there is any."""
+
+    told: Became
+    shards: list[Shard]
+    aside: list[Path]
+    set_aside: Path | None
+
+
+def documents_of(place: Place, parts: list[Part], before: list[Piece]) -> Made:
+    """Merge the records of all parts, name their documents, and write these in shards; those that
+    were there ``before`` keep their cite keys."""
+    start = send_messages(place.engine, seeds(parts))
+    fates = merged(place, start, parts)
+    fates = start.unionByName(select_kinds(fates, "fate", "made", "count"))
+    rows = sum(part.rows for part in parts), sum(piece.size for piece in before)
+    buckets = merged_records.buckets_for(max(rows))
+    given = select_kinds(fates, "part", "fate", "made")
+    known = given
+    if before:
+        work = partial(output_tables.ask_ids, place.rules, buckets)
+        _write_renamed(place, merged_records.ids(map_partitions(given, work, len(parts)), buckets))
+        known = given.unionByName(keys_of_before(place, given, len(parts), before, buckets))
+    work = partial(output_tables.ask, place.rules, buckets, not before)
+    asked = _kept(place, map_partitions(known, work, len(parts)), "asked")
+    counts = [json.loads(data) for _, data in collect_messages(select_kinds(asked, "count"))]
+    merges = [json.loads(data) for _, data in collect_messages(select_kinds(fates, "count"))]
+    told = _became([*counts, *merges])
+    if not told.documents:
+        return Made(told, [], [], None)
+    names = _kept(place, merged_records.named(asked, buckets), "named")
+    if not before:
+        _write_renamed(place, names)
+    given = given.unionByName(select_kinds(names, "key"))
+    given = given.unionByName(send_messages(place.engine, _bases(parts, counts)))
+    work = partial(output_tables.place, place.rules, place.size, str(place.folder))
+    placed = _kept(place, map_partitions(given, work, len(parts)), "placed")
+    return Made(told, *_written(place, placed, told))
+
+
+def _kept(place: Place, frame: DataFrame, name: str) -> DataFrame:
+    return persist(place.engine, frame, place.folder / name)
+
+
+def _became(counts: list[dict[str, Any]]) -> Became:
+    """What became of all records, from what workers counted of some."""
+    totals: Counter[str] = Counter()
+    aside: Counter[str] = Counter()
+    files: Files = {}
+    for each in counts:
+        owners = sum(each.get("owners", {}).values())
+        totals.update(documents=owners, **{n: each.get(n, 0) for n in ("records", "doubtful")})
+        aside.update(each.get("set_aside", {}))
+        for name, numbers in each["files"].items():
+            own = files.setdefault(name, {})
+            own.update({kind: own.get(kind, 0) + number for kind, number in numbers.items()})
+    reasons = dict(aside.most_common())
+    return Became(totals["records"], totals["documents"], reasons, totals["doubtful"], files)
+
+
+def _bases(parts: list[Part], counts: list[dict[str, Any]]) -> list[Message]:
+    """The place among all documents of the first one of each source in each part."""
+    bases: list[dict[str, int]] = [{} for _ in parts]
+    base = 0
+    sources = [(source, at) for at, part in enumerate(parts) for source in part.starts]
+    for source, at in sorted(sources):
+        bases[at][source] = base
+        base += counts[at]["owners"].get(source, 0)
+    return [Message("bases", at, pack_json(each)) for at, each in enumerate(bases)]
+
+
+def _write_renamed(place: Place, names: DataFrame) -> None:
+    """The new ids of documents of which several want one: these alone come here."""
+    fresh = concat_tables(data for _, data in collect_messages(select_kinds(names, "id")))
+    if fresh is None:
+        fresh = pl.DataFrame(schema={"row": pl.Int64(), "fresh": pl.String()})
+    write_part(place.folder / output_tables.RENAMED, fresh)
+
+
+def _written(
+    place: Place, placed: DataFrame, told: Became
+) -> tuple[list[Shard], list[Path], Path | None]:
+    """The files of shards and of what is aside, and that of the table of the latter."""
+
+    def notes(kind: str, work: Work, addresses: int, frame: DataFrame = placed) -> list[Any]:
+        made = map_partitions(select_kinds(frame, kind), work, addresses)
+        return [json.loads(data) for _, data in collect_messages(made)]
+
+    folder = str(place.folder)
+    count = -(-told.documents // place.size)
+    shards = notes("document", partial(output_tables.write_shard, folder), count)
+    spans = 1 + told.records // output_tables.SPAN
+    aside = notes("aside", partial(output_tables.write_aside, folder), spans)
+    files = [Shard(Path(each["path"]), each["latex"]) for each in shards]
+    if not aside:
+        return files, [], None
+    paths = [each["path"] for each in aside]
+    whole = send_messages(place.engine, [Message("aside", 0, pack_json(paths))])
+    (table,) = notes("aside", partial(output_tables.write_set_aside, folder), 1, whole)
+    return files, [Path(path) for path in paths], Path(table["path"])
+
+
+Asked = tuple[pl.Series, pl.Series]
+"""Names and folded titles."""
+
+
+def known(
+    engine: Engine, shards: list[Path], aside: list[Path], asked: Asked, folder: Path
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Those documents and records set aside that have a name or a title which is asked."""
+    ours, others = _found(engine, shards, aside, asked, folder / "asked")
+    if others.height:  # one that is aside may have the id of a document
+        names = pl.concat([asked[0], others["doc_id"].str.to_lowercase()]).unique()
+        ours, others = _found(engine, shards, aside, (names, asked[1]), folder / "asked-again")
+    return ours, others
+
+
+def _found(
+    engine: Engine, shards: list[Path], aside: list[Path], asked: Asked, place: Path
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    place.mkdir()
+    for name, series in zip(("names", "titles"), asked, strict=True):
+        write_part(place / f"{name}.arrow", series.to_frame("text"))
+    paths = [*shards, *aside]
+    parcels = [Message("file", at, pack_json(str(path))) for at, path in enumerate(paths)]
+    work = partial(_look_up, str(place), len(shards))
+    made = collect_messages(map_partitions(send_messages(engine, parcels), work, len(paths)))
+    none = pl.DataFrame(schema={name: TABLES["documents"][name] for name in KNOWN})
+    ours = [unpack_table(data) for at, data in made if at < len(shards)]
+    others = [unpack_table(data) for at, data in made if at >= len(shards)]
+    return pl.concat([none, *ours]), pl.concat([none, *others])
+
+
+def _look_up(place: str, shards: int, number: int, given: Given) -> Iterator[Message]:
+    """On a worker: what is asked of a file of documents, or of records that are set aside."""
+    path = Path(json.loads(given["file"][0]))
+    if number < shards:
+        table = pl.read_parquet(path, columns=list(KNOWN), glob=False).select(KNOWN)
+    else:
+        table = known_aside(read_part(path).lazy()).collect()
+    names, titles = (
+        read_part(Path(place, f"{name}.arrow"))["text"] for name in ("names", "titles")
+    )
+    found = are_asked(table, names, titles)
+    if found.height:
+        yield Message("known", number, pack_table(found))
+
+
+SHARD_SIZE = 250_000
+"""So many documents are in a shard that an engine makes, unless another number is asked for."""
+
+
+def import_on(
+    engine: Engine,
+    folder: str | Path,
+    paths: Iterable[str | Path],
+    options: ImportOptions = DEFAULTS,
+    progress: Progress = SILENT,
+) -> ImportReport:
+    """Import files and folders into the collection at ``folder``, on an engine: what
+    `import_sources` gives with the same ``shard_size``.
+
+    The folder and the sources must be at the same paths here and on the workers; or sources are
+    addresses that the engine reads (``s3a://…``, ``hdfs://…``), which are copied first. It happens
+    whole or not at all, whatever becomes of workers or of this process.
+    """
+    if as_address(folder):
+        raise CitebedError(
+            f"'{printable(folder)}' is no path of a file system. Sources may be anything that the "
+            "engine reads; a collection is a folder that this machine and the workers see at the "
+            "same path (NFS, Lustre, a bucket that is mounted on all of them)."
+        )
+    check_folder(Path(folder))
+    make = partial(EngineImport, engine=engine, options=options, progress=progress)
+    return run_import(Path(folder), list(paths), make)
+
+
+class EngineImport(Import):
+    """One import in the making, on an engine."""
+
+    def __init__(
+        self,
+        folder: Path,
+        staging: Path,
+        engine: Engine,
+        options: ImportOptions,
+        progress: Progress,
+    ) -> None:
+        self.engine, self.aside = engine, list[Path]()
+        super().__init__(folder, staging.absolute(), options, progress)
+        if self.is_old or not has_columns(folder, BEFORE):
+            raise CitebedError(
+                f"'{printable(folder)}' was made by an earlier version of citebed: import once "
+                "without --on, or into another folder."
+            )
+        if options.shard_size == 0:
+            raise CitebedError("--on needs --shard-size above 0.")
+        self.shards.size = self.shards.size or SHARD_SIZE
+
+    def _with_copies(self, paths: list[str | Path]) -> list[str | Path]:
+        return [self._here(path) for path in super()._with_copies(paths)]
+
+    def _here(self, path: str | Path) -> str | Path:
+        """A path, or for an address a copy of what is there, named as a file there would be."""
+        address = as_address(path)
+        if address is None:
+            return path
+        self.progress.step(f"copying {printable(address)}", 0)
+        place = self.parts.parent / "copies"
+        place.mkdir(exist_ok=True)
+        copy = brought(self.engine, address, Path(tempfile.mkdtemp(dir=place))).root
+        self.names.stand_in(copy, address)
+        return copy
+
+    def _reader(self, only: tuple[str, ...], workers: int) -> Reader:
+        return EngineReader(
+            self.known, self.parts, only, workers, self.progress, self.options.format,
+            engine=self.engine,
+        )  # fmt: skip
+
+    def _make_documents(self, dropped: set[str]) -> Became:
+        assert isinstance(self.reader, EngineReader)
+        before = pieces_of(self.folder, "documents")
+        earlier = [*before, *pieces_of(self.folder, ASIDE)]
+        notes = self.reader.notes + earlier_records(
+            self.engine, earlier, dropped, Path(tempfile.mkdtemp(dir=self.parts))
+        )
+        if not notes:
+            return super()._make_documents(dropped)
+        check_types(self.rules, {name for note in notes for name in note.types})
+        check_languages(self.rules, {name for note in notes for name in note.languages})
+        files = Parts(self.parts, (Path(note.path) for note in notes))
+        problems = resolve_crossrefs(files) if any(note.crossrefs for note in notes) else []
+        # A name of its own: tasks of an import that was killed may still write elsewhere.
+        folder = Path(tempfile.mkdtemp(dir=self.parts))
+        place = Place(self.engine, folder, self.rules, self.shards.size)
+        made = documents_of(place, parts_of(notes, files), before)
+        self.aside, self.is_any_aside = made.aside, bool(made.aside)
+        self._take(made)
+        return replace(made.told, problems=problems)
+
+    def _take(self, made: Made) -> None:
+        """Put what workers wrote to where it is committed; of no documents there is a shard that is
+        empty."""
+        table = self.ready / f"{ASIDE}.parquet"
+        if made.set_aside is None:
+            table_files.write_frames(table, iter(()), SET_ASIDE)
+        else:
+            table.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(made.set_aside, table)
+        if not made.shards:
+            self.shards.write_documents(())
+        for number, shard in enumerate(made.shards):
+            name = store.shard_name(number)
+            target = self.ready / store.SHARDS / name
+            target.mkdir(parents=True)
+            shutil.move(shard.path, target / "documents.parquet")
+            self.shards.names = (*self.shards.names, name)
+            self.latex_left.texts += shard.latex
+
+    def _known(self, state: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
+        names, titles = asked(state)
+        if names.is_empty() and titles.is_empty():
+            return super()._known({name: table.clear() for name, table in state.items()})
+        self.parts.mkdir(exist_ok=True)
+        paths = self.shards.documents()
+        return known(self.engine, paths, self.aside, (names, titles), self.parts)
+
+    def _write(self) -> list[str]:
+        remove = super()._write()
+        shutil.rmtree(self.parts, ignore_errors=True)  # the disk may have better use for the room
+        return remove

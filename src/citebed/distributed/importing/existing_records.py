@@ -1,0 +1,333 @@
+"""What a collection had before an import: its records, and the cite keys that documents keep.
+
+A document of one record is in the documents table; the records of other documents are among those
+set aside. Both are sorted by source and line without any machine holding all of them. A document
+keeps its cite key if it shares an id, title or DOI with one of before, surest first (`SAME`).
+Nearly all keep their id and title, and are matched on workers; the driver gets the others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from citebed.collection.building.combining import BEFORE, SAME, earlier_keys
+from citebed.collection.importing import OWN, own_records, still_there
+from citebed.collection.rules import Rules
+from citebed.collection.storing import table_files
+from citebed.collection.storing.store import MANIFEST
+from citebed.collection.tables import RECORD, TABLES, Schema, empty, read_part, write_part
+from citebed.distributed.importing import merged_records
+from citebed.distributed.importing.merged_records import Place, number_of
+from citebed.distributed.importing.output_tables import RENAMED, decided, named
+from citebed.distributed.importing.reader import PartNote, note_of
+from citebed.distributed.sessions import Engine
+from citebed.distributed.shuffle import (
+    Given,
+    Message,
+    collect_messages,
+    concat_tables,
+    map_partitions,
+    pack_json,
+    pack_table,
+    persist,
+    read_spilled_tables,
+    select_kinds,
+    send_messages,
+    send_rows,
+    spill_rows,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+_DEALT = "dealt"
+STEP = 1000
+"""One in so many records tells where the parts begin."""
+_ORDER = ("source", "line", "piece", "at")
+"""By source and line; those of one line as they lie in the tables."""
+
+
+class Piece(NamedTuple):
+    """Some rows of one of a table's files."""
+
+    table: str
+    path: str
+    start: int
+    size: int
+
+    def read(self, schema: Schema) -> pl.DataFrame:
+        """Some columns of its rows."""
+        return table_files.read_slice(Path(self.path), self.table, schema, self.start, self.size)
+
+
+def pieces_of(folder: Path, table: str) -> list[Piece]:
+    """The pieces of a table of a collection, in their order."""
+    most, pieces = merged_records.A_PART, list[Piece]()
+    for path in _paths(folder, table):
+        rows = table_files.rows_of(path)
+        pieces += [
+            Piece(table, str(path.absolute()), start, min(most, rows - start))
+            for start in range(0, rows, most)
+        ]
+    return pieces
+
+
+def has_columns(folder: Path, columns: Iterable[str]) -> bool:
+    """Whether the documents of a collection, if it is one, have some columns."""
+    schemas = map(table_files.read_schema, _paths(folder, "documents"))
+    return all(schema.keys() >= set(columns) for schema in schemas)
+
+
+def _paths(folder: Path, table: str) -> list[Path]:
+    """The files of a table; that of the documents must be there."""
+    paths = table_files.table_paths(folder, table)
+    if not paths and table == "documents" and (folder / MANIFEST).exists():
+        table_files.check_there(folder / "documents.parquet")
+    return paths
+
+
+def dealt_pieces(engine: Engine, pieces: Iterable[Piece]) -> DataFrame:
+    """What tells each piece's address what the piece is."""
+    return send_messages(
+        engine, (Message("piece", at, pack_json(each)) for at, each in enumerate(pieces))
+    )
+
+
+def piece_in(given: Given) -> Piece:
+    """The piece that an address is."""
+    return Piece(*json.loads(given["piece"][0]))
+
+
+def earlier_records(
+    engine: Engine, pieces: list[Piece], dropped: Iterable[str], place: Path
+) -> list[PartNote]:
+    """The files of a collection's records, which are in pieces, but for those of sources that are
+    ``dropped``, in their order; they are written in ``place``."""
+    if not pieces:
+        return []
+    (place / "dropped.json").write_text(json.dumps(sorted(dropped)), encoding="utf-8")
+    start = dealt_pieces(engine, pieces)
+    sampled = collect_messages(map_partitions(start, partial(_sample, str(place)), len(pieces)))
+    sample = concat_tables(data for _, data in sampled)
+    assert sample is not None
+    number = pl.col("rows").cum_sum() // merged_records.A_PART
+    bounds = sample.sort(_ORDER).filter(number > number.shift(1, fill_value=0)).select(_ORDER)
+    write_part(place / "bounds.arrow", bounds)
+    (place / _DEALT).mkdir()
+    parts = map_partitions(start, partial(_deal, str(place)), len(pieces))
+    notes = collect_messages(map_partitions(parts, partial(_write, str(place)), bounds.height + 1))
+    shutil.rmtree(place / _DEALT, ignore_errors=True)  # a task that is done twice may be at it
+    return [PartNote(*json.loads(note)) for _, note in notes]
+
+
+def _sample(place: str, number: int, given: Given) -> Iterator[Message]:
+    """On a worker: what one in so many records of a piece, and the last, is ordered by; and how
+    many each stands for."""
+    keys = _read(place, number, piece_in(given), ("source", "line")).sort(_ORDER)
+    some = keys.gather_every(STEP, STEP - 1).with_columns(rows=pl.lit(STEP, pl.Int64))
+    rest = keys.tail(1).with_columns(rows=pl.lit(keys.height % STEP, pl.Int64))
+    yield Message("sample", number, pack_table(pl.concat([some, rest.filter(pl.col("rows") > 0)])))
+
+
+def _deal(place: str, number: int, given: Given) -> Iterator[Message]:
+    """On a worker: the records of a piece, to the parts that they are in."""
+    records = _read(place, number, piece_in(given), tuple(RECORD))
+    bounds = read_part(Path(place, "bounds.arrow")).with_columns(part=pl.lit(1))
+    keys = records.select(_ORDER).with_row_index("row")
+    both = pl.concat([bounds, keys], how="diagonal")
+    both = both.sort(*_ORDER, "part", nulls_last=[False] * len(_ORDER) + [True])
+    both = both.with_columns(pl.col("part").fill_null(0).cum_sum()).drop_nulls("row").sort("row")
+    records = records.with_columns(both["part"])
+    yield from spill_rows(os.path.join(place, _DEALT), "record", records, "part")
+
+
+def _write(place: str, number: int, given: Given) -> Iterator[Message]:
+    """On a worker: write the records of a part, and tell of them."""
+    path = Path(tempfile.mkdtemp(dir=place)) / "records.arrow"
+    write_part(path, read_spilled_tables(given["record"]).sort(_ORDER).select(list(RECORD)))
+    yield Message("note", number, pack_json(note_of(path)))
+
+
+def _read(place: str, number: int, piece: Piece, columns: tuple[str, ...]) -> pl.DataFrame:
+    """Those rows of a piece that are records as they were read, with what they are ordered by."""
+    of_documents = piece.table == "documents"
+    more = ("doc_id", "records", "read_as") if of_documents else ()
+    schema = OWN if of_documents else TABLES[piece.table]
+    rows = piece.read({name: schema[name] for name in dict.fromkeys((*columns, *more))})
+    rows = rows.filter(still_there(_dropped(place)))
+    rows = own_records(rows) if of_documents else rows
+    return rows.select(
+        *columns,
+        piece=pl.lit(number, dtype=pl.Int64),
+        at=pl.int_range(pl.len(), dtype=pl.Int64),
+    )
+
+
+@lru_cache(2)
+def _dropped(place: str) -> list[str]:
+    """The names of sources, which may be many."""
+    names: list[str] = json.loads(Path(place, "dropped.json").read_text("utf-8"))
+    return names
+
+
+_FIRST, *_OTHERS = SAME
+_LEFT, _TWICE = "left.arrow", "twice.arrow"
+_KEPT = (pl.col("owner").alias("row"), "kept", "home")
+_OF_OWNERS = ("owner", "home", "doc_id", "doi", "title", "year")
+"""A record as it is asked for: its document, the part that this is in, and what tells which."""
+
+
+def keys_of_before(
+    place: Place, given: DataFrame, parts: int, before: list[Piece], buckets: int
+) -> DataFrame:
+    """The keys of before, to the parts of the documents that keep them; ``given`` is what was
+    decided of the records of parts, whose ids are written."""
+    engine, folder = place.engine, place.folder
+    _write_twice(place, before, buckets)
+    now = map_partitions(given, partial(_now, place.rules, str(folder), buckets), parts)
+    work = partial(_before, str(folder), buckets)
+    were = map_partitions(dealt_pieces(engine, before), work, len(before))
+    asked = now.unionByName(were)
+    matched = persist(
+        engine, map_partitions(asked, partial(_match, buckets), buckets), folder / "matched"
+    )
+    settled = map_partitions(select_kinds(matched, "claim"), _settle, buckets)
+    both = matched.unionByName(persist(engine, settled, folder / "settled"))
+    keys = select_kinds(both, "kept")
+    left = concat_tables(data for _, data in collect_messages(select_kinds(both, "left")))
+    if left is None:
+        return keys
+    write_part(folder / _LEFT, left)
+    may_be = map_partitions(select_kinds(both, "rest"), partial(_alike, str(folder)), buckets)
+    records = concat_tables(data for _, data in collect_messages(may_be))
+    if records is None:
+        return keys
+    more = earlier_keys(records, left, _OTHERS)
+    homes = records.select("owner", "home").unique()
+    parcels = list(send_rows("kept", more.join(homes, on="owner").select(_KEPT), "home"))
+    return keys.unionByName(send_messages(engine, parcels)) if parcels else keys
+
+
+def _now(rules: Rules, folder: str, buckets: int, number: int, given: Given) -> Iterator[Message]:
+    """On a worker: the records of a part's documents, to where those of before with their ids
+    are."""
+    table = named(
+        decided(given, rules), read_part(Path(folder, RENAMED)), "row", "doc_id", "doc_id"
+    )
+    records = _numbered(table.filter(pl.col("owner").is_not_null()).select(
+        "row", "owner", "size", "doc_id", "doi", "title", "year", home=pl.lit(number, pl.Int64)
+    ))  # fmt: skip
+    yield from _by_name("now", records, "doc_id", buckets)
+
+
+def _write_twice(place: Place, before: list[Piece], buckets: int) -> None:
+    """The keys that several documents had, which an earlier version may have given: nobody's."""
+    pieces = dealt_pieces(place.engine, before)
+    keys = map_partitions(pieces, partial(_keys, buckets), len(before))
+    twice = concat_tables(
+        data for _, data in collect_messages(map_partitions(keys, _twice, buckets))
+    )
+    none = pl.DataFrame(schema={"cite_key": pl.String()})
+    write_part(place.folder / _TWICE, none if twice is None else twice)
+
+
+def _keys(buckets: int, _: int, given: Given) -> Iterator[Message]:
+    """On a worker: the keys of some documents that there were."""
+    keys = piece_in(given).read({"cite_key": BEFORE["cite_key"]})
+    yield from _by_name("key", keys, "cite_key", buckets)
+
+
+def _twice(bucket: int, given: Given) -> Iterator[Message]:
+    keys = concat_tables(given["key"])
+    assert keys is not None
+    yield from _here("twice", keys.filter(pl.col("cite_key").is_duplicated()).unique(), bucket)
+
+
+def _before(folder: str, buckets: int, _: int, given: Given) -> Iterator[Message]:
+    """On a worker: the documents that there were, with a key of their own."""
+    twice = read_part(Path(folder, _TWICE))
+    documents = piece_in(given).read(BEFORE).join(twice, on="cite_key", how="anti")
+    yield from _by_name("before", _numbered(documents), "doc_id", buckets)
+
+
+def _numbered(documents: pl.DataFrame) -> pl.DataFrame:
+    """Documents with their DOIs and titles as numbers, the same on every machine, which is all that
+    is compared."""
+    titles = (number_of(title) if title else None for title in documents["title"])
+    dois = (None if doi is None else number_of(doi) for doi in documents["doi"])
+    return documents.with_columns(
+        pl.Series("title", titles, pl.Int64()),
+        pl.Series("doi", dois, pl.Int64()),
+        pl.col("year").fill_null(0),
+    )
+
+
+def _by_name(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterator[Message]:
+    """Rows to where others of the same name are."""
+    bucket = [zlib.crc32(text.encode()) % buckets for text in table[name]]
+    yield from send_rows(
+        kind, table.with_columns(bucket=pl.Series(bucket, dtype=pl.Int64)), "bucket"
+    )
+
+
+def _match(buckets: int, bucket: int, given: Given) -> Iterator[Message]:
+    """On a worker: the documents of some ids, now and before. A key that several would keep is
+    nobody's yet; a document of several records is asked for where all of these are."""
+    now, before = concat_tables(given.get("now", ())), concat_tables(given.get("before", ()))
+    if before is None:
+        before = _numbered(empty(BEFORE))
+    if now is None:
+        yield from _here("left", before, bucket)
+        return
+    theirs = before.unique(_FIRST, keep="none")
+    theirs = theirs.select(*_FIRST, kept="cite_key", was_doi="doi", was_year="year")
+    found = now.join(theirs, on=_FIRST, how="left", maintain_order="left")
+    wanted = pl.col("owner").n_unique().over("kept")
+    found = found.with_columns(is_sure=pl.col("kept").is_not_null() & (wanted == 1))
+    alone = found.filter(pl.col("size") == 1)
+    yield from send_rows("kept", alone.filter("is_sure").select(_KEPT), "home")
+    yield from _here("rest", alone.filter(~pl.col("is_sure")).select(_OF_OWNERS), bucket)
+    several = found.filter(pl.col("size") > 1)
+    yield from send_rows("claim", several.with_columns(to=pl.col("owner") % buckets), "to")
+    claimed = found.filter("is_sure").select(cite_key="kept")
+    yield from _here("left", before.join(claimed, on="cite_key", how="anti"), bucket)
+
+
+def _settle(bucket: int, given: Given) -> Iterator[Message]:
+    """On a worker: documents of several records, which keep a key where these have but one."""
+    table = concat_tables(given["claim"])
+    assert table is not None
+    home = pl.col("home").filter(pl.col("row") == pl.col("owner")).first().over("owner")
+    one = pl.col("kept").drop_nulls().n_unique().over("owner") == 1
+    table = table.with_columns(home=home, is_one=one & pl.col("is_sure").any().over("owner"))
+    sure = table.filter("is_one", "is_sure").unique("owner")
+    yield from send_rows("kept", sure.select(_KEPT), "home")
+    rest = table.filter(~pl.col("is_one"))
+    yield from _here("rest", rest.select(_OF_OWNERS), bucket)
+    unsettled = rest.filter("is_sure").unique("kept").select(
+        "doc_id", "title", doi="was_doi", year="was_year", cite_key="kept"
+    )  # fmt: skip
+    yield from _here("left", unsettled.select(list(BEFORE)), bucket)
+
+
+def _here(kind: str, table: pl.DataFrame, bucket: int) -> Iterator[Message]:
+    yield from send_rows(kind, table.with_columns(to=pl.lit(bucket)), "to")
+
+
+def _alike(folder: str, bucket: int, given: Given) -> Iterator[Message]:
+    """On a worker: the records that may be one of the documents that are left."""
+    left, records = read_part(Path(folder, _LEFT)), concat_tables(given["rest"])
+    assert records is not None
+    alike = [records.join(left, on=names, how="semi") for names in _OTHERS]
+    yield from _here("record", pl.concat(alike).unique(), bucket)

@@ -1,0 +1,343 @@
+"""Finding the records that describe one document, by a shuffle.
+
+Records of one document share a text (`SHARED`). Records that share one, directly or through others,
+meet on one worker, which decides by the same rules as one machine. All other records are documents
+by themselves and stay where they are.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+
+from citebed.collection.building.assembling import Decided, fresh_ids
+from citebed.collection.building.combining import WISHES, combine, wishes
+from citebed.collection.building.import_report import fates
+from citebed.collection.building.merging import identities
+from citebed.collection.building.records import SHARED, Keys, Parts, keys_of
+from citebed.collection.names import once_each, stem_of
+from citebed.collection.rules import Rules, reasons
+from citebed.collection.tables import RECORD, read_part
+from citebed.distributed.arrow import Batches
+from citebed.distributed.importing.reader import PartNote
+from citebed.distributed.sessions import Engine, collect_arrow
+from citebed.distributed.shuffle import (
+    SCHEMA,
+    Given,
+    Message,
+    concat_tables,
+    group_by_partition,
+    map_partitions,
+    message_table,
+    pack_json,
+    persist,
+    select_kinds,
+    send_rows,
+    unpack_table,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+AT_ONCE = 20_000
+"""So many records that may be the same are looked at together."""
+A_PART = 100_000
+"""So many records, about, are a part, which workers take as a whole."""
+_FEW = 2_000_000
+"""So many texts of records that share one are followed by one worker, in some 450 MB."""
+_LINKED = 200_000
+"""The texts of so many records are looked at together, to find those that several have."""
+_LINKS = "key bigint, row bigint, part bigint"
+_LABELS = "row bigint, part bigint, label bigint"
+
+
+class Place(NamedTuple):
+    """Where an import works: an engine, and a folder that its workers see; its rules, and how many
+    documents a shard has."""
+
+    engine: Engine
+    folder: Path
+    rules: Rules
+    size: int
+
+
+class Part(NamedTuple):
+    """Files of records: where they are, the row of the first of each source among all records, and
+    how many they have."""
+
+    paths: list[str]
+    starts: dict[str, int]
+    rows: int
+
+    def records(self) -> pl.DataFrame:
+        """Its records with their ``row`` among all."""
+        records = pl.concat(read_part(Path(path)).select(list(RECORD)) for path in self.paths)
+        starts = pl.col("source").replace_strict(self.starts, return_dtype=pl.Int64())
+        return records.with_columns(row=starts + pl.int_range(pl.len()).over("source"))
+
+
+def parts_of(notes: list[PartNote], files: Parts) -> list[Part]:
+    """The parts of all records, which are in the order of their sources' names: so many files that
+    they are worth a task."""
+    counts: list[Counter[str]] = []
+    paths: list[list[str]] = []
+    for at, note in enumerate(notes):
+        if not counts or counts[-1].total() + sum(note.counts.values()) > A_PART:
+            counts.append(Counter())
+            paths.append([])
+        counts[-1].update(note.counts)
+        paths[-1].append(str(files.path(at)))
+    starts: list[dict[str, int]] = [{} for _ in counts]
+    row = 0
+    for source, at in sorted((name, at) for at, own in enumerate(counts) for name in own):
+        starts[at][source] = row
+        row += counts[at][source]
+    return [
+        Part(*each) for each in zip(paths, starts, (own.total() for own in counts), strict=True)
+    ]
+
+
+def seeds(parts: Iterable[Part]) -> list[Message]:
+    """What tells each part's address what the part is."""
+    return [Message("part", at, pack_json(part)) for at, part in enumerate(parts)]
+
+
+def part_in(given: Given) -> Part:
+    """The part that an address is."""
+    return Part(*json.loads(given["part"][0]))
+
+
+# --- What may be the same ---------------------------------------------------------------------
+
+
+def merged(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
+    """What becomes of records that may be the same as others: their fates, addressed to the parts
+    that they are in, and the documents made of them, to the part of the first."""
+    from pyspark.sql import functions as of
+
+    labels = _components(place, _links(place, start, parts))
+    if labels is None:
+        return start.limit(0)
+    several = int(collect_arrow(labels.agg(of.count("*").alias("n")))["n"][0].as_py())
+    buckets = -(-several // AT_ONCE)
+    nothing = of.lit(None)
+    rows = labels.select(
+        of.col("part").alias("to"), "row", "label", nothing.cast("binary").alias("data")
+    )
+    files = start.select("to", *(nothing.cast("bigint").alias(n) for n in ("row", "label")), "data")
+    wanted = group_by_partition(files.unionByName(rows), len(parts))
+    brought = wanted.applyInArrow(_bringing(buckets), SCHEMA)
+    return persist(place.engine, map_partitions(brought, _merge, buckets), place.folder / "merged")
+
+
+def _links(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
+    """The texts that several records have, as numbers, with the records that have them."""
+    buckets = 1 + sum(part.rows for part in parts) // _LINKED
+    every = map_partitions(start, partial(_link, place.rules, buckets), len(parts))
+    doubled = persist(
+        place.engine, map_partitions(every, _doubled, buckets), place.folder / "links"
+    )
+    return doubled.mapInArrow(_unpacked, _LINKS)
+
+
+def _link(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Message]:
+    """On a worker: the texts that the records of a part may share with others."""
+    records = part_in(given).records()
+    records = records.filter(reasons(records, rules).is_null())
+    texts = SHARED.of(records.select(SHARED.columns)).with_columns(records["row"])
+    links = texts.unpivot(index="row", value_name="text").drop_nulls("text")
+    key = pl.Series(map(number_of, links["text"]), dtype=pl.Int64())
+    links = links.select("row", key=key, part=pl.lit(number, dtype=pl.Int64()))
+    yield from send_rows("link", links.with_columns(bucket=pl.col("key") % buckets), "bucket")
+
+
+def _doubled(bucket: int, given: Given) -> Iterator[Message]:
+    """On a worker: those texts of some that several records have."""
+    links = concat_tables(given["link"])
+    assert links is not None
+    several = links.filter(pl.col("key").is_duplicated())
+    yield from send_rows("link", several.with_columns(bucket=pl.lit(bucket)), "bucket")
+
+
+def _unpacked(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """On a worker: the links of parcels, as rows of the engine's."""
+    for batch in batches:
+        for data in batch["data"].to_pylist():
+            links = unpack_table(data).select("key", "row", "part")
+            yield from links.to_arrow().to_batches()
+
+
+def number_of(text: str) -> int:
+    """A number of 63 bits for a text, the same on every machine."""
+    data = text.encode("utf-8", "surrogatepass")
+    return (crc32(data) << 31) ^ crc32(data[::-1])
+
+
+def _components(place: Place, links: DataFrame) -> DataFrame | None:
+    """The records that share a text with another, with a ``label`` that is the same for those which
+    do by way of others, too: the least row; ``None`` where there are none."""
+    from pyspark.sql import functions as of
+
+    found = links.withColumn("label", of.col("row"))
+    before, number = None, 0
+    while True:
+        found = persist(place.engine, found, place.folder / f"labels-{number}")
+        totals = collect_arrow(found.agg(of.count("*").alias("n"), of.sum("label").alias("sum")))
+        now = totals["n"][0].as_py(), totals["sum"][0].as_py()
+        if not now[0]:
+            return None
+        if now[0] <= _FEW:
+            few = found.withColumn("all", of.lit(0)).groupBy("all").applyInArrow(_followed, _LABELS)
+            return persist(place.engine, few, place.folder / "labels")
+        if now == before:  # labels only ever get less
+            return found.select("row", "part", "label").distinct()
+        before, number = now, number + 1
+        least = found.groupBy("key").agg(of.min("label").alias("least"))
+        own = found.join(least, "key").groupBy("row").agg(of.min("least").alias("label"))
+        found = found.drop("label").join(own, "row").select("key", "row", "part", "label")
+
+
+def _followed(table: pa.Table) -> pa.Table:
+    """On a worker: the labels of a few links; each step would be several jobs of an engine's."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = pl.DataFrame(table).select("key", "row", "part")
+    keys, rows = (links[name].rank("dense").to_numpy() - 1 for name in ("key", "row"))
+    sides = int(rows.max()) + 1, int(keys.max()) + 1
+    # Records are the first nodes of the graph, texts the others.
+    edges = coo_array((np.ones(len(links), bool), (rows, keys + sides[0])), shape=(sum(sides),) * 2)
+    _, component = connected_components(edges, directed=False)
+    own = links.select("row", "part", component=component[rows]).unique()
+    return own.select("row", "part", label=pl.col("row").min().over("component")).to_arrow()
+
+
+def _bringing(buckets: int) -> Any:
+    """What gives the records of a part that may be the same as others, to where those are."""
+
+    def bring(table: pa.Table) -> pa.Table:
+        own = pl.DataFrame(table)
+        labels = own.drop_nulls("row").select("row", "label")
+        if labels.is_empty():
+            return message_table(())
+        part = Part(*json.loads(own["data"].drop_nulls()[0]))
+        records = part.records().join(labels, on="row", maintain_order="left")
+        to, bucket = pl.lit(int(own["to"][0]), dtype=pl.Int64), pl.col("label") % buckets
+        records = records.with_columns(part=to, bucket=bucket).drop("label")
+        return message_table(send_rows("record", records, "bucket"))
+
+    return bring
+
+
+# --- What is the same -------------------------------------------------------------------------
+
+
+def _merge(bucket: int, given: Given) -> Iterator[Message]:
+    """On a worker: which of some records are one document, and the documents of several."""
+    records = concat_tables(given["record"])
+    assert records is not None
+    records = records.sort("row").rechunk()
+
+    def look(rows: pl.Series, what: Keys) -> pl.DataFrame:
+        return what.of(records.select(what.columns)[rows])
+
+    same = identities(keys_of(records).with_columns(records["source"]), look)
+    first = pl.col("row").first().over("identity")
+    table = records.hstack(same).with_columns(
+        owner=first,
+        size=pl.len().over("identity").cast(pl.UInt32),
+        kept_as=pl.col("doc_id").first().over("identity"),
+    )
+    told = table.select("row", "owner", "size", "doubtful", "kept_as", "part")
+    yield from send_rows("fate", told, "part")
+    several = table.filter(pl.col("size") > 1)
+    if several.height:
+        yield from send_rows("made", _made_of(several), "part")
+    doubtful = table.filter("doubtful")["owner"].n_unique()
+    yield Message("count", bucket, pack_json({"files": files_of(several), "doubtful": doubtful}))
+
+
+def _made_of(records: pl.DataFrame) -> pl.DataFrame:
+    """The documents of several records, each with the part of its first one, and the cite keys that
+    it would have (``own``, ``in_bib``, ``made``)."""
+    made = combine(records.select(*RECORD, "row", "identity", "doubtful"))
+    wanted = wishes(
+        records.select("row", "owner").hstack(WISHES.of(records.select(WISHES.columns)))
+    ).select("own", "in_bib", "made", row="owner")
+    owners = records.select("row", "part")
+    return made.join(wanted, on="row", maintain_order="left").join(owners, on="row")
+
+
+def files_of(table: pl.DataFrame) -> dict[str, dict[str, int]]:
+    """What became of the records of each file, of some documents that are whole."""
+    if table.is_empty():
+        return {}
+    names = table["source"].unique(maintain_order=True)
+    numbers = dict(zip(names, range(len(names)), strict=True))
+    source = pl.col("source").replace_strict(numbers, return_dtype=pl.UInt32)
+    told = table.select("row", "owner", "size", source)
+    return fates(Decided(Parts(Path(), ()), told, list(names)))
+
+
+NAMES_AT_ONCE = 100_000
+"""So many names, about, are looked at together."""
+
+
+def buckets_for(records: int) -> int:
+    """Into how many buckets the names of so many records go."""
+    return 1 + records // NAMES_AT_ONCE
+
+
+def asking(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterator[Message]:
+    """Documents with what they want to be called by (in the column ``name``), to where others are
+    that want the same."""
+    own = table.with_columns(stem=pl.col(name), mine=True)
+    numbered = own.with_columns(stem=stem_of(pl.col(name)), mine=False)
+    asked = pl.concat([own, numbered.filter(pl.col("stem") != pl.col(name))])
+    bucket = pl.Series(
+        [zlib.crc32(stem.encode()) % buckets for stem in asked["stem"]], dtype=pl.Int64
+    )
+    yield from send_rows(kind, asked.drop("stem").with_columns(bucket=bucket), "bucket")
+
+
+def named(wishes: DataFrame, buckets: int) -> DataFrame:
+    """The cite keys of all documents, to the parts that they are in, and the ids of those that
+    cannot have the one they want."""
+    keys = map_partitions(select_kinds(wishes, "wish"), _keys, buckets)
+    return keys.unionByName(ids(wishes, buckets))
+
+
+def ids(wishes: DataFrame, buckets: int) -> DataFrame:
+    """The ids of those documents that cannot have the one they want."""
+    return map_partitions(select_kinds(wishes, "name"), _ids, buckets)
+
+
+def _keys(_: int, given: Given) -> Iterator[Message]:
+    wanted = _once(given["wish"])
+    made = wanted.with_columns(once_each(wanted.drop("part", "mine"))).filter("mine")
+    yield from send_rows("key", made.select("row", "part", "cite_key"), "part")
+
+
+def _ids(bucket: int, given: Given) -> Iterator[Message]:
+    owners = _once(given["name"])
+    fresh = fresh_ids(owners).join(owners.filter("mine"), on="row", how="semi")
+    if fresh.height:
+        yield from send_rows("id", fresh.with_columns(to=pl.lit(bucket)), "to")
+
+
+def _once(data: list[bytes]) -> pl.DataFrame:
+    """What was asked, each document once, in their order."""
+    table = concat_tables(data)
+    assert table is not None
+    return table.sort("row", pl.col("mine").not_()).unique("row", keep="first", maintain_order=True)

@@ -1,0 +1,174 @@
+"""The tables of an import: the shards with their documents, and the records set aside.
+
+Each part is processed twice: first to find out what its documents want to be called and how many
+there are, then, when the place of each document is known, to send them to their shards.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from citebed.collection.building import assembling
+from citebed.collection.building.combining import WISHES, wishes
+from citebed.collection.building.import_report import counted
+from citebed.collection.names import wanted_keys
+from citebed.collection.rules import Rules, reasons
+from citebed.collection.storing.table_files import write_frames
+from citebed.collection.tables import DOCUMENTS, SET_ASIDE, read_part, write_part
+from citebed.distributed.importing.merged_records import asking, files_of, part_in
+from citebed.distributed.shuffle import (
+    Given,
+    Message,
+    concat_tables,
+    pack_json,
+    read_spilled_tables,
+    send_rows,
+    spill_rows,
+)
+
+SPAN = assembling.SPAN
+RENAMED = "renamed.arrow"
+"""The file of the ids of those documents of which several want one."""
+_KEPT = {"row": pl.Int64(), "kept": pl.String()}
+_FATE = {
+    "row": pl.Int64(), "owner": pl.Int64(), "size": pl.UInt32(), "doubtful": pl.Boolean(),
+    "kept_as": pl.String(),
+}  # fmt: skip
+
+
+def decided(given: Given, rules: Rules) -> pl.DataFrame:
+    """The records of a part with what becomes of them."""
+    records = part_in(given).records().sort("row")
+    fates = concat_tables(given.get("fate", ()))
+    fates = pl.DataFrame(schema=_FATE) if fates is None else fates.select(list(_FATE))
+    table = records.with_columns(reason=reasons(records, rules)).join(
+        fates, on="row", how="left", maintain_order="left"
+    )
+    is_kept = pl.col("reason").is_null()
+    return table.with_columns(
+        owner=pl.when(is_kept).then(pl.coalesce("owner", "row")),
+        size=pl.when(is_kept).then(pl.col("size").fill_null(1)),
+        doubtful=pl.when(is_kept).then(pl.col("doubtful").fill_null(value=False)),
+    )
+
+
+def ask(rules: Rules, buckets: int, with_ids: bool, number: int, given: Given) -> Iterator[Message]:
+    """On a worker: what the documents of a part want to be called, whose keys of before it is told,
+    and how many records and documents there are."""
+    table = decided(given, rules)
+    alone = table.filter(pl.col("size") == 1)
+    own = wishes(alone.select("row", "owner").hstack(WISHES.of(alone.select(WISHES.columns))))
+    columns = ("row", "doc_id", "own", "in_bib", "made")
+    every = own.with_columns(alone["doc_id"]).select(columns)
+    if (made := concat_tables(given.get("made", ()))) is not None:
+        every = pl.concat([every, made.select(columns)])
+    before = concat_tables(given.get("kept", ()))
+    before = pl.DataFrame(schema=_KEPT) if before is None else before
+    every = every.join(before, on="row", how="left", maintain_order="left")
+    keys = wanted_keys(every)
+    place = every.select("row", part=pl.lit(number, dtype=pl.Int64))
+    yield from asking("wish", place.hstack(keys), "same", buckets)
+    if with_ids:
+        yield from asking("name", every.select("row", "doc_id"), "doc_id", buckets)
+    yield Message("count", number, pack_json(_counts(table)))
+
+
+def ask_ids(rules: Rules, buckets: int, _: int, given: Given) -> Iterator[Message]:
+    """On a worker: the ids that the documents of a part want."""
+    owners = decided(given, rules).filter(pl.col("owner") == pl.col("row"))
+    yield from asking("name", owners.select("row", "doc_id"), "doc_id", buckets)
+
+
+def _counts(table: pl.DataFrame) -> dict[str, object]:
+    owners = table.filter(pl.col("owner") == pl.col("row"))
+    by_source = dict(owners["source"].value_counts().iter_rows())
+    here = table.filter((pl.col("size") == 1) | pl.col("owner").is_null())
+    aside = counted(table["reason"].drop_nulls())
+    return {
+        "owners": by_source,
+        "files": files_of(here),
+        "set_aside": aside,
+        "records": table.height,
+    }
+
+
+def place(rules: Rules, size: int, folder: str, _: int, given: Given) -> Iterator[Message]:
+    """On a worker: the documents of a part to their shards of a size, and what is aside."""
+    table = decided(given, rules)
+    fresh = read_part(Path(folder, RENAMED))
+    table = named(table, fresh, "row", "doc_id", "id")
+    bases = json.loads(given["bases"][0])
+    documents = _documents(table, given)
+    shard = _places(table, bases) // size
+    sent = documents.join(table.select("row").hstack([shard.alias("shard")]), on="row")
+    yield from spill_rows(folder, "document", sent, "shard")
+    aside = named(table.filter(assembling.is_aside()), fresh, "owner", "kept_as", "kept_as")
+    told = assembling.told_aside(aside, aside["reason"], aside["kept_as"])
+    told = told.with_columns(aside["row"], span=aside["row"] // SPAN)
+    yield from send_rows("aside", told, "span")
+
+
+def named(table: pl.DataFrame, fresh: pl.DataFrame, row: str, old: str, new: str) -> pl.DataFrame:
+    """A table with the ids of documents by their rows as they became, in the column ``new``."""
+    ids = fresh.rename({"row": row})
+    joined = table.join(ids, on=row, how="left", maintain_order="left")
+    return joined.with_columns(pl.coalesce("fresh", old).alias(new)).drop("fresh")
+
+
+def _places(table: pl.DataFrame, bases: dict[str, int]) -> pl.Series:
+    """The place of each document among all, in the row of its first record."""
+    is_owner = (pl.col("owner") == pl.col("row")).fill_null(value=False)
+    base = pl.col("source").replace_strict(bases, return_dtype=pl.Int64())
+    before = is_owner.cum_sum().over("source").cast(pl.Int64) - 1
+    return table.select(pl.when(is_owner).then(base + before).alias("place")).to_series()
+
+
+def _documents(table: pl.DataFrame, given: Given) -> pl.DataFrame:
+    """The documents that begin in a part, as they are written, by ``row``."""
+    keys = concat_tables(given.get("key", ()))
+    if keys is None:
+        return pl.DataFrame(schema={**DOCUMENTS, "row": pl.Int64()})
+    table = table.join(keys, on="row", how="left", maintain_order="left")
+    alone = table.filter(pl.col("size") == 1)
+    names = alone.select("row", "cite_key", "doubtful", doc_id="id")
+    parts = [assembling.singles(alone.select(pl.exclude("id", "cite_key", "doubtful")), names)]
+    if (made := concat_tables(given.get("made", ()))) is not None:
+        own = made.select("row").join(table, on="row", maintain_order="left")
+        parts.append(assembling.several(made, own.select("cite_key", doc_id="id")))
+    columns = [*DOCUMENTS, "row"]
+    return pl.concat([part.select(columns) for part in parts])
+
+
+# --- Files ------------------------------------------------------------------------------------
+
+
+def write_shard(folder: str, number: int, given: Given) -> Iterator[Message]:
+    """On a worker: write the documents of a shard, and tell where they are."""
+    table = read_spilled_tables(given["document"])
+    path = Path(tempfile.mkdtemp(dir=folder)) / "documents.parquet"
+    table = table.sort("row").drop("row")
+    write_frames(path, iter((table,)), DOCUMENTS)
+    latex = assembling.latex_left(table.lazy()).height
+    yield Message("shard", number, pack_json({"path": str(path), "latex": latex}))
+
+
+def write_aside(folder: str, span: int, given: Given) -> Iterator[Message]:
+    """On a worker: write some of the records that are set aside, and tell where they are."""
+    table = concat_tables(given["aside"])
+    assert table is not None
+    path = Path(tempfile.mkdtemp(dir=folder)) / "aside.arrow"
+    write_part(path, table.sort("row").select(list(SET_ASIDE)))
+    yield Message("aside", span, pack_json({"path": str(path)}))
+
+
+def write_set_aside(folder: str, _: int, given: Given) -> Iterator[Message]:
+    """On a worker: put the records that are set aside into one table, and tell where it is."""
+    parts = map(Path, json.loads(given["aside"][0]))
+    path = Path(tempfile.mkdtemp(dir=folder)) / "set_aside.parquet"
+    write_frames(path, map(read_part, parts), SET_ASIDE)
+    yield Message("aside", 0, pack_json({"path": str(path)}))

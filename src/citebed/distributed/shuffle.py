@@ -1,0 +1,194 @@
+"""Messages between workers: tables and values, each addressed to a partition.
+
+A step of a job is a function of one partition: it gets all messages that were sent there and sends
+others. Messages carry packed Arrow tables or JSON, so that the engine has nothing to convert.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import polars as pl
+
+from citebed._version import __version__
+from citebed.collection.tables import read_part, write_part
+from citebed.distributed.arrow import ERROR, check_version
+from citebed.distributed.sessions import Engine, collect_arrow, short_errors
+from citebed.errors import CitebedError
+from citebed.wording import printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, GroupedData
+
+
+SCHEMA = f"kind string, to bigint, data binary, {ERROR} string"
+_ODD = frozenset("*?[]{}%\\")
+MOST_PARTS = 2000
+"""So many partitions at most: each is a task of the engine's."""
+
+
+class Message(NamedTuple):
+    """Something of a ``kind``, for the address ``to``."""
+
+    kind: str
+    to: int
+    data: bytes
+
+
+Given = Mapping[str, list[bytes]]
+"""What was sent to an address, by kind."""
+Work = Callable[[int, Given], Iterable[Message]]
+Compression = Literal["zstd", "uncompressed"]
+
+
+def pack_table(table: pl.DataFrame, compression: Compression = "zstd") -> bytes:
+    """A table as bytes."""
+    data = io.BytesIO()
+    table.write_ipc(data, compression=compression)
+    return data.getvalue()
+
+
+def unpack_table(data: bytes) -> pl.DataFrame:
+    """The table that was packed."""
+    return pl.read_ipc(io.BytesIO(data))
+
+
+def concat_tables(data: Iterable[bytes]) -> pl.DataFrame | None:
+    """The tables that were packed, behind one another; ``None`` where there are none."""
+    parts = [unpack_table(each) for each in data]
+    return pl.concat(parts, rechunk=False) if parts else None
+
+
+def pack_json(value: Any) -> bytes:
+    """A plain value as bytes."""
+    return json.dumps(value).encode()
+
+
+def send_rows(
+    kind: str, table: pl.DataFrame, to: str, compression: Compression = "zstd"
+) -> Iterator[Message]:
+    """The rows of a table as parcels to the addresses that its column ``to`` has."""
+    for part in table.partition_by(to, maintain_order=True) if table.height else ():
+        yield Message(kind, int(part[to][0]), pack_table(part.drop(to), compression))
+
+
+def spill_rows(folder: str, kind: str, table: pl.DataFrame, to: str) -> Iterator[Message]:
+    """The same for what is too much for an engine to carry: the rows stay in files that all workers
+    see, in a folder of this try, and parcels say where."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    for part in table.partition_by(to, maintain_order=True) if table.height else ():
+        address = int(part[to][0])
+        path = place / f"{address}.arrow"
+        write_part(path, part.drop(to))
+        yield Message(kind, address, os.fsencode(path))
+
+
+def read_spilled_tables(paths: Iterable[bytes]) -> pl.DataFrame:
+    """The tables that were left in files, behind one another."""
+    return pl.concat([read_part(Path(os.fsdecode(path))) for path in paths])
+
+
+def send_messages(engine: Engine, parcels: Iterable[Message]) -> DataFrame:
+    """Parcels that are sent from here; there must be some."""
+    return engine.session.createDataFrame(message_table(parcels))
+
+
+def map_partitions(frame: DataFrame, work: Work, addresses: int) -> DataFrame:
+    """What ``work`` sends from each address to which something was sent; there are so many."""
+    version = __version__
+
+    def step(table: pa.Table) -> pa.Table:
+        return message_table(*_done(work, table, version))
+
+    return group_by_partition(frame, addresses).applyInArrow(step, SCHEMA)
+
+
+def group_by_partition(frame: DataFrame, addresses: int) -> GroupedData:
+    """The rows to each address together; there are so many."""
+    # An engine that is not told so would put small parcels, however much work, into one task.
+    return frame.repartition(max(1, min(addresses, MOST_PARTS)), "to").groupBy("to")
+
+
+def _done(work: Work, table: pa.Table, version: str) -> tuple[list[Message], str | None]:
+    """The parcels that were made, or what was wrong, here or before."""
+    if told := _told(table):
+        return [], told
+    given: dict[str, list[bytes]] = {}
+    for kind, data in zip(table["kind"].to_pylist(), table["data"].to_pylist(), strict=True):
+        given.setdefault(kind, []).append(data)
+    try:
+        check_version(version)
+        return list(work(table["to"][0].as_py(), given)), None
+    except CitebedError as error:
+        return [], str(error)
+
+
+def message_table(parcels: Iterable[Message], error: str | None = None) -> pa.Table:
+    """Parcels, or what was wrong, as an engine takes them."""
+    import pyarrow as pa
+
+    rows: list[tuple[Any, ...]] = [(*parcel, None) for parcel in parcels]
+    rows += [(None, None, None, error)] if error is not None else []
+    kinds = (pa.string(), pa.int64(), pa.binary(), pa.string())
+    columns = zip(*rows, strict=True) if rows else ((), (), (), ())
+    arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.Table.from_arrays(arrays, names=["kind", "to", "data", ERROR])
+
+
+def persist(engine: Engine, frame: DataFrame, folder: Path) -> DataFrame:
+    """The rows of a frame once they are made, on disk: several steps may read them."""
+    store(frame, folder)
+    read = engine.session.read.schema(frame.schema).parquet(_address(folder))
+    if ERROR in read.columns:
+        _refuse(collect_arrow(read.select(ERROR).filter(f"{ERROR} is not null")))
+    return read
+
+
+def store(frame: DataFrame, folder: Path) -> None:
+    """Have the engine write a frame's rows; what it says when it fails is told shortly."""
+    with short_errors():
+        frame.write.parquet(_address(folder))
+
+
+def _address(folder: Path) -> str:
+    """A folder of the file system, whatever else a bare path would mean to the engine (HDFS)."""
+    return f"file://{folder}"
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that engines would take for a pattern of names, or for another."""
+    if odd := sorted(set(str(folder.absolute())) & _ODD):
+        raise CitebedError(
+            f"engines take '{''.join(odd)}' in '{printable(folder.absolute())}' for a sign of "
+            "their own: choose a folder whose path has none of them."
+        )
+
+
+def select_kinds(frame: DataFrame, *kinds: str) -> DataFrame:
+    """The parcels of some kinds, and what was wrong."""
+    return frame.filter(frame["kind"].isin(*kinds) | frame[ERROR].isNotNull())
+
+
+def collect_messages(frame: DataFrame) -> list[tuple[int, bytes]]:
+    """Parcels that are brought here, by address."""
+    table = collect_arrow(frame.select("to", "data", ERROR))
+    _refuse(table)
+    pairs = zip(table["to"].to_pylist(), table["data"].to_pylist(), strict=True)
+    return sorted(pairs)
+
+
+def _refuse(table: pa.Table) -> None:
+    """Say what was wrong, if anything was: of several things always the same."""
+    if told := _told(table):
+        raise CitebedError(told)
+
+
+def _told(table: pa.Table) -> str | None:
+    return min((text for text in table[ERROR].to_pylist() if text is not None), default=None)

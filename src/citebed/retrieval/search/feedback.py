@@ -1,0 +1,222 @@
+"""Feedback in a search: the documents it uses, and the query that it makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.collection import Collection
+from citebed.errors import CitebedError
+from citebed.files.input_files import hash_file
+from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights
+from citebed.retrieval.feedback.methods import Rocchio
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.search.searcher import NOTHING, Hits
+from citebed.retrieval.search.view import View
+from citebed.retrieval.vectors.vectors import Docs, DocumentVectors, Vectors, unit_rows
+from citebed.wording import count, printable
+
+
+def feedback_documents(view: View, hits: Hits) -> FeedbackDocuments:
+    """Documents as feedback wants them: their terms one after another."""
+    vectors = view.documents(hits.docs)
+    ids = np.concatenate([np.zeros(0, np.int64), *(terms for terms, _ in vectors)])
+    tf = np.concatenate([np.zeros(0), *(times for _, times in vectors)])
+    unique, place = np.unique(ids, return_inverse=True)
+    df, cf = view.frequencies(unique)
+    return FeedbackDocuments(
+        starts=np.cumsum([0, *(len(terms) for terms, _ in vectors)]),
+        ids=ids,
+        tf=tf,
+        df=df[place],
+        cf=cf[place],
+        lengths=view.stats.lengths[hits.docs],
+        scores=hits.scores,
+        x=view.per_document[hits.docs],
+    )
+
+
+def better_query(
+    view: View, feedback: Feedback, query: TermWeights, relevant: Hits, nonrelevant: Hits
+) -> TermWeights:
+    """The query that feedback makes of ``query`` and some documents."""
+    documents = feedback_documents(view, relevant)
+    if len(nonrelevant.docs):
+        others = feedback_documents(view, nonrelevant)
+        documents = replace(documents, nonrelevant=others)
+    return feedback.expand(view.model, query, documents, view.stats)
+
+
+@dataclass(frozen=True)
+class JudgedFeedback:
+    """Judgements by query: documents judged relevant, and not; and the file they come from."""
+
+    by_query: Mapping[str, tuple[Hits, Hits]]
+    pairs: frozenset[tuple[str, str]]
+    facts: Mapping[str, Any]
+
+    def hits(self, query_id: str) -> tuple[Hits, Hits]:
+        """The relevant and the other judged documents of a query."""
+        return self.by_query.get(query_id, (NOTHING, NOTHING))
+
+    def shared_with(self, collection: Collection, queries: Sequence[str]) -> set[str]:
+        """The collection's judgement sets that hold some of these judgements too."""
+        asked = set(queries)
+        mine = {pair for pair in self.pairs if pair[0] in asked}
+        shared = set()
+        for name in collection.query_sets:
+            relevant = collection.qrels(name).table.filter(pl.col("relevance") > 0)
+            if not mine.isdisjoint(relevant.select("query_id", "doc_id").iter_rows()):
+                shared.add(name)
+        return shared
+
+
+Find = Callable[[Sequence[str]], Sequence[int]]
+"""What gives the numbers of documents by their ids, -1 for one that is not there."""
+
+
+def told_of_judged(
+    judged: JudgedFeedback, collection: Collection, names: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """The facts of queries (by name) with judged feedback, and what there is to say of them."""
+    shared = judged.shared_with(collection, names)
+    facts = {
+        "feedback_from": judged.facts,
+        "feedback_from_evaluation_judgements": sorted(shared),
+    }
+    notes = []
+    if shared:
+        sets = ", ".join(sorted(shared))
+        notes.append(
+            f"the feedback comes from judgements that {sets} evaluates with: figures against "
+            "them show how much feedback can help, not how good a system is"
+        )
+    without = sum(not len(judged.hits(name)[0].docs) for name in names)
+    if without:
+        one = without == 1
+        have, stay = ("has", "stays as it is") if one else ("have", "stay as they are")
+        notes.append(f"{count(without, 'query')} {have} no judged document and {stay}")
+    return facts, notes
+
+
+def read_judged(collection: Collection, index: Index | Find, source: str) -> JudgedFeedback:
+    """The judgements of a qrels file, or of a set of the collection; of documents of an index, or
+    of those that somebody finds."""
+    from citebed.runs.trec_files import QRELS, trec_lines
+
+    path = Path(source)
+    if not path.is_file() and source in collection.query_sets:
+        path = collection.folder / "qrels" / f"{source}.qrels"
+    if not path.is_file():
+        known = ", ".join(collection.query_sets) or "none"
+        raise CitebedError(
+            f"there are no judgements '{source}' to take feedback from: expected a qrels file, "
+            f"or a set of the collection ({known})"
+        )
+    found: dict[str, tuple[list[int], list[int]]] = {}
+    pairs = set()
+    missing = 0
+    lines = list(trec_lines(path, QRELS))
+    names = [doc_id for _, _, doc_id, _ in lines]
+    numbers = map(index.ids.find, names) if isinstance(index, Index) else index(names)
+    for (_, query_id, doc_id, relevance), number in zip(lines, numbers, strict=True):
+        if relevance > 0:
+            pairs.add((query_id, doc_id))
+        if number < 0:
+            missing += 1
+        else:
+            relevant, others = found.setdefault(query_id, ([], []))
+            (relevant if relevance > 0 else others).append(number)
+    both = {name: (_hits(relevant), _hits(others)) for name, (relevant, others) in found.items()}
+    facts = {"file": printable(path.name), "sha256": hash_file(path), "not_in_index": missing}
+    return JudgedFeedback(both, frozenset(pairs), facts)
+
+
+def _hits(numbers: list[int]) -> Hits:
+    docs = np.array(sorted(set(numbers)), np.int64)
+    return Hits(docs, np.ones(len(docs)))
+
+
+_NONE: Docs = np.zeros(0, np.int64)
+
+
+class Moving(NamedTuple):
+    """How far a question moves: by so many terms at most, weighed by Rocchio's β; and the vector of
+    the text, of length 1, by so much of the mean vector of either documents.
+
+    Found on sentences that cite several papers (eLife of 2021, and computer science, of the fold of
+    development), as ``bench/feedback.py --tune`` tries them. Away from what is wrong alone nothing
+    moves: that made the rest worse. A text of several sentences asks for several things,
+    and a document is right for one of them: it moves by the square of their number less, or what
+    is right for the others would fall behind.
+    """
+
+    terms: int = 20
+    beta: float = 0.75
+    towards: float = 0.75
+    away: float = 0.1
+
+    def less(self, sentences: int) -> Moving:
+        """The same for a text of so many sentences."""
+        share = 1 / max(sentences, 1) ** 2
+        return self._replace(
+            beta=self.beta * share, towards=self.towards * share, away=self.away * share
+        )
+
+
+MOVING = Moving()
+
+
+class Judged(NamedTuple):
+    """Documents by number: those that are right for a text, and those that are not; and how far
+    they move it."""
+
+    relevant: Docs = _NONE
+    nonrelevant: Docs = _NONE
+    moving: Moving = MOVING
+
+    def __bool__(self) -> bool:
+        return bool(len(self.relevant) or len(self.nonrelevant))
+
+    @property
+    def moves(self) -> bool:
+        """Whether there is something to move towards."""
+        return len(self.relevant) > 0
+
+
+NOT_JUDGED = Judged()
+
+
+def moved_terms(
+    view: View, terms: TermWeights, judged: Judged, feedback: Feedback | None = None
+) -> TermWeights:
+    """The terms that feedback makes of a query's, by default Rocchio's."""
+
+    how = feedback or Rocchio(terms=judged.moving.terms, beta=judged.moving.beta)
+    wrong = _NONE if feedback is None else judged.nonrelevant  # Rocchio's γ is 0
+    return better_query(view, how, terms, _judged_hits(judged.relevant), _judged_hits(wrong))
+
+
+def moved_vectors(rows: Vectors, documents: DocumentVectors, judged: Judged) -> Vectors:
+    """The vectors of a text and its sentences, of which that of the text moves."""
+    towards = judged.moving.towards * _mean(documents, judged.relevant)
+    away = judged.moving.away * _mean(documents, judged.nonrelevant)
+    return np.concatenate([unit_rows(rows[:1] + towards - away), rows[1:]])
+
+
+def _mean(documents: DocumentVectors, numbers: Docs) -> NDArray[np.float32]:
+    """The mean vector of those documents that have one."""
+    known = numbers[documents.scales[numbers] > 0]
+    if not len(known):
+        return np.zeros(documents.width, np.float32)
+    return np.asarray(documents.decode(known).mean(axis=0), np.float32)
+
+
+def _judged_hits(numbers: Docs) -> Hits:
+    return Hits(numbers, np.ones(len(numbers)))

@@ -1,0 +1,208 @@
+"""Impacts of all postings with upper bounds, by term and by document, for many searches."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.retrieval import kernels
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.search.searcher import FREQUENT
+from citebed.retrieval.search.view import View
+
+ByDocument = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The postings by term (``offsets``, ``docs``, ``impacts``), and by document.
+
+    ``levels`` are the impacts in 255ths of the term's maximum, rounded up. ``row_of_term`` numbers
+    the frequent terms, the others have -1; ``by_frequent`` and ``by_rare`` have the postings of
+    either kind by document: where each begins, their numbers (of rows, of terms), their impacts.
+    """
+
+    offsets: NDArray[np.int64]
+    docs: NDArray[np.uint32]
+    impacts: NDArray[np.float32]
+    maxima: NDArray[np.float64]
+    levels: NDArray[np.uint8]
+    row_of_term: NDArray[np.int32]
+    by_frequent: ByDocument
+    by_rare: ByDocument
+    g: NDArray[np.float64]
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _arrays: dict[int, tuple[Any, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return len(self.by_rare[0]) - 1
+
+    def terms_of(self, document: int) -> NDArray[np.int64]:
+        """The terms of a document, rising."""
+        own = []
+        for starts, numbers, _ in (self.by_frequent, self.by_rare):
+            span = slice(int(starts[document]), int(starts[document + 1]))
+            own.append(numbers[span].astype(np.int64))
+        return np.sort(np.concatenate([self._frequent[own[0]], own[1]]))
+
+    @cached_property
+    def _frequent(self) -> NDArray[np.int64]:
+        """The frequent terms by row."""
+        return np.flatnonzero(self.row_of_term >= 0)
+
+    def block_for(self, k: int) -> int:
+        """The size of blocks that suits the wanted number of results."""
+        return 1 if k * 3000 > self.documents else 2
+
+    def arrays(self, block: int) -> tuple[Any, ...]:
+        """Everything a search reads, for blocks of a size; made once and kept."""
+        with self._lock:
+            if block not in self._arrays:
+                self._arrays[block] = self._make(block)
+            return self._arrays[block]
+
+    def _make(self, block: int) -> tuple[Any, ...]:
+        unit, rows, row_maxima = self._rows(block)
+        places = self.docs
+        if block > 1:
+            places = np.empty_like(self.docs)
+            kernels.places_of(self.docs, block, places)
+        low, g_unit, g_levels = self._document_levels(block)
+        return (
+            (self.offsets, self.docs, places, self.levels, self.maxima, self.impacts),
+            (self.row_of_term, rows, unit, row_maxima),
+            (self.by_frequent, self.by_rare),
+            (self.g, g_levels, low, g_unit),
+        )
+
+    def _rows(self, block: int) -> tuple[float, NDArray[np.uint8], NDArray[np.uint8]]:
+        frequent = self._frequent
+        unit = float(self.maxima[frequent].max(initial=0.0)) / 255 or 1.0
+        rows = np.zeros((len(frequent), -(-self.documents // block)), np.uint8)
+        for row, term in zip(rows, frequent, strict=True):
+            span = slice(self.offsets[term], self.offsets[term + 1])
+            bounds = np.empty(span.stop - span.start, np.uint8)
+            kernels.quantise(self.impacts[span], unit, bounds)
+            kernels.fill_row(self.docs[span], bounds, block, row)
+        maxima = rows.max(axis=1) if rows.size else np.zeros(len(rows), np.uint8)
+        return unit, rows, maxima
+
+    def _document_levels(self, block: int) -> tuple[float, float, NDArray[np.uint8]]:
+        if not len(self.g):
+            return 0.0, 1.0, np.zeros(0, np.uint8)
+        low = float(self.g.min())
+        unit = float(self.g.max() - low) / 255 or 1.0
+        levels = np.zeros(-(-self.documents // kernels.RANGE) * kernels.RANGE, np.uint8)
+        bounds = np.empty(len(self.g), np.uint8)
+        kernels.quantise(self.g - low, unit, bounds)
+        places = np.empty(len(self.g), np.int64)
+        kernels.places_of(np.arange(len(self.g)), block, places)
+        levels[places] = bounds
+        return low, unit, levels
+
+    def workspace(self) -> tuple[Any, ...]:
+        """What one thread writes while it searches."""
+        return (
+            np.zeros(kernels.RANGE, np.uint16),
+            np.zeros(kernels.RANGE, np.uint16),
+            np.zeros(kernels.RANGE // 16 + 512, np.uint16),
+            np.zeros((len(self.offsets) - 1) // 32 + 1, np.uint32),
+            np.zeros(len(self.offsets) - 1, np.int32),
+            np.zeros(self.documents, np.int32),
+            np.full(int(self.row_of_term.max(initial=-1)) + 1, -0.0),
+            np.zeros(self.documents, np.uint8),
+            np.zeros(self.documents, np.int64),
+            np.zeros(self.documents, np.float64),
+            np.zeros(kernels.SUMS, np.float64),
+        )
+
+
+_OF_POSTING = 28
+"""Bytes that a posting takes at most while a view is made ready: document, impact and level, again
+by document, and copies on the way."""
+
+
+def bytes_of(index: Index) -> int:
+    """About how much memory it takes to make an index ready for many searches."""
+    documents = len(index.ids)
+    frequent = np.count_nonzero(np.diff(index.offsets) * FREQUENT > documents)
+    return _OF_POSTING * len(index.docs) + int(frequent) * documents
+
+
+def prepare(view: View) -> Prepared | None:
+    """The arrays of a view, or ``None`` if its impacts are not all finite and 0 or more."""
+    impacts, docs, sizes, df, cf = _impacts(view)
+    view.know_frequencies(df, cf)
+    if len(impacts) and not (np.isfinite(impacts).all() and impacts.min() >= 0):
+        return None
+    offsets = np.r_[0, np.cumsum(sizes)].astype(np.int64)
+    maxima = np.zeros(len(sizes), np.float64)
+    filled = np.flatnonzero(sizes)
+    maxima[filled] = np.maximum.reduceat(impacts, offsets[filled]) if len(filled) else 0.0
+    levels = np.empty(len(impacts), np.uint8)
+    scale = np.where(maxima > 0, maxima, 1.0) / 255
+    for term_range in _blocks_of(offsets):
+        span = slice(offsets[term_range.start], offsets[term_range.stop])
+        unit = np.repeat(scale[term_range], sizes[term_range])
+        levels[span] = np.clip(np.ceil(impacts[span] / unit * (1 + 1e-12)), 1, 255)
+    documents = len(view.index.ids)
+    row_of_term, rare = _numbers(df, view.stats.documents)
+    postings = (offsets, docs, impacts)
+    narrow = np.uint16 if row_of_term.max(initial=-1) < 1 << 16 else np.uint32
+    by_frequent = _by_document(row_of_term, postings, documents, narrow)
+    by_rare = _by_document(rare, postings, documents, np.uint32)
+    g = np.zeros(0) if view.document_scores is None else view.document_scores
+    return Prepared(offsets, docs, impacts, maxima, levels, row_of_term, by_frequent, by_rare, g)
+
+
+def _numbers(df: NDArray[np.int64], documents: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The frequent terms numbered, and the rare ones under their own numbers; else -1."""
+    frequent = df * FREQUENT > documents
+    rows = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
+    return rows, np.where(frequent, -1, np.arange(len(df))).astype(np.int32)
+
+
+def _impacts(view: View) -> tuple[NDArray[Any], ...]:
+    """The impacts and documents of all postings; how many each term has, its df and its cf."""
+    none: tuple[NDArray[Any], ...] = (
+        np.zeros(0, np.float32), np.zeros(0, np.uint32), *(np.zeros(0, np.int64),) * 2, np.zeros(0),
+    )  # fmt: skip
+    found = []
+    for part in view.parts():
+        each = view.model.impacts(part.occurrences(view.per_document), view.stats)
+        found.append((each.astype(np.float32), part.docs, part.postings, part.df, part.cf))
+    return tuple(np.concatenate(each) for each in zip(none, *found, strict=True))
+
+
+def _blocks_of(offsets: NDArray[np.int64], size: int = 1 << 21) -> list[slice]:
+    cuts = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1] + size, size)))
+    cuts = np.unique(np.r_[0, np.minimum(cuts, len(offsets) - 1), len(offsets) - 1])
+    return [slice(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
+
+
+def _by_document(
+    chosen: NDArray[np.int32],
+    postings: tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]],
+    documents: int,
+    kind: type[np.uint16 | np.uint32],
+) -> ByDocument:
+    """The postings of some terms by document: where each begins, terms, impacts.
+
+    ``chosen`` has the number under which a term goes, -1 for a term that is left out.
+    """
+    offsets, docs, impacts = postings
+    wanted = np.repeat(chosen >= 0, np.diff(offsets))
+    starts = np.zeros(documents + 1, np.int64)
+    np.cumsum(np.bincount(docs[wanted], minlength=documents), out=starts[1:])
+    terms = np.empty(int(starts[-1]), kind)
+    by_doc = np.empty(len(terms), np.float32)
+    kernels.turn_round(offsets, docs, impacts, chosen, starts[:-1].copy(), terms, by_doc)
+    return starts, terms, by_doc

@@ -1,0 +1,300 @@
+"""Extracts of shards, joined into a small index in memory.
+
+The index has everything that a ranking needs of its documents, but only the terms of the queries.
+With the statistics of the whole collection it gives exactly the results of an index of all
+documents. Additional documents in it change nothing.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.collection import Collection
+from citebed.retrieval.index import layout, records
+from citebed.retrieval.index.arrays import Strings
+from citebed.retrieval.index.citation_contexts import CITING_ARRAYS
+from citebed.retrieval.index.index import Index, Totals
+from citebed.retrieval.index.layout import FIELDS, Description
+from citebed.retrieval.vectors.vectors import Docs
+
+Arrays = dict[str, NDArray[Any]]
+Extract = dict[str, NDArray[Any]]
+"""The arrays of an extract by name; strings are two arrays, as `Strings` has them."""
+_YEARS, _PAGES, _AUTHORS, _STARTS = records.RECORD_ARRAYS
+_POSTINGS = 1 << 22
+"""Postings that are looked at together."""
+
+
+def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays as bytes that travel."""
+    with io.BytesIO() as file:
+        np.savez(file, allow_pickle=False, **arrays)
+        return file.getvalue()
+
+
+def unpacked(data: bytes) -> dict[str, NDArray[Any]]:
+    """Arrays that travelled."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+class ShardTexts:
+    """What an index does not have of a shard's documents: their authors' names, and dates."""
+
+    def __init__(self, collection: Collection, index: Index) -> None:
+        self._collection, self._index = collection, index
+
+    @cached_property
+    def _table(self) -> pl.DataFrame:
+        date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))
+        wanted = self._collection.scan_documents().select("doc_id", "authors", date=date)
+        return wanted.collect().sort("doc_id")
+
+    @cached_property
+    def authors(self) -> list[str]:
+        """The authors by the numbers that the index has for them: in the order of their names."""
+        names = self._table["authors"].explode().drop_nulls().str.to_lowercase()
+        return names.unique().sort().to_list()
+
+    def dates(self, docs: Docs) -> list[str]:
+        """When documents appeared; nothing where that is not known."""
+        return self._table["date"].gather(docs).fill_null("").to_list()
+
+
+def extract(index: Index, texts: ShardTexts, docs: Docs, terms: Sequence[str]) -> Extract:
+    """What a shard's index has of some documents, by number and rising, for some terms."""
+    place = np.full(len(index.ids), -1, np.int64)
+    place[docs] = np.arange(len(docs))
+    return {
+        **_strings("ids", [index.ids[number] for number in docs.tolist()]),
+        **_strings("dates", texts.dates(docs)),
+        **_postings(index, place, terms),
+        **{f"length.{name}": index.lengths[name][docs] for name in index.fields},
+        **_records(index, texts, docs),
+        **_vectors(index, docs),
+        **_citing(index, place),
+    }
+
+
+def _strings(name: str, values: Sequence[str]) -> Extract:
+    blob, offsets = Strings.arrays(values)
+    return {name: blob, f"{name}.offsets": offsets}
+
+
+def _postings(index: Index, place: Docs, terms: Sequence[str]) -> Extract:
+    """Of each posting the number of its term among ``terms``, its document, and how often."""
+    own = np.array([index.term_number(term) for term in terms], np.int64)
+    number = np.flatnonzero(own >= 0)
+    starts, sizes = index.offsets[own[number]], np.diff(index.offsets)[own[number]]
+    found: dict[str, list[NDArray[Any]]] = {n: [] for n in ("term", "doc", *index.fields)}
+    for some in _spans(sizes):
+        size = sizes[some]
+        at = np.repeat(starts[some] - np.cumsum(size) + size, size) + np.arange(size.sum())
+        docs = place[index.docs[at]]
+        there = docs >= 0
+        found["term"].append(np.repeat(number[some], size)[there])
+        found["doc"].append(docs[there])
+        for name in index.fields:
+            found[name].append(index.tf[name][at[there]])
+    return {
+        f"posting.{name}": _small(np.concatenate([np.zeros(0, np.uint8), *parts]))
+        for name, parts in found.items()
+    }
+
+
+def _spans(sizes: NDArray[np.int64]) -> Iterator[slice]:
+    """Terms one after another, with so many postings together that memory has room for them."""
+    ends = np.cumsum(sizes)
+    first = 0
+    while first < len(ends):
+        most = _POSTINGS + (ends[first - 1] if first else 0)
+        last = max(first + 1, int(np.searchsorted(ends, most, side="right")))
+        yield slice(first, last)
+        first = last
+
+
+def _small(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers in as few bytes as they take."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+def _records(index: Index, texts: ShardTexts, docs: Docs) -> Extract:
+    names, starts = texts.authors, index.records.starts
+    spans = [range(int(starts[doc]), int(starts[doc + 1])) for doc in docs.tolist()]
+    written = [names[int(index.records.authors[row])] for span in spans for row in span]
+    return {
+        _YEARS: index.records.years[docs],
+        _PAGES: index.records.pages[docs],
+        **_strings("authors", written),
+        _STARTS: np.cumsum([0, *map(len, spans)], dtype=np.int64),
+    }
+
+
+def _vectors(index: Index, docs: Docs) -> Extract:
+    found: Extract = {}
+    for kind in index.description.vectors:
+        vectors = index.vectors(kind)
+        if vectors is not None:
+            rows, scales = layout.vector_arrays(kind)
+            found |= {rows: vectors.rows[docs], scales: vectors.scales[docs]}
+    return found
+
+
+def _citing(index: Index, place: Docs) -> Extract:
+    """The sentences that cite the documents, in their order; their words stay where they are."""
+    citing = index.citing
+    if citing is None:
+        return {}
+    rows = np.flatnonzero(place[citing.docs] >= 0)
+    papers = [index.papers[number] for number in citing.papers[rows].tolist()]
+    return {
+        "citing.docs": place[citing.docs[rows]],
+        "citing.years": citing.years[rows],
+        **_strings("citing.papers", papers),
+        "vectors.citing": citing.vectors.rows[rows],
+        "vectors.citing.scales": citing.vectors.scales[rows],
+    }
+
+
+# --- putting together -------------------------------------------------------------------------
+
+
+def authors_in(extracts: Iterable[Extract]) -> tuple[str, ...]:
+    """The authors of the documents of extracts, in the order of their names."""
+    return tuple(sorted(set(_texts(extracts, "authors"))))
+
+
+def dates_of(extracts: Sequence[Extract]) -> pl.DataFrame:
+    """When the documents of extracts appeared, in the order of an index of them."""
+    ids, dates = (_texts(extracts, name) for name in ("ids", "dates"))
+    date = pl.Series(dates, dtype=pl.String).replace("", None)
+    return pl.DataFrame({"doc_id": pl.Series(ids, dtype=pl.String), "date": date}).sort("doc_id")
+
+
+def index_of(
+    folder: Path,
+    extracts: Sequence[Extract],
+    terms: Sequence[str],
+    description: Description,
+    totals: Totals,
+) -> Index:
+    """An index of the documents of extracts, none of which is in two, for the terms (in the order
+    of their bytes) that were asked for; it is only in memory, and ``folder`` is its name."""
+    ids = [text.encode("utf-8", "surrogatepass") for text in _texts(extracts, "ids")]
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    number = np.empty(len(ids), np.int64)
+    number[order] = np.arange(len(ids))
+    parts = np.split(number, np.cumsum([len(each[_YEARS]) for each in extracts])[:-1])
+    arrays: Arrays = {
+        **_strings("ids", [ids[at].decode("utf-8", "surrogatepass") for at in order]),
+        **_strings("terms", terms),
+        "hashes": np.zeros(len(ids), np.uint64),
+        **_joined_postings(extracts, parts, len(terms)),
+        **{
+            name: np.concatenate([each[name] for each in extracts])[order]
+            for kind in description.vectors
+            for name in layout.vector_arrays(kind)
+        },
+        **{
+            f"length.{name}": _filled(extracts, f"length.{name}", _YEARS)[order]
+            for name in _fields(extracts)
+        },
+        **_joined_records(extracts, order),
+        **_joined_citing(extracts, parts),
+    }
+    own = replace(description, documents=len(ids), terms=len(terms), postings=len(arrays["docs"]))
+    index = Index(folder, own, arrays)
+    index.__dict__["totals"] = totals
+    return index
+
+
+def _texts(extracts: Iterable[Extract], name: str) -> list[str]:
+    return [text for each in extracts for text in Strings(each[name], each[f"{name}.offsets"])]
+
+
+def _fields(extracts: Sequence[Extract]) -> list[str]:
+    """The fields that any of the shards has, in their order."""
+    return [name for name in FIELDS if any(f"length.{name}" in each for each in extracts)]
+
+
+def _filled(extracts: Sequence[Extract], name: str, beside: str) -> NDArray[np.uint32]:
+    """A column of all extracts, as long as another; where a shard has none, of zeros."""
+    return np.concatenate(
+        [each.get(name, np.zeros(len(each[beside]), np.uint32)) for each in extracts]
+    ).astype(np.uint32)
+
+
+def _joined_postings(extracts: Sequence[Extract], parts: Sequence[Docs], terms: int) -> Arrays:
+    of_term = np.concatenate([each["posting.term"] for each in extracts]).astype(np.int64)
+    docs = np.concatenate(
+        [
+            part[each["posting.doc"].astype(np.int64)]
+            for each, part in zip(extracts, parts, strict=True)
+        ]
+    )
+    order = np.lexsort((docs, of_term))
+    offsets = np.zeros(terms + 1, np.int64)
+    np.cumsum(np.bincount(of_term, minlength=terms), out=offsets[1:])
+    return {
+        "offsets": offsets,
+        "docs": docs[order].astype(np.uint32),
+        **{
+            f"tf.{name}": _filled(extracts, f"posting.{name}", "posting.term")[order]
+            for name in _fields(extracts)
+        },
+    }
+
+
+def _joined_records(extracts: Sequence[Extract], order: Sequence[int]) -> Arrays:
+    names = _texts(extracts, "authors")
+    numbers = np.unique(np.array(names, object), return_inverse=True)[1] if names else np.zeros(0)
+    counts = np.concatenate([np.diff(each[_STARTS]) for each in extracts])
+    ends = np.cumsum(counts)
+    spans = [numbers[ends[at] - counts[at] : ends[at]] for at in order]
+    return {
+        _YEARS: np.concatenate([each[_YEARS] for each in extracts])[order],
+        _PAGES: np.concatenate([each[_PAGES] for each in extracts])[order],
+        _AUTHORS: np.concatenate([np.zeros(0), *spans]).astype(np.uint32),
+        _STARTS: np.concatenate([[0], np.cumsum(counts[order])]).astype(np.int64),
+    }
+
+
+def _joined_citing(extracts: Sequence[Extract], parts: Sequence[Docs]) -> Arrays:
+    """The citing sentences of all, by document; of each document they are in one shard."""
+    having = [
+        (each, part) for each, part in zip(extracts, parts, strict=True) if CITING_ARRAYS[0] in each
+    ]
+    if not having:
+        return {}
+    some = [each for each, _ in having]
+    docs = np.concatenate([part[each["citing.docs"]] for each, part in having])
+    names = _texts(some, "citing.papers")
+    papers = sorted(set(names), key=str.encode)
+    at = {name: number for number, name in enumerate(papers)}
+    paper = np.array([at[name] for name in names], np.int64)
+    order = np.argsort(docs, kind="stable")
+    years = np.zeros(len(papers), np.int32)
+    years[paper] = np.concatenate([each["citing.years"] for each in some])
+    rows, scales = (
+        np.concatenate([each[name] for each in some])[order]
+        for name in ("vectors.citing", "vectors.citing.scales")
+    )
+    found = (
+        docs[order].astype(np.uint32), paper[order].astype(np.uint32), years,
+        np.zeros(0, np.uint8), np.zeros(len(docs) + 1, np.int64), rows, scales,
+    )  # fmt: skip
+    blob, offsets = Strings.arrays(papers)
+    return {
+        "papers": blob,
+        "papers.offsets": offsets,
+        **dict(zip(CITING_ARRAYS, found, strict=True)),
+    }

@@ -1,0 +1,358 @@
+"""The indexes of a collection in shards, and ``index/shards.json``, which describes them all.
+
+That file is written last and whole. citebed refuses an index of a shard that it does not describe:
+scores of two states of a collection cannot be compared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from citebed._version import __version__
+from citebed.collection import Collection, open_collection
+from citebed.collection.storing.store import SHARDS, locked
+from citebed.errors import CitebedError, CollectionError, FormatError
+from citebed.files import output_files
+from citebed.files.input_files import hash_file, read_small
+from citebed.retrieval.index import layout
+from citebed.retrieval.index.analyser_choice import AUTO, choose_analyser
+from citebed.retrieval.index.builder import IndexOptions, write_index
+from citebed.retrieval.index.citation_contexts import read_contexts
+from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.index.layout import FIELDS, FOLDER, Description
+from citebed.retrieval.index.statistics import IndexReport
+from citebed.retrieval.ranking.fitted_weights import as_fit
+from citebed.retrieval.ranking.fitting import Indexed, is_stale, learned
+from citebed.retrieval.search.fields import Fields
+from citebed.retrieval.vectors.static_model import choose_model, find_model
+from citebed.wording import printable
+
+FORMAT = 1
+_OPEN = 64
+"""Indexes of shards that a process keeps open."""
+
+
+class ShardEntry(NamedTuple):
+    """What is told of a shard's index: its documents, and what tells it from any other."""
+
+    name: str
+    documents: int
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class IndexedShards:
+    """The index of a collection in shards: the whole of it in numbers, and its shards."""
+
+    analyser: str
+    documents: int
+    postings: int
+    tokens: Mapping[str, int]
+    """Of all documents, by field; it has the fields that any shard has."""
+    static: str
+    """The fingerprint of the model that made the word vectors."""
+    shards: tuple[ShardEntry, ...]
+    vectors: Mapping[str, Mapping[str, Any]]
+    """The models of vectors that all documents have, by kind."""
+    latest: int = 0
+    latest_citing: int = 0
+    """The years of the latest document, and of the latest paper that cites one; 0 without any."""
+    has_citing: bool = False
+    """Whether there are sentences that cite documents."""
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    """What was learned from the collection for ranking it."""
+    citebed: str = __version__
+    format: int = FORMAT
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A shard that is open: it is a collection, and has an index."""
+
+    collection: Collection
+    index: Index
+
+
+def fingerprint_of(description: Description) -> str:
+    """What tells the contents of an index from those of any other."""
+    files = sorted((name, str(entry["sha256"])) for name, entry in description.files.items())
+    told = json.dumps([description.format, description.analyser, files])
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def write_indexed(collection: Collection, indexed: IndexedShards) -> None:
+    """Tell of the indexes of a collection's shards, which all are there."""
+    with locked(collection.folder):
+        collection.check_unchanged()
+        folder = output_files.check_not_link(collection.folder / FOLDER)
+        folder.mkdir(exist_ok=True)
+        output_files.write_own_file(
+            folder / layout.SHARDS_DESCRIPTION, json.dumps(asdict(indexed), indent=1)
+        )
+        output_files.sync_folder(folder)
+
+
+def read_indexed(collection: str | Path | Collection) -> IndexedShards:
+    """What is told of the indexes of a collection's shards, if it is of these very shards."""
+    opened = open_collection(collection)
+    path, name = opened.folder / FOLDER / layout.SHARDS_DESCRIPTION, printable(opened.folder)
+    if not opened.shards:
+        raise CollectionError(
+            f"{name} is in one piece, and engines work on shards. Cut it with: "
+            f"citebed import {name} --shard-size 1000000"
+        )
+    if not path.is_file() or path.is_symlink():
+        raise CollectionError(f"the shards of {name} have no index yet. {mending(opened.folder)}")
+    indexed = _read(path, opened.folder)
+    names = [shard.name for shard in opened.shards]
+    if [entry.name for entry in indexed.shards] != names:
+        raise CollectionError(
+            f"{name} has {len(names)} shards, and others than were indexed "
+            f"({len(indexed.shards)}). {mending(opened.folder)}"
+        )
+    return indexed
+
+
+def _read(path: Path, folder: Path) -> IndexedShards:
+    try:
+        values = json.loads(read_small(path))
+        if values["format"] != FORMAT:
+            what = f"has format {values['format']!r}, this citebed reads {FORMAT}"
+            raise CollectionError(
+                f"the index in shards of {printable(folder)} {what}. {mending(folder)}"
+            )
+        values["shards"] = tuple(ShardEntry(*each) for each in values["shards"])
+        values["tokens"] = {name: int(values["tokens"][name]) for name in values["tokens"]}
+        return _checked(IndexedShards(**values))
+    except (ValueError, TypeError, KeyError, AttributeError, FormatError) as error:
+        what = f"is damaged ({path.name}: {error})"
+        raise CollectionError(
+            f"the index in shards of {printable(folder)} {what}. {mending(folder)}"
+        ) from None
+
+
+def _checked(indexed: IndexedShards) -> IndexedShards:
+    numbers = (
+        indexed.documents,
+        indexed.postings,
+        indexed.latest,
+        indexed.latest_citing,
+        *(each.documents for each in indexed.shards),
+    )
+    texts = (indexed.analyser, indexed.static, *(each.fingerprint for each in indexed.shards))
+    if not all(isinstance(each, int) for each in numbers):
+        raise ValueError("a number is none")
+    if not all(isinstance(each, str) for each in texts) or not set(indexed.tokens) <= set(FIELDS):
+        raise ValueError("a name is none")
+    for about in indexed.vectors.values():
+        int(about["width"]), str.encode(about["fingerprint"]), str.encode(about["name"])
+    if not all(isinstance(name, str) for name in indexed.fit):
+        raise ValueError("what was learned has no names")
+    return indexed
+
+
+def mending(folder: Path) -> str:
+    """How to get the index of a collection's shards, in a sentence."""
+    return f"Index them with: citebed index {printable(folder)} --on ADDRESS"
+
+
+def opened_shard(folder: Path, entry: ShardEntry) -> Shard:
+    """A shard of a collection, by the collection's folder, with the index that was told of it; a
+    process opens and checks it once, until another index takes its place."""
+    path = folder / SHARDS / entry.name
+    if not path.is_dir():
+        raise CollectionError(
+            f"the shard {entry.name} of {printable(folder)}: its folder is not there, or not where "
+            "workers look for it. They must see the collection under the same path; if it is gone, "
+            f"make the collection anew with: citebed import {printable(folder)} SOURCES"
+        )
+    written = layout.description_version(path / FOLDER)
+    if written is None:
+        raise _unusable(folder, entry, "it has no index")
+    return _opened(folder, entry, written)
+
+
+@lru_cache(_OPEN)
+def _opened(folder: Path, entry: ShardEntry, _written: tuple[int, int]) -> Shard:
+    path = folder / SHARDS / entry.name
+    try:
+        shard = Shard(open_collection(path), open_index(path, verified=True))
+    except layout.DamagedIndex as error:
+        raise _unusable(folder, entry, f"its index {error.what}") from None
+    except CitebedError as error:
+        raise _unusable(folder, entry, str(error)) from None
+    if fingerprint_of(shard.index.description) != entry.fingerprint:
+        raise _unusable(folder, entry, "its index is not the one that was made with the others")
+    return shard
+
+
+def _unusable(folder: Path, entry: ShardEntry, what: str) -> CollectionError:
+    name = printable(folder)
+    return CollectionError(f"the shard {entry.name} of {name}: {what}. {mending(folder)}")
+
+
+def fields_in(indexed: IndexedShards, fields: Fields, folder: Path) -> Fields:
+    """The fields that count in an index in shards; one that no shard has is an error."""
+    found = fields.of(indexed.tokens)
+    missing = [name for name in found.weights if name not in indexed.tokens]
+    if missing:
+        has = ", ".join(indexed.tokens)
+        raise CitebedError(
+            f"the index of {printable(folder)} has no field '{missing[0]}'. It has: {has}."
+        )
+    return found
+
+
+def facts_of(collection: Collection, indexed: IndexedShards) -> dict[str, Any]:
+    """What a run says of the index that it was made with."""
+    return {
+        "documents": indexed.documents,
+        "sha256": hash_file(collection.folder / FOLDER / layout.SHARDS_DESCRIPTION),
+        "shards": len(indexed.shards),
+    }
+
+
+def total(numbers: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """Numbers by field added up, in the fields' order."""
+    there = [name for name in FIELDS if any(name in each for each in numbers)]
+    return {name: sum(each.get(name, 0) for each in numbers) for name in there}
+
+
+_ADDED = (
+    *("documents", "counted", "terms", "postings", "bytes", "contexts", "contexts_elsewhere"),
+    *("embedded", "vector_bytes"),
+)
+"""What is reported of an index and adds up over shards; of terms, how many each shard has."""
+BUILT: Mapping[str, Any] = {
+    "shard": pl.String, **dict.fromkeys((*_ADDED, "unchanged"), pl.Int64),
+    **dict.fromkeys(("fingerprint", "vectors"), pl.String), **dict.fromkeys(FIELDS, pl.Int64),
+    **dict.fromkeys(("latest", "latest_citing", "citing_papers"), pl.Int64),
+}  # fmt: skip
+"""A row a shard: what became of its index, and its tokens by field."""
+
+
+@dataclass(frozen=True)
+class ShardOptions:
+    """How the shards are indexed; ``static`` names the model of word vectors, as the command line
+    does."""
+
+    analyser: str = AUTO
+    citing: tuple[Path, ...] = ()
+    workers: int = 0
+    rebuild: bool = False
+    static: str | None = None
+
+
+@dataclass(frozen=True)
+class IndexShard:
+    """Indexes a shard, by its folder."""
+
+    options: ShardOptions
+
+    def __call__(self, folder: Path) -> pl.DataFrame:
+        """Index it, or bring its index up to date."""
+        if not folder.is_dir():
+            raise CollectionError(
+                f"the shard {folder.name} is not where workers look for it ({printable(folder)}): "
+                "they must see the collection's folder under the same path"
+            )
+        how = self.options
+        options = IndexOptions(
+            how.analyser, how.citing, how.workers or 1, how.rebuild, None, choose_model(how.static)
+        )
+        report = write_index(folder, options)
+        index = open_index(folder)
+        row: dict[str, Any] = {
+            "shard": folder.name,
+            **{name: int(getattr(report, name)) for name in (*_ADDED, "unchanged")},
+            "fingerprint": fingerprint_of(index.description),
+            "vectors": json.dumps({"static": index.description.vectors["static"]}, sort_keys=True),
+            "latest": index.totals.latest,
+            "latest_citing": index.totals.latest_citing,
+            "citing_papers": index.description.citing_papers,
+            **{name: int(index.lengths[name].sum()) for name in index.fields},
+        }
+        return pl.DataFrame([row], schema=BUILT)
+
+
+Everywhere = Callable[[IndexShard, list[Path]], pl.DataFrame]
+"""What indexes folders, wherever that is, and gives a row for each."""
+
+
+def index_shards(
+    collection: Collection, options: ShardOptions, everywhere: Everywhere
+) -> IndexReport:
+    """Index every shard of a collection, and tell of all of them when all are done."""
+    name = printable(collection.folder)
+    if not collection.shards:
+        raise CollectionError(
+            f"{name} is in one piece, and engines work on shards. Cut it with: "
+            f"citebed import {name} --shard-size 1000000"
+        )
+    analyser = choose_analyser(collection, options.analyser)
+    citing = tuple(path.resolve() for path in options.citing)
+    work = IndexShard(replace(options, analyser=analyser, citing=citing))
+    folder = collection.folder.resolve() / SHARDS
+    rows = everywhere(work, [folder / shard.name for shard in collection.shards]).sort("shard")
+    indexed = _fitted(collection, _indexed(collection, analyser, rows), options.rebuild)
+    write_indexed(collection, indexed)
+    return _report(rows, analyser, citing)
+
+
+def _indexed(collection: Collection, analyser: str, rows: pl.DataFrame) -> IndexedShards:
+    names = [shard.name for shard in collection.shards]
+    if rows["shard"].to_list() != names:
+        raise CollectionError(
+            f"of {len(names)} shards of {printable(collection.folder)} {rows.height} were indexed; "
+            "run the same command again"
+        )
+    if rows["vectors"].n_unique() > 1:
+        raise CollectionError(
+            "the shards have word vectors of several models: index them with --static shipped, or "
+            "with a model that all workers have"
+        )
+    tokens = [
+        {n: row[n] for n in FIELDS if row[n] is not None} for row in rows.iter_rows(named=True)
+    ]
+    vectors = json.loads(rows["vectors"][0])
+    return IndexedShards(
+        analyser, int(rows["documents"].sum()), int(rows["postings"].sum()), total(tokens),
+        vectors["static"]["fingerprint"],
+        tuple(map(ShardEntry, names, rows["documents"].to_list(), rows["fingerprint"].to_list())),
+        vectors, _most(rows["latest"]), _most(rows["latest_citing"]),
+        bool(rows["citing_papers"].sum()),
+    )  # fmt: skip
+
+
+def _most(numbers: pl.Series) -> int:
+    return max(numbers.to_list(), default=0)
+
+
+def _fitted(collection: Collection, indexed: IndexedShards, anew: bool) -> IndexedShards:
+    """With what the collection teaches about ranking it: of before, while that stands."""
+    known = None
+    with contextlib.suppress(CollectionError):
+        known = None if anew else as_fit(read_indexed(collection).fit)
+    now = Indexed(indexed.documents, indexed.analyser, find_model(indexed.static))
+    if known is None or is_stale(known, now):
+        known = learned(collection, now)
+    return replace(indexed, fit=asdict(known))
+
+
+def _report(rows: pl.DataFrame, analyser: str, citing: Sequence[Path]) -> IndexReport:
+    added: dict[str, Any] = {name: int(rows[name].sum()) for name in _ADDED}
+    # To a shard, what cites the documents of another is elsewhere; one that is unchanged has not
+    # looked.
+    looked = bool(citing) and not rows["unchanged"].sum()
+    others = (rows.height - 1) * sum(read_contexts(path).height for path in citing) if looked else 0
+    added["contexts_elsewhere"] = added["contexts_elsewhere"] - others if looked else 0
+    return IndexReport(**added, unchanged=bool(rows["unchanged"].min()), analyser=analyser)

@@ -1,0 +1,352 @@
+"""Terms counted in shards, and the statistics of the whole collection that they add up to.
+
+The frequencies of all terms can be stored beside the index of each shard: for models that normalise
+documents by all their terms, and for many queries. They are recomputed when a shard is re-indexed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.collection.storing.store import SHARDS
+from citebed.errors import CollectionError
+from citebed.files import output_files
+from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.index.layout import FIELDS, FOLDER
+from citebed.retrieval.models.base import Corpus
+from citebed.retrieval.models.bm25 import Bm25
+from citebed.retrieval.search.fields import Fields
+from citebed.retrieval.search.view import View, Whole, weighed
+from citebed.retrieval.sharded.sharded_index import IndexedShards, Shard
+from citebed.wording import printable
+
+NUMBERS = ("filled", "told", "df", *FIELDS)
+COUNTS: Mapping[str, Any] = {
+    "paper": pl.String, "term": pl.String, **dict.fromkeys(NUMBERS, pl.Int64),
+}  # fmt: skip
+"""A row a term: in how many documents it is (``df``), and how often by field. The row without a
+term has the documents that have any text in the fields (``filled``), and the tokens by field. Rows
+of a ``paper`` are what changes where its citing text does not count. A shard that knows what all
+have of a term says so (``told`` is 1), and so does every other that has the term."""
+_NO_DOCUMENTS: Any = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class CountTerms:
+    """Counts terms in a shard, as far as fields have them, and what papers' citing text adds."""
+
+    terms: tuple[str, ...]
+    papers: tuple[str, ...]
+    fields: Fields
+    kept: Callable[[Shard], NDArray[np.int64]] | None = None
+    """What has the frequencies of all terms in the whole collection, where they are kept."""
+
+    def __call__(self, shard: Shard) -> pl.DataFrame:
+        """The counts of a shard."""
+        index, view = shard.index, view_of(shard.index, self.fields)
+        rows = [_row("", "", view.tokens, filled=view.stats.filled)]
+        kept = None if self.kept is None else self.kept(shard)
+        numbers = ((term, index.term_number(term)) for term in self.terms)
+        for term, number in ((term, number) for term, number in numbers if number >= 0):
+            if kept is None:
+                df, times = view.counts_of(number)
+            else:
+                df, *by_field = kept[:, number].tolist()
+                times = dict(zip(self.fields.weights, by_field, strict=True))
+            if df:
+                rows.append(_row("", term, times, df=df, told=int(kept is not None)))
+        for paper in self.papers:
+            rows += _less(index, view, self.fields, paper)
+        return pl.DataFrame(rows, schema=COUNTS, orient="row")
+
+
+def view_of(index: Index, fields: Fields, paper: str | None = None) -> View:
+    """A shard by itself; of the fields those that it has."""
+    weights = {name: weight for name, weight in fields.weights.items() if name in index.fields}
+    return View(index, Bm25(), Fields(weights), paper)
+
+
+def _row(paper: str, term: str, by_field: Mapping[str, int], **numbers: int) -> dict[str, Any]:
+    return {"paper": paper, "term": term, **dict.fromkeys(NUMBERS, 0), **numbers, **by_field}
+
+
+def _less(index: Index, view: View, fields: Fields, paper: str) -> Iterator[dict[str, Any]]:
+    """What changes where the citing text of a paper does not count."""
+    rest = view_of(index, fields, paper)
+    share = None if rest.is_whole else index.share(paper)
+    if share is None:
+        return
+    tokens = {"citing": rest.tokens["citing"] - view.tokens["citing"]}
+    yield _row(paper, "", tokens, filled=rest.stats.filled - view.stats.filled)
+    for number in np.unique(index.terms_at(share.postings.astype(np.int64))).tolist():
+        (df, times), (less, fewer) = view.counts_of(number), rest.counts_of(number)
+        changed = {"citing": fewer["citing"] - times["citing"]}
+        yield _row(paper, index.terms[number], changed, df=less - df)
+
+
+class Less(NamedTuple):
+    """What changes where the citing text of a paper does not count: documents with text, tokens of
+    the text; and of terms (``term``) their ``df`` and how often the text has them (``citing``)."""
+
+    filled: int
+    tokens: int
+    terms: pl.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class WholeCounts:
+    """Terms counted in a whole collection: those that were asked for and are there, in the order of
+    terms, which numbers them."""
+
+    documents: int
+    tokens: Mapping[str, int]
+    fields: Fields
+    filled: int
+    table: pl.DataFrame
+    papers: Mapping[str, Less]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each term."""
+        return {term: number for number, term in enumerate(self.table["term"])}
+
+    def corpus(self, paper: str | None = None) -> Corpus:
+        """The collection in numbers, but for its documents."""
+        whole, less = self.tokens, self.papers.get(paper or "")
+        if less is not None:
+            whole = {**whole, "citing": whole["citing"] + less.tokens}
+        return Corpus(
+            self.documents, _NO_DOCUMENTS, _NO_DOCUMENTS,
+            float(weighed(self.fields.weights, whole)),
+            self.filled + (0 if less is None else less.filled),
+        )  # fmt: skip
+
+    def weighted(self, counts: Mapping[str, float], paper: str | None = None) -> TermWeights:
+        """Counts by term as a query; terms that no document has are dropped."""
+        ids = np.array(
+            sorted(self.numbers[term] for term in counts.keys() & self.numbers), np.int64
+        )
+        names = self.table["term"].gather(ids)
+        weights = np.array([counts[name] for name in names], np.float64)
+        df, cf = self.frequencies(paper)
+        there = df[ids] > 0
+        ids = ids[there]
+        return TermWeights(ids, weights[there], df[ids], cf[ids])
+
+    def frequencies(self, paper: str | None = None) -> tuple[NDArray[np.int64], Any]:
+        """df and cf of all terms; without the citing text of a paper."""
+        df, cf = self._counts
+        less = self.papers.get(paper or "")
+        if less is not None:
+            at, changes = _found(less.terms, self.numbers)
+            df, cf = changed(df, at, changes["df"]), dict(cf)
+            cf["citing"] = changed(cf["citing"], at, changes["citing"])
+        return df, weighed(self.fields.weights, cf)
+
+    @cached_property
+    def _counts(self) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+        cf = {name: self.table[name].to_numpy() for name in self.fields.weights}
+        return self.table["df"].to_numpy(), cf
+
+
+def _found(
+    terms: pl.DataFrame, numbers: Mapping[str, int]
+) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    """The numbers of those terms that have one, and the changes of these."""
+    at = np.array([numbers.get(term, -1) for term in terms["term"]], np.int64)
+    there = at >= 0
+    return at[there], {name: terms[name].to_numpy()[there] for name in ("df", "citing")}
+
+
+def changed(
+    counts: NDArray[np.int64], at: NDArray[np.int64], by: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Counts of which those at some places have changed."""
+    found = counts.copy()
+    found[at] += by
+    return found
+
+
+def whole_counts(indexed: IndexedShards, fields: Fields, sums: pl.DataFrame) -> WholeCounts:
+    """The whole collection, of the sums of what its shards counted."""
+    told = {row["paper"]: row for row in sums.filter(pl.col("term") == "").iter_rows(named=True)}
+    counted = sums.filter(pl.col("term") != "").sort("term")
+    # What several shards told alike was added up, too.
+    counted = counted.with_columns(pl.col("df", *FIELDS) // pl.col("told").clip(1))
+    by_paper = counted.partition_by("paper", as_dict=True)
+    none = counted.clear()
+    papers = {
+        name: Less(row["filled"], row["citing"], by_paper.get((name,), none))
+        for name, row in told.items()
+        if name
+    }
+    table = by_paper.get(("",), none)
+    return WholeCounts(indexed.documents, indexed.tokens, fields, told[""]["filled"], table, papers)
+
+
+class Wholes:
+    """The whole collection as a shard's index sees it, of terms by the index's numbers.
+
+    ``everything`` has the frequencies of all terms, df first and then how often each field has
+    them; without it those that were counted are known.
+    """
+
+    def __init__(
+        self, counts: WholeCounts, index: Index, everything: NDArray[np.int64] | None = None
+    ) -> None:
+        self.counts, self._index, self._everything = counts, index, everything
+        self.number_of_term = self.numbers_of(counts.table["term"])
+        """Of each term that was counted its number in the index, -1 where it has none."""
+
+    def numbers_of(self, terms: Iterable[str]) -> NDArray[np.int64]:
+        """The numbers of terms in the index."""
+        return np.array([self._index.term_number(term) for term in terms], np.int64)
+
+    @cached_property
+    def whole(self) -> Whole:
+        """With all citing text."""
+        counts, there = self.counts, self.number_of_term >= 0
+        if self._everything is not None:
+            df, *by_field = self._everything
+            cf = dict(zip(counts.fields.weights, by_field, strict=True))
+            return Whole(counts.documents, counts.filled, counts.tokens, df, cf)
+        at, size = self.number_of_term[there], len(self._index.terms)
+        df, cf = np.full(size, -1, np.int64), {}
+        df[at] = counts.table["df"].to_numpy()[there]
+        for name in counts.fields.weights:
+            cf[name] = np.zeros(size, np.int64)
+            cf[name][at] = counts.table[name].to_numpy()[there]
+        return Whole(counts.documents, counts.filled, counts.tokens, df, cf)
+
+    def without(self, paper: str | None) -> Whole | None:
+        """Without the citing text of a paper; ``None`` if it has none, or none is named."""
+        less = self.counts.papers.get(paper or "")
+        if less is None:
+            return None
+        numbers = self.numbers_of(less.terms["term"])
+        there, whole = numbers >= 0, self.whole
+        at = numbers[there]
+        known = whole.df[at] >= 0
+        there[there], at = known, at[known]
+        df = changed(whole.df, at, less.terms["df"].to_numpy()[there])
+        citing = changed(whole.cf["citing"], at, less.terms["citing"].to_numpy()[there])
+        tokens = {**whole.tokens, "citing": whole.tokens["citing"] + less.tokens}
+        filled = whole.filled + less.filled
+        return Whole(whole.documents, filled, tokens, df, {**whole.cf, "citing": citing})
+
+
+Frequencies = NDArray[np.int64]
+_FEW = "whole-*.npy"
+
+
+@dataclass(frozen=True)
+class CountAll:
+    """Counts all terms of a shard, as far as fields have them: a row a term."""
+
+    fields: Fields
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The columns of its rows."""
+        return {"shard": pl.String, "term": pl.String, **dict.fromkeys(self.numbers, pl.Int64)}
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that are added up: df, and how often each field has a term."""
+        return ("df", *self.fields.weights)
+
+    def __call__(self, shard: Shard) -> pl.DataFrame:
+        """The counts of a shard."""
+        index, size = shard.index, len(shard.index.terms)
+        counts = {name: np.zeros(size, np.int64) for name in self.numbers}
+        for part in view_of(index, self.fields).counted():
+            counts["df"][part.terms] = part.df
+            for name, times in part.cf.items():
+                counts[name][part.terms] = times
+        own = {"shard": [index.folder.parent.name] * size, "term": index.terms.series(), **counts}
+        return pl.DataFrame(own, schema=self.schema)
+
+
+@dataclass(frozen=True)
+class KeepAll:
+    """Writes what all shards together have of the terms of one beside its index."""
+
+    folder: Path
+    indexed: IndexedShards
+    fields: Fields
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Keep the sums of a shard's terms; tells how many terms these are."""
+        name = str(table["shard"][0])
+        sums = table.sort("term").select("df", *self.fields.weights)
+        path = path_of(self.folder, name, self.indexed, self.fields)
+        with output_files.add_files(path.parent, path) as draft:
+            np.save(draft / path.name, np.ascontiguousarray(sums.to_numpy().T))
+        kept = f"whole-{_key(self.indexed)}-"
+        for other in path.parent.glob(_FEW):
+            if not other.name.startswith(kept):
+                other.unlink(missing_ok=True)
+        return pl.DataFrame({"shard": [name], "terms": [table.height]}, schema=KEPT)
+
+
+KEPT: Mapping[str, Any] = {"shard": pl.String, "terms": pl.Int64}
+
+
+@dataclass(frozen=True)
+class KeptTerms:
+    """Reads what is kept of a shard's terms."""
+
+    folder: Path
+    indexed: IndexedShards
+    fields: Fields
+
+    def __call__(self, shard: Shard) -> Frequencies:
+        """df of the shard's terms in the whole collection, then how often each field has them."""
+        name = shard.index.folder.parent.name
+        path = path_of(self.folder, name, self.indexed, self.fields)
+        return kept_frequencies(path, shard.index, self.fields)
+
+
+def path_of(folder: Path, shard: str, indexed: IndexedShards, fields: Fields) -> Path:
+    """Where the frequencies of a shard's terms are, if they are there."""
+    name = f"whole-{_key(indexed)}-{'-'.join(fields.weights)}.npy"
+    return folder / SHARDS / shard / FOLDER / name
+
+
+def _key(indexed: IndexedShards) -> str:
+    told = json.dumps([each.fingerprint for each in indexed.shards])
+    return hashlib.sha256(told.encode()).hexdigest()[:24]
+
+
+def are_kept(folder: Path, indexed: IndexedShards, fields: Fields) -> bool:
+    """Whether the frequencies of the terms of all shards are there."""
+    names = (entry.name for entry in indexed.shards)
+    return all(path_of(folder, name, indexed, fields).is_file() for name in names)
+
+
+def kept_frequencies(path: Path, index: Index, fields: Fields) -> Frequencies:
+    """df of an index's terms in the whole collection, then how often each field has them: a row
+    each."""
+    shape = (1 + len(fields.weights), len(index.terms))
+    try:
+        found: Frequencies = np.load(path, mmap_mode="r", allow_pickle=False)
+        good = found.shape == shape and found.dtype == np.int64 and found.min(initial=0) >= 0
+    except (OSError, ValueError, EOFError):
+        good = False
+    if not good or path.is_symlink():
+        raise CollectionError(
+            f"'{printable(path)}', the frequencies of all terms for the shard "
+            f"{path.parents[1].name}, is damaged. Remove it; it is made anew when it is needed."
+        )
+    return found

@@ -1,0 +1,241 @@
+"""The work on one shard of a search, and how it gets to the shards and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import polars as pl
+
+from citebed.retrieval.execution.runner import Runner, RunOptions, pays
+from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.models.base import Floats
+from citebed.retrieval.pipeline import Pipeline
+from citebed.retrieval.query import Docs, Query
+from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.sharded.sharded_index import IndexedShards, Shard, opened_shard
+from citebed.retrieval.sharded.term_counts import (
+    CountAll,
+    Frequencies,
+    KeepAll,
+    KeptTerms,
+    WholeCounts,
+    Wholes,
+)
+
+HITS: Mapping[str, Any] = {"query": pl.Int64, "doc_id": pl.String, "score": pl.Float64}
+"""The best documents of a shard for queries by number."""
+DOCUMENT_TERMS: Mapping[str, Any] = {
+    "of": pl.Int64, "place": pl.Int64, "term": pl.String, "tf": pl.Float64, "df": pl.Int64,
+    "cf": pl.Float64, "length": pl.Float64, "x": pl.Float64,
+}  # fmt: skip
+"""The terms of documents that are asked for together (``of``), each at its place; the row without a
+term has a document's length and its number x_d."""
+FOUND: Mapping[str, Any] = {"doc_id": pl.String}
+
+
+@dataclass(frozen=True, eq=False)
+class SeenWhole:
+    """How a shard is seen: through a pipeline's model, with the numbers of the whole collection."""
+
+    pipeline: Pipeline
+    options: RunOptions
+    indexed: IndexedShards
+    counts: WholeCounts
+    everything: Path | None = None
+    """The collection's folder, where the frequencies of all terms are kept beside the indexes."""
+
+    def runner(self, shard: Shard, queries: int) -> tuple[Runner, Wholes]:
+        """A runner of the shard, made ready for so many queries where that pays."""
+        wholes = Wholes(self.counts, shard.index, self._all_of(shard))
+        searcher = Searcher(shard.index, self.pipeline.model, self.counts.fields, wholes)
+        runner = Runner(
+            shard.collection, shard.index, self.pipeline, self.options, searcher=searcher
+        )
+        # As one machine would be for all documents: what a query costs beside its postings it costs
+        # in every shard.
+        if self.everything is not None and pays(queries, self.indexed.postings):
+            runner.searcher.prepare()
+        return runner, wholes
+
+    def _all_of(self, shard: Shard) -> Frequencies | None:
+        if self.everything is None:
+            return None
+        return KeptTerms(self.everything, self.indexed, self.counts.fields)(shard)
+
+
+class ShardQuery(NamedTuple):
+    """A query on its way to shards: terms by their numbers in the counts, with final weights; what
+    it adds beside them; what must not be found, as of when, and whose citing text does not count.
+    """
+
+    number: int
+    terms: Docs
+    weights: Floats
+    extra: tuple[float, float]
+    exclude: tuple[str, ...] = ()
+    before: str | None = None
+    hidden: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SearchShard:
+    """Finds the best documents of a shard for queries."""
+
+    seen: SeenWhole
+    queries: tuple[ShardQuery, ...] = field(repr=False)
+    depth: int
+
+    def __call__(self, shard: Shard) -> pl.DataFrame:
+        """The best documents of each query."""
+        runner, queries = self.asked_of(shard)
+        found = runner.search(queries, self.depth)
+        sizes = [len(hits.docs) for hits in found]
+        docs = np.concatenate([np.zeros(0, np.int64), *(hits.docs for hits in found)])
+        columns = {
+            "query": np.repeat([each.number for each in self.queries], sizes),
+            "doc_id": runner.names(docs),
+            "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
+        }
+        return pl.DataFrame(columns, schema=HITS)
+
+    def asked_of(self, shard: Shard) -> tuple[Runner, list[Query]]:
+        """The pipeline at work on a shard, and the queries as the shard understands them."""
+        runner, wholes = self.seen.runner(shard, len(self.queries))
+        return runner, [self._query(each, wholes, runner) for each in self.queries]
+
+    def _query(self, asked: ShardQuery, wholes: Wholes, runner: Runner) -> Query:
+        """A query as this shard understands it: of its terms those that are here."""
+        numbers = wholes.number_of_term[asked.terms]
+        here = numbers >= 0
+        ids = numbers[here]
+        df, cf = runner.searcher.without(asked.hidden).frequencies(ids)
+        terms = TermWeights(ids, asked.weights[here], df, cf, final=True, extra=asked.extra)
+        excluded = _numbers(runner.index, asked.exclude)
+        return Query("", terms, excluded=excluded, before=asked.before, hidden=asked.hidden)
+
+
+def _numbers(index: Index, names: Iterable[str]) -> Docs:
+    found = (index.ids.find(name) for name in names)
+    return np.array([number for number in found if number >= 0], np.int64)
+
+
+class WantedDocuments(NamedTuple):
+    """Documents by id whose terms are asked for, in their order; and whose citing text does not
+    count."""
+
+    of: int
+    names: tuple[str, ...]
+    hidden: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentTerms:
+    """Reads the terms of documents, those of them that a shard has."""
+
+    seen: SeenWhole
+    wanted: tuple[WantedDocuments, ...] = field(repr=False)
+
+    def __call__(self, shard: Shard) -> pl.DataFrame:
+        """The terms of the documents."""
+        runner, _ = self.seen.runner(shard, len(self.wanted))
+        parts = (part for each in self.wanted for part in self._terms(each, runner))
+        return pl.concat([pl.DataFrame(schema=DOCUMENT_TERMS), *parts])
+
+    def _terms(self, wanted: WantedDocuments, runner: Runner) -> Iterator[pl.DataFrame]:
+        index, view = runner.index, runner.searcher.without(wanted.hidden)
+        for place, name in enumerate(wanted.names):
+            number = index.ids.find(name)
+            if number < 0:
+                continue
+            (ids, tf), length = view.documents(np.array([number]))[0], view.stats.lengths[number]
+            df, cf = view.frequencies(ids)
+            own = {"length": [float(length)], "x": [float(view.per_document[number])]}
+            terms = {"tf": tf, "df": df, "cf": cf, "term": [index.terms[i] for i in ids.tolist()]}
+            for columns in (own | {"term": [""]}, terms):
+                table = pl.DataFrame(columns).with_columns(of=wanted.of, place=place)
+                yield _filled(table)
+
+
+def _filled(table: pl.DataFrame) -> pl.DataFrame:
+    """A table of documents' terms with all its columns."""
+    return table.select(
+        (pl.col(name) if name in table.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in DOCUMENT_TERMS.items()
+    )
+
+
+@dataclass(frozen=True)
+class FindDocuments:
+    """Tells which documents, by id, a shard has."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, shard: Shard) -> pl.DataFrame:
+        """Their ids."""
+        found = [name for name in self.names if shard.index.ids.find(name) >= 0]
+        return pl.DataFrame({"doc_id": found}, schema=FOUND)
+
+
+def best(found: pl.DataFrame, depth: int) -> pl.DataFrame:
+    """The best documents of each query, of those of all shards; in the one order of a ranking."""
+    order = found.sort("query", "score", "doc_id", descending=[False, True, True])
+    return order.group_by("query", maintain_order=True).head(depth)
+
+
+Schema = Mapping[str, Any]
+Work = Callable[[Shard], pl.DataFrame]
+"""What is done with a shard, and gives rows; it travels to workers."""
+
+
+class Spread(Protocol):
+    """The shards of a collection, wherever they are worked on."""
+
+    def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
+        """What work makes of all shards."""
+
+    def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
+        """The same with all numbers of the same keys added up."""
+
+    def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
+        """The best documents of each query, of those that work finds in all shards."""
+
+    def handed_back(self, count: CountAll, keep: KeepAll) -> None:
+        """The terms of all shards counted, and the sums handed back to each shard, for its own
+        terms."""
+
+
+@dataclass(frozen=True)
+class Here:
+    """The shards one after another in this process."""
+
+    folder: Path
+    indexed: IndexedShards
+
+    def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
+        """What work makes of all shards."""
+        shards = (opened_shard(self.folder, entry) for entry in self.indexed.shards)
+        return pl.concat([pl.DataFrame(schema=schema), *map(work, shards)])
+
+    def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
+        """The same with all numbers of the same keys added up."""
+        return self.rows(work, schema).group_by(keys).sum()
+
+    def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
+        """The best documents of each query."""
+        return best(self.rows(work, schema), depth)
+
+    def handed_back(self, count: CountAll, keep: KeepAll) -> None:
+        """The terms of all shards counted, and the sums handed back to each shard."""
+        added = summed(self.rows(count, count.schema), count.numbers)
+        for table in added.partition_by("shard"):
+            keep(table)
+
+
+def summed(table: pl.DataFrame, numbers: Sequence[str]) -> pl.DataFrame:
+    """The rows of shards' terms, with the sums of all shards for their numbers."""
+    return table.with_columns(pl.col(list(numbers)).sum().over("term"))

@@ -1,0 +1,328 @@
+"""Tuning: how much word vectors and citations count is learned from drafts and judged queries.
+
+Tuning tries the weights that fitting tries, and if the index has citing sentences, also weights of
+how often a document is cited. The old weight stays unless another one is better by more than a
+standard error; then the nearest weight within a standard error of the best is taken.
+Cross-validation over papers and drafts decides whether anything changes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.collection import Collection, open_collection
+from citebed.collection.progress import SILENT, Progress
+from citebed.collection.storing.store import locked
+from citebed.drafts import find_cited_documents, find_own_documents, resolve_draft
+from citebed.drafts.reader import DraftLike
+from citebed.drafts.records import Cited, Draft, pieces
+from citebed.drafts.references import match_author_year
+from citebed.errors import CitebedError
+from citebed.retrieval.execution.runner import Runner, RunOptions
+from citebed.retrieval.index import layout
+from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.pipeline import parse_pipeline
+from citebed.retrieval.ranking.features import SIGNALS
+from citebed.retrieval.ranking.fitted_weights import Fit, fit_of, fitted_level
+from citebed.retrieval.ranking.fitting import FEWEST, WEIGHTS
+from citebed.retrieval.ranking.gains import DEPTH, ndcg, nearest_good
+from citebed.retrieval.ranking.ranker import Level, shipped_ranker
+from citebed.retrieval.search.queries import read_queries
+from citebed.runs.reader import read_qrels
+from citebed.text.identifiers import normalise_doi
+from citebed.text.languages import language_of
+from citebed.text.words import ENOUGH
+from citebed.wording import printable
+
+_ARXIV = "arXiv:"
+_COLUMNS = ("doc_id", "title", "doi", "url", "aliases", "keys", "cite_key", "arxiv", "authors",
+            "year")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text, and how relevant documents are for it; ``asker`` is the paper or draft it is of.
+
+    ``exclude`` are documents that are no answer, nothing later than ``before`` is one, and what
+    ``paper`` says when it cites is no evidence.
+    """
+
+    text: str
+    relevant: Mapping[str, int]
+    asker: str
+    exclude: tuple[str, ...] = ()
+    before: str | None = None
+    paper: str | None = None
+
+
+# --- Drafts -------------------------------------------------------------------------------------
+
+
+def of_drafts(collection: Collection, drafts: Iterable[DraftLike]) -> list[Question]:
+    """The sentences of drafts that cite documents of the collection."""
+    given = [resolve_draft(each)[0] for each in drafts]
+    if not given:
+        return []
+    documents = collection.scan_documents().select(_COLUMNS).collect()
+    return [
+        question
+        for number, draft in enumerate(given, 1)
+        for question in _of_draft(draft, f"draft {number}", documents)
+    ]
+
+
+def _of_draft(draft: Draft, asker: str, documents: pl.DataFrame) -> Iterator[Question]:
+    sentences = [each for each in pieces(draft, "sentence") if each.cites and not each.silent]
+    own = tuple(sorted(find_own_documents(draft.title, None, documents)))
+    names = dict.fromkeys(name for each in sentences for name in each.cites)
+    meant = {name: _meant(name, draft.cited, documents) for name in names}
+    for each in sentences:
+        found = frozenset[str]().union(*(meant[name] for name in each.cites)).difference(own)
+        if found:
+            yield Question(each.text, dict.fromkeys(sorted(found), 1), asker, own)
+
+
+def _meant(name: str, cited: Cited, documents: pl.DataFrame) -> set[str]:
+    """The documents that a draft means by a name: a key, a number, an identifier, or authors and
+    year where one document fits."""
+    entries = tuple(entry for entry in cited.entries if entry.key == name)
+    doi = normalise_doi(name)
+    is_arxiv = name.startswith(_ARXIV)
+    one = Cited(
+        keys=() if doi or is_arxiv else (name,),
+        dois=tuple(filter(None, (doi, *(entry.doi for entry in entries)))),
+        arxiv=(name.removeprefix(_ARXIV),) if is_arxiv else (),
+        entries=entries,
+    )
+    found = find_cited_documents(one, documents)
+    authored = match_author_year([name], documents).get(name, frozenset())
+    return found or (set(authored) if len(authored) == 1 else set())
+
+
+# --- Queries ------------------------------------------------------------------------------------
+
+
+def of_queries(
+    collection: Collection, queries: str, qrels: Sequence[str | Path] = ()
+) -> list[Question]:
+    """The queries of a set, or of a file, that have a relevant document in the collection; by the
+    judgements of files, or else by the set's own."""
+    if not qrels and queries not in collection.query_sets:
+        raise CitebedError(f"'{queries}' is no query set of the collection: name its judgements")
+    table = read_queries(collection, queries)
+    judged = [read_qrels(each) for each in qrels] or [collection.qrels(queries)]
+    relevant: dict[str, dict[str, int]] = {}
+    for each in judged:
+        for query_id, doc_id, grade in _relevant(each.table, collection):
+            known = relevant.setdefault(query_id, {})
+            known[doc_id] = max(grade, known.get(doc_id, 0))
+    return [
+        Question(
+            row["text"], relevant[row["query_id"]], row["paper_id"] or row["query_id"],
+            tuple(row["exclude"] or ()), row["before"], row["paper_id"],
+        )
+        for row in table.iter_rows(named=True)
+        if row["query_id"] in relevant
+    ]  # fmt: skip
+
+
+def _relevant(qrels: pl.DataFrame, collection: Collection) -> Iterator[tuple[str, str, int]]:
+    """The judgements of relevant documents that the collection has."""
+    there = collection.scan_documents().select("doc_id").collect()
+    found = qrels.filter(pl.col("relevance") > 0).join(there, on="doc_id", maintain_order="left")
+    return found.select("query_id", "doc_id", "relevance").iter_rows()
+
+
+def own_sets(collection: Collection) -> list[str]:
+    """The query sets of a collection that have judgements."""
+    return [name for name in collection.query_sets if collection.qrels(name).table.height]
+
+
+def as_one_asker(questions: Sequence[Question], parts: int) -> list[Question]:
+    """The questions of one asker as if neighbouring ones were of as many askers."""
+    return [
+        replace(each, asker=f"{each.asker}, part {place * parts // len(questions)}")
+        for place, each in enumerate(questions)
+    ]
+
+
+Reals = NDArray[np.float64]
+FAMES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The weights of fame that are tried, as shares of what the ranker gives to it."""
+_PARTS = 5
+"""In so many parts the askers are cut for cross-validation."""
+_SEED = 7
+
+
+class Tuned(NamedTuple):
+    """What tuning found: nDCG@10 of ``questions`` by so many ``askers`` (papers, drafts), by BM25,
+    as ``before``, and ``after``, by cross-validation. ``words_share`` is the share of words, of
+    words and vectors together; ``fame`` how much it counts that others cite a document, as a share
+    of what citebed comes with. Fewer questions than ``needed`` change nothing."""
+
+    questions: int
+    askers: int
+    needed: int
+    changed: bool = False
+    words_share_before: float = 0.0
+    words_share: float = 0.0
+    bm25: float = 0.0
+    before: float = 0.0
+    after: float = 0.0
+    learned_from: tuple[str, ...] = ()
+    fame_before: float = 1.0
+    fame: float = 1.0
+
+
+def tune(
+    collection: str | Path | Collection,
+    drafts: Iterable[DraftLike] = (),
+    *,
+    queries: Iterable[str] = (),
+    qrels: Iterable[str | Path] = (),
+    progress: Progress = SILENT,
+) -> Tuned:
+    """Let sentences of drafts that cite, and queries that were judged, tell how much word vectors
+    count in a collection, and how much it counts that others cite a document.
+
+    ``queries`` are sets of the collection, or files; ``qrels`` files of judgements of these, such
+    as a campaign's. Without any of them, nor drafts, the collection's own sets are taken.
+    """
+    opened = open_collection(collection)
+    index = open_index(opened, verified=True)
+    questions, sets = _questions(opened, list(drafts), list(queries), list(qrels))
+    found = Tuned(len(questions), len({each.asker for each in questions}), FEWEST)
+    if len(questions) < FEWEST:
+        return found
+    known = fit_of(index) or Fit(0, len(index.ids), 1.0, "")
+    language = _language(questions)
+    fames = (known.fame,) if index.citing is None else FAMES
+    prior = _nearest(WEIGHTS, known.share(language)), _nearest(fames, known.fame)
+    gains, of_words = _gains(opened, index, fames, questions, progress)
+    before, after = gains[prior].mean(), cross_validated(gains, questions, prior).mean()
+    chosen = both_chosen(gains, prior)
+    changed = chosen != prior and bool(after > before)
+    now = known
+    if changed:
+        fitted = known.with_share(language, WEIGHTS[chosen[0]])
+        now = replace(fitted, fame=fames[chosen[1]], tuned=len(questions), sets=",".join(sets))
+        with locked(opened.folder):
+            layout.write_fit(index.folder, index.description.generation, fit=asdict(now))
+    return found._replace(
+        changed=changed,
+        words_share_before=round(known.words_share(language), 2),
+        words_share=round(now.words_share(language), 2),
+        bm25=round(float(of_words.mean()), 4),
+        before=round(float(before), 4),
+        after=round(float(after if changed else before), 4),
+        learned_from=sets if changed else (),
+        fame_before=known.fame,
+        fame=now.fame,
+    )
+
+
+def _questions(
+    collection: Collection,
+    drafts: Sequence[DraftLike],
+    queries: Sequence[str],
+    qrels: Sequence[str | Path],
+) -> tuple[list[Question], tuple[str, ...]]:
+    """What is asked, and the collection's own query sets among it."""
+    sets = queries if queries or drafts else own_sets(collection)
+    if qrels and not queries:
+        raise CitebedError("--qrels needs --queries: name the query set or a query file.")
+    if not sets and not drafts:
+        name = printable(collection.folder)
+        what = f"there is nothing to tune with: '{name}' has no judged queries"
+        raise CitebedError(f"{what}. Give drafts that cite: citebed tune {name} paper.tex")
+    questions = of_drafts(collection, drafts)
+    questions += [each for name in sets for each in of_queries(collection, name, qrels)]
+    return questions, tuple(name for name in sets if name in collection.query_sets)
+
+
+def _language(questions: Sequence[Question]) -> str | None:
+    """The language that most of the questions are in, of those that can be told."""
+    told = (language_of(None, None, each.text[:ENOUGH]) for each in questions)
+    return next((code for code, _ in Counter(filter(None, told)).most_common(1)), None)
+
+
+# --- Choosing -----------------------------------------------------------------------------------
+
+
+def _nearest(tried: Sequence[float], weight: float) -> int:
+    return int(np.abs(np.array(tried) - weight).argmin())
+
+
+def both_chosen(gains: Reals, prior: tuple[int, int]) -> tuple[int, int]:
+    """The places of the weight of vectors that is chosen, and then of that of fame."""
+    static = nearest_good(gains[:, prior[1]], prior[0])
+    return static, nearest_good(gains[static], prior[1])
+
+
+def cross_validated(gains: Reals, questions: Sequence[Question], prior: tuple[int, int]) -> Reals:
+    """The gain of each question with the weights that the questions of other askers choose."""
+    found = np.zeros(gains.shape[2])
+    for part in _parts(questions):
+        static, fame = both_chosen(gains[:, :, ~part], prior)
+        found[part] = gains[static, fame, part]
+    return found
+
+
+def _parts(questions: Sequence[Question]) -> list[NDArray[np.bool_]]:
+    """The questions in some parts, those of an asker in one; of a single asker, neighbours."""
+    if len({each.asker for each in questions}) == 1:
+        questions = as_one_asker(questions, _PARTS)
+    askers = [each.asker for each in questions]
+    names = sorted(set(askers))
+    order = np.random.default_rng(_SEED).permutation(len(names))
+    part_of = {names[name]: place % _PARTS for place, name in enumerate(order.tolist())}
+    parts = np.array([part_of[asker] for asker in askers])
+    return [parts == number for number in np.unique(parts)]
+
+
+# --- Asking -------------------------------------------------------------------------------------
+
+
+def _gains(
+    collection: Collection,
+    index: Index,
+    fames: Sequence[float],
+    questions: Sequence[Question],
+    progress: Progress,
+) -> tuple[Reals, Reals]:
+    """nDCG@10 with each weight of vectors, each of fame, of each question; and by BM25 alone."""
+    runner = Runner(
+        collection, index, parse_pipeline("bm25+learned(fit=no)"), RunOptions(), progress
+    )
+    runner.prepare_for(len(questions))
+    queries = [
+        runner.query(each.text, exclude=each.exclude, before=each.before, paper=each.paper)
+        for each in questions
+    ]
+    level = shipped_ranker().level("encoder" in runner.ranks.models)
+    pairs = [(share, fame) for share in WEIGHTS for fame in fames]
+    weights = np.stack([_only_words(), *(_weights(level, *pair) for pair in pairs)])
+    gains = np.zeros((len(weights), len(questions)))
+    progress.step("asking", len(questions))
+    for place, features in enumerate(runner.features(queries, DEPTH)):
+        named = questions[place].relevant.items()
+        relevant = {index.ids.find(name): grade for name, grade in named}
+        gains[:, place] = ndcg(features, weights, relevant)
+        progress.add(1)
+    return gains[1:].reshape(len(WEIGHTS), len(fames), -1), gains[0]
+
+
+def _weights(level: Level, share: float, fame: float) -> Reals:
+    return fitted_level(level, Fit(1, 1, share, "", fame=fame)).weights
+
+
+def _only_words() -> Reals:
+    return np.array([float(name == "bm25") for name in SIGNALS])
