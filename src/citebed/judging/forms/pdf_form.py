@@ -119,7 +119,7 @@ def _write_phase_one(pages: _Pages, sheet: Sheet) -> None:
         pages.room(72)
         pages.text(f"Question {number} (Q{number})", 9.5)
         pages.y -= 50
-        box = (LEFT, pages.y, RIGHT - LEFT, 48)
+        box = (LEFT, pages.y, RIGHT - LEFT, 48.0)
         tip = f"Research question {number}"
         pages.field(f"question.{number}", tip, box, fieldFlags="multiline")
         pages.y -= 6

@@ -136,8 +136,9 @@ class ModelFolder:
         """Return how many tokens of a document an index reads: the folder's ``document_tokens``,
         else ``max_tokens``."""
         own = self._text_settings.get("document_tokens")
-        is_usable = isinstance(own, int) and own >= FEWEST_TOKENS
-        return min(own, max_tokens) if is_usable else max_tokens
+        if isinstance(own, int) and own >= FEWEST_TOKENS:
+            return min(own, max_tokens)
+        return max_tokens
 
     def for_documents(self) -> ModelFolder:
         """Return the folder with its network for documents, if it has one, else the same."""
