@@ -103,7 +103,7 @@ class StoredDraft(NamedTuple):
 
     def judged_as(self, relevance: int) -> list[str]:
         """Return the documents with this relevance, in the order of judging."""
-        return [doc_id for doc_id, said in self.judged.items() if said == relevance]
+        return [doc_id for doc_id, value in self.judged.items() if value == relevance]
 
 
 class DraftSummary(NamedTuple):
@@ -136,8 +136,8 @@ class DraftStore:
             self._database = sqlite3.connect(place, timeout=20, check_same_thread=False)
             self._prepare()
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            told = f"{printable(self.path)} cannot be opened: {printable(str(error))}."
-            raise CitebedError(told) from error
+            what = f"{printable(self.path)} cannot be opened: {printable(str(error))}."
+            raise CitebedError(what) from error
 
     def _prepare(self) -> None:
         """Create missing tables and check the existing ones. The collection may come from a
@@ -147,9 +147,9 @@ class DraftStore:
         found = read_schema(self._database)
         check_schema(self.path, found, parse_schema(_SCHEMA))
         if found:
-            ((told,),) = self._database.execute("PRAGMA quick_check(1)").fetchall()
-            if told != "ok":
-                raise refused_database(self.path, printable(str(told)[:200]))
+            ((result,),) = self._database.execute("PRAGMA quick_check(1)").fetchall()
+            if result != "ok":
+                raise refused_database(self.path, printable(str(result)[:200]))
         self._database.executescript(_SCHEMA)
 
     @contextmanager
@@ -317,18 +317,20 @@ class DraftStore:
     # --- Files ---
 
     def put_files(
-        self, draft_id: str, read: Draft | None, libraries: Mapping[str, str]
+        self, draft_id: str, draft: Draft | None, libraries: Mapping[str, str]
     ) -> StoredDraft:
         """Store a draft's file, replacing an earlier one, and the texts of .bib files by name. A
         draft without a name takes its title or its file's name."""
         before = self.draft(draft_id)
         rows = [(draft_id, _LIBRARY, name, text, _now()) for name, text in libraries.items()]
-        if read is not None:
-            rows.append((draft_id, _DRAFT, read.file, draft_to_json(read), _now()))
-        called = before.name or (read.title[:200] or read.file if read is not None else "")
+        called = before.name
+        if draft is not None:
+            rows.append((draft_id, _DRAFT, draft.file, draft_to_json(draft), _now()))
+            called = called or draft.title[:200] or draft.file
         with self._changing() as database:
-            if read is not None:
-                self._take_away(database, draft_id, _DRAFT)
+            if draft is not None:
+                change = "DELETE FROM files WHERE draft_id = ? AND kind = ?"
+                database.execute(change, (draft_id, _DRAFT))
             database.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", rows)
             database.execute(
                 "UPDATE drafts SET name = ?, changed = ? WHERE draft_id = ?",
@@ -342,10 +344,6 @@ class DraftStore:
         with self._changing() as database:
             database.execute("DELETE FROM files WHERE draft_id = ? AND name = ?", (draft_id, name))
         return self.draft(draft_id)
-
-    @staticmethod
-    def _take_away(database: sqlite3.Connection, draft_id: str, kind: str) -> None:
-        database.execute("DELETE FROM files WHERE draft_id = ? AND kind = ?", (draft_id, kind))
 
     def read_draft(self, draft_id: str) -> Draft | None:
         """Return the text of a draft's file, or ``None`` if it has no file."""
@@ -397,7 +395,13 @@ class DraftStore:
         kept = [str(doc_id) for (doc_id,) in self._rows(both)]
         if not kept:
             return 0
-        renamed = _renamed(collection, kept)
+        named = collection.scan_documents().select("doc_id", "aliases")
+        known = named.filter(pl.col("doc_id").is_in(kept)).select("doc_id").collect()["doc_id"]
+        gone = sorted({*kept} - {*known})
+        if not gone:
+            return 0
+        aliases = named.explode("aliases").filter(pl.col("aliases").is_in(gone)).collect()
+        renamed = dict(zip(aliases["aliases"], aliases["doc_id"], strict=True))
         with self._changing() as database:
             for before, now in renamed.items():
                 for table in ("basket", "judgements"):
@@ -479,17 +483,6 @@ def _is_late(version: str, writer: str, number: int) -> bool:
     return bool(writer) and by == writer and number <= latest
 
 
-def _renamed(collection: Collection, kept: list[str]) -> dict[str, str]:
-    """Map ids that documents no longer have to the current ids of these documents."""
-    named = collection.scan_documents().select("doc_id", "aliases")
-    there = named.filter(pl.col("doc_id").is_in(kept)).select("doc_id").collect()["doc_id"]
-    gone = sorted({*kept} - {*there})
-    if not gone:
-        return {}
-    aliases = named.explode("aliases").filter(pl.col("aliases").is_in(gone)).collect()
-    return dict(zip(aliases["aliases"], aliases["doc_id"], strict=True))
-
-
 def _check_files(path: Path) -> None:
     """Raise an error if the database or one of SQLite's side files is a link, if another user put
     it there for everyone to write, or if a journal would make SQLite write to another file."""
@@ -503,8 +496,8 @@ def _check_files(path: Path) -> None:
         status = path.stat()
         if status.st_uid != os.geteuid() and status.st_mode & stat.S_IWOTH:
             raise CitebedError(
-                f"'{printable(path)}' belongs to another user, and everyone may write it. Whoever "
-                f"put it there could read your drafts. Delete it and try again."
+                f"'{printable(path)}' belongs to another user, and everyone may write it. That "
+                "user could read your drafts. Delete it and try again."
             )
     check_journal(path)
 

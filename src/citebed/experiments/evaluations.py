@@ -87,7 +87,7 @@ class EvaluationRequest:
 
     @cached_property
     def resampling(self) -> Resampling:
-        """What intervals and tests resample."""
+        """The groups that intervals and tests resample."""
         return make_resampling("paper" if self.cluster else None, self.qrels)
 
     @property

@@ -41,7 +41,7 @@ _FIELDS = 6
 class RunFile:
     """A run of a collection: ``run`` is its file's name, ``name`` its name in tables.
 
-    The other fields come from the metadata file beside it.
+    The other fields come from the metadata file next to it.
     """
 
     run: str

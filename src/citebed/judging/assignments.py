@@ -163,7 +163,7 @@ def form_by_code(tx: Transaction, code: str) -> FormRow | None:
 
 
 def load_form(tx: Transaction, code: str) -> FormRow:
-    """Return the form with this code; raise an error if there is none."""
+    """Return the form with this code; raise an error for an unknown code."""
     form = form_by_code(tx, code)
     if form is None:
         raise CitebedError(f"there is no form '{code[:40]}' in this campaign.")

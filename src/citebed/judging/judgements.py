@@ -34,7 +34,7 @@ from citebed.runs.tables import Qrels
 
 
 class Source(NamedTuple):
-    """Who judged, on which form, by which channel (``via``) and when.
+    """The judge, the form, the channel (``via``) and the time of a judgement.
 
     A file that did not come in a mail is ``undated``; its ``answered_at`` is when it arrived.
     Judgements of one ``browser`` have the ``sequence`` number of its queue.

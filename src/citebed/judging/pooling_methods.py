@@ -3,8 +3,8 @@
 A method is a value that prints as it is written (``mtf(random=0.2)``). Its *strategy* is a
 generator that yields a document and receives its judgement: ``True`` for relevant, ``False`` for
 not relevant, ``None`` for unknown. `pool` runs it for one query, supplies the judgements and stops
-it. An oracle judges the documents in a simulation; in a campaign, which sends out whole lists,
-there is none.
+it. In a simulation an oracle judges the documents; a campaign, which sends out whole lists,
+has no oracle.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class PoolingMethod(Specified, ABC):
 
     @property
     def sample_depth(self) -> int:
-        """The depth of the random stratum; 0 if there is none."""
+        """The depth of the random stratum; 0 without one."""
         return 0
 
     def limit(self, size: int) -> float:

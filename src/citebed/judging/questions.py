@@ -188,7 +188,7 @@ def exclusions_at_closing(tx: Transaction) -> dict[int, str]:
 def _update_exclusions(
     tx: Transaction, rule: str, wanted: Mapping[int, str], *, grounds: Container[int]
 ) -> None:
-    """Record new exclusions by a rule, and lift those of questions outside ``grounds``."""
+    """Record new exclusions by a rule, and lift exclusions outside ``grounds``."""
     known = {q for q, rules in _recorded_exclusions(tx).items() if rule in rules}
     for question in sorted(wanted.keys() - known):
         exclude(tx, question, rule, wanted[question], "rule")
@@ -336,7 +336,7 @@ def _suggest_typos(text: str, known: Mapping[str, int]) -> list[Suggestion]:
         if len(word) < _SHORT_WORD or word in known or match[0].isupper():
             continue
         near = difflib.get_close_matches(word, by_letter.get(word[0], ()), 3, _MIN_SIMILARITY)
-        # Words that differ only in their endings (filters, filter) are no typos of each other.
+        # Words that differ only in their endings (filters, filter) are not typos of each other.
         ends = {other: min(len(word), len(other)) - 1 for other in near}
         if near and all(word[:end] != other[:end] for other, end in ends.items()):
             ratio = {each: difflib.SequenceMatcher(None, word, each).ratio() for each in near}

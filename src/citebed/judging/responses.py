@@ -175,7 +175,7 @@ def save_web_judgements(tx: Transaction, clicks: Sequence[WebJudgement]) -> list
 def save_judgements(
     tx: Transaction, clicks: Sequence[tuple[FormRow, Verdict, Source]]
 ) -> list[SaveOutcome]:
-    """Save judgements of many forms; refuse those that do not fit their form."""
+    """Save judgements of many forms; refuse a judgement that does not fit its form."""
     listed: set[tuple[int, int]] = set()  # pairs of form and item, without loading whole forms
     if first := [verdict.item_id for form, verdict, _ in clicks if form.phase == 1]:
         chosen = select(questions.c.form_id, items.c.id).join(

@@ -130,8 +130,20 @@ class Topic(NamedTuple):
 
 def judged_topics(collection: Collection, query_set: str | None = None) -> tuple[str, list[Topic]]:
     """Return the name and the judged queries of a query set; by default the first with any."""
+    here = set(collection.documents["doc_id"])
     for name in collection.query_sets if query_set is None else (query_set,):
-        if topics := _topics(collection, name):
+        judged: dict[str, dict[str, int]] = {}
+        for query_id, doc_id, relevance in collection.qrels(name).table.iter_rows():
+            if doc_id in here:
+                judged.setdefault(query_id, {})[doc_id] = relevance
+        topics = []
+        for query_id, text in collection.queries(name).select("query_id", "text").iter_rows():
+            known = judged.get(query_id, {})
+            relevant = {doc_id: value for doc_id, value in known.items() if value > 0}
+            others = tuple(doc_id for doc_id in known if doc_id not in relevant)
+            if relevant and text.strip():
+                topics.append(Topic(query_id, text, relevant, others))
+        if topics:
             return name, topics
     place = printable(collection.folder)
     what = f"the query set '{query_set}' of {place}" if query_set else place
@@ -139,22 +151,6 @@ def judged_topics(collection: Collection, query_set: str | None = None) -> tuple
         f"{what} has no query with a relevant document. Use a collection with judgements, such as "
         "Cranfield ('citebed fetch cranfield'), or import queries and qrels into this one."
     )
-
-
-def _topics(collection: Collection, name: str) -> list[Topic]:
-    here = set(collection.documents["doc_id"])
-    judged: dict[str, dict[str, int]] = {}
-    for query_id, doc_id, relevance in collection.qrels(name).table.iter_rows():
-        if doc_id in here:
-            judged.setdefault(query_id, {})[doc_id] = relevance
-    topics = []
-    for query_id, text in collection.queries(name).select("query_id", "text").iter_rows():
-        known = judged.get(query_id, {})
-        relevant = {doc_id: value for doc_id, value in known.items() if value > 0}
-        others = tuple(doc_id for doc_id in known if doc_id not in relevant)
-        if relevant and text.strip():
-            topics.append(Topic(query_id, text, relevant, others))
-    return topics
 
 
 # --- papers -----------------------------------------------------------------------------------
@@ -328,10 +324,17 @@ def summarise_queries(table: pl.DataFrame) -> pl.DataFrame:
     Queries of the same topic are resampled together.
     """
     columns = [table[name].to_list() for name in _COUNTS]
-    intervals = _intervals(columns, table["topic"].to_list())
+    topics = table["topic"].to_list()
+    limits: list[tuple[float | None, float | None]] = [(None, None)] * len(columns)
+    if len(set(topics)) > 1:
+        found = mean_intervals(list(zip(*columns, strict=True)), clusters=topics)
+        limits = [  # none without variation
+            (None, None) if math.isnan(each.low) else (max(0.0, each.low), each.high)
+            for each in found
+        ]
     rows = [
         (what, table.height, *_mean(values), *interval)
-        for what, values, interval in zip(_COUNTS.values(), columns, intervals, strict=True)
+        for what, values, interval in zip(_COUNTS.values(), columns, limits, strict=True)
     ]
     numbers = ("mean", "deviation", "low", "high")
     schema = {"what": pl.String, "queries": pl.Int64, **dict.fromkeys(numbers, pl.Float64)}
@@ -339,21 +342,9 @@ def summarise_queries(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mean(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return the mean and the standard deviation."""
     mean = fmean(values) if values else None
     return mean, stdev(values) if len(values) > 1 else None
-
-
-def _intervals(
-    columns: Sequence[Sequence[float]], topics: Sequence[str]
-) -> list[tuple[float | None, float | None]]:
-    """Return limits of the means; none with fewer than two topics or without variation."""
-    if len(set(topics)) < 2:
-        return [(None, None)] * len(columns)
-    matrix = list(zip(*columns, strict=True))
-    limits = mean_intervals(matrix, clusters=topics)
-    return [
-        (None, None) if math.isnan(each.low) else (max(0.0, each.low), each.high) for each in limits
-    ]
 
 
 def simulate_returns(
@@ -372,10 +363,18 @@ def simulate_returns(
         for paper in papers
         for cited in [[each.doc_id for each in paper.references]]
     ]
-    draws = [
-        _draw_returns(authors_of, options, options.chance("draw", number))
-        for number in range(DRAWS)
-    ]
+    draws = []
+    for number in range(DRAWS):
+        chance = options.chance("draw", number)
+        forms = left = both = 0
+        for authors in authors_of:
+            answered = [each for each in authors if chance.random() < options.response]
+            forms += len(answered)
+            first = any(is_first for is_first, _ in answered)
+            live = sum(relevant for is_first, relevant in answered if is_first or not first)
+            left += live
+            both += sum(chance.random() < options.response_two for _ in range(live))
+        draws.append((forms, left, both))
     rows = [
         (what, *_mean(values), *np.quantile(values, (0.025, 0.975)).tolist())
         for what, values in zip(_DRAWN, zip(*draws, strict=True), strict=True)
@@ -384,20 +383,7 @@ def simulate_returns(
     return pl.DataFrame(rows, schema, orient="row")
 
 
-def _draw_returns(
-    authors_of: Sequence[Sequence[tuple[bool, bool]]], options: SimulationOptions, chance: Random
-) -> tuple[int, int, int]:
-    """Return the forms of phase one, the kept queries and the queries with both phases."""
-    forms = left = both = 0
-    for authors in authors_of:
-        answered = [each for each in authors if chance.random() < options.response]
-        forms += len(answered)
-        first = any(is_first for is_first, _ in answered)
-        live = sum(relevant for is_first, relevant in answered if is_first or not first)
-        left += live
-        both += sum(chance.random() < options.response_two for _ in range(live))
-    return forms, left, both
-
+# --- the simulation ---------------------------------------------------------------------------
 
 VIA = "simulated"
 """The value of ``via`` of simulated answers."""
@@ -563,26 +549,15 @@ def _search_by_hand(campaign: Campaign, judges: Judges, options: SimulationOptio
         }
     index = open_index(campaign.collection)
     for query_id, relevant in titles.items():
-        tried = search_texts(judges[query_id].topic.text, relevant, index.document_frequency)
-        _mark_results(campaign, query_id, tried, judges[query_id].topic, options)
-
-
-def _mark_results(
-    campaign: Campaign,
-    query_id: str,
-    tried: Sequence[str],
-    topic: Topic,
-    options: SimulationOptions,
-) -> None:
-    """Examine the same number of results of each search, each document once."""
-    chance, seen = options.chance("desk", query_id), set[str]()
-    for text in tried:
-        search, hits = campaign.search(query_id, text, k=math.ceil(options.effort / len(tried)))
-        for hit in (hit for hit in hits if not hit.cited and hit.doc_id not in seen):
-            seen.add(hit.doc_id)
-            right = chance.random() < options.skill
-            if (hit.doc_id in topic.relevant) is right:
-                campaign.mark(query_id, hit.doc_id, search=search)
+        topic, chance, seen = judges[query_id].topic, options.chance("desk", query_id), set[str]()
+        tried = search_texts(topic.text, relevant, index.document_frequency)
+        for text in tried:  # examine the same number of results of each search
+            search, hits = campaign.search(query_id, text, k=math.ceil(options.effort / len(tried)))
+            for hit in (hit for hit in hits if not hit.cited and hit.doc_id not in seen):
+                seen.add(hit.doc_id)
+                is_right = chance.random() < options.skill
+                if (hit.doc_id in topic.relevant) is is_right:
+                    campaign.mark(query_id, hit.doc_id, search=search)
 
 
 def _pool(campaign: Campaign, judges: Judges, options: SimulationOptions) -> None:
@@ -592,31 +567,27 @@ def _pool(campaign: Campaign, judges: Judges, options: SimulationOptions) -> Non
         judged = build_qrels(tx, "j1")
     if not queries:
         return
-    models, runs = _systems(judges, options.systems)
-    if models:
-        runs += automatic_runs(campaign.collection, queries, judged, models)
-    chosen = {"method": options.method, "seed": options.seed}
-    campaign.pool(runs or None, options.pool, **chosen)
-
-
-def _systems(judges: Judges, systems: tuple[System, ...]) -> tuple[dict[str, str], list[Run]]:
-    """Return the models by name, and the runs under the campaign's query ids."""
-    models = [each for each in systems if isinstance(each, str) and not is_existing_file(each)]
-    files = [each for each in systems if each not in models]
+    models: dict[str, str] = {}
+    files: list[System] = []
+    for system in options.systems:
+        if isinstance(system, str) and not is_existing_file(system):
+            models[system] = system
+        else:
+            files.append(system)
     names = [(judge.topic.query_id, query_id) for query_id, judge in judges.items()]
     renamed = pl.DataFrame(names, ["topic", "query_id"], orient="row")
-    runs = [_rename_queries(run, renamed) for run in as_runs(files)] if files else []
-    return {model: model for model in models}, runs
-
-
-def _rename_queries(run: Run, names: pl.DataFrame) -> Run:
-    table = run.table.rename({"query_id": "topic"}).join(names, on="topic").drop("topic")
-    if names.height and not table.height:
-        raise CitebedError(
-            f"the run '{run.name}' has no query of this simulation. Use runs for the simulated "
-            "query set."
-        )
-    return as_run(table.select("query_id", "doc_id", "score"), run.name)
+    runs = []
+    for run in as_runs(files) if files else []:  # under the campaign's query ids
+        table = run.table.rename({"query_id": "topic"}).join(renamed, on="topic").drop("topic")
+        if renamed.height and not table.height:
+            raise CitebedError(
+                f"the run '{run.name}' has no query of this simulation. Use runs for the simulated "
+                "query set."
+            )
+        runs.append(as_run(table.select("query_id", "doc_id", "score"), run.name))
+    if models:
+        runs += automatic_runs(campaign.collection, queries, judged, models)
+    campaign.pool(runs or None, options.pool, method=options.method, seed=options.seed)
 
 
 def search_texts(

@@ -1,9 +1,9 @@
-"""The tables of a campaign: those of the paper, agreement between judges, and judging times.
+"""The tables of a campaign: the paper's tables, agreement between judges, and judging times.
 
-*All Phase One* are all questions that were not excluded. *T1+2* are those that their authors
-judged in both phases, with all these judgements; *T1* are the same questions with the judgements
-of phase one. The tables count judged documents of the collection. If several judges judged a
-document, it counts once, with the highest judgement.
+*All Phase One* are all questions that were not excluded. *T1+2* are the questions that their
+authors judged in both phases, with all these judgements; *T1* are the same questions with the
+judgements of phase one. The tables count judged documents of the collection. If several judges
+judged a document, it counts once, with the highest judgement.
 """
 
 from __future__ import annotations
@@ -326,7 +326,7 @@ _Pairs = dict[int, set[tuple[int, int]]]
 
 
 def _invitations(tx: Transaction, authors: Mapping[int, int]) -> tuple[_Pairs, _Pairs]:
-    """Return the pairs that were invited, and those that returned a form."""
+    """Return the pairs that were invited, and the pairs that returned a form."""
     was_invited = select(mails.c.form_id).where(mails.c.kind == "invitation")
     has_answered = select(judgements.c.form_id).where(CURRENT)
     chosen = select(

@@ -279,7 +279,7 @@ def test_a_strangers_desk_touches_no_other_file(tmp_path: Path) -> None:
         DraftStore(forged)
     trigger = "CREATE TRIGGER t AFTER INSERT ON drafts BEGIN DELETE FROM drafts; END"
     make_database(tricked / "desk.sqlite", "CREATE TABLE drafts (draft_id)", trigger)
-    with pytest.raises(CitebedError, match="its table 'drafts' is not as citebed makes it"):
+    with pytest.raises(CitebedError, match="its table 'drafts' differs from citebed's"):
         DraftStore(tricked)
     assert victim.read_text() == "precious"
 
@@ -310,7 +310,7 @@ _BOMB = " GENERATED ALWAYS AS (hex(zeroblob(400000000))) VIRTUAL"
         ((_DRAFTS.format(_BOMB, ""),), r"malformed database schema \(drafts\) - too many arg"),
         ((_DRAFTS.format("", ", CHECK (length(zeroblob(900000000)) > 0)"),), r".*\(drafts\)"),
         ((_DRAFTS.format("", " DEFAULT (hex(zeroblob(400000000)))"),), r".*\(drafts\) - too"),
-        ((_DRAFTS.format(" AS (name || name)", ""),), "its table 'drafts' is not as citebed makes"),
+        ((_DRAFTS.format(" AS (name || name)", ""),), "its table 'drafts' differs from citebed's"),
         (("CREATE VIEW drafts AS SELECT 1 AS draft_id",), "its view 'drafts' is not citebed's"),
         ((_DRAFTS.format("", ""), "CREATE INDEX i ON drafts (hex(text))"), r".*\(i\)"),
         (
@@ -352,7 +352,7 @@ def test_a_desk_with_values_of_other_types_is_refused(tmp_path: Path, value: str
         database.execute("PRAGMA writable_schema = ON")
         database.execute(change, ours)
     database.close()
-    with pytest.raises(CitebedError, match=r"or it is damaged: (NULL|non-TEXT) value in drafts\."):
+    with pytest.raises(CitebedError, match=r"or is damaged: (NULL|non-TEXT) value in drafts\."):
         DraftStore(tmp_path)
 
 

@@ -30,8 +30,8 @@ Key = tuple[int, int]
 class Limits(NamedTuple):
     """The valid numbers of a form: its grades, and its papers as ranges (query, first, last).
 
-    References have the query 0, since all questions share them. If the form's line of numbers is
-    lost, there are no ranges and the store checks the numbers.
+    References have the query 0, since all questions share them. If the form lost its line of
+    numbers, ``ranges`` is empty and the store checks the numbers.
     """
 
     grades: int = 9

@@ -122,7 +122,7 @@ class Block:
     """A part of the form: the text after its label and all lines up to the next label.
 
     ``typed`` are the numbers of lines that are quoted less than the label: answers between quoted
-    lines. ``is_closed``: another part of the form follows, so there is no signature in it.
+    lines. ``is_closed``: another part of the form follows, so it has no signature.
     """
 
     kind: str
@@ -224,7 +224,7 @@ class _Start(NamedTuple):
 
 
 def split_blocks(lines: list[Line]) -> Iterator[Block]:
-    """Yield the blocks of a form; text between and around them is of kind ``other``."""
+    """Yield the blocks of a form; text between and around them has the kind ``other``."""
     starts = [_parse_start(to_plain_characters(line.text)) for line in lines]
     marks = _places_of_marks(lines, starts)
     block = Block("other", None, 0, 1, 0)
