@@ -16,7 +16,7 @@ from citebed.cli.app import build
 from citebed.cli.verbs import VERBS
 from citebed.collection import open_collection
 from citebed.collection.demo import import_demo
-from citebed.collection.statistics import statistics
+from citebed.collection.statistics import collect_statistics
 from citebed.report.collection_figure import draw
 from citebed.report.handbook import build_handbook
 from citebed.report.measure_help import measure_page
@@ -38,7 +38,7 @@ def figures(folder: Path) -> None:
     draw_timeline(folder)
     with tempfile.TemporaryDirectory() as name:
         import_demo(Path(name) / "demo")
-        draw(statistics(open_collection(Path(name) / "demo")), folder / "demo.svg")
+        draw(collect_statistics(open_collection(Path(name) / "demo")), folder / "demo.svg")
 
 
 def command_reference() -> str:

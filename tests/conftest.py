@@ -93,7 +93,7 @@ def acm_cr(shared_data: Path, once: Once) -> Path:
 
     def make(folder: Path) -> None:
         data = shared_data / "acm-cr"
-        rules = load_profile("acm-cr").changed(exclude=read_exclusions(data / "blacklist.txt"))
+        rules = load_profile("acm-cr").with_options(exclude=read_exclusions(data / "blacklist.txt"))
         paths = [data / "acm-dl.tar.xz", data / "papers"]
         import_sources(folder, paths, ImportOptions(rules=rules))
 

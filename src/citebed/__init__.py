@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         Rules as Rules,
         import_sources as import_sources,
     )
-    from citebed.collection.annotating import (
+    from citebed.collection.annotation import (
         annotate as annotate,
         annotate_papers as annotate_papers,
     )

@@ -26,7 +26,7 @@ from tests.samples import SAMPLES
 
 from citebed.collection import load_profile, open_collection, read_exclusions
 from citebed.collection.formats import FORMATS, Chunk, recognise
-from citebed.collection.names import document_names
+from citebed.collection.names import unique_names
 from citebed.drafts import pieces, read_draft
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.pool import read_teams
@@ -212,7 +212,7 @@ def _inside(read: Callable[[Path, Path], Any]) -> Callable[[Path], Any]:
 
 def _contexts(path: Path, folder: Path) -> None:
     found = open_collection(folder)
-    load_contexts(found, (path,), document_names(found.documents))
+    load_contexts(found, (path,), unique_names(found.documents))
 
 
 # --- what is spelled in one line ------------------------------------------------------------

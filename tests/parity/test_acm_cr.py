@@ -9,7 +9,7 @@ import pytest
 
 from citebed.collection import open_collection
 from citebed.collection.lint import lint
-from citebed.collection.statistics import statistics
+from citebed.collection.statistics import collect_statistics
 from citebed.report.collection import table1
 
 
@@ -96,7 +96,7 @@ def test_findings_are_formatted_though_they_come_from_a_table_in_many_chunks(acm
 def test_table_1_as_printed(acm_cr: Path) -> None:
     """Boudin (2021): 341 paragraphs, 269 of them usable, 837 sentences, 552 usable (551 without the
     two files that are missing here); 809.1 characters and 5.10 citations a paragraph."""
-    table = table1(statistics(open_collection(acm_cr)))
+    table = table1(collect_statistics(open_collection(acm_cr)))
     assert table.head == ["contexts", "#", "tokens", "characters", "citations"]
     assert [row[:2] for row in table.lines] == [
         ["paragraphs, citing", "341"], ["paragraphs, usable as queries", "269"],
@@ -106,7 +106,7 @@ def test_table_1_as_printed(acm_cr: Path) -> None:
 
 
 def test_reference_lists(acm_cr: Path) -> None:
-    references = statistics(open_collection(acm_cr)).references
+    references = collect_statistics(open_collection(acm_cr)).references
     assert references is not None
     per_paper = open_collection(acm_cr).papers["references"]
     assert per_paper.mean() == pytest.approx(31.82)

@@ -119,7 +119,7 @@ def test_an_open_collection_has_the_verbs_of_collecting(
     report = mine.export("ours.ris", "ris")
     assert str(report).startswith("wrote ")
     assert Path("ours.ris").read_bytes() == Path("theirs.ris").read_bytes()
-    with pytest.raises(citebed.CitebedError, match="unknown form of export"):
+    with pytest.raises(citebed.CitebedError, match="unknown export format"):
         mine.export("ours.doc", "word")
 
 

@@ -17,7 +17,7 @@ from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.collection.annotating import AnnotatedPaper
+    from citebed.collection.annotation import AnnotatedPaper
     from citebed.collection.progress import Progress
 
 
@@ -135,7 +135,7 @@ def _annotated(
     papers: list[Path], output: Path, how: _How, progress: Progress
 ) -> Iterator[AnnotatedPaper]:
     """Annotate the papers and write each when it is done."""
-    from citebed.collection.annotating import annotate_papers
+    from citebed.collection.annotation import annotate_papers
 
     for paper in annotate_papers(papers, **how._asdict(), progress=progress):
         if paper.annotation is not None:

@@ -199,8 +199,8 @@ def fetch(
         return
     if source is not None:
         raise typer.BadParameter("--from works only with 'encoder'. Use --mirror for collections.")
-    from citebed.collection.fetching.fetching import CATALOGUE
-    from citebed.collection.fetching.fetching import fetch as fetch_files
+    from citebed.collection.fetching.public_collections import CATALOGUE
+    from citebed.collection.fetching.public_collections import fetch as fetch_files
 
     folder = folder or Path(name)
     with progress_bar(as_json) as progress:
@@ -250,7 +250,7 @@ def _fetch_encoder(
 
 def _list_collections(as_json: bool) -> None:
     """Print the public collections that you can download, and the encoder."""
-    from citebed.collection.fetching.fetching import CATALOGUE
+    from citebed.collection.fetching.public_collections import CATALOGUE
 
     if as_json:
         names = ("name", "title", "about", "licence", "homepage")

@@ -1,4 +1,4 @@
-"""A collection is a folder on disk: import, formats in and out, statistics, lint, export."""
+"""A collection is a folder: import, export, statistics and checks."""
 
 # ruff: isort: skip_file
 from __future__ import annotations

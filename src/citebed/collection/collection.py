@@ -1,4 +1,4 @@
-"""An open collection: typed, lazy access to everything in the folder."""
+"""An open collection: lazy access to the tables, queries and records of a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from citebed.collection import tables
-from citebed.collection.names import name_of
+from citebed.collection.names import normalise_name
 from citebed.collection.rules import Rules
 from citebed.collection.storing import store, table_files
 from citebed.collection.tables import QRELS, QUERIES, Schema
@@ -42,7 +42,7 @@ SET_BYTES = 8 << 30
 
 
 class _Table(cached_property[pl.DataFrame]):
-    """A table of a collection, read when it is first asked for."""
+    """A table that is read at first use."""
 
     def __init__(self, name: str, doc: str) -> None:
         super().__init__(lambda collection: collection.table(name, tables.TABLES[name]))
@@ -50,10 +50,10 @@ class _Table(cached_property[pl.DataFrame]):
 
 
 class Collection:
-    """A collection folder that was opened; nothing is read before it is asked for.
+    """An open collection folder, which reads its files at first use and never changes them.
 
-    Tables are polars frames (``documents``, ``papers`` …); records come one at a time
-    (``iter_documents``, ``document`` …). The folder is never changed through this class.
+    Tables are polars frames (``documents``, ``papers`` …); methods such as ``document`` return
+    records.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -61,7 +61,7 @@ class Collection:
         for _ in range(_TRIES):
             if self.folder.is_dir():
                 store.recover(self.folder)
-            self._state = store.state_of(self.folder)
+            self._state = store.read_state(self.folder)
             self._manifest = store.read_manifest(self.folder)
             if self._is_as_opened():
                 return
@@ -77,22 +77,21 @@ class Collection:
 
     @property
     def rules(self) -> Rules:
-        """What the collection keeps."""
+        """The rules of the collection."""
         return self._manifest.rules
 
     @property
     def sources(self) -> tuple[dict[str, Any], ...]:
-        """The paths that were imported, each with its number of files and a content hash."""
+        """The imported paths with their numbers of files and content hashes."""
         return self._manifest.sources
 
     def _is_as_opened(self) -> bool:
-        return self._state is not None and store.state_of(self.folder) == self._state
+        return self._state is not None and store.read_state(self.folder) == self._state
 
     def check_unchanged(self) -> None:
         """Raise if the collection was changed since it was opened.
 
-        Whoever reads its files asks after reading: what was read is then of the state that was
-        opened.
+        Call this after reading files, to make sure that they belong to the opened state.
         """
         if not self._is_as_opened():
             raise CollectionError(
@@ -102,7 +101,7 @@ class Collection:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Around reading a file: what was changed meanwhile may look like damage, and is told."""
+        """Check after reading that the collection is unchanged; a change may look like damage."""
         try:
             yield
         finally:
@@ -111,42 +110,41 @@ class Collection:
     # --- tables ---
 
     def table(self, name: str, schema: Schema) -> pl.DataFrame:
-        """Columns of a table by its file's name; one that is not there is empty."""
+        """Return columns of a table, given its file name; a missing table is empty."""
         with self._reading():
             return table_files.read_table(self.folder, name, schema)
 
     @property
     def shards(self) -> tuple[Path, ...]:
         """The folders of a large collection's shards, each a collection of some of its documents;
-        none where one table has them all."""
+        empty if there is one table of documents."""
         return tuple(self.folder / store.SHARDS / name for name in self._manifest.shards)
 
-    def files_of(self, name: str) -> list[Path]:
-        """The Parquet files that have the rows of a table, in their order."""
+    def table_paths(self, name: str) -> list[Path]:
+        """Return the Parquet files of a table, in the order of its rows."""
         return table_files.table_paths(self.folder, name)
 
     def scan_documents(self) -> pl.LazyFrame:
-        """The documents as a lazy frame: columns and rows are read as they are used."""
+        """Return the documents as a lazy frame, which reads only what is used."""
         with self._reading():
-            table_files.check_there(self._first_of_documents())
-            schemas = [table_files.read_schema(path) for path in self.files_of("documents")]
-        # A collection of an earlier version has fewer columns: the rest is added as it is used.
-        whole = all(schema.keys() >= tables.DOCUMENTS.keys() for schema in schemas)
-        stated = schemas[0] if whole else dict(tables.DOCUMENTS)
-        return register_io_source(self._read_documents, schema=stated)
+            table_files.check_exists(self._first_of_documents())
+            schemas = [table_files.read_schema(path) for path in self.table_paths("documents")]
+        # A collection of an earlier version has fewer columns; the others are added when used.
+        complete = all(schema.keys() >= tables.DOCUMENTS.keys() for schema in schemas)
+        schema = schemas[0] if complete else dict(tables.DOCUMENTS)
+        return register_io_source(self._read_documents, schema=schema)
 
     def _first_of_documents(self) -> Path:
-        return next(iter(self.files_of("documents")), self.folder / "documents.parquet")
+        return next(iter(self.table_paths("documents")), self.folder / "documents.parquet")
 
     def _read_documents(
         self, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _: int | None
     ) -> Iterator[pl.DataFrame]:
-        """What polars asks for of the documents; after reading, whether they are still those."""
         left = rows
-        for path in self.files_of("documents"):
+        for path in self.table_paths("documents"):
             with self._reading(), table_files.translate_damage(path), reusable_path(path) as file:
                 frame = pl.scan_parquet(file, glob=False)
-                if lacking := tables.added(frame.collect_schema(), tables.DOCUMENTS):
+                if lacking := tables.missing_columns(frame.collect_schema(), tables.DOCUMENTS):
                     frame = frame.with_columns(lacking).select(list(tables.DOCUMENTS))
                 frame = frame if predicate is None else frame.filter(predicate)
                 frame = frame if columns is None else frame.select(columns)
@@ -157,69 +155,71 @@ class Collection:
 
     @property
     def document_count(self) -> int:
-        """How many documents there are; none is read."""
+        """The number of documents, without reading them."""
         with self._reading():
-            table_files.check_there(self._first_of_documents())
-            return sum(map(table_files.rows_of, self.files_of("documents")))
+            table_files.check_exists(self._first_of_documents())
+            return sum(map(table_files.count_rows, self.table_paths("documents")))
 
     def document_pieces(self, columns: Sequence[str], size: int = 0) -> Iterator[pl.DataFrame]:
-        """Columns of the documents piece by piece (of a ``size``, if it matters), in their order,
-        first none: the texts of millions are more than memory should hold."""
+        """Yield columns of the documents in pieces (of ``size`` rows, if given), to limit memory.
+        The first piece is empty."""
         schema = {name: tables.DOCUMENTS[name] for name in columns}
         with self._reading():
-            table_files.check_there(self._first_of_documents())
-            for path in self.files_of("documents"):
+            table_files.check_exists(self._first_of_documents())
+            for path in self.table_paths("documents"):
                 table_files.read_schema(path)
         pieces = table_files.read_slices(self.folder, "documents", schema, size)
-        piece: pl.DataFrame | None = tables.empty(schema)
+        piece: pl.DataFrame | None = tables.empty_table(schema)
         while piece is not None:
             yield piece
             with self._reading():
                 piece = next(pieces, None)
 
     def some_documents(self, rows: Sequence[int], columns: Sequence[str]) -> pl.DataFrame:
-        """Columns of the documents at hundreds of rows of their table, which rise."""
+        """Return columns of hundreds of documents, given their rows in ascending order."""
         wanted, start, found = pl.Series(rows, dtype=pl.Int64), 0, list[pl.DataFrame]()
         for piece in self.document_pieces(columns, table_files.ROW_GROUP):
             here = wanted.filter(wanted.is_between(start, start + piece.height - 1))
-            found.append(tables.on_their_own(piece[here - start]))
+            found.append(tables.copy_rows(piece[here - start]))
             start += piece.height
         return pl.concat(found, rechunk=True)
 
     def documents_at(self, rows: Iterable[int], columns: Sequence[str]) -> pl.DataFrame:
-        """Columns of the documents at some rows of their table, in this order: no others are
-        unpacked."""
-        wanted, paths = list(rows), self.files_of("documents")
-        sizes = [table_files.rows_of(path) for path in paths] if len(paths) > 1 else []
+        """Return columns of the documents in some rows, in this order, without decompressing
+        others."""
+        wanted, paths = list(rows), self.table_paths("documents")
+        sizes = [table_files.count_rows(path) for path in paths] if len(paths) > 1 else []
         starts = [0, *itertools.accumulate(sizes)][: len(paths)]
         owner = [bisect_right(starts, row) - 1 for row in wanted]
         found = dict[int, pl.DataFrame]()
         with self._reading():
             for at in set(owner):
-                mine = [row for row, of in zip(wanted, owner, strict=True) if of == at]
+                mine = [row for row, file in zip(wanted, owner, strict=True) if file == at]
                 read = table_files.read_rows(paths[at], (row - starts[at] for row in mine), columns)
                 found |= dict(zip(mine, read, strict=True))
         schema = {name: tables.DOCUMENTS[name] for name in columns}
         parts = [found[row] for row in wanted]
-        return tables.with_added(pl.concat(parts), schema) if parts else tables.empty(schema)
+        return (
+            tables.add_missing_columns(pl.concat(parts), schema)
+            if parts
+            else tables.empty_table(schema)
+        )
 
-    documents = _Table("documents", "The documents, one a row; columns as in the data model.")
+    documents = _Table("documents", "The documents, with the columns of the data model.")
     papers = _Table("papers", "The citing papers.")
     references = _Table(
         "references",
-        "The citing papers' reference lists, each entry with the document it was found as.",
+        "The reference lists of the citing papers, with the documents of the entries.",
     )
-    contexts = _Table("contexts", "The citing paragraphs, one sentence a row.")
-    links = _Table("links", "Ties between documents: citations, couplings, co-citations.")
+    contexts = _Table("contexts", "The citing paragraphs, with a row per sentence.")
+    links = _Table("links", "Links between documents: citations, couplings, co-citations.")
     sections = _Table("sections", "The documents' full texts, by section.")
-    set_aside = _Table(
-        "import/set_aside", "The records that are no documents of their own, and why."
-    )
+    set_aside = _Table("import/set_aside", "The records that are excluded or merged, and why.")
     problems = _Table(
-        "import/problems", "What was skipped or mended while reading, with file and line."
+        "import/problems", "What citebed skipped or repaired while reading, with file and line."
     )
     files = _Table(
-        "import/sources", "Every source file with its hash, size, format and number of records."
+        "import/sources", "All source files with hash, size, format and number of records."
     )
 
     # --- queries and judgements ---
@@ -230,7 +230,7 @@ class Collection:
         return self._manifest.query_sets
 
     def queries(self, name: str) -> pl.DataFrame:
-        """The queries of a set: ``query_id``, ``text``, whose paper, what to leave out."""
+        """Return the queries of a set, with their papers and the documents to exclude."""
         path, data = self._set_file(name, "queries", "jsonl")
         if not data:
             return pl.DataFrame(schema=QUERIES)
@@ -242,7 +242,7 @@ class Collection:
             return table
 
     def qrels(self, name: str) -> Qrels:
-        """The judgements of a set, whose table has ``query_id``, ``doc_id``, ``relevance``."""
+        """Return the judgements of a set: ``query_id``, ``doc_id``, ``relevance``."""
         path, data = self._set_file(name, "qrels", "qrels")
         table = pl.DataFrame(schema=QRELS)
         if data:
@@ -261,7 +261,7 @@ class Collection:
     # --- records ---
 
     def iter_documents(self, *, full_text: bool = False) -> Iterator[Document]:
-        """The documents as records; with ``full_text``, their sections and links too."""
+        """Yield the documents as records; with ``full_text``, also sections and links."""
         sections = self.sections.rows_by_key("doc_id", named=True) if full_text else {}
         links = self.links.rows_by_key("doc_id", named=True) if full_text else {}
         for part in self.documents.iter_slices(10_000):
@@ -269,14 +269,14 @@ class Collection:
                 yield _document(row, sections, links)
 
     def document(self, doc_id: str) -> Document:
-        """A document by its id, or any other name it goes by (DOI, arXiv id, key, id elsewhere)."""
+        """Return a document by its id or another name (DOI, arXiv id, key, id elsewhere)."""
         lower = doc_id.lower()
         for test in (
             pl.col("doc_id") == doc_id,
             pl.col("doc_id").str.to_lowercase() == lower,
             pl.col("doi") == lower,
             pl.col("aliases").list.contains(doc_id),
-            pl.col("arxiv") == (arxiv_of(name_of(doc_id)) or ""),
+            pl.col("arxiv") == (arxiv_of(normalise_name(doc_id)) or ""),
         ):
             for row in self.documents.filter(test).head(1).iter_rows(named=True):
                 parts = (t.filter(doc_id=row["doc_id"]) for t in (self.sections, self.links))
@@ -284,28 +284,38 @@ class Collection:
         raise CollectionError(f"no document '{doc_id}' in {self.folder}")
 
     def iter_papers(self) -> Iterator[CitingPaper]:
-        """The citing papers as records, with their contexts and references."""
+        """Yield the citing papers as records, with contexts and references."""
         references = self.references.rows_by_key("paper_id", named=True)
         contexts = self.contexts.rows_by_key("paper_id", named=True)
-        for row in self.papers.iter_rows(named=True):
-            name = row["paper_id"]
+        for paper in self.papers.iter_rows(named=True):
+            name = paper["paper_id"]
             yield CitingPaper(
                 **{
-                    field: row[field]
+                    field: paper[field]
                     for field in CitingPaper._fields
-                    if field in row and field != "references"
+                    if field in paper and field != "references"
                 },
-                references=tuple(_reference(ref) for ref in references.get(name, ())),
+                references=tuple(
+                    Reference(
+                        ref_id=row["ref_id"],
+                        doi=row["doi"],
+                        url=row["url"],
+                        doc_id=row["target"],
+                        title=row["title"],
+                        raw=row["raw"],
+                    )
+                    for row in references.get(name, ())
+                ),
                 contexts=_contexts(contexts.get(name, [])),
             )
 
     def iter_queries(self, name: str) -> Iterator[Query]:
-        """The queries of a set as records."""
+        """Yield the queries of a set as records."""
         for row in self.queries(name).iter_rows(named=True):
             yield Query(row["query_id"], row["text"], row["title"])
 
     def iter_judgements(self, name: str) -> Iterator[Judgement]:
-        """The judgements of a set as records."""
+        """Yield the judgements of a set as records."""
         for query_id, doc_id, relevance in self.qrels(name).table.iter_rows():
             yield Judgement(query_id, doc_id, relevance)
 
@@ -315,20 +325,9 @@ _Groups = dict[str, list[dict[str, Any]]]
 
 def _document(row: dict[str, Any], sections: _Groups, links: _Groups) -> Document:
     name = row["doc_id"]
-    return tables.document_of_row(row)._replace(
+    return tables.row_to_document(row)._replace(
         sections=tuple(Section(s["heading"], s["text"]) for s in sections.get(name, ())),
         links=tuple(Link(k["target"], k["kind"], k["weight"]) for k in links.get(name, ())),
-    )
-
-
-def _reference(row: dict[str, Any]) -> Reference:
-    return Reference(
-        ref_id=row["ref_id"],
-        doi=row["doi"],
-        url=row["url"],
-        doc_id=row["target"],
-        title=row["title"],
-        raw=row["raw"],
     )
 
 
@@ -347,8 +346,8 @@ def _contexts(rows: list[dict[str, Any]]) -> tuple[Context, ...]:
 
 
 def open_collection(folder: str | Path | Collection) -> Collection:
-    """Open the collection at ``folder``; raises ``CollectionError`` if there is none.
+    """Open the collection at ``folder``; raise ``CollectionError`` if there is none.
 
-    One that is open already is given back, so that names, paths and collections do alike.
+    An open collection is returned as it is, so that callers accept paths and collections.
     """
     return folder if isinstance(folder, Collection) else Collection(folder)

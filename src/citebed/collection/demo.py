@@ -1,4 +1,4 @@
-"""The demo collection that comes with citebed."""
+"""The demo collection that citebed contains."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _SOURCES = ("landmarks.bib", "papers")
 
 
 def import_demo(folder: str | Path, progress: Progress = SILENT) -> ImportReport:
-    """Make (or bring up to date) the demo collection at ``folder``, which must be its own."""
-    check_own(Path(folder))
+    """Create or update the demo collection at ``folder``, which must contain nothing else."""
+    check_demo_folder(Path(folder))
     with resources.as_file(resources.files("citebed") / "demo") as data:
         paths = [data / name for name in _SOURCES]
         return import_sources(folder, paths, ImportOptions(name=_NAME), progress)
 
 
-def check_own(folder: Path) -> None:
-    """Nobody's papers get landmarks among them: a folder with something else in it is an error."""
+def check_demo_folder(folder: Path) -> None:
+    """Raise if a folder contains anything but the demo, so that no other collection is changed."""
     if not folder.is_dir():
         return
     if (folder / store.MANIFEST).is_file():
@@ -37,19 +37,19 @@ def check_own(folder: Path) -> None:
         names = {Path(str(row["path"])).name for row in manifest.sources}
         if manifest.name == _NAME and names.issuperset(_SOURCES):
             return
-        held = f"the collection '{manifest.name}'"
+        content = f"the collection '{manifest.name}'"
     elif any(not path.name.startswith(".") for path in folder.iterdir()):
-        held = "files"
+        content = "files"
     else:
         return
     raise CollectionError(
-        f"'{printable(folder)}' holds {held} already, and the demo leaves others' work alone. "
-        "Name a folder of its own: citebed demo demo-collection-2"
+        f"'{printable(folder)}' already contains {content}, which the demo would change. "
+        "Name another folder: citebed demo demo-collection-2"
     )
 
 
 def write_stream(collection: Collection, folder: Path) -> tuple[Path, Path]:
-    """The documents as a stream by their years, and judgements of it with ids as TREC KBA's."""
+    """Write the documents as a stream by their years, and judgements with ids like TREC KBA's."""
     dated = collection.documents.drop_nulls("year").select("doc_id", "title", "year")
     rows = [
         {"doc_id": doc_id, "time": parse_time(f"{year}-01-01", utc=True), "title": title}
@@ -68,7 +68,7 @@ def write_stream(collection: Collection, folder: Path) -> tuple[Path, Path]:
 
 
 def write_topics(folder: Path) -> tuple[Path, Path]:
-    """The standing topics of the demo's citing papers, and what they cite as judgements of it."""
+    """Write the standing topics of the citing papers, and their citations as judgements."""
     data = resources.files("citebed") / "demo"
     topics, judged = folder / "topics.jsonl", folder / "topics.qrels"
     with add_files(folder) as draft:

@@ -48,7 +48,7 @@ from citebed.collection.building.known_records import (
 from citebed.collection.building.known_records import NAME as RECORD_KEYS
 from citebed.collection.building.records import Parts
 from citebed.collection.collection import SET_BYTES
-from citebed.collection.names import document_names, name_of
+from citebed.collection.names import normalise_name, unique_names
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.parser import RECORDS
 from citebed.collection.reading.reader import KnownSources, Reader, report_resource_errors
@@ -116,8 +116,8 @@ def rules_for(folder: str | Path, profile: str | None = None, **changes: Any) ->
         store.recover(folder)
         rules = store.read_manifest(folder).rules
     if profile is not None:
-        rules = load_profile(profile).changed(forgotten=rules.forgotten or None)
-    return rules.changed(**changes)
+        rules = load_profile(profile).with_options(forgotten=rules.forgotten or None)
+    return rules.with_options(**changes)
 
 
 def import_sources(
@@ -145,7 +145,11 @@ def run_import(
     """Run the import that is made of a folder and what is staged there."""
     if not paths and not (folder / store.MANIFEST).exists():
         raise CitebedError("nothing to import: name the files or folders to read.")
-    with report_resource_errors(folder), store.locked(folder), store.staging(folder) as staging:
+    with (
+        report_resource_errors(folder),
+        store.lock_collection(folder),
+        store.prepare_change(folder) as staging,
+    ):
         return make(folder, staging).run(paths)
 
 
@@ -160,7 +164,11 @@ def forget_sources(
     """
     folder, wanted = Path(folder), list(sources)
     store.read_manifest(folder)
-    with report_resource_errors(folder), store.locked(folder), store.staging(folder) as staging:
+    with (
+        report_resource_errors(folder),
+        store.lock_collection(folder),
+        store.prepare_change(folder) as staging,
+    ):
         return Import(folder, staging, DEFAULTS, progress).forget(wanted)
 
 
@@ -231,7 +239,7 @@ class Import:
         if check:
             check_yield(report, self.frames, {file.name for file in files})
         self.progress.step("writing", 0)
-        store.commit(self.folder, self._write())
+        store.commit_change(self.folder, self._write())
         self.shards.sweep(self.folder)
         (self.folder / "runs").mkdir(exist_ok=True)
         if prune:
@@ -262,7 +270,7 @@ class Import:
                     raise UnknownName("source", unknown.name, unknown.known, more) from None
                 papers |= found
         left_out = dict.fromkeys([*self.rules.forgotten, *chain(*papers.values())])
-        self.rules = self.rules.changed(forgotten=tuple(left_out))
+        self.rules = self.rules.with_options(forgotten=tuple(left_out))
         return replace(self.run([], sources, check=False), forgotten_papers=list(papers))
 
     def _paper(self, name: str) -> dict[str, list[str]] | None:
@@ -273,8 +281,8 @@ class Import:
                   "doi": pl.String(), "arxiv": pl.String(), "cite_key": pl.String(), "keys": lists,
                   "aliases": lists}  # fmt: skip
         slices = partial(table_files.read_slices, self.folder)
-        documents = pl.concat([tables.empty(schema), *slices("documents", schema)])
-        arxiv = name_of(name).removeprefix("arxiv:")
+        documents = pl.concat([tables.empty_table(schema), *slices("documents", schema)])
+        arxiv = normalise_name(name).removeprefix("arxiv:")
         for is_meant in (
             pl.col("cite_key") == name,
             pl.col("doc_id") == name,
@@ -292,7 +300,7 @@ class Import:
             raise CitebedError(f"'{printable(name)}' names several papers. Use a key: {keys}")
         (row,) = meant.iter_rows(named=True)
         aside = {"doc_id": pl.String(), "doi": pl.String(), "kept_as": pl.String()}
-        merged = pl.concat([tables.empty(aside), *slices(ASIDE, aside)])
+        merged = pl.concat([tables.empty_table(aside), *slices(ASIDE, aside)])
         own = documents.filter(records=1).select(
             pl.coalesce("read_as", "doc_id").alias("doc_id"), "doi", kept_as="doc_id"
         )
@@ -397,7 +405,7 @@ class Import:
     def _resolved(self, read: citing.Citing, state: Frames) -> citing.Citing:
         """Look up what papers cite; make the tables that name documents, and the queries."""
         ours, others = self._known(state)
-        names = document_names(ours)
+        names = unique_names(ours)
         every = pl.concat([ours.with_columns(kept=True), others.with_columns(kept=False)])
         cited = citing.resolve(read, every, self.rules)
         self.query_sets = citing.query_sets(cited, ours, self.rules)
@@ -483,8 +491,8 @@ class Import:
     def _write_change(self, changed: Change) -> Became:
         """Write the tables of documents and records set aside, where they change."""
         made = assembling.documents(changed.decided, self.parts / "documents", self._crew)
-        fresh = pl.concat([tables.empty(tables.DOCUMENTS), *self.latex_left.counted(made)])
-        aside = [tables.empty(tables.SET_ASIDE), *assembling.set_aside(changed.decided)]
+        fresh = pl.concat([tables.empty_table(tables.DOCUMENTS), *self.latex_left.counted(made)])
+        aside = [tables.empty_table(tables.SET_ASIDE), *assembling.set_aside(changed.decided)]
         keys = changed.keys(self.latex_left.counts)
         self.latex_left.texts = int(keys["latex"].sum())
         known, self.is_any_aside = changed.known, bool(changed.aside.height)

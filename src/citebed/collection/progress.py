@@ -1,4 +1,4 @@
-"""How far a long task is, for whoever shows it."""
+"""Progress of a long task."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a task tells how far it is: ``step`` names what is done, ``add`` counts.
+    """Functions that a task calls: ``step(name, total)`` begins a step, ``add(n)`` counts.
 
-    A step says what it counts where that is not what the others count: ``encoding: texts``.
+    The name of a step can say what it counts: ``encoding: texts``.
     """
 
     step: Callable[[str, int], None] = lambda *_: None

@@ -1,8 +1,7 @@
-"""Which records a collection keeps, and how given judgements are to be read.
+"""Rules of a collection: which records become documents, and how to read queries and judgements.
 
-A rule set is a value: it comes from options, from a named profile (a small TOML file) or from
-a TOML file of the user's own, and is written into the collection so that the next import
-applies the same.
+Rules come from options, from a named profile (a small TOML file) or from a user's TOML file. The
+collection stores them, so that the next import applies the same rules.
 """
 
 from __future__ import annotations
@@ -51,22 +50,25 @@ _REVIEW = (
 
 @dataclass(frozen=True)
 class Rules:
-    """What to keep.
+    """The rules of a collection.
 
-    ``types``: BibTeX entry types, ``()`` for all. ``exclude``: ids or DOIs to leave out.
-    ``forgotten``: likewise, of the papers that `citebed forget` took out.
-    ``front_matter``: ``drop`` headings, forewords, tables of contents and the like (titles
-    that say so, without an abstract), ``sessions`` only headings ("Session …"), or ``keep``.
-    ``reviews``: ``drop`` letters and book reviews. ``languages``: codes or names (``en``,
-    ``english``), ``()`` for all. ``no_future``: leave out of the answers what is later than the
-    citing paper. ``query_ids``: queries go by the id ``given`` or by their ``order``.
-    ``relevance``: what a given code of relevance means, where higher is not better already.
-    ``references``: a cited document is found whatever the case and the blanks of its identifier
-    (``tolerant``), or only to the letter (``exact``). ``sections``: parts of a citing paper
-    (``introduction``, ``related work``, ``none`` for text without a heading) whose paragraphs
-    become queries, ``()`` for all. ``anonymise``: take the names of the cited out of queries
-    that were read from full text. ``clean_annotations``: papers annotated by hand are cleaned as
-    full text is, of names and of hyphens that broke a line.
+    - ``types``: BibTeX entry types to keep; ``()`` keeps all.
+    - ``exclude``: ids or DOIs to exclude; ``forgotten``: those that ``citebed forget`` removed.
+    - ``front_matter``: ``drop`` records without an abstract whose title says that they are
+      headings, forewords, tables of contents and the like; ``sessions`` drops only headings
+      ("Session …"); or ``keep``.
+    - ``reviews``: ``drop`` letters and book reviews, or ``keep``.
+    - ``languages``: codes or names to keep (``en``, ``english``); ``()`` keeps all.
+    - ``no_future``: documents later than the citing paper do not count as relevant.
+    - ``query_ids``: the ``given`` ids of queries, or their ``order``.
+    - ``relevance``: maps codes to grades, if higher codes are not better.
+    - ``references``: find a cited document with any case and spaces in its identifier
+      (``tolerant``), or only if it is equal (``exact``).
+    - ``sections``: parts of a citing paper (``introduction``, ``related work``, ``none`` for text
+      without a heading) whose paragraphs become queries; ``()`` uses all.
+    - ``anonymise``: remove the names of cited authors from queries from full text.
+    - ``clean_annotations``: clean manually annotated papers like full text, from names and from
+      hyphens at line ends.
     """
 
     types: tuple[str, ...] = ()
@@ -93,21 +95,21 @@ class Rules:
             if getattr(self, name) not in known:
                 raise UnknownName(f"value of {name}", str(getattr(self, name)), known)
 
-    def changed(self, **options: Any) -> Rules:
-        """These rules with those options that are not ``None``."""
+    def with_options(self, **options: Any) -> Rules:
+        """Return the rules with the options that are not ``None``."""
         stated = {name: value for name, value in options.items() if value is not None}
         return dataclasses.replace(self, **stated)
 
     def as_dict(self) -> dict[str, Any]:
-        """The rules that say anything, as plain values."""
+        """Return the rules that differ from the defaults, as plain values."""
         plain = dataclasses.asdict(self)
         plain["relevance"] = {str(code): grade for code, grade in self.relevance.items()}
         default = dataclasses.asdict(Rules())
         return {name: value for name, value in plain.items() if value != default[name]}
 
 
-def rules_from(values: Mapping[str, Any], origin: str) -> Rules:
-    """Rules from plain values; a name or type that is not known is an error."""
+def parse_rules(values: Mapping[str, Any], origin: str) -> Rules:
+    """Parse rules from plain values; raise for unknown names and wrong types."""
     known = {f.name for f in dataclasses.fields(Rules)}
     options: dict[str, Any] = {}
     for name, value in values.items():
@@ -119,13 +121,14 @@ def rules_from(values: Mapping[str, Any], origin: str) -> Rules:
 
 
 def _plain(name: str, value: Any, origin: str) -> Any:
-    """A value of the type that the rule has; a list is given as a tuple of strings."""
     kind = type(getattr(Rules(), name))
     if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
     if kind is tuple or not isinstance(value, kind):
         wanted = {tuple: 'a list of strings, like ["article"]', bool: "true or false"}
-        raise CitebedError(f"{origin}: {name} is {wanted.get(kind, 'a string')}; found {value!r}")
+        raise CitebedError(
+            f"{origin}: {name} must be {wanted.get(kind, 'a string')}; found {value!r}"
+        )
     return value
 
 
@@ -140,13 +143,13 @@ def _relevance(value: Any, origin: str) -> dict[int, int]:
 
 
 def profiles() -> list[str]:
-    """The names of the profiles that come with citebed."""
+    """Return the names of citebed's profiles."""
     names = (item.name for item in (resources.files("citebed.collection") / "profiles").iterdir())
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
 def load_profile(name: str) -> Rules:
-    """A profile by name, or from a TOML file of one's own."""
+    """Load a profile by name, or from a TOML file."""
     if name in profiles():
         folder = resources.files("citebed.collection") / "profiles"
         text = (folder / f"{name}.toml").read_text("utf-8")
@@ -158,11 +161,11 @@ def load_profile(name: str) -> Rules:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
         raise FormatError(name, None, f"not TOML: {error}") from None
-    return rules_from(values, f"profile {printable(name)}")
+    return parse_rules(values, f"profile {printable(name)}")
 
 
 def read_exclusions(path: str | Path) -> tuple[str, ...]:
-    """The ids or DOIs of an exclusion list: one a line, ``#`` starts a comment."""
+    """Return the ids or DOIs in an exclusion list: one per line, ``#`` starts a comment."""
     lines = read_text(Path(path)).splitlines()
     items = (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)
     return tuple(dict.fromkeys(item for item in items if item))
@@ -181,7 +184,7 @@ ENTRY_TYPES = frozenset(
 
 
 def check_types(rules: Rules, types: Collection[str]) -> None:
-    """A type that neither BibTeX nor any record has is a slip of the pen."""
+    """Raise for an entry type that neither BibTeX nor any record has."""
     known = ENTRY_TYPES | set(types)
     for name in rules.types:
         if name not in known:
@@ -189,16 +192,16 @@ def check_types(rules: Rules, types: Collection[str]) -> None:
 
 
 def check_languages(rules: Rules, stated: Collection[str]) -> None:
-    """Likewise a language of which nobody has heard, and that no record states."""
+    """Raise for a language that neither citebed nor any record knows."""
     codes = {language_code(name) for name in stated}
     for name in rules.languages:
         if not is_language(name) and language_code(name) not in codes:
-            more = "Any code of two letters (ISO 639-1) is known too."
+            more = "Any two-letter code (ISO 639-1) is also known."
             raise UnknownName("language", name, {*language_names(), *codes}, more)
 
 
-def reasons(records: pl.DataFrame, rules: Rules) -> pl.Series:
-    """Why each record is set aside, or null where it is kept."""
+def exclusion_reasons(records: pl.DataFrame, rules: Rules) -> pl.Series:
+    """Return why each record is excluded, or null if it is kept."""
     bare = pl.col("abstract").is_null()
     tests: list[tuple[pl.Expr, pl.Expr]] = []
     if rules.types:

@@ -1,35 +1,134 @@
-"""What a collection holds, in numbers: its documents, queries, references and sources.
+"""Statistics of a collection: its documents, queries, references and sources.
 
-- A **token** is a word (letters and digits, with hyphens, apostrophes, points or slashes inside
-  it) or a single other mark: ``[3], state-of-the-art`` has five. That is close to the Penn
-  Treebank's tokens, which the published figures of ACM-CR count. A **word** of an abstract is
-  simply what stands between blanks.
-- The **citations** of a passage are the distinct references it cites, whether or not they are
-  in the collection; its **mentions** count a reference again each time it is cited, also in one
-  sentence, which is what ACM-CR's published table calls citations.
-- A passage is **usable** when it is a query: something it cites is in the collection.
+- A **token** is a word (letters and digits, with hyphens, apostrophes, points or slashes inside)
+  or a single other character: ``[3], state-of-the-art`` has five. This is close to the tokens of
+  the Penn Treebank, which ACM-CR's published figures count. A **word** of an abstract is text
+  between spaces.
+- The **citations** of a passage are its distinct references, in the collection or not. Its
+  **mentions** count each citation of a reference, also within one sentence; ACM-CR's published
+  table calls these citations.
+- A passage is **usable** if it is a query: a document that it cites is in the collection.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from citebed.collection.building.citing import passages, query_id
 from citebed.collection.collection import Collection
 from citebed.collection.names import venue_key, venue_series
-from citebed.collection.tallies import Counts, Tally, columns, counted, ranked, tallied
+from citebed.collection.tables import TABLES
 from citebed.text.languages import language_code
 
 TOKEN = r"\w+(?:[-'’./]\w+)*|[^\w\s]"
+_AT_ONCE = 5000
+
+Counts = tuple[tuple[str, int], ...]
+"""Names with their counts, the largest count first."""
+
+
+# --- Counts of documents, which can be added --------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DocumentCounts:
+    """Counts of documents; the counts of the parts of a collection can be added.
+
+    ``having`` counts the documents with a value in a field. ``years`` has for each year the
+    documents, and those with an abstract. ``types``, ``languages`` and ``venues`` count documents
+    by value.
+    """
+
+    documents: int
+    records: int
+    words: int
+    having: dict[str, int]
+    types: dict[str, int]
+    languages: dict[str, int]
+    venues: dict[str, int]
+    years: dict[int, tuple[int, int]]
+
+
+def count_documents(collection: Collection) -> DocumentCounts:
+    """Count the documents of a collection."""
+    names = ["type", "year", "venue", "language", "doi", "abstract", "records"]
+    has_keywords = pl.col("keywords").list.len().fill_null(0) > 0
+    table = collection.scan_documents().select(*names, keywords=has_keywords).collect()
+    abstracts = table["abstract"].drop_nulls()
+    words = 0
+    for start in range(0, len(abstracts), _AT_ONCE):
+        # Counting spaces in the bytes of many texts is six times as fast as matching each text.
+        text = abstracts.slice(start, _AT_ONCE).str.join(" ").cast(pl.Binary).item()
+        words += 1 + int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord(" ")))
+    full = read_columns(collection, "sections", "doc_id")["doc_id"].drop_nulls().n_unique()
+    with_abstract = pl.col("abstract").is_not_null().sum()
+    years = table.drop_nulls("year").group_by("year").agg(pl.len(), with_abstract).iter_rows()
+    having = {name: table.height - table[name].null_count() for name in names}
+    return DocumentCounts(
+        documents=table.height,
+        records=int(table["records"].sum()),
+        words=words,
+        having={**having, "keywords": int(table["keywords"].sum()), "full text": full},
+        types=dict(count_values(table["type"])),
+        languages=dict(count_values(table["language"])),
+        venues=dict(count_values(table["venue"])),
+        years={year: (count, with_text) for year, count, with_text in years},
+    )
+
+
+def add_counts(parts: Iterable[DocumentCounts]) -> DocumentCounts:
+    """Return the sum of the counts of several sets of documents."""
+    every = list(parts)
+
+    def add_all(name: str) -> dict[str, int]:
+        total: Counter[str] = Counter()
+        for part in every:
+            total.update(getattr(part, name))
+        return dict(total)
+
+    years: dict[int, tuple[int, int]] = {}
+    for part in every:
+        for year, (count, with_text) in part.years.items():
+            before = years.get(year, (0, 0))
+            years[year] = before[0] + count, before[1] + with_text
+    return DocumentCounts(
+        documents=sum(part.documents for part in every),
+        records=sum(part.records for part in every),
+        words=sum(part.words for part in every),
+        having=add_all("having"),
+        types=add_all("types"),
+        languages=add_all("languages"),
+        venues=add_all("venues"),
+        years=years,
+    )
+
+
+def read_columns(collection: Collection, table: str, *names: str) -> pl.DataFrame:
+    """Return some columns of a table without reading the others."""
+    return collection.table(table, {name: TABLES[table][name] for name in names})
+
+
+def sort_counts(counts: Iterable[tuple[str, int]]) -> Counts:
+    """Return counts by name, the largest first."""
+    return tuple(sorted(counts, key=lambda item: (-item[1], item[0])))
+
+
+def count_values(values: pl.Series) -> Counts:
+    """Return the values of a column with their counts, the most frequent first."""
+    return sort_counts(values.drop_nulls().value_counts().iter_rows())
+
+
+# --- Statistics -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The mean, the least and the most of some counts; ``None`` where there are none."""
+    """Mean, minimum and maximum of some counts; ``None`` without counts."""
 
     mean: float | None
     least: int | None
@@ -38,11 +137,11 @@ class Spread:
 
 @dataclass(frozen=True)
 class Documents:
-    """The documents: how many have what, and of which kind they are.
+    """Statistics of the documents.
 
     ``having`` counts those with an abstract, keywords, DOI, full text, year, venue and stated
-    language. ``words`` is the mean length of an abstract. ``years`` has year, documents and
-    documents with an abstract, the first year first; everything else the most frequent first.
+    language. ``words`` is the mean length of an abstract. ``years`` has year, documents, and
+    documents with an abstract, in the order of years; all others start with the most frequent.
     A venue is a journal or a series of events; ``venues`` has the largest of ``all_venues``.
     """
 
@@ -58,7 +157,7 @@ class Documents:
 
 @dataclass(frozen=True)
 class Means:
-    """Passages of some kind: how many, and what one has on average."""
+    """Number of passages, and the means of their properties."""
 
     count: int
     tokens: float | None
@@ -71,10 +170,9 @@ class Means:
 class Passages:
     """The paragraphs or the sentences of the citing papers.
 
-    A paragraph has the tokens and characters of its sentences; the blanks between them do not
-    count, nor do they in the published figures of ACM-CR.
-    ``pairs`` counts the pairs of query and relevant document, ``lengths`` has the tokens of
-    each passage, in order.
+    The tokens and characters of a paragraph are those of its sentences, without the spaces between
+    them, as in ACM-CR's published figures. ``pairs`` counts the pairs of query and relevant
+    document; ``lengths`` has the tokens of each passage, in order.
     """
 
     name: str
@@ -87,12 +185,12 @@ class Passages:
 
 @dataclass(frozen=True)
 class References:
-    """The citing papers' reference lists, and how much of them the collection has.
+    """The reference lists of the citing papers, and how many references are in the collection.
 
-    ``coverage`` is the share found of all references, ``paper_coverage`` the mean of the
-    papers' own shares (papers without references left out). ``unfound`` tells what the others
-    have: a DOI, else another id, else a URL, else nothing. ``per_paper`` has the references and
-    the found ones of each paper.
+    ``coverage`` is the share of all references; ``paper_coverage`` is the mean share of the papers
+    that have references. ``unfound`` counts what the missing references have: a DOI, else another
+    id, else a URL, else nothing. ``per_paper`` has the references and found references of each
+    paper.
     """
 
     papers: int
@@ -106,10 +204,10 @@ class References:
 
 @dataclass(frozen=True)
 class FileSet:
-    """Queries that came as files.
+    """A query set from files.
 
-    ``judged`` counts pairs of query and document, ``relevant`` those with a grade above 0,
-    ``per_query`` the relevant ones of a judged query; ``grades`` has each grade's pairs.
+    ``judged`` counts pairs of query and document, ``relevant`` those with a grade above 0;
+    ``per_query`` has the relevant documents of a judged query, ``grades`` the pairs of each grade.
     """
 
     name: str
@@ -123,10 +221,8 @@ class FileSet:
 
 @dataclass(frozen=True)
 class Imported:
-    """What was read: ``records`` are bibliographic records, before rules and merging.
-
-    ``merged`` counts the records that are part of another one's document.
-    """
+    """Statistics of the import: ``records`` are bibliographic records before rules and merging,
+    ``merged`` are records that became part of another record's document."""
 
     files: int
     size: int
@@ -139,7 +235,7 @@ class Imported:
 
 @dataclass(frozen=True)
 class CollectionStatistics:
-    """A collection in numbers; ``references`` is ``None`` where there are no citing papers."""
+    """The statistics of a collection; ``references`` is ``None`` without citing papers."""
 
     name: str
     documents: Documents
@@ -150,21 +246,21 @@ class CollectionStatistics:
     imported: Imported
 
 
-def statistics(
-    collection: Collection, *, top_venues: int = 15, tally: Tally | None = None
+def collect_statistics(
+    collection: Collection, *, top_venues: int = 15, tally: DocumentCounts | None = None
 ) -> CollectionStatistics:
-    """Count what the collection holds; ``top_venues`` says how many venues are named. A ``tally``
-    of its documents that was made elsewhere is not made again."""
-    documents = tallied(collection) if tally is None else tally
+    """Return the statistics of a collection with the ``top_venues`` largest venues; ``tally`` are
+    counts of its documents, if the caller has them."""
+    counts = count_documents(collection) if tally is None else tally
     from_files = [name for name in collection.query_sets if name not in ("paragraphs", "sentences")]
     return CollectionStatistics(
         name=collection.name,
-        documents=_documents(documents, top_venues),
+        documents=_documents(counts, top_venues),
         passages=_passages(collection),
         references=_references(collection),
         query_sets=tuple(_file_set(collection, name) for name in from_files),
-        links=counted(columns(collection, "links", "kind")["kind"]),
-        imported=_imported(collection, documents),
+        links=count_values(read_columns(collection, "links", "kind")["kind"]),
+        imported=_imported(collection, counts),
     )
 
 
@@ -179,43 +275,30 @@ def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-# --- documents ---
-
-
-def _documents(tally: Tally, top_venues: int) -> Documents:
-    venues = _venues(tally.venues)
-    names = {"abstract": "abstract", "keywords": "keywords", "DOI": "doi", "full text": "full text"}
-    names |= {name: name for name in ("year", "venue", "language")}
+def _documents(counts: DocumentCounts, top_venues: int) -> Documents:
+    series: dict[str, Counter[str]] = {}
+    for venue, count in counts.venues.items():
+        name = venue_series(venue)
+        series.setdefault(venue_key(name), Counter())[name] += count
+    venues = sort_counts(  # each under the most frequent of its names
+        (max(names, key=lambda name: (names[name], name)), names.total())
+        for names in series.values()
+    )
+    languages: Counter[str] = Counter()
+    for stated, count in counts.languages.items():  # english, eng and en-GB are one
+        languages[language_code(stated)] += count
+    fields = ("abstract", "keywords", "DOI", "full text", "year", "venue", "language")
+    having = ((name, "doi" if name == "DOI" else name) for name in fields)
     return Documents(
-        count=tally.documents,
-        having=tuple((shown, tally.having.get(name, 0)) for shown, name in names.items()),
-        words=_ratio(tally.words, tally.having.get("abstract", 0)),
-        types=ranked(tally.types.items()),
-        languages=ranked(_languages(tally.languages).items()),
-        years=tuple((year, *counts) for year, counts in sorted(tally.years.items())),
+        count=counts.documents,
+        having=tuple((label, counts.having.get(name, 0)) for label, name in having),
+        words=_ratio(counts.words, counts.having.get("abstract", 0)),
+        types=sort_counts(counts.types.items()),
+        languages=sort_counts(languages.items()),
+        years=tuple((year, *numbers) for year, numbers in sorted(counts.years.items())),
         venues=venues[:top_venues],
         all_venues=len(venues),
     )
-
-
-def _languages(stated: Mapping[str, int]) -> Counter[str]:
-    """Documents by language; ``english``, ``eng`` and ``en-GB`` are one."""
-    counts: Counter[str] = Counter()
-    for name, count in stated.items():
-        counts[language_code(name)] += count
-    return counts
-
-
-def _venues(venues: Mapping[str, int]) -> Counts:
-    """Series of events and journals; each goes by the most frequent of its names."""
-    series: dict[str, Counter[str]] = {}
-    for venue, count in venues.items():
-        name = venue_series(venue)
-        series.setdefault(venue_key(name), Counter())[name] += count
-    return ranked((max(n, key=lambda name: (n[name], name)), n.total()) for n in series.values())
-
-
-# --- citing papers ---
 
 
 def _passages(collection: Collection) -> tuple[Passages, ...]:
@@ -232,72 +315,62 @@ def _passages(collection: Collection) -> tuple[Passages, ...]:
         cites=pl.col("cites").explode(empty_as_null=False),
     )
     return (
-        _measured(collection, "paragraphs", paragraphs, "context_id"),
-        _measured(collection, "sentences", sentences, "sentence_id"),
+        _measure(collection, "paragraphs", paragraphs, "context_id"),
+        _measure(collection, "sentences", sentences, "sentence_id"),
     )
 
 
-def _measured(collection: Collection, name: str, table: pl.DataFrame, key: str) -> Passages:
-    known = name in collection.query_sets
-    queries = collection.queries(name)["query_id"].to_list() if known else []
+def _measure(collection: Collection, name: str, table: pl.DataFrame, key: str) -> Passages:
+    has_set = name in collection.query_sets
+    queries = collection.queries(name)["query_id"].to_list() if has_set else []
     table = table.with_columns(
         query_id=query_id(pl.col(key)),
         citations=pl.col("cites").list.n_unique(),
         mentions=pl.col("cites").list.len(),
     )
+
+    def means(rows: pl.DataFrame) -> Means:
+        names = ("tokens", "characters", "citations", "mentions")
+        return Means(rows.height, *(_ratio(int(rows[name].sum()), rows.height) for name in names))
+
     return Passages(
         name=name,
-        all=_means(table),
-        citing=_means(table.filter(pl.col("mentions") > 0)),
-        usable=_means(table.filter(pl.col("query_id").is_in(queries))),
-        pairs=collection.qrels(name).table.height if known else 0,
+        all=means(table),
+        citing=means(table.filter(pl.col("mentions") > 0)),
+        usable=means(table.filter(pl.col("query_id").is_in(queries))),
+        pairs=collection.qrels(name).table.height if has_set else 0,
         lengths=tuple(table["tokens"]),
     )
 
 
-def _means(table: pl.DataFrame) -> Means:
-    names = ("tokens", "characters", "citations", "mentions")
-    return Means(table.height, *(_ratio(int(table[name].sum()), table.height) for name in names))
-
-
 def _references(collection: Collection) -> References | None:
-    papers = columns(collection, "papers", "references", "found")
+    papers = read_columns(collection, "papers", "references", "found")
     if papers.is_empty():
         return None
     listed = papers.filter(pl.col("references") > 0)
     shares = listed["found"] / listed["references"]
+    kinds = {
+        "doi": "DOI not in the collection",
+        "target": "id not in the collection",
+        "url": "URL only",
+    }
+    known = [pl.when(pl.col(name).is_not_null()).then(pl.lit(kind)) for name, kind in kinds.items()]
+    unfound = read_columns(collection, "references", "doc_id", *kinds)
+    unfound = unfound.filter(pl.col("doc_id").is_null())
     return References(
         papers=papers.height,
         references=_spread(papers["references"]),
         found=_spread(papers["found"]),
         coverage=_ratio(int(papers["found"].sum()), int(papers["references"].sum())),
         paper_coverage=_ratio(float(shares.sum()), len(shares)),
-        unfound=_unfound(collection),
+        unfound=count_values(unfound.select(pl.coalesce(*known, pl.lit("nothing"))).to_series()),
         per_paper=tuple(papers.iter_rows()),
     )
 
 
-def _unfound(collection: Collection) -> Counts:
-    names = ("doc_id", "doi", "target", "url")
-    table = columns(collection, "references", *names)
-    kinds = {
-        "doi": "DOI not in the collection",
-        "target": "id not in the collection",
-        "url": "URL only",
-    }
-    known = [pl.when(pl.col(n).is_not_null()).then(pl.lit(kind)) for n, kind in kinds.items()]
-    kind = pl.coalesce(*known, pl.lit("nothing")).alias("kind")
-    return counted(table.filter(pl.col("doc_id").is_null()).select(kind)["kind"])
-
-
-# --- given queries, and the import ---
-
-
 def _file_set(collection: Collection, name: str) -> FileSet:
     qrels = collection.qrels(name).table
-    relevant = pl.col("relevance") > 0
-    per_query = qrels.group_by("query_id").agg(relevant.sum())["relevance"]
-    grades = qrels["relevance"].value_counts().sort("relevance")
+    per_query = qrels.group_by("query_id").agg((pl.col("relevance") > 0).sum())["relevance"]
     return FileSet(
         name=name,
         queries=collection.queries(name).height,
@@ -305,23 +378,22 @@ def _file_set(collection: Collection, name: str) -> FileSet:
         judged=qrels.height,
         relevant=int(per_query.sum()),
         per_query=_spread(per_query),
-        grades=tuple(grades.iter_rows()),
+        grades=tuple(qrels["relevance"].value_counts().sort("relevance").iter_rows()),
     )
 
 
-def _imported(collection: Collection, tally: Tally) -> Imported:
-    files = columns(collection, "import/sources", "bytes", "format")
-    aside = columns(collection, "import/set_aside", "reason", "kept_as")
-    problems = columns(collection, "import/problems", "kind")
+def _imported(collection: Collection, counts: DocumentCounts) -> Imported:
+    files = read_columns(collection, "import/sources", "bytes", "format")
+    aside = read_columns(collection, "import/set_aside", "reason", "kept_as")
     by_rule = aside.filter(pl.col("kept_as").is_null())
     return Imported(
         files=files.height,
         size=int(files["bytes"].sum()),
-        formats=counted(files.filter(pl.col("format") != "")["format"]),
-        records=tally.records + by_rule.height,
-        merged=tally.records - tally.documents,
-        set_aside=counted(by_rule["reason"]),
-        problems=counted(problems["kind"]),
+        formats=count_values(files.filter(pl.col("format") != "")["format"]),
+        records=counts.records + by_rule.height,
+        merged=counts.records - counts.documents,
+        set_aside=count_values(by_rule["reason"]),
+        problems=count_values(read_columns(collection, "import/problems", "kind")["kind"]),
     )
 
 
@@ -331,26 +403,24 @@ def _imported(collection: Collection, tally: Tally) -> Imported:
 Row = dict[str, str | int | float | None]
 
 
-def rows(statistics: CollectionStatistics) -> list[Row]:
-    """The statistics as flat rows: ``group``, ``name``, ``value`` and ``share``.
+def statistics_rows(made: CollectionStatistics) -> list[Row]:
+    """Return the statistics as flat rows: ``group``, ``name``, ``value`` and ``share``.
 
-    ``share`` is the value's part of the whole its group counts, between 0 and 1, or null where
-    there is no such whole; a mean of nothing is null. Groups: ``documents``, ``types``,
-    ``languages``, ``years``, ``venues``, ``paragraphs``, ``sentences``, ``references``,
-    ``unfound``, ``query set NAME``, ``grades NAME``, ``links``, ``import``, ``formats``,
-    ``set aside``, ``problems``.
+    ``share`` is the value's part of the total of its group, between 0 and 1, or null without a
+    total; a mean of nothing is null. Groups: ``documents``, ``types``, ``languages``, ``years``,
+    ``venues``, ``paragraphs``, ``sentences``, ``references``, ``unfound``, ``query set NAME``,
+    ``grades NAME``, ``links``, ``import``, ``formats``, ``set aside``, ``problems``.
     """
-    made = statistics.imported
     return [
-        *_document_rows(statistics.documents),
-        *(row for part in statistics.passages for row in _passage_rows(part)),
-        *(_reference_rows(statistics.references) if statistics.references else ()),
-        *(row for each in statistics.query_sets for row in _set_rows(each)),
-        *_shares("links", statistics.links),
-        *(_row("import", name, getattr(made, name)) for name in ("files", "records", "merged")),
-        *_shares("formats", made.formats, made.files),
-        *_shares("set aside", made.set_aside, made.records),
-        *_shares("problems", made.problems),
+        *_document_rows(made.documents),
+        *(row for part in made.passages for row in _passage_rows(part)),
+        *(_reference_rows(made.references) if made.references else ()),
+        *(row for each in made.query_sets for row in _set_rows(each)),
+        *_shares("links", made.links),
+        *(_row("import", n, getattr(made.imported, n)) for n in ("files", "records", "merged")),
+        *_shares("formats", made.imported.formats, made.imported.files),
+        *_shares("set aside", made.imported.set_aside, made.imported.records),
+        *_shares("problems", made.imported.problems),
     ]
 
 

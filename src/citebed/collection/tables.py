@@ -1,7 +1,7 @@
-"""The tables of a collection: their columns, and how records become rows.
+"""The tables of a collection: their columns, and the conversion of records to rows.
 
-Every table is flat (no nested records) and names the source file its rows came from, so that
-a changed source can be replaced without reading the others again.
+Tables are flat. Each row names its source file, so that an import can replace a changed source
+without reading the others again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
-from citebed.collection.names import MADE_OF, cite_keys, entry_key
+from citebed.collection.names import KEY_COLUMNS, entry_key, make_cite_keys
 from citebed.records import (
     CitingPaper,
     Document,
@@ -44,13 +44,13 @@ def _texts(*names: str) -> Schema:
 
 
 def _fields(record: type[NamedTuple], *left_out: str) -> Schema:
-    """Columns for the fields of a record; what is ``left_out`` has tables of its own."""
+    """Return columns for the fields of a record, without those that have tables of their own."""
     kinds = get_type_hints(record).items()
     return {name: _KINDS[kind] for name, kind in kinds if name not in (*left_out, "line")}
 
 
 RECORD: Schema = {**_fields(Document, "sections", "links"), **_PLACE}
-"""A record as it was read; a document is a record that was kept."""
+"""A record from a source; the records that are kept become documents."""
 
 DOCUMENTS: Schema = {
     **RECORD,
@@ -116,11 +116,11 @@ SOURCES: Schema = {
 }
 
 DERIVED = frozenset(("cite_key", "doubtful"))
-"""Columns that every import makes from the others; a cite key stays what it was."""
+"""Columns that every import derives from the others; citation keys stay the same."""
 _ADDED = DERIVED | {
     "arxiv", "author", "keys", "read_as", "resolved_by", "place", "edition", "isbn",
 }  # fmt: skip
-"""Columns that a collection of an earlier version lacks: nothing is known of them there."""
+"""Columns that collections of earlier versions may lack."""
 
 READ = {
     "records": RECORD,
@@ -134,10 +134,10 @@ READ = {
     "judgements": JUDGEMENTS,
     "problems": PROBLEMS,
 }
-"""The tables that reading fills."""
+"""The tables that reading sources fills."""
 
 IMPORT = "import"
-"""The folder of the tables that tell where everything came from."""
+"""The folder of the tables with the origin of the records."""
 
 TABLES: dict[str, Schema] = {
     "documents": DOCUMENTS,
@@ -154,7 +154,7 @@ TABLES: dict[str, Schema] = {
     f"{IMPORT}/sources": SOURCES,
     f"{IMPORT}/keys": KEYS,
 }
-"""The tables of a collection by the names of their files, without ``.parquet``."""
+"""The tables of a collection by file name without ``.parquet``."""
 
 _NEVER_NULL: dict[str, tuple[str, ...]] = {
     "documents": ("doc_id", "title", "records"),
@@ -175,7 +175,7 @@ _NEVER_NULL: dict[str, tuple[str, ...]] = {
 
 
 def check_types(columns: Mapping[str, pl.DataType], schema: Schema) -> None:
-    """Raise a ``ValueError`` where a table lacks a column, or has one of another type."""
+    """Raise a ``ValueError`` if a table lacks a column or has one of another type."""
     for name, kind in schema.items():
         if name not in columns and name not in _ADDED:
             raise ValueError(f"it has no column '{name}'")
@@ -184,46 +184,45 @@ def check_types(columns: Mapping[str, pl.DataType], schema: Schema) -> None:
 
 
 def check_values(table: pl.DataFrame, name: str) -> None:
-    """Raise a ``ValueError`` where some columns of a table lack a value that they must have."""
+    """Raise a ``ValueError`` if a column that needs a value in every row lacks values."""
     for column in _NEVER_NULL.get(name, ()):
         if column in table.columns and table[column].null_count():
             raise ValueError(f"its column '{column}' lacks values")
 
 
-def with_added(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """The table with the columns that an earlier version did not write, in the stated order."""
-    lacking = added(table.columns, schema)
+def add_missing_columns(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Return the table with the columns of a later version, in the order of the schema."""
+    lacking = missing_columns(table.columns, schema)
     return table.with_columns(lacking).select(list(schema)) if lacking else table
 
 
-def added(columns: Iterable[str], schema: Schema) -> list[pl.Expr]:
-    """The columns that an earlier version did not write, made of those that are ``found``.
+def missing_columns(columns: Iterable[str], schema: Schema) -> list[pl.Expr]:
+    """Return expressions for the columns that a table of an earlier version lacks.
 
-    Keys are those of the BibTeX entries; of other formats they were not kept. Cite keys are those
-    that the next import will give.
+    ``keys`` come from the BibTeX entries, because keys of other formats were not stored. Citation
+    keys are those that the next import will assign.
     """
     lacking = schema.keys() - set(columns)
     key, none = entry_key(), pl.lit([], dtype=_LIST)
     keys = pl.when(key.is_not_null()).then(pl.concat_list(key)).otherwise(none)
     keys = keys.alias("keys") if "keys" in lacking else pl.col("keys")
-    of = pl.struct(keys, *(name for name in MADE_OF if name != "keys"))
-    made = of.map_batches(lambda documents: cite_keys(documents.struct.unnest()), pl.String)
-    known = {"keys": keys, "cite_key": made}
-    unknown = {name: pl.lit(None, dtype=schema[name]) for name in lacking}
-    return [known.get(name, nothing).alias(name) for name, nothing in unknown.items()]
+    record = pl.struct(keys, *(name for name in KEY_COLUMNS if name != "keys"))
+    made = record.map_batches(lambda rows: make_cite_keys(rows.struct.unnest()), pl.String)
+    derived = {"keys": keys, "cite_key": made}
+    return [derived.get(name, pl.lit(None, dtype=schema[name])).alias(name) for name in lacking]
 
 
 _SEPARATOR = "\x1f"
 Frames = dict[str, pl.DataFrame]
 
 
-def empty(schema: Schema) -> pl.DataFrame:
-    """A table without rows."""
+def empty_table(schema: Schema) -> pl.DataFrame:
+    """Return a table without rows."""
     return pl.DataFrame(schema=dict(schema))
 
 
-def frame(schema: Schema, columns: Mapping[str, Sequence[Any]], height: int) -> pl.DataFrame:
-    """A table from columns; a column that is not given is empty."""
+def make_frame(schema: Schema, columns: Mapping[str, Sequence[Any]], height: int) -> pl.DataFrame:
+    """Return a table from columns; missing columns are null."""
     series = []
     for name, kind in schema.items():
         values = columns.get(name)
@@ -237,35 +236,35 @@ def frame(schema: Schema, columns: Mapping[str, Sequence[Any]], height: int) -> 
 
 
 def _list_series(name: str, values: Sequence[Sequence[str]]) -> pl.Series:
-    # Splitting joined text is thirty times as quick as building lists from Python objects.
+    # Splitting joined text is thirty times as fast as building lists from Python objects.
     joined = pl.Series(name, [_SEPARATOR.join(items) for items in values], dtype=pl.String)
     lists = joined.str.split(_SEPARATOR)
     blank = pl.Series([[]], dtype=_LIST)
     return pl.select(pl.when(joined == "").then(blank).otherwise(lists).alias(name)).to_series()
 
 
-def write_part(path: Path, records: pl.DataFrame) -> None:
-    """Write rows to a file that only this import reads."""
+def write_ipc(path: Path, records: pl.DataFrame) -> None:
+    """Write rows to a temporary file of this import."""
     with path.open("wb") as handle:  # polars takes no name that is not UTF-8
         records.write_ipc(handle)
 
 
-def read_part(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """The rows of a file."""
+def read_ipc(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return the rows of a temporary file."""
     with path.open("rb") as handle:
         return pl.read_ipc(handle, columns=list(columns) if columns else None)
 
 
-def on_their_own(rows: pl.DataFrame) -> pl.DataFrame:
-    """A copy of a few rows: polars would keep all texts of the table that they are of."""
+def copy_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Copy a few rows, so that polars does not keep the texts of the whole table in memory."""
     with io.BytesIO() as file:
         rows.write_ipc(file)
         file.seek(0)
         return pl.read_ipc(file)
 
 
-def frames_of(batches: Iterable[tuple[str, list[Record]]]) -> Frames:
-    """The tables of some sources and their records; a table without rows is left out."""
+def records_to_frames(batches: Iterable[tuple[str, list[Record]]]) -> Frames:
+    """Return the non-empty tables of the records of some sources."""
     by_kind: dict[type, tuple[list[Any], list[str]]] = {}
     for source, batch in batches:
         for record in batch:
@@ -276,12 +275,12 @@ def frames_of(batches: Iterable[tuple[str, list[Record]]]) -> Frames:
     for kind, (records, sources) in by_kind.items():
         for name, columns, height in _COLUMNS[kind](records, sources):
             if height:
-                parts.setdefault(name, []).append(frame(READ[name], columns, height))
+                parts.setdefault(name, []).append(make_frame(READ[name], columns, height))
     return {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
 
 
-def canonical(records: pl.DataFrame) -> pl.DataFrame:
-    """Ids without blanks, never empty; a year for every date, a date for every year from 1 on."""
+def normalise_records(records: pl.DataFrame) -> pl.DataFrame:
+    """Replace spaces in ids and empty ids; derive years from dates and dates from years."""
     doc_id = pl.col("doc_id").str.replace_all(r"\s+", "_")
     place = pl.concat_str([pl.lit("line-"), pl.col("line").cast(pl.String)])
     return records.with_columns(
@@ -292,8 +291,8 @@ def canonical(records: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def document_of_row(row: Mapping[str, Any]) -> Document:
-    """The document of a row, whatever else is in it; an unknown list is empty."""
+def row_to_document(row: Mapping[str, Any]) -> Document:
+    """Return the document in a row; unknown lists are empty."""
     values = {name: row[name] for name in Document._fields if row.get(name) is not None}
     lists = {name: tuple(values[name]) for name in _LISTS & values.keys()}
     return Document(**{**values, **lists})
@@ -301,14 +300,14 @@ def document_of_row(row: Mapping[str, Any]) -> Document:
 
 _LISTS = frozenset(name for name, kind in RECORD.items() if kind == _LIST)
 LARGEST = 2**31 - 1
-"""What ``_INT`` holds, upwards and downwards."""
+"""The largest value of ``_INT``."""
 _NUMBERS = {
     kind: tuple({"year", "relevance", "line"} & set(kind._fields)) for kind in get_args(Record)
 }
 
 
-def fitting(record: Record) -> Record:
-    """The record, or a problem in its place where one of its numbers is too large for a table."""
+def check_range(record: Record) -> Record:
+    """Return the record, or a problem if one of its numbers is too large for a table."""
     for name in _NUMBERS[type(record)]:
         number = getattr(record, name)
         if number is not None and not -LARGEST <= number <= LARGEST:
@@ -355,8 +354,10 @@ def _paper_columns(papers: list[CitingPaper], sources: list[str]) -> Iterable[Co
     yield _table("contexts", (*place, *Sentence._fields), rows)
 
 
-_OF_REFERENCE = ("target" if name == "doc_id" else name for name in Reference._fields)
-_REFERENCE = ("paper_id", "source", *_OF_REFERENCE)
+_REFERENCE = (
+    *("paper_id", "source"),
+    *("target" if name == "doc_id" else name for name in Reference._fields),
+)
 
 
 def _reference_columns(

@@ -18,7 +18,7 @@ import polars as pl
 from citebed._version import __version__
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
-from citebed.collection.tallies import Tally, added, tallied
+from citebed.collection.statistics import DocumentCounts, add_counts, count_documents
 from citebed.distributed.arrow import (
     ERROR,
     Batches,
@@ -191,7 +191,7 @@ def search_on(engine: Engine, collection: str | Path | Collection) -> ShardedSea
     return ShardedSearch(opened, indexed, SparkShards(engine, opened.folder, indexed))
 
 
-def count_shards(engine: Engine, collection: Collection) -> Tally:
+def count_shards(engine: Engine, collection: Collection) -> DocumentCounts:
     """What is counted of a collection's documents, shard by shard on an engine's workers, which see
     the collection at the path where it is here."""
     folders = collection.shards or (collection.folder,)
@@ -200,15 +200,15 @@ def count_shards(engine: Engine, collection: Collection) -> Tally:
         for number, folder in enumerate(folders)
     ]
     made = collect_messages(map_partitions(send_messages(engine, parcels), _count, len(folders)))
-    return added(_read(json.loads(data)) for _, data in made)
+    return add_counts(_read(json.loads(data)) for _, data in made)
 
 
 def _count(number: int, given: Given) -> Iterator[Message]:
     """On a worker: count what is in a shard."""
-    tally = tallied(Collection(json.loads(given["shard"][0])))
+    tally = count_documents(Collection(json.loads(given["shard"][0])))
     yield Message("tally", number, pack_json(asdict(tally)))
 
 
-def _read(values: dict[str, Any]) -> Tally:
+def _read(values: dict[str, Any]) -> DocumentCounts:
     years = {int(year): tuple(counts) for year, counts in values.pop("years").items()}
-    return Tally(**values, years=years)
+    return DocumentCounts(**values, years=years)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import polars as pl
 
 from citebed._version import __version__
-from citebed.collection.tables import read_part, write_part
+from citebed.collection.tables import read_ipc, write_ipc
 from citebed.distributed.arrow import ERROR, check_version
 from citebed.distributed.sessions import Engine, collect_arrow, short_errors
 from citebed.errors import CitebedError
@@ -86,13 +86,13 @@ def spill_rows(folder: str, kind: str, table: pl.DataFrame, to: str) -> Iterator
     for part in table.partition_by(to, maintain_order=True) if table.height else ():
         address = int(part[to][0])
         path = place / f"{address}.arrow"
-        write_part(path, part.drop(to))
+        write_ipc(path, part.drop(to))
         yield Message(kind, address, os.fsencode(path))
 
 
 def read_spilled_tables(paths: Iterable[bytes]) -> pl.DataFrame:
     """The tables that were left in files, behind one another."""
-    return pl.concat([read_part(Path(os.fsdecode(path))) for path in paths])
+    return pl.concat([read_ipc(Path(os.fsdecode(path))) for path in paths])
 
 
 def send_messages(engine: Engine, parcels: Iterable[Message]) -> DataFrame:

@@ -28,8 +28,8 @@ from citebed.collection import Collection
 from citebed.collection.formats.base import decode, normalise_newlines
 from citebed.collection.formats.bibtex import entry_to_document, is_document
 from citebed.collection.formats.bibtex_scanner import scan
-from citebed.collection.names import document_names, name_of
-from citebed.collection.tables import document_of_row
+from citebed.collection.names import normalise_name, unique_names
+from citebed.collection.tables import row_to_document
 from citebed.errors import FormatError
 from citebed.files.input_files import read_small
 from citebed.judging.forms.sheet import Entry
@@ -190,7 +190,7 @@ class DocumentLookup:
     def __init__(self, collection: Collection) -> None:
         self._documents = collection.documents
         place = {doc_id: row for row, doc_id in enumerate(self._documents["doc_id"])}
-        names = document_names(self._documents)
+        names = unique_names(self._documents)
         self._rows = {name: place[doc_id] for doc_id, name in names.iter_rows()}
         self._links = collection.links.filter(pl.col("kind") == "cites")
         self._papers = {paper.paper_id: paper for paper in collection.iter_papers()}
@@ -207,8 +207,8 @@ class DocumentLookup:
 
     def document(self, name: str) -> Document | None:
         """Return the document with this id, DOI or other name."""
-        row = self._rows.get(name_of(name))
-        return None if row is None else document_of_row(self._documents.row(row, named=True))
+        row = self._rows.get(normalise_name(name))
+        return None if row is None else row_to_document(self._documents.row(row, named=True))
 
     def references(self, label: str, cited: list[str]) -> tuple[SourceReference, ...]:
         """Return the given references of a paper, or those in the collection."""

@@ -14,15 +14,16 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.statistics import (
     CollectionStatistics,
+    Counts,
+    DocumentCounts,
     FileSet,
     Means,
     Passages,
     References,
     Spread,
-    rows,
-    statistics,
+    collect_statistics,
+    statistics_rows,
 )
-from citebed.collection.tallies import Counts, Tally
 from citebed.frames import TableResult
 from citebed.report.tables import Table, fold, screen_width, text_table
 from citebed.retrieval.index.index import open_index
@@ -304,7 +305,7 @@ class CollectionStats(TableResult):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Flat rows as ``--json`` prints them."""
-        return [*rows(self.collection), *(index_rows(self.index) if self.index else ())]
+        return [*statistics_rows(self.collection), *(index_rows(self.index) if self.index else ())]
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -318,9 +319,11 @@ class CollectionStats(TableResult):
         return self.table.with_columns(text, pl.col("share").round(2))
 
 
-def collection_stats(collection: Collection, tally: Tally | None = None) -> CollectionStats:
+def collection_stats(
+    collection: Collection, tally: DocumentCounts | None = None
+) -> CollectionStats:
     """Compute statistics of a collection and its index; ``tally`` has counts made on workers."""
-    numbers = statistics(collection, tally=tally)
+    numbers = collect_statistics(collection, tally=tally)
     if not (collection.folder / FOLDER / DESCRIPTION).exists():
         return CollectionStats(numbers)
     try:

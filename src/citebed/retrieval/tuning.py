@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
-from citebed.collection.storing.store import locked
+from citebed.collection.storing.store import lock_collection
 from citebed.drafts import find_cited_documents, find_own_documents, resolve_draft
 from citebed.drafts.reader import DraftLike
 from citebed.drafts.records import Cited, Draft, pieces
@@ -214,7 +214,7 @@ def tune(
     if changed:
         fitted = known.with_share(language, WEIGHTS[chosen[0]])
         now = replace(fitted, fame=fames[chosen[1]], tuned=len(questions), sets=",".join(sets))
-        with locked(opened.folder):
+        with lock_collection(opened.folder):
             layout.write_fit(index.folder, index.description.generation, fit=asdict(now))
     return found._replace(
         changed=changed,

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.collection.names import document_names
+from citebed.collection.names import unique_names
 from citebed.errors import CitebedError
 from citebed.files.input_files import hash_file
 from citebed.retrieval.index.citation_contexts import load_contexts
@@ -45,7 +45,7 @@ def prepare(
     opened = [c if isinstance(c, Collection) else Collection(c) for c in (collection, *also)]
     tables = [each.documents.select(_COLUMNS) for each in opened]
     whole = pl.concat(tables, how="vertical").unique("doc_id", keep="first", maintain_order=True)
-    rows, elsewhere = load_contexts(opened[0], files, document_names(whole))
+    rows, elsewhere = load_contexts(opened[0], files, unique_names(whole))
     is_tested = rows["paper_id"].is_in(opened[0].papers["paper_id"].implode())
     rows = rows if own else rows.filter(~is_tested)
     if rows.is_empty():

@@ -164,7 +164,7 @@ def test_the_demo_leaves_the_work_of_others_alone(run: Run) -> None:
     for folder, held in (("mine", "the collection 'mine'"), ("in", "files")):
         code, out, err = run("demo", folder)
         assert (code, out) == (1, "")
-        assert f"'{folder}' holds {held} already" in err
+        assert f"'{folder}' already contains {held}" in err
         assert "citebed demo demo-collection-2" in err
     assert open_collection("mine").documents.equals(before)
     assert not Path("in/citebed.toml").exists()

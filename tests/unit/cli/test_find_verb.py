@@ -55,7 +55,7 @@ def test_csv(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--years", "x"), "are no years"),
+        (("--years", "x"), "is not a range of years"),
         (("--sort", "worst"), "worst"),
         (("--json", "--csv"), "Choose one"),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 from citebed.collection import Collection, ImportOptions, Rules, import_sources, open_collection
 from citebed.collection.exporting import export
-from citebed.collection.names import name_of
+from citebed.collection.names import normalise_name
 from citebed.judging.papers import DocumentLookup
 from citebed.retrieval.index.builder import IndexOptions, write_index
 
@@ -174,4 +174,4 @@ def test_citing_text_papers_of_campaigns_and_links_are_named_alike(tmp_path: Pat
     "text", ["arxiv", "arXiv:", "https://arxiv.org/list/cs", "10.48550/arxiv."]
 )
 def test_what_names_nothing_at_arxiv_stays_as_it_is(text: str) -> None:
-    assert name_of(text) == text.lower()
+    assert normalise_name(text) == text.lower()

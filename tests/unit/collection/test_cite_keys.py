@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from citebed.collection import import_sources, open_collection
-from citebed.collection.names import cite_keys
+from citebed.collection.names import make_cite_keys
 
 SCHEMA: dict[str, Any] = {
     "keys": pl.List(pl.String),
@@ -25,7 +25,7 @@ Record = tuple[list[str], list[str], int | None, str]
 
 def keys_of(*documents: Record) -> list[str]:
     table = pl.DataFrame(documents, SCHEMA, orient="row")
-    return cite_keys(table.with_columns(bibtex=pl.lit(None, pl.String))).to_list()
+    return make_cite_keys(table.with_columns(bibtex=pl.lit(None, pl.String))).to_list()
 
 
 @pytest.mark.parametrize(

@@ -353,7 +353,10 @@ def test_two_imports_at_once_are_refused(tmp_path: Path) -> None:
     from citebed.collection.storing import store
 
     write(tmp_path / "in", a__bib=BIB)
-    with store.locked(tmp_path / "c"), pytest.raises(CollectionError, match="another citebed"):
+    with (
+        store.lock_collection(tmp_path / "c"),
+        pytest.raises(CollectionError, match="another citebed"),
+    ):
         do_import(tmp_path / "c", tmp_path / "in")
 
 

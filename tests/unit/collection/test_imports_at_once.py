@@ -133,7 +133,7 @@ def test_beside_others(folder: Path, words: tuple[str, ...]) -> None:
 @contextlib.contextmanager
 def another_began(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[None]:
     """Another has made the folder, just before we ask for its lock."""
-    original = store.locked
+    original = store.lock_collection
     with contextlib.ExitStack() as held, monkeypatch.context() as patch:
 
         def late(asked: Path, **how: bool) -> contextlib.AbstractContextManager[None]:
@@ -172,7 +172,7 @@ def test_a_lock_that_was_taken_away_is_not_held(
             (folder / "c/.lock").unlink()
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    with store.locked(folder / "c"):
+    with store.lock_collection(folder / "c"):
         assert (folder / "c/.lock").exists()
         with pytest.raises(CollectionError, match="being changed by another"):
             import_sources(folder / "c", [folder / "b.bib"])

@@ -9,7 +9,7 @@ import pytest
 
 from citebed.cli.app import main
 from citebed.collection import import_sources, open_collection
-from citebed.collection.tables import LARGEST, fitting, frames_of
+from citebed.collection.tables import LARGEST, check_range, records_to_frames
 from citebed.records import Document, Judgement, Problem, Record
 
 HUGE = "9" * 5000
@@ -55,8 +55,8 @@ def test_years_volumes_and_weights_out_of_range_are_unknown(tmp_path: Path) -> N
 @pytest.mark.parametrize("number", [LARGEST, -LARGEST])
 def test_what_a_table_holds_fits(number: int) -> None:
     judged = Judgement("q", "d", number)
-    assert fitting(judged) is judged
-    assert frames_of([("a", [judged])])["judgements"]["relevance"].to_list() == [number]
+    assert check_range(judged) is judged
+    assert records_to_frames([("a", [judged])])["judgements"]["relevance"].to_list() == [number]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_what_a_table_holds_fits(number: int) -> None:
     [Judgement("q", "d", 2**31, 5), Document("d", year=-(2**40), line=5), Problem(2**33, "x")],
 )
 def test_what_no_table_holds_becomes_a_problem(record: Record) -> None:
-    found = fitting(record)
+    found = check_range(record)
     assert isinstance(found, Problem)
     assert found.line == min(record.line, LARGEST)
     assert "is out of range" in found.what
-    assert frames_of([("a", [found])])["problems"].height == 1
+    assert records_to_frames([("a", [found])])["problems"].height == 1

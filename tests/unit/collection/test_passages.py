@@ -8,7 +8,7 @@ import pytest
 
 from citebed.collection import Collection, ImportOptions, Rules, import_sources, open_collection
 from citebed.collection.exporting import export
-from citebed.collection.statistics import statistics
+from citebed.collection.statistics import collect_statistics
 
 BIB = """
 @article{a, title = {Alpha}, doi = {10.1234/a}, author = {Ash, A.}, year = {2001}}
@@ -121,7 +121,7 @@ def test_what_people_annotated_is_left_as_it_is(tmp_path: Path) -> None:
     made = collect(tmp_path, annotated, PAPER)
     assert texts(made, "paragraphs") == ["Smith et al. [1] planted. [1], [1]."]
     assert made.contexts["cites"].to_list() == [["1"], ["1", "1"]]
-    (paragraphs, _) = statistics(made).passages
+    (paragraphs, _) = collect_statistics(made).passages
     assert (paragraphs.all.citations, paragraphs.all.mentions) == (1.0, 3.0)
     assert paragraphs.all.characters == len("Smith et al. [1] planted.") + len("[1], [1].")
 
@@ -141,7 +141,7 @@ def test_what_people_annotated_is_cleaned_on_request(tmp_path: Path) -> None:
 
 
 def test_statistics_are_of_the_queries(tmp_path: Path) -> None:
-    paragraphs, sentences = statistics(collect(tmp_path, TEI, PAPER)).passages
+    paragraphs, sentences = collect_statistics(collect(tmp_path, TEI, PAPER)).passages
     assert (paragraphs.all.count, sentences.citing.count) == (3, 3)
     assert sentences.usable.characters == pytest.approx((31 + 16 + 45) / 3)
 

@@ -12,13 +12,13 @@ import pytest
 from citebed.collection import ImportOptions, import_sources, open_collection
 from citebed.collection.rules import (
     Rules,
+    exclusion_reasons,
     load_profile,
+    parse_rules,
     profiles,
     read_exclusions,
-    reasons,
-    rules_from,
 )
-from citebed.collection.tables import RECORD, frame
+from citebed.collection.tables import RECORD, make_frame
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.text.languages import language_code, language_of
 
@@ -28,7 +28,7 @@ def reasons_for(rules: Rules, *records: Mapping[str, object]) -> list[str | None
     base: dict[str, object] = {"doc_id": "x", "type": "article", "title": "T"}
     rows = [{**base, **record} for record in records]
     columns = {name: [row.get(name) for row in rows] for name in names}
-    return reasons(frame(RECORD, columns, len(rows)), rules).to_list()
+    return exclusion_reasons(make_frame(RECORD, columns, len(rows)), rules).to_list()
 
 
 @pytest.mark.parametrize(
@@ -140,17 +140,17 @@ def test_rules_survive_being_written_down() -> None:
     for name in profiles():
         rules = load_profile(name)
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in rules.as_dict().items()}
-        assert rules_from(plain, "here") == rules
+        assert parse_rules(plain, "here") == rules
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("tpyes = []", "Did you mean 'types'?"),
-        ('types = "article"', "types is a list of strings"),
-        ("types = [1]", "types is a list of strings"),
-        ('no_future = "yes"', "no_future is true or false"),
-        ("front_matter = true", "front_matter is a string"),
+        ('types = "article"', "types must be a list of strings"),
+        ("types = [1]", "types must be a list of strings"),
+        ('no_future = "yes"', "no_future must be true or false"),
+        ("front_matter = true", "front_matter must be a string"),
         ('front_matter = "dropp"', "Did you mean 'drop'?"),
         ("relevance = 3", "maps codes to grades"),
         (f"relevance = {{1 = {'9' * 5000}}}", "not TOML"),
@@ -187,7 +187,9 @@ def test_a_profile_that_is_not_toml_or_not_there(tmp_path: Path) -> None:
 
 
 def test_no_records_no_reasons() -> None:
-    assert reasons(pl.DataFrame(schema=dict(RECORD)), Rules(types=("book",))).to_list() == []
+    assert (
+        exclusion_reasons(pl.DataFrame(schema=dict(RECORD)), Rules(types=("book",))).to_list() == []
+    )
 
 
 def test_a_collection_opens_after_a_rule_excluded_a_document_with_full_text(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from citebed.collection.building import assembling, known_records
 from citebed.collection.importing import ImportOptions, forget_sources
 from citebed.collection.storing import table_files
 from citebed.collection.storing.table_files import StoredTable, read_table, write_changed
-from citebed.collection.tables import DOCUMENTS, TABLES, empty
+from citebed.collection.tables import DOCUMENTS, TABLES, empty_table
 from citebed.files.parquet import read_footer
 
 MANY = 300
@@ -292,7 +292,7 @@ def test_documents_that_another_program_wrote_are_read_anew(tmp_path: Path) -> N
 
 def test_a_table_in_another_layout_is_written_whole(tmp_path: Path) -> None:
     ids = pl.DataFrame({"doc_id": ["a", "b", "c"], "title": "x", "records": [1, 1, 1]})
-    rows = pl.concat([empty(DOCUMENTS), ids.cast({"records": pl.Int32})], how="diagonal")
+    rows = pl.concat([empty_table(DOCUMENTS), ids.cast({"records": pl.Int32})], how="diagonal")
     old, new = tmp_path / "documents.parquet", tmp_path / "new.parquet"
     rows.write_parquet(old, row_group_size=1, use_pyarrow=True)
     before = StoredTable(old, "documents")

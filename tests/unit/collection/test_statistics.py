@@ -18,8 +18,8 @@ from citebed.collection.statistics import (
     CollectionStatistics,
     Means,
     Spread,
-    rows,
-    statistics,
+    collect_statistics,
+    statistics_rows,
 )
 
 BIB = """
@@ -76,7 +76,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> CollectionStatistics:
         "two_xml": SHORT,
         "z_dat": "\0\1",
     }
-    return statistics(collect(folder, **files))
+    return collect_statistics(collect(folder, **files))
 
 
 def test_documents_are_counted_by_what_they_have(small: CollectionStatistics) -> None:
@@ -107,7 +107,7 @@ def test_the_years_of_an_event_are_one_venue(small: CollectionStatistics) -> Non
 
 
 def test_only_the_largest_venues_are_named(tmp_path: Path) -> None:
-    documents = statistics(collect(tmp_path, x_bib=BIB), top_venues=1).documents
+    documents = collect_statistics(collect(tmp_path, x_bib=BIB), top_venues=1).documents
     assert documents.venues == (("International Workshop on Testing", 2),)
     assert documents.all_venues == 2
 
@@ -165,7 +165,7 @@ def test_given_queries_links_and_full_text(tmp_path: Path) -> None:
         ),
     ]
     text = "\n".join(map(json.dumps, records))
-    made = statistics(collect(tmp_path, topics_jsonl=text))
+    made = collect_statistics(collect(tmp_path, topics_jsonl=text))
     (given,) = made.query_sets
     assert (given.name, given.queries, given.judged_queries) == ("topics", 3, 2)
     assert (given.judged, given.relevant) == (3, 2)
@@ -184,21 +184,24 @@ def test_full_text_under_the_id_a_merge_gave_up(tmp_path: Path) -> None:
         "doi": "10.1234/a",
         "sections": [{"text": "Text."}],
     }
-    made = statistics(collect(tmp_path, x_bib=BIB, y_jsonl=json.dumps(record)))
+    made = collect_statistics(collect(tmp_path, x_bib=BIB, y_jsonl=json.dumps(record)))
     assert dict(made.documents.having)["full text"] == 1
 
 
 def test_an_empty_collection_has_nothing_of_anything(tmp_path: Path) -> None:
-    made = statistics(open_collection(write_collection(tmp_path, ())))
+    made = collect_statistics(open_collection(write_collection(tmp_path, ())))
     assert made.documents.count == 0
     assert made.documents.words is None
     assert made.documents.years == made.documents.venues == made.passages == made.query_sets == ()
     assert made.references is None
-    assert {row["value"] for row in rows(made) if row["group"] == "documents"} == {0, None}
+    assert {row["value"] for row in statistics_rows(made) if row["group"] == "documents"} == {
+        0,
+        None,
+    }
 
 
 def test_papers_without_documents_have_no_usable_passage(tmp_path: Path) -> None:
-    made = statistics(collect(tmp_path, one_xml=PAPER))
+    made = collect_statistics(collect(tmp_path, one_xml=PAPER))
     assert made.passages[0].citing.count == 2
     assert made.passages[0].usable == Means(0, None, None, None, None)
     assert made.references is not None
@@ -206,7 +209,7 @@ def test_papers_without_documents_have_no_usable_passage(tmp_path: Path) -> None
 
 
 def test_rows_are_flat_and_named_once(small: CollectionStatistics) -> None:
-    made = rows(small)
+    made = statistics_rows(small)
     assert all(list(row) == ["group", "name", "value", "share"] for row in made)
     assert len({(row["group"], row["name"]) for row in made}) == len(made)
     values = {(row["group"], row["name"]): (row["value"], row["share"]) for row in made}
@@ -226,7 +229,7 @@ def test_rows_are_flat_and_named_once(small: CollectionStatistics) -> None:
 
 def test_rows_of_a_given_set(tmp_path: Path) -> None:
     qrels = "1 0 a 2\n1 0 b 0\n2 0 a 1\n"
-    made = rows(statistics(collect(tmp_path, x_bib=BIB, graded_qrels=qrels)))
+    made = statistics_rows(collect_statistics(collect(tmp_path, x_bib=BIB, graded_qrels=qrels)))
     values = {(row["group"], row["name"]): (row["value"], row["share"]) for row in made}
     assert values["query set graded", "relevant pairs"] == (2, 2 / 3)
     assert values["grades graded", "2"] == (1, 1 / 3)
@@ -237,7 +240,10 @@ def test_languages_by_other_names_are_one(tmp_path: Path) -> None:
     bib = "".join(
         f"@misc{{k{n}, title = {{T {n}}}, language = {{{x}}}}}" for n, x in enumerate(stated)
     )
-    assert statistics(collect(tmp_path, x_bib=bib)).documents.languages == (("en", 4), ("de", 2))
+    assert collect_statistics(collect(tmp_path, x_bib=bib)).documents.languages == (
+        ("en", 4),
+        ("de", 2),
+    )
 
 
 def test_what_a_token_is() -> None:
@@ -326,7 +332,7 @@ def test_the_published_figures_of_acm_cr(shared_data: Path, tmp_path: Path) -> N
             assert content
             (tmp_path / "bib" / Path(member.name).name).write_bytes(content.read())
     import_sources(tmp_path / "c", [data / "papers", tmp_path / "bib"], ImportOptions(workers=1))
-    made = statistics(open_collection(tmp_path / "c"))
+    made = collect_statistics(open_collection(tmp_path / "c"))
     references = made.references
     assert references is not None
     assert references.papers == 50

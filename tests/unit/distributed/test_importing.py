@@ -306,7 +306,7 @@ def check_acm_cr(
 ) -> None:
     """Import ACM-CR on an engine, and compare it with what one machine made of it."""
     data = shared_data / "acm-cr"
-    rules = load_profile("acm-cr").changed(exclude=read_exclusions(data / "blacklist.txt"))
+    rules = load_profile("acm-cr").with_options(exclude=read_exclusions(data / "blacklist.txt"))
     paths = [data / "acm-dl.tar.xz", data / "papers"]
     engine.import_sources(folder, paths, ImportOptions(rules=rules, shard_size=size))
     ours, theirs = Collection(whole), Collection(folder)

@@ -9,7 +9,7 @@ import pytest
 
 from citebed.cli.app import main
 from citebed.collection import import_sources
-from citebed.collection.fetching.fetching import fetch
+from citebed.collection.fetching.public_collections import fetch
 from citebed.errors import CitebedError
 from citebed.files.environment import OFFLINE, is_offline
 from citebed.files.secret_files import address_block

@@ -20,7 +20,7 @@ from citebed.collection.statistics import (
     Passages,
     References,
     Spread,
-    statistics,
+    collect_statistics,
 )
 from citebed.errors import CitebedError, UnknownName
 from citebed.report import collection_figure as collection_picture
@@ -65,7 +65,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> CollectionStatistics:
     folder = tmp_path_factory.mktemp("demo") / "c"
     with resources.as_file(resources.files("citebed") / "demo") as sources:
         import_sources(folder, [sources], ImportOptions(name="demo", workers=1))
-    return statistics(open_collection(folder))
+    return collect_statistics(open_collection(folder))
 
 
 def test_the_ending_says_which_format(demo: CollectionStatistics, tmp_path: Path) -> None:

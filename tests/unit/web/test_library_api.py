@@ -207,7 +207,7 @@ def test_a_draft_without_text_says_so(client: TestClient) -> None:
 
 
 def test_odd_addresses(client: TestClient) -> None:
-    assert "are no years" in page(client, "/c/demo/library", years="abc").text_content()
+    assert "is not a range of years" in page(client, "/c/demo/library", years="abc").text_content()
     assert classed(page(client, "/c/demo/library", sort="worst"), "paper-card")
     assert "Nothing found" in page(client, "/c/demo/library", q="xylophone").text_content()
     answer = client.get("/c/demo/document", params={"doc": "nowhere"}, headers=HTML)

@@ -30,9 +30,9 @@ from citebed.collection.building.combining import (
 )
 from citebed.collection.building.merging import identities
 from citebed.collection.building.records import Parts, keys_of
-from citebed.collection.names import stem_of
-from citebed.collection.rules import Rules, check_languages, check_types, reasons
-from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE, read_part, write_part
+from citebed.collection.names import strip_number
+from citebed.collection.rules import Rules, check_languages, check_types, exclusion_reasons
+from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE, read_ipc, write_ipc
 from citebed.records import Problem
 from citebed.text.identifiers import FreeIds
 from citebed.text.latex import KNOWN_COMMANDS
@@ -108,7 +108,7 @@ def decide(
             source=pl.col("source").replace_strict(named, return_dtype=pl.UInt32),
             part=pl.lit(part, dtype=pl.UInt32),
             at=pl.int_range(pl.len(), dtype=pl.UInt32),
-            reason=reasons(records, rules).cast(pl.Categorical),
+            reason=exclusion_reasons(records, rules).cast(pl.Categorical),
         )
         tables.append(pl.concat([place, keys_of(records)], how="horizontal"))
     if whole:
@@ -204,8 +204,8 @@ def fresh_ids(owners: pl.DataFrame) -> pl.DataFrame:
         return owners.select("row", fresh="doc_id").clear()
     names = twice["doc_id"].unique()
     numbered = owners.filter(
-        (stem_of(pl.col("doc_id")) != pl.col("doc_id"))
-        & stem_of(pl.col("doc_id")).is_in(names.implode())
+        (strip_number(pl.col("doc_id")) != pl.col("doc_id"))
+        & strip_number(pl.col("doc_id")).is_in(names.implode())
     )
     ids = FreeIds([*numbered["doc_id"], *names])
     fresh = [ids.take(name, owner=name) for name in twice["doc_id"]]
@@ -222,7 +222,7 @@ def documents(decided: Decided, folder: Path, crew: Crew) -> Iterator[pl.DataFra
     for number, span in decided.spans():
         single = span.filter(pl.col("size") == 1)
         parts = [singles(decided.parts.take(single), single)]
-        several_of = map(read_part, made.get(number, ()))
+        several_of = map(read_ipc, made.get(number, ()))
         parts += [several(read, names[read["row"]]) for read in several_of]
         yield pl.concat(parts).sort("row").select(list(DOCUMENTS))
 
@@ -291,7 +291,7 @@ def _combined(decided: Decided, folder: Path, crew: Crew) -> dict[int, list[Path
         for part in records.with_columns(bucket=pl.col("identity") % count).partition_by("bucket"):
             bucket = buckets[int(part["bucket"][0])]
             path = folder / f"bucket-{bucket.number}-{number}.arrow"
-            write_part(path, part.drop("bucket"))
+            write_ipc(path, part.drop("bucket"))
             bucket.files.append(path)
     filled = [bucket for bucket in buckets if bucket.files]
     target = f"{combine_bucket.__module__}:{combine_bucket.__name__}"

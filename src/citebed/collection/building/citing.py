@@ -17,7 +17,7 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.collection.building.records import first_author
-from citebed.collection.names import document_names, every_name, is_arxiv, name_in
+from citebed.collection.names import all_names, is_arxiv, normalise_names, unique_names
 from citebed.collection.rules import Rules
 from citebed.collection.tables import CONTEXTS, PAPERS, QUERIES, REFERENCES
 from citebed.runs.times import is_later
@@ -53,7 +53,7 @@ def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
     paper that was excluded still lends its year.
     """
     rows = records.filter("kept")
-    references = _resolve_references(_with_lists(read), document_names(rows))
+    references = _resolve_references(_with_lists(read), unique_names(rows))
     if rules.references != "exact":
         references = _resolve_titles(_resolve_preprints(references, rows), rows)
     else:
@@ -74,8 +74,8 @@ def asked(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.Series, pl.Series]:
     none of them changes nothing of what `resolve` and `with_ids` find."""
     record = pl.col("record").str.replace_all(r"\s+", "_").str.to_lowercase()
     items = [
-        tables["papers"].select(name=name_in(pl.coalesce("doi", "paper_id"))),
-        tables["links"].select(name=name_in(pl.col("target"))),
+        tables["papers"].select(name=normalise_names(pl.coalesce("doi", "paper_id"))),
+        tables["links"].select(name=normalise_names(pl.col("target"))),
     ]
     items += [tables[name].select(name=record) for name in ("links", "sections")]
     titles = []
@@ -89,7 +89,7 @@ def asked(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.Series, pl.Series]:
 
 def are_asked(documents: pl.DataFrame, names: pl.Series, titles: pl.Series) -> pl.DataFrame:
     """Those of some documents that have a name or a title which is `asked`."""
-    named = every_name(documents).filter(pl.col("name").is_in(names.implode()))
+    named = all_names(documents).filter(pl.col("name").is_in(names.implode()))
     is_asked = (
         pl.col("doc_id").is_in(named["doc_id"].implode())
         | pl.col("doi").is_in(names.implode()).fill_null(value=False)
@@ -147,7 +147,7 @@ def _resolve_references(references: pl.DataFrame, names: pl.DataFrame) -> pl.Dat
 def _arxiv_name() -> pl.Expr:
     """A reference's name at arXiv: as stated, or as its DOI, address or id says."""
     stated = pl.lit("arxiv:") + pl.col("arxiv")
-    named = [name_in(pl.col(column)) for column in ("doi", "url", "target", "raw")]
+    named = [normalise_names(pl.col(column)) for column in ("doi", "url", "target", "raw")]
     return pl.coalesce(stated, *(pl.when(is_arxiv(name)).then(name) for name in named))
 
 
@@ -202,7 +202,7 @@ def _resolve_preprints(references: pl.DataFrame, documents: pl.DataFrame) -> pl.
     wanted = lost["work"].drop_nulls().unique()
     if wanted.is_empty():
         return references
-    on_arxiv = pl.col("arxiv").is_not_null() | is_arxiv(name_in(pl.col("doi")))
+    on_arxiv = pl.col("arxiv").is_not_null() | is_arxiv(normalise_names(pl.col("doi")))
     works = (
         documents.with_columns(first=first_author(pl.col("authors")))
         .select(by_preprint="doc_id", work=work, on_arxiv=on_arxiv.fill_null(value=False))
@@ -217,7 +217,7 @@ def _resolve_preprints(references: pl.DataFrame, documents: pl.DataFrame) -> pl.
 def _resolve_papers(
     papers: pl.DataFrame, references: pl.DataFrame, records: pl.DataFrame
 ) -> pl.DataFrame:
-    names = document_names(records).rename({"doc_id": "record"})
+    names = unique_names(records).rename({"doc_id": "record"})
     facts = records.unique("doc_id", keep="first", maintain_order=True).select(
         record="doc_id", record_year="year", record_date="date", kept="kept"
     )
@@ -227,7 +227,7 @@ def _resolve_papers(
     )
     return (
         papers.drop("references", "found", "doc_id")
-        .with_columns(name=name_in(pl.coalesce("doi", "paper_id")))
+        .with_columns(name=normalise_names(pl.coalesce("doi", "paper_id")))
         .join(names, on="name", how="left", maintain_order="left")
         .join(facts, on="record", how="left", maintain_order="left")
         .join(counts, on="paper_id", how="left", maintain_order="left")
@@ -399,7 +399,7 @@ def with_ids(table: pl.DataFrame, documents: pl.DataFrame, names: pl.DataFrame) 
     if "target" in table.columns:
         targets = names.select(name="name", target_id="doc_id")
         rows = (
-            rows.with_columns(name=name_in(pl.col("target")))
+            rows.with_columns(name=normalise_names(pl.col("target")))
             .join(targets, on="name", how="left", maintain_order="left")
             .drop("name")
         )

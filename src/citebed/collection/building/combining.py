@@ -24,14 +24,14 @@ from citebed.collection.formats.bibtex_writer import (
     parse_fields,
     write_entry,
 )
-from citebed.collection.names import MADE_OF, author_year_keys, cite_keys_of, key_in_bib
+from citebed.collection.names import KEY_COLUMNS, assign_cite_keys, bib_key, generate_keys
 from citebed.collection.tables import (
     DOCUMENTS,
     RECORD,
-    document_of_row,
-    empty,
-    read_part,
-    write_part,
+    empty_table,
+    read_ipc,
+    row_to_document,
+    write_ipc,
 )
 from citebed.files.limits import Allowance
 from citebed.records import Problem
@@ -64,13 +64,13 @@ class Bucket(NamedTuple):
 
 def combine_bucket(bucket: Bucket) -> list[tuple[int, Path]]:
     """Make the documents of a bucket; gives the number of each span and its file."""
-    records = pl.concat([read_part(path) for path in bucket.files], rechunk=False)
+    records = pl.concat([read_ipc(path) for path in bucket.files], rechunk=False)
     made = combine(records).with_columns(span=pl.col("row") // bucket.span)
     items = []
     for part in made.partition_by("span", maintain_order=True):
         number = int(part["span"][0])
         path = bucket.folder / f"made-{number}-{bucket.number}.arrow"
-        write_part(path, part.drop("span"))
+        write_ipc(path, part.drop("span"))
         items.append((number, path))
     return items
 
@@ -166,7 +166,7 @@ def _missing(bibtex: str, others: Iterable[Row]) -> dict[str, str]:
     """The fields that only the others' entries have."""
     mine, missing = parse_fields(bibtex), dict[str, str]()
     for other in others:
-        theirs = parse_fields(other["bibtex"] or write_entry(document_of_row(other)))
+        theirs = parse_fields(other["bibtex"] or write_entry(row_to_document(other)))
         for name, value in theirs.items():
             if name not in mine and name != "crossref":
                 missing.setdefault(name, value)
@@ -278,11 +278,11 @@ def with_cite_keys(
     ).collect()  # fmt: skip
     records = records.hstack(parts.take(records, WISHES))
     documents = wishes(records)
-    rows = pl.concat([_hashed(piece) for piece in (empty(BEFORE), *before)])
+    rows = pl.concat([_hashed(piece) for piece in (empty_table(BEFORE), *before)])
     documents = documents.join(
         earlier_keys(records, rows), on="owner", how="left", maintain_order="left"
     )
-    keys = cite_keys_of(documents.select("kept", "own", "in_bib", "made"))
+    keys = assign_cite_keys(documents.select("kept", "own", "in_bib", "made"))
     return table.join(
         documents.select("owner", cite_key=keys), on="owner", how="left", maintain_order="left"
     )
@@ -309,16 +309,16 @@ def _hashed(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _wanted(records: pl.DataFrame) -> pl.DataFrame:
-    made = author_year_keys(records)
+    made = generate_keys(records)
     whole = pl.col("year").is_not_null() & (pl.col("authors").list.len() > 0)
     return _hashed(records).select(
         "doi", "title", "year",
-        own=pl.col("keys").list.first(), in_bib=pl.concat_list(key_in_bib()),
+        own=pl.col("keys").list.first(), in_bib=pl.concat_list(bib_key()),
         made=pl.when(whole).then(made), poorer=made,
     )  # fmt: skip
 
 
-WISHES = Keys(("doi", *MADE_OF), _wanted)
+WISHES = Keys(("doi", *KEY_COLUMNS), _wanted)
 """What tells the keys that a record would lend its document, and whether it was there before."""
 
 

@@ -21,7 +21,7 @@ from citebed.collection.building.combining import BEFORE, WISHES
 from citebed.collection.building.records import SHARED, Keys, Parts
 from citebed.collection.rules import Rules
 from citebed.collection.storing.table_files import StoredTable, read_table, write_table
-from citebed.collection.tables import IMPORT, KEYS, RECORD, SET_ASIDE, empty
+from citebed.collection.tables import IMPORT, KEYS, RECORD, SET_ASIDE, empty_table
 from citebed.errors import CollectionError
 from citebed.files.parquet import read_footer
 
@@ -170,7 +170,7 @@ class Known:
     def left_out(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return the records among ``rows`` that a rule set aside."""
         if self.aside is None:
-            return empty(SET_ASIDE)
+            return empty_table(SET_ASIDE)
         return self.aside.take(rows.filter(pl.col("reason").is_not_null())["aside"])
 
     def linked(self, is_in: pl.Series, links: pl.Series) -> pl.Series:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.collection.tables import RECORD, read_part, write_part
+from citebed.collection.tables import RECORD, read_ipc, write_ipc
 from citebed.text.titles import plain_title
 
 _FEW_WORDS = pl.col("title").str.count_matches(r"\S+") < 3
@@ -185,9 +185,9 @@ class Parts:
         if part not in self._held:
             size = path.stat().st_size
             if size > self._room:
-                return read_part(path, columns)
+                return read_ipc(path, columns)
             self._room -= size
-            self._held[part] = read_part(path)
+            self._held[part] = read_ipc(path)
         return self._held[part].select(columns)
 
     def path(self, part: int) -> Path:
@@ -201,7 +201,7 @@ class Parts:
             return
         path = self._folder / f"earlier-{len(self)}.arrow"
         if size > self._room:
-            write_part(path, records)
+            write_ipc(path, records)
         else:
             self._room -= size
             self._held[len(self)] = records
@@ -210,7 +210,7 @@ class Parts:
     def replace(self, part: int, records: pl.DataFrame) -> None:
         """Put changed records in place of a part."""
         self._files[part] = self._folder / f"changed-{part}.arrow"
-        write_part(self._files[part], records)
+        write_ipc(self._files[part], records)
         if part in self._held:
             self._held[part] = records
 

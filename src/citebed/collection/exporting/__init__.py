@@ -1,14 +1,14 @@
-"""Export: a collection in the forms that other tools read. This table is all of them."""
+"""Export a collection in the formats of other tools."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import Exporter, ExportReport, Output, left_out
+from citebed.collection.exporting.base import Exporter, ExportReport, Output, describe_losses
 from citebed.collection.exporting.bibliographies import BIBTEX, CSL_JSON, RIS
 from citebed.collection.exporting.tables import CSV, JSONL, PARQUET
 from citebed.collection.exporting.test_collections import BEIR, IR_DATASETS, TREC
@@ -20,7 +20,7 @@ from citebed.wording import printable
 EXPORTERS = {
     e.name: e for e in (TREC, BEIR, PARQUET, CSV, BIBTEX, RIS, CSL_JSON, JSONL, IR_DATASETS)
 }
-"""By name."""
+"""All export formats by name."""
 
 
 def export(
@@ -31,43 +31,39 @@ def export(
     query_sets: Iterable[str] | None = None,
     overwrite: bool = False,
 ) -> ExportReport:
-    """Write the collection to ``target`` in one of the forms of ``EXPORTERS``.
+    """Write the collection to ``target`` in one of the formats of `EXPORTERS`.
 
-    ``target`` is a folder, or a file for a form that is one file (BibTeX, RIS, CSL-JSON).
-    ``query_sets`` chooses among the collection's, ``None`` is all of them. Everything is written
-    under another name first, so that after an error or a kill ``target`` is as it was. A ``target``
-    that exists is an error unless ``overwrite``, which puts the export in its place.
+    ``target`` is a folder, or a file for BibTeX, RIS and CSL-JSON. ``query_sets`` are the sets to
+    write; the default is all. citebed writes to a draft first, so after an error or a kill
+    ``target`` is unchanged. An existing ``target`` is an error, unless ``overwrite`` replaces it.
     """
     if form not in EXPORTERS:
-        raise UnknownName("form of export", form, EXPORTERS)
+        raise UnknownName("export format", form, EXPORTERS)
     exporter = EXPORTERS[form]
     target = Path(os.path.realpath(target))
-    remove_stale_drafts(target.parent)  # which puts a former export back that a kill left aside
+    remove_stale_drafts(target.parent)  # also restores a former export after a kill
     _check_target(collection, exporter, target, overwrite)
-    sets = _sets(collection, query_sets)
-    with _draft(target, exporter) as draft:
+    sets = collection.query_sets if query_sets is None else tuple(dict.fromkeys(query_sets))
+    for name in sets:
+        if name not in collection.query_sets:
+            raise UnknownName("query set", name, collection.query_sets)
+    with contextlib.ExitStack() as stack:
+        if exporter.file:
+            (draft,) = stack.enter_context(replace_files(target))
+        else:
+            draft = stack.enter_context(replace_folder(target))
         output = Output(draft, sets, query_sets is not None, single=bool(exporter.file))
         exporter.write(collection, output)
-        output.notes += left_out(collection, output, exporter)
+        output.notes += describe_losses(collection, output, exporter)
         collection.check_unchanged()
     files = {target.name: output.files[exporter.file]} if exporter.file else output.files
     return ExportReport(exporter.name, target, files, tuple(output.notes))
 
 
-def _sets(collection: Collection, chosen: Iterable[str] | None) -> tuple[str, ...]:
-    if chosen is None:
-        return collection.query_sets
-    names = tuple(dict.fromkeys(chosen))
-    for name in names:
-        if name not in collection.query_sets:
-            raise UnknownName("query set", name, collection.query_sets)
-    return names
-
-
 def _check_target(
     collection: Collection, exporter: Exporter, target: Path, overwrite: bool
 ) -> None:
-    """Refuse what exists; and, even with ``overwrite``, what is certainly no former export."""
+    """Raise if the target exists; with ``overwrite``, only if it is certainly not an export."""
     name = printable(target)
     if not os.path.lexists(target):
         return
@@ -81,18 +77,7 @@ def _check_target(
         raise CitebedError(f"'{name}' exists. {advice}")
     here = [place.resolve() for place in (collection.folder, Path.cwd(), Path.home())]
     if (target / MANIFEST).exists() or any(place.is_relative_to(target) for place in here):
-        raise CitebedError(f"'{name}' is or holds more than an export; it is not overwritten.")
-
-
-@contextlib.contextmanager
-def _draft(target: Path, exporter: Exporter) -> Iterator[Path]:
-    """The file or folder to fill, which then takes the place of ``target``."""
-    if exporter.file:
-        with replace_files(target) as (draft,):
-            yield draft
-    else:
-        with replace_folder(target) as made:
-            yield made
+        raise CitebedError(f"'{name}' contains more than an export, so it is not overwritten.")
 
 
 __all__ = ["EXPORTERS", "ExportReport", "Exporter", "export"]

@@ -1,4 +1,4 @@
-"""What an export is: a named form, the files it wrote, and what that form could not hold."""
+"""Export formats, their output, and reports on what a format cannot store."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from citebed.records import Document
 from citebed.wording import count, printable
 
 DERIVED_SETS = ("paragraphs", "sentences")
-"""The query sets that an import makes from the citing papers; others came as files."""
+"""The query sets that an import makes from citing papers; others come from files."""
 
 BIBLIOGRAPHIC = Document._fields[1 : Document._fields.index("bibtex")]
-"""The columns that describe a document, whatever it was read from."""
+"""The columns that describe a document in any format."""
 
 
 @dataclass(frozen=True, repr=False)
 class ExportReport:
-    """What was written: every file (relative to ``target``) with its number of records.
+    """The written files (relative to ``target``) with their numbers of records.
 
-    ``notes`` says what the form does not hold and what reads back differently. For a form that
-    is a single file, ``target`` is that file and ``files`` has its name.
+    ``notes`` say what the format does not contain and what reads back differently. For a format of
+    one file, ``target`` is the file.
     """
 
     form: str
@@ -37,13 +37,13 @@ class ExportReport:
         return "\n".join(self.lines())
 
     def rows(self) -> list[dict[str, Any]]:
-        """A flat row for each file and for each note, for machines."""
+        """Return flat rows, one for each file and each note."""
         empty = {"form": self.form, "file": None, "records": None, "note": None}
         files = [{**empty, "file": name, "records": count} for name, count in self.files.items()]
         return files + [{**empty, "note": note} for note in self.notes]
 
     def lines(self) -> list[str]:
-        """What was written and what was not, for people."""
+        """Return the report as lines for people."""
         several = len(self.files) > 1 or self.target.name not in self.files
         what = [f"  {name}: {count:,}" for name, count in self.files.items()] if several else []
         total = "" if several else f" ({count(self.files[self.target.name], 'record')})"
@@ -53,10 +53,10 @@ class ExportReport:
 
 @dataclass
 class Output:
-    """An export in the making: where its files go, and what is to be said about it.
+    """The output of an export: the files and notes so far.
 
-    ``query_sets`` are the sets to write; ``chosen`` tells whether the user named them. Of a form
-    that is a ``single`` file, ``draft`` is that file and not a folder.
+    ``query_sets`` are the sets to write; ``chosen`` is True if the user named them. ``draft`` is
+    the folder to write to, or, if ``single``, the file.
     """
 
     draft: Path
@@ -67,18 +67,18 @@ class Output:
     notes: list[str] = field(default_factory=list)
 
     def file(self, name: str, records: int) -> Path:
-        """Where to write the file ``name``; its folder is made, its records are counted."""
+        """Return the path of a new file; create its folder and count its records."""
         path = self.draft if self.single else self.draft / name
         path.parent.mkdir(parents=True, exist_ok=True)
         self.files[name] = records
         return path
 
     def open(self, name: str, records: int) -> IO[bytes]:
-        """The file ``name`` to write to: polars takes no path that is not UTF-8, but any file."""
+        """Open a new file, because polars refuses paths that are not UTF-8."""
         return self.file(name, records).open("wb")
 
     def write_jsonl(self, name: str, table: pl.DataFrame) -> Path:
-        """Write a table as JSON Lines; gives where."""
+        """Write a table as JSON Lines; return the path."""
         path = self.file(name, table.height)
         with path.open("wb") as file:
             table.write_ndjson(file)
@@ -87,9 +87,9 @@ class Output:
 
 @dataclass(frozen=True)
 class Exporter:
-    """A form to export to; ``file`` names its only file where it is not a folder of files.
+    """An export format; ``file`` is the name of its only file, or empty for a folder.
 
-    What is in ``lacks`` has no place in it; notes say so of what it is ``called``.
+    ``lacks`` names what the format cannot store; notes report this under the name ``called``.
     """
 
     name: str
@@ -101,11 +101,11 @@ class Exporter:
 
 
 def write_lines(file: IO[bytes], lines: pl.DataFrame, end: str = "\n") -> None:
-    """Write a table of one text column as it stands, each value followed by ``end``."""
+    """Write a table of one text column without changes, each value followed by ``end``."""
     lines.write_csv(file, include_header=False, quote_style="never", line_terminator=end)
 
 
-# --- what a form cannot hold ------------------------------------------------------------------
+# --- What a format cannot store ---------------------------------------------------------------
 
 
 _Part = Callable[[Collection, Output], str]
@@ -128,11 +128,11 @@ def _query_details(collection: Collection, output: Output) -> str:
         pl.col("exclude").list.len() > 0, pl.col("paper_id", "section", "before").is_not_null()
     )
     number = sum(int(table.select(details.sum()).item()) for table in tables)
-    return f"where {count(number, 'query')} stood and what may not answer them is" if number else ""
+    return f"the place and the exclusions of {count(number, 'query')} are" if number else ""
 
 
 def _of_documents(sentence: str, which: pl.Expr, table: str = "") -> _Part:
-    """How many documents of a table a sentence speaks of; none is no sentence."""
+    """Return a function that fills a sentence with the number of documents, if there are any."""
 
     def part(collection: Collection, _: Output) -> str:
         rows = getattr(collection, table).lazy() if table else collection.scan_documents()
@@ -147,20 +147,20 @@ _ALIASES = (pl.col("aliases").list.len() > 0).sum()
 _PARTS: dict[str, _Part] = {
     "full text": _of_documents("full text of {} is", _OWNERS, "sections"),
     "links": _of_documents("the links of {} are", _OWNERS, "links"),
-    "aliases": _of_documents("the ids elsewhere (aliases) of {} are", _ALIASES),
+    "aliases": _of_documents("the other ids (aliases) of {} are", _ALIASES),
     "bibtex": _of_documents("the BibTeX entry of {} is", pl.col("bibtex").count()),
-    "fields": _of_documents("what documents have besides id, title and abstract is", pl.len()),
+    "fields": _of_documents("all fields except id, title and abstract are", pl.len()),
     "papers": _papers,
     "queries": _queries,
     "query details": _query_details,
     "provenance": lambda collection, _: (
-        "where a document was read from (source, line, records) is" if collection.sources else ""
+        "the sources of documents (source, line, records) are" if collection.sources else ""
     ),
 }
 
 
-def left_out(collection: Collection, output: Output, exporter: Exporter) -> Iterator[str]:
-    """A note for each part that the collection has and the form lacks."""
+def describe_losses(collection: Collection, output: Output, exporter: Exporter) -> Iterator[str]:
+    """Yield a note for each part of the collection that the format cannot store."""
     for part in exporter.lacks:
         if what := _PARTS[part](collection, output):
             yield f"{what} not part of {exporter.called or exporter.title}"

@@ -1,13 +1,11 @@
-"""Bibliographies: all documents in one file of BibTeX, of RIS or of CSL-JSON.
+"""Bibliographies: export all documents to one file of BibTeX, RIS or CSL-JSON.
 
-An entry that was read from BibTeX is written as it was, but for commands that bibliographies do not
-use, which are written as text and told. All others are written from the
-document's fields, and read back at once: what differs then is counted and told. Every record stands
-under the document's citation key. An id that is another stands in a field (``citebed-id``), further
-keys in BibLaTeX's ``ids``.
+BibTeX entries from the sources are written unchanged, except that commands which bibliographies do
+not use become text. All other entries are written from the documents' fields and read back; notes
+count the differences. A record has its document's citation key; a different id goes to the field
+``citebed-id``, further keys to BibLaTeX's ``ids``.
 
-RIS knows no escapes, so a text is written as it is. CSL-JSON is for Zotero, Pandoc and other
-processors of citations. Their records are read back, too.
+RIS has no escapes, so texts are written as they are. RIS and CSL-JSON records are read back, too.
 """
 
 from __future__ import annotations
@@ -39,8 +37,8 @@ from citebed.collection.formats.csl import CSL_JSON as CSL_FORMAT
 from citebed.collection.formats.fields import find_arxiv_id
 from citebed.collection.formats.tagged import RIS as RIS_FORMAT
 from citebed.collection.formats.tagged import RIS_DOC_ID
-from citebed.collection.names import UNTYPABLE, stored_keys
-from citebed.collection.tables import document_of_row
+from citebed.collection.names import INVALID_IN_KEY, export_keys
+from citebed.collection.tables import row_to_document
 from citebed.records import Document
 from citebed.text.latex import text_to_latex
 from citebed.text.normalise import unique
@@ -50,13 +48,13 @@ _LACKS = ("full text", "links", "aliases", "papers", "queries", "provenance")
 
 
 def _differences(document: Document, read: Document) -> list[str]:
-    """The fields in which a document differs from what was read of it."""
+    """Return the fields in which a document differs from its record that was read back."""
     names = ("doc_id", *BIBLIOGRAPHIC)
     return [name for name in names if getattr(document, name) != getattr(read, name)]
 
 
 def _notes(differing: Counter[str]) -> list[str]:
-    """What reads back differently, for people."""
+    """Return notes on fields that read back differently."""
     return [
         f"{name} of {count(number, 'document')} reads back differently"
         for name, number in differing.items()
@@ -73,14 +71,14 @@ _KEY = r'^@\s*[A-Za-z][\w-]*\s*[{(]\s*([^,{}="\n]*?)\s*,'
 
 
 def _write_bibtex(collection: Collection, output: Output) -> None:
-    """All documents as BibTeX entries, in the collection's order."""
+    """Write all documents as BibTeX entries, in the collection's order."""
     documents = collection.documents
     ready = documents.select(_is_ready(collection).alias("ready")).to_series()
-    documents = documents.with_columns(key=stored_keys(documents["cite_key"]))
+    documents = documents.with_columns(key=export_keys(documents["cite_key"]))
     entries = _Entries()
     others = documents.filter(~ready).select("doc_id", "key", "bibtex", "keys", *BIBLIOGRAPHIC)
     rows = (row for part in others.iter_slices(10_000) for row in part.iter_rows(named=True))
-    made = [entries.add(document_of_row(row), row["key"]) for row in rows]
+    made = [entries.add(row_to_document(row), row["key"]) for row in rows]
     others = others.select("doc_id", made=pl.Series(made, dtype=pl.String))
     lines = documents.with_columns(ready=ready).join(
         others, on="doc_id", how="left", maintain_order="left"
@@ -92,8 +90,8 @@ def _write_bibtex(collection: Collection, output: Output) -> None:
 
 
 def _is_ready(collection: Collection) -> pl.Expr:
-    """Whether the entry can be written as it is: read from BibTeX, alone, with the citation key as
-    its key and id, and without anything that would have to be made harmless."""
+    """Return True for documents whose BibTeX entry can be written unchanged: it is their only
+    record, has the citation key as key and id, and contains nothing harmful."""
     from_jsonl = pl.col("format").str.contains("jsonl", literal=True)
     from_elsewhere = collection.files.filter(from_jsonl)["source"]
     top = pl.col("source").str.split("!").list.first()
@@ -101,20 +99,19 @@ def _is_ready(collection: Collection) -> pl.Expr:
     return (
         (entry.str.extract(_KEY, 1) == pl.col("cite_key"))
         & (pl.col("doc_id") == pl.col("cite_key"))
-        & ~pl.col("cite_key").str.contains(UNTYPABLE)
+        & ~pl.col("cite_key").str.contains(INVALID_IN_KEY)
         & (pl.col("records") == 1)
         & ~entry.str.contains("citebed-id", literal=True)
         & (entry.str.count_matches(_OPENING) == 1)
         & ~entry.str.contains(_NO_ENTRY)
         & (entry.str.count_matches(r"\{") == entry.str.count_matches(r"\}"))
-        & ~entry.str.contains(_to_be_changed(collection.documents["bibtex"]))
+        & ~entry.str.contains(_harmful_pattern(collection.documents["bibtex"]))
         & ~top.is_in(from_elsewhere.to_list())
     ).fill_null(value=False)
 
 
-def _to_be_changed(entries: pl.Series) -> str:
-    """A pattern of what is not written as it is: strange commands among those there are, and
-    control characters."""
+def _harmful_pattern(entries: pl.Series) -> str:
+    """Return a pattern of control characters and of the unusual commands in some entries."""
     every = entries.str.extract_all(r"\\[A-Za-z]+").explode().drop_nulls().unique()
     names = [name[1:] for name in every if name[1:] not in COMMANDS]
     named = "|".join(names if len(names) < _MANY else ["[A-Za-z]+"]) or "$^"
@@ -122,7 +119,7 @@ def _to_be_changed(entries: pl.Series) -> str:
 
 
 class _Entries:
-    """Entries that are put together here, each under its document's citation key."""
+    """Writes entries under their documents' citation keys and counts the differences."""
 
     def __init__(self) -> None:
         self._differs: Counter[str] = Counter()
@@ -130,7 +127,7 @@ class _Entries:
         self._strange: Counter[str] = Counter()
 
     def add(self, document: Document, key: str) -> str:
-        """The entry of one more document."""
+        """Return the entry of a document."""
         self._strange.update(unknown_commands(document.bibtex or ""))
         given = parse_single_entry(document.bibtex)
         entry = _under_key(escape_commands(given.text), document, key) if given else ""
@@ -143,11 +140,11 @@ class _Entries:
         return entry
 
     def notes(self) -> list[str]:
-        """What reads back differently, and which entries are not those that were given."""
+        """Return notes on differences and on rewritten entries."""
         notes = _notes(self._differs)
         if self._rewritten:
             entries = f"the given entry of {count(self._rewritten, 'document')}"
-            notes.append(f"{entries} did not fit the fields; written from the fields")
+            notes.append(f"{entries} did not match the fields, so citebed wrote it from the fields")
         if self._strange:
             notes.append(describe_unknown_commands(self._strange))
         return notes
@@ -181,13 +178,13 @@ Keyed = tuple[Document, str]
 """A document and its citation key."""
 
 
-def ris_text(documents: Iterable[Keyed]) -> str:
-    """A file of RIS, each document under its citation key."""
+def format_ris(documents: Iterable[Keyed]) -> str:
+    """Return documents as RIS under their citation keys."""
     return _joined(starmap(_ris_record, documents), RIS_FORMAT)
 
 
-def csl_text(documents: Iterable[Keyed]) -> str:
-    """A file of CSL-JSON, each document under its citation key."""
+def format_csl(documents: Iterable[Keyed]) -> str:
+    """Return documents as CSL-JSON under their citation keys."""
     return _joined(starmap(_csl_item, documents), CSL_FORMAT)
 
 
@@ -197,17 +194,16 @@ def _joined(texts: Iterable[str], format: Format) -> str:
     return f"{begin}{whole}{end}" if whole or begin else ""
 
 
-def _reread(
+def _record_exporter(
     name: str, title: str, file: str, format: Format, text_of: Callable[[Document, str], str]
 ) -> Exporter:
-    """A form whose records are texts, joined by what is between them in a file; each is read back
-    at once."""
+    """Return an export format whose records are texts; each record is read back."""
 
     def write(collection: Collection, output: Output) -> None:
         wanted = collection.documents.select("doc_id", "cite_key", "keys", "bibtex", *BIBLIOGRAPHIC)
         slices = (part.iter_rows(named=True) for part in wanted.iter_slices(10_000))
-        documents = [document_of_row(row) for rows in slices for row in rows]
-        texts = list(map(text_of, documents, stored_keys(wanted["cite_key"])))
+        documents = [row_to_document(row) for rows in slices for row in rows]
+        texts = list(map(text_of, documents, export_keys(wanted["cite_key"])))
         with output.open(file, len(documents)) as handle:
             handle.write(_joined(texts, format).encode())
         differing: Counter[str] = Counter()
@@ -219,7 +215,7 @@ def _reread(
 
 
 def _changes(document: Document, text: str, format: Format) -> list[str]:
-    """What is lost of a document in the text that was written of it."""
+    """Return the fields of a document that its record loses or changes."""
     records = format.parse(Chunk(text.encode(), ""))
     read = [record for record in records if isinstance(record, Document)]
     if len(read) != 1:
@@ -242,13 +238,13 @@ _TYPES = {
     "dataset": ("DATA", "dataset"),
     "software": ("COMP", "software"),
 }
-"""What RIS and CSL call each type of entry."""
+"""The types of entries in RIS and in CSL."""
 _OTHER = ("GEN", "document")
 _GENRES = {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}
 
 
 def _ris_record(document: Document, key: str) -> str:
-    """A document as a record, from ``TY`` to ``ER``."""
+    """Return a document as a record, from ``TY`` to ``ER``."""
     lines = [f"{tag}  - {value}" for tag, value in _tagged(document, key) if value]
     return "\r\n".join([*lines, "ER  - ", ""])
 
@@ -278,16 +274,16 @@ def _tagged(document: Document, key: str) -> Iterator[tuple[str, str | None]]:
     yield "ET", document.edition
     yield "SN", document.isbn
     yield "U5", f"{RIS_DOC_ID}{document.doc_id}" if document.doc_id != key else ""
-    yield from (("N1", note) for note in _notes_of(document, key))
+    yield from (("N1", note) for note in _extra_notes(document, key))
 
 
 def _ris_name(name: str) -> str:
-    """``Family, Given, Suffix``; a comma at the end says that a name has no such parts."""
+    """Return ``Family, Given, Suffix``; a final comma marks a name without such parts."""
     family, *others = name.split(", ")
     return ", ".join((family, *reversed(others))) if others else f"{family},"
 
 
-def _notes_of(document: Document, key: str) -> Iterator[str]:
+def _extra_notes(document: Document, key: str) -> Iterator[str]:
     """What reference managers keep as notes: an arXiv id, and further keys, as Better BibTeX
     writes them."""
     if document.arxiv and find_arxiv_id(document.doi, document.url) != document.arxiv:
@@ -296,7 +292,7 @@ def _notes_of(document: Document, key: str) -> Iterator[str]:
 
 
 def _csl_item(document: Document, key: str) -> str:
-    """A document as a CSL item; what is not known has no place in it."""
+    """Return a document as a CSL item without empty fields."""
     fields = place_fields(document)
     date = [int(part) for part in (document.date or "").split("-") if part]
     date = date or ([document.year] if document.year else [])
@@ -324,13 +320,13 @@ def _csl_item(document: Document, key: str) -> str:
         "edition": document.edition,
         "ISBN": fields.get("isbn"),
         "ISSN": fields.get("issn"),
-        "note": "\n".join(_notes_of(document, key)),
+        "note": "\n".join(_extra_notes(document, key)),
     }
     return json_text({name: value for name, value in item.items() if value})
 
 
 def _csl_name(name: str) -> dict[str, str]:
-    """``Family, Given`` or ``Family, Suffix, Given`` in its parts; any other is a literal."""
+    """Return the parts of ``Family, Given`` or ``Family, Suffix, Given``, or a literal name."""
     family, *others = name.split(", ")
     if not others:
         return {"literal": family}
@@ -338,5 +334,5 @@ def _csl_name(name: str) -> dict[str, str]:
     return {**parts, "suffix": others[0]} if len(others) > 1 else parts
 
 
-RIS = _reread("ris", "RIS", "documents.ris", RIS_FORMAT, _ris_record)
-CSL_JSON = _reread("csl-json", "CSL-JSON", "documents.json", CSL_FORMAT, _csl_item)
+RIS = _record_exporter("ris", "RIS", "documents.ris", RIS_FORMAT, _ris_record)
+CSL_JSON = _record_exporter("csl-json", "CSL-JSON", "documents.json", CSL_FORMAT, _csl_item)

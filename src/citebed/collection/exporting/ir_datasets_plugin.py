@@ -1,4 +1,4 @@
-"""Loads an exported folder into ``ir_datasets`` (the extra ``ir-datasets``) by its own readers."""
+"""Load an exported folder into ``ir_datasets`` (extra ``ir-datasets``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOCS, QUERIES, QRELS, METADATA = "docs.jsonl", "queries.jsonl", "qrels.txt", "me
 
 
 def _row(*names: str) -> Any:
-    """A named tuple of these fields, in which lists are tuples too."""
+    """Return a named tuple type with these fields; lists become tuples."""
 
     class Row(namedtuple("Row", names)):  # type: ignore[misc]
         def __new__(cls, *values: Any, **named: Any) -> Any:
@@ -28,19 +28,19 @@ def _row(*names: str) -> Any:
 
 
 class CitebedDoc(_row("doc_id", *BIBLIOGRAPHIC)):  # type: ignore[misc]
-    """A document as ir_datasets gives it; fields as in citebed's data model."""
+    """A document in ir_datasets, with the fields of citebed's data model."""
 
     def default_text(self) -> str:
-        """Title and abstract: what a system indexes that asks for nothing else."""
+        """Return title and abstract, the text to index by default."""
         return " ".join(part for part in (self.title, self.abstract) if part)
 
 
 class CitebedQuery(_row(*QUERY_FIELDS)):  # type: ignore[misc]
-    """A query; ``exclude`` names documents that are no answer (the citing paper itself), and
-    answers are from no later than ``before``."""
+    """A query; documents in ``exclude`` (the citing paper itself) or later than ``before`` do not
+    count as relevant."""
 
     def default_text(self) -> str:
-        """The text to search with."""
+        """Return the text to search with."""
         return str(self.text)
 
 
@@ -57,14 +57,15 @@ def _about(folder: Path) -> dict[str, Any]:
         about = json.loads((folder / METADATA).read_text("utf-8"))
     except (OSError, ValueError):
         raise CitebedError(
-            f"'{folder}' is not a folder for ir_datasets (no readable {METADATA}). "
-            "Make one with: citebed export COLLECTION FOLDER --to ir_datasets"
+            f"'{folder}' is not an export for ir_datasets (no readable {METADATA}). "
+            "Create one with: citebed export COLLECTION FOLDER --to ir_datasets"
         ) from None
     return dict(about)
 
 
 def _docs(folder: Path, about: dict[str, Any]) -> Any:
-    """The documents; ir_datasets keeps its store of them where it may, beside them if possible."""
+    """Return the documents; the store of ir_datasets is beside them, or in its own folder if they
+    are read-only."""
     package, path = _ir_datasets(), folder / DOCS
     place = path.with_name(f"{DOCS}.pklz4")
     if not place.exists() and not os.access(folder, os.W_OK):
@@ -81,7 +82,7 @@ def _docs(folder: Path, about: dict[str, Any]) -> Any:
 
 
 def load(folder: str | Path, query_set: str | None = None) -> Any:
-    """The ``ir_datasets.Dataset`` of an exported folder; without a set, the documents alone."""
+    """Return the ``ir_datasets.Dataset`` of an export; without a query set, only the documents."""
     folder = Path(folder).resolve()
     about = _about(folder)
     return _dataset(folder, about, _docs(folder, about), query_set)
@@ -112,9 +113,9 @@ def _dataset(folder: Path, about: dict[str, Any], docs: Any, query_set: str | No
 
 
 def register(folder: str | Path) -> tuple[str, ...]:
-    """Make an exported folder known to ``ir_datasets.load``; gives the ids to load it by.
+    """Register an export with ``ir_datasets.load``; return its dataset ids.
 
-    ``citebed/NAME`` has the documents, ``citebed/NAME/SET`` the queries and judgements too.
+    ``citebed/NAME`` has the documents, ``citebed/NAME/SET`` also queries and judgements.
     """
     folder = Path(folder).resolve()
     about = _about(folder)
@@ -127,5 +128,5 @@ def register(folder: str | Path) -> tuple[str, ...]:
             registry.register(ids[-1], _dataset(folder, about, docs, query_set))
         elif registry[ids[-1]].docs_path() != docs.docs_path():
             other = registry[ids[-1]].docs_path()
-            raise CitebedError(f"ir_datasets knows '{ids[-1]}' already, from {other}. Rename one.")
+            raise CitebedError(f"ir_datasets already has '{ids[-1]}', from {other}. Rename one.")
     return tuple(ids)

@@ -1,9 +1,7 @@
-"""The collection's tables as files: Parquet as they are, or CSV for spreadsheets.
+"""Export the tables of a collection as Parquet, CSV or citebed's JSON Lines.
 
-citebed's own JSON Lines: read back, it is the same collection.
-
-The query sets ``paragraphs`` and ``sentences`` are made from ``papers.jsonl`` when it is
-imported again, so they are written only where the user asks for them.
+JSON Lines can be imported again as the same collection. An import derives the query sets
+``paragraphs`` and ``sentences`` from ``papers.jsonl``, so they are written only on request.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from citebed.collection.exporting.base import (
     Output,
     write_lines,
 )
-from citebed.collection.names import stored_keys
+from citebed.collection.names import export_keys
 from citebed.frames import escape_formula_cells
 from citebed.wording import count
 
@@ -37,7 +35,7 @@ def _query_tables(collection: Collection, output: Output) -> Iterator[tuple[str,
 
 
 def write_parquet(collection: Collection, output: Output) -> None:
-    """Every table as Parquet, the queries and judgements too."""
+    """Write all tables, queries and judgements as Parquet."""
     for name in _TABLES:
         source = collection.folder / f"{name}.parquet"
         if source.exists():
@@ -49,11 +47,10 @@ def write_parquet(collection: Collection, output: Output) -> None:
 
 
 def write_csv(collection: Collection, output: Output) -> None:
-    """Every table as CSV in UTF-8, with a header.
+    """Write all tables as CSV in UTF-8, with headers.
 
-    Lists (authors, keywords …) are joined by ``; ``. An unknown value is an empty cell, an
-    empty text is ``""``; a cell with a comma, a quote or a line end stands in quotes. A text that
-    a spreadsheet would run as a formula has an apostrophe before it.
+    Lists (authors, keywords …) are joined by ``; ``. An unknown value is an empty cell, an empty
+    text is ``""``. A text that a spreadsheet would run as a formula gets an apostrophe before it.
     """
     for name in _TABLES:
         table = getattr(collection, name)
@@ -70,7 +67,7 @@ def _write_csv(name: str, table: pl.DataFrame, output: Output) -> None:
         if number := int(table.select(joint.sum()).item()):
             rows = count(number, "row")
             output.notes.append(
-                f"{name}.csv: in {rows} an item of {column} has the joining '{_JOINT}' in it"
+                f"{name}.csv: in {rows} an item of {column} contains the separator '{_JOINT}'"
             )
     flat = table.with_columns(pl.col(column).list.join(_JOINT) for column in lists)
     safe, changed = escape_formula_cells(flat)
@@ -88,13 +85,13 @@ CSV = Exporter("csv", "CSV tables", write_csv)
 # --- JSON Lines -------------------------------------------------------------------------------
 
 
-# Where one of these is left out, the reader derives it from others; so null is written too.
+# The reader derives missing ones from other fields, so null is written, too.
 _DERIVED = frozenset(("year", "date", "doi"))
 _LITERAL = '{"literal":'
 
 
 def write_jsonl(collection: Collection, output: Output) -> None:
-    """``documents.jsonl``, ``papers.jsonl``, ``queries/`` and ``qrels/``."""
+    """Write ``documents.jsonl``, ``papers.jsonl``, ``queries/`` and ``qrels/``."""
     lines = document_lines(collection)
     with output.open("documents.jsonl", lines.height) as file:
         write_lines(file, lines)
@@ -108,10 +105,10 @@ def write_jsonl(collection: Collection, output: Output) -> None:
 
 
 def document_lines(collection: Collection) -> pl.DataFrame:
-    """The documents, each as the text of a JSON object without empty members."""
+    """Return the documents as texts of JSON objects without empty members."""
     members = [_member(name) for name in (*BIBLIOGRAPHIC, "bibtex", "keys", "cite_key")]
     documents = collection.documents
-    table = documents.lazy().with_columns(stored_keys(documents["cite_key"]))
+    table = documents.lazy().with_columns(export_keys(documents["cite_key"]))
     for name, nested in _nested(collection).items():
         table = table.join(nested, on="doc_id", how="left", maintain_order="left")
         members.append(_member(name))
@@ -129,13 +126,14 @@ def _member(name: str) -> pl.Expr:
 
 
 def _encoded(name: str) -> pl.Expr:
-    """``,"name":value``, made from an object with that one member."""
+    """Return ``,"name":value``."""
     whole = pl.struct(name).struct.json_encode()
     return pl.concat_str([pl.lit(","), whole.str.slice(1).str.head(-1)])
 
 
 def _names(name: str) -> pl.Expr:
-    """Names as text; one that would be read as ``Given Family`` (``IBM Research``) is literal."""
+    """Return a list of names; a name that looks like ``Given Family`` (``IBM Research``) becomes a
+    literal."""
     element = pl.element()
     literal = pl.struct(element.alias("literal")).struct.json_encode()
     plain = element.str.contains(",", literal=True) | ~element.str.contains(" ", literal=True)
@@ -145,7 +143,7 @@ def _names(name: str) -> pl.Expr:
 
 
 def _nested(collection: Collection) -> dict[str, pl.LazyFrame]:
-    """Full text and links by document; a link names the document it was found to lead to."""
+    """Return full texts and links by document; links have the ids of found documents."""
     target = pl.coalesce("target_id", "target").alias("target")
     nested = {}
     for name, table, fields in (
@@ -168,7 +166,7 @@ def _papers(collection: Collection) -> pl.DataFrame:
         .group_by("paper_id", "source", maintain_order=True)
         .agg(contexts=pl.struct("context_id", "section", "sentences"))
     )
-    # The document that a reference was found as: its name elsewhere may not be exported.
+    # Prefer the id of the found document, because its other names may not be exported.
     document = pl.coalesce("doc_id", "target")
     reference = pl.struct("ref_id", "doi", "arxiv", "url", document, "title", "author", "raw")
     references = collection.references.group_by("paper_id", maintain_order=True).agg(
@@ -198,14 +196,14 @@ def _note_rules(collection: Collection, output: Output) -> None:
 
 
 def _write_set(collection: Collection, name: str, output: Output) -> None:
-    """The name of the set stands in every line: files that are equal would be read once."""
+    """Write the set's name in every line, because equal files would be imported only once."""
     own = pl.lit(name).alias("query_set")
     judged = collection.qrels(name).table
     for kind, table in (("queries", collection.queries(name)), ("qrels", judged)):
         if table.height:
             output.write_jsonl(f"{kind}/{name}.jsonl", table.with_columns(own))
     if name in DERIVED_SETS:
-        output.notes.append(f"query set {name}: imported again, these files are '{name}-given'")
+        output.notes.append(f"query set {name}: an import of these files names it '{name}-given'")
 
 
 JSONL = Exporter(
@@ -213,5 +211,5 @@ JSONL = Exporter(
     "citebed JSON Lines",
     write_jsonl,
     lacks=("aliases", "provenance"),
-    called="our JSON Lines",
+    called="citebed's JSON Lines",
 )

@@ -1,12 +1,10 @@
-"""Test collections as BEIR, TREC and ``ir_datasets`` have them.
+"""Export test collections for BEIR, TREC tools and ``ir_datasets``.
 
-BEIR datasets are a corpus, queries and judgements, as ``GenericDataLoader`` reads them.
-BEIR has one query file to a dataset. A collection with several query sets becomes several
-datasets, a folder each; they share one corpus file on disk where the file system allows.
+A BEIR dataset (as ``GenericDataLoader`` reads it) has one query set, so each query set becomes a
+dataset in its own folder; their corpus files are hard links if the disk allows.
 
-A folder that ``ir_datasets`` can load has a small Python file that registers it:
-``import citebed_acm_cr`` (the file in the folder) makes the collection known, and then
-``ir_datasets.load("citebed/acm-cr/paragraphs")`` is a dataset like any other.
+An export for ``ir_datasets`` contains a small Python file that registers it: after ``import
+citebed_acm_cr``, ``ir_datasets.load("citebed/acm-cr/paragraphs")`` works.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _QUERY_DETAILS = ("title", "paper_id", "section", "exclude", "before")
 
 
 def write_beir(collection: Collection, output: Output) -> None:
-    """A BEIR dataset for each query set, in a folder of its name unless one was chosen."""
+    """Write a BEIR dataset for each query set, in a folder of its name unless one was chosen."""
     several = not (output.chosen and len(output.query_sets) == 1)
     text = pl.col("abstract").fill_null("")
     corpus = collection.scan_documents().select(
@@ -82,7 +80,7 @@ BEIR = Exporter(
 
 
 def write_trec(collection: Collection, output: Output) -> None:
-    """``documents.trec``, and ``topics`` and ``qrels`` with a file for each query set."""
+    """Write ``documents.trec``, and ``topics`` and ``qrels`` with a file for each query set."""
     documents = collection.scan_documents().select("doc_id", "title", "abstract").collect()
     with output.file("documents.trec", documents.height).open("w", encoding="utf-8") as handle:
         rows = documents.iter_rows()
@@ -120,7 +118,7 @@ DATASETS = register(Path(__file__).parent)
 
 
 def write_ir_datasets(collection: Collection, output: Output) -> None:
-    """``docs.jsonl``, a folder with queries and qrels for each set, and the registering file."""
+    """Write ``docs.jsonl``, a folder for each query set, and the file that registers them."""
     documents = collection.scan_documents().select("doc_id", *BIBLIOGRAPHIC).collect()
     output.write_jsonl(DOCS, documents)
     sets = {}
@@ -133,7 +131,7 @@ def write_ir_datasets(collection: Collection, output: Output) -> None:
     about = {"name": short, "docs": {"count": documents.height}, "query_sets": sets}
     text = json.dumps(about, ensure_ascii=False, indent=1)
     output.file(METADATA, 1 + len(sets)).write_text(f"{text}\n", "utf-8")
-    # The name of a set may be anything, and this becomes a program.
+    # This becomes a program, and the name of a set may contain anything.
     plain = [name for name in output.query_sets if re.fullmatch(r"[\w.-]+", name)]
     example = "/".join(["citebed", short, *plain[:1]])
     module = f"citebed_{re.sub(r'[^A-Za-z0-9_]', '_', short)}.py"
@@ -141,7 +139,7 @@ def write_ir_datasets(collection: Collection, output: Output) -> None:
 
 
 def _metadata(name: str, queries: pl.DataFrame, qrels: pl.DataFrame) -> dict[str, Any]:
-    """Counts as ir_datasets keeps them, and what each grade of relevance means."""
+    """Return counts in the form of ir_datasets, and the meaning of each grade."""
     counts = sorted(qrels["relevance"].value_counts().iter_rows())
     grades = {str(grade): number for grade, number in counts}
     cited = name in DERIVED_SETS

@@ -1,1 +1,1 @@
-"""Public collections, from their origins or a mirror."""
+"""Download public collections."""

@@ -1,7 +1,7 @@
-"""Downloading a file with its checksum, again and again if need be, whole or not at all.
+"""Download a file with its checksum, completely or not at all, with retries.
 
-What has arrived waits in ``<name>.part``, and ``<name>.part.json`` says what it is the beginning
-of: the next try, or the next run, goes on from there if the origin still has the same content.
+An incomplete download is in ``NAME.part``, and ``NAME.part.json`` says what it is. The next attempt
+continues it, if the server still has the same content.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CHUNK = 1 << 18
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 _MEANINGS = {404: "not found there; it may have moved", 410: "no longer there"}
 _MEANINGS |= {401: "access is refused", 403: "access is refused"}
-_HANDLERS = (  # of the standard ones all but ftp and data, to which a redirect could lead
+_HANDLERS = (  # the standard handlers except ftp and data, to which a redirect could lead
     urllib.request.ProxyHandler,
     urllib.request.UnknownHandler,
     urllib.request.HTTPHandler,
@@ -57,14 +57,14 @@ _T = TypeVar("_T")
 
 
 class Expected(NamedTuple):
-    """What a file should be: its checksum and who says so, its size; "" and ``None``: not known."""
+    """The expected checksum of a file, its origin, and the size; "" and ``None`` are unknown."""
 
     sha256: str = ""
     said_by: str = ""
     bytes: int | None = None
 
     def mismatch(self, size: int, sha256: str) -> str:
-        """What is wrong with a file of that size and checksum, "" for nothing."""
+        """Return what is wrong with a file of this size and checksum, or ""."""
         if self.bytes is not None and size != self.bytes:
             return f"found {size} bytes, expected {self.bytes}"
         if self.sha256 and sha256 != self.sha256:
@@ -73,15 +73,15 @@ class Expected(NamedTuple):
 
 
 class Missing(CitebedError):
-    """Nothing is at that address."""
+    """The server has no file at this URL."""
 
 
 class _Broken(Exception):
-    """A failure that may pass: worth another try."""
+    """A failure that may be temporary."""
 
 
 class _Offer(NamedTuple):
-    """What an address has: ``mark`` changes with the content; "" and ``None``: not told."""
+    """The content of a URL: ``mark`` changes with it; "" and ``None`` are unknown."""
 
     url: str = ""
     mark: str = ""
@@ -89,10 +89,10 @@ class _Offer(NamedTuple):
 
 
 @contextmanager
-def downloaded(
+def download_file(
     url: str, target: Path, expected: Expected, progress: Progress
 ) -> Iterator[tuple[int, str]]:
-    """Size and checksum of what an address gives; at the end of the block it is ``target``."""
+    """Download a URL and yield size and checksum; at the end of the block move it to ``target``."""
     part, notes = (target.with_name(f"{target.name}.{end}") for end in ("part", "part.json"))
     with translate_write_errors(part):
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -102,12 +102,12 @@ def downloaded(
         _lock(part, out)
         try:
             with translate_write_errors(part):
-                _tried(url, lambda: _go_on(url, out, notes, bool(expected.sha256), progress))
+                _retry(url, lambda: _continue(url, out, notes, bool(expected.sha256), progress))
                 os.fsync(out.fileno())
             size, sha256 = digest(part)
             if problem := expected.mismatch(size, sha256):
                 out.truncate(0)
-                raise CitebedError(f"{url}: {problem}. What was fetched has been removed.")
+                raise CitebedError(f"{url}: {problem}. citebed deleted the download.")
             yield size, sha256
             with translate_write_errors(target):
                 part.replace(target)
@@ -122,20 +122,20 @@ def downloaded(
 def _lock(part: Path, out: io.FileIO) -> None:
     with suppress(BlockingIOError, FileNotFoundError):
         fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Whoever had the lock before may have renamed the file that we opened.
+        # The former owner of the lock may have renamed the open file.
         if os.path.samestat(part.stat(), os.fstat(out.fileno())):
             return
     raise CitebedError(f"{part}: another fetch is writing it. Wait until it is done.")
 
 
 def digest(path: Path) -> tuple[int, str]:
-    """The size and the SHA-256 of a file."""
+    """Return the size and the SHA-256 of a file."""
     with translate_write_errors(path):
         return path.stat().st_size, hash_file(path)
 
 
 def download_text(url: str, most: int) -> str:
-    """The beginning of a small text at an address."""
+    """Download up to ``most`` bytes of a text."""
 
     def get() -> str:
         _, offer, stream = _open(url)
@@ -145,11 +145,11 @@ def download_text(url: str, most: int) -> str:
             raise _Broken(f"{len(content)} of {offer.total} bytes arrived")
         return content.decode("utf-8", "replace")
 
-    return _tried(url, get)
+    return _retry(url, get)
 
 
-def _tried(url: str, action: Callable[[], _T]) -> _T:
-    """The result of the action, tried again after a growing wait while failures may pass."""
+def _retry(url: str, action: Callable[[], _T]) -> _T:
+    """Return the result of ``action``; after temporary failures wait and try again."""
     for wait in (*_WAITS, None):
         try:
             return action()
@@ -159,16 +159,16 @@ def _tried(url: str, action: Callable[[], _T]) -> _T:
             sleep(wait)
     raise CitebedError(
         f"cannot fetch {url}: {cause} (tried {len(_WAITS) + 1} times). "
-        "Run the same again later; it goes on from what has arrived."
+        "Run the same command later to continue."
     )
 
 
-def _go_on(url: str, out: io.FileIO, notes: Path, checked: bool, progress: Progress) -> None:
-    """One try to complete a file, from where it ends if that is safe."""
+def _continue(url: str, out: io.FileIO, notes: Path, checked: bool, progress: Progress) -> None:
+    """Try once to complete a file; continue an incomplete one if that is safe."""
     offer = _Offer()
     with suppress(CitebedError, OSError, ValueError, TypeError, RecursionError):
         offer = _Offer(**json.loads(read_small(notes))) if is_plain_or_missing(notes) else offer
-    # Without a mark only a checksum would tell that two halves do not belong together.
+    # Without a mark only a checksum would show that two parts do not belong together.
     safe = offer.url == url and bool(offer.mark or checked)
     start = os.fstat(out.fileno()).st_size if safe else 0
     done, now, stream = _open(url, start, offer.mark)
@@ -195,9 +195,9 @@ def _go_on(url: str, out: io.FileIO, notes: Path, checked: bool, progress: Progr
 
 
 def _open(url: str, start: int = 0, mark: str = "") -> tuple[int, _Offer, Any]:
-    """The content from byte ``start`` on if it still has that mark, else all of it.
+    """Request the content from byte ``start`` on if it still has this mark, else all of it.
 
-    Gives the first byte (-1 where that is not told), what is offered, and a stream.
+    Return the offset of the first byte (-1 if unknown), the offer, and a stream.
     """
     if re.match(r"file://(?:localhost)?/|https?://", url, re.IGNORECASE) is None:
         raise CitebedError(
@@ -216,7 +216,7 @@ def _open(url: str, start: int = 0, mark: str = "") -> tuple[int, _Offer, Any]:
     try:
         answer: Any = director.open(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
-        if error.code != 416 or not start:  # which says that nothing more is to come
+        if error.code != 416 or not start:  # 416: there are no more bytes
             raise _failure(url, error) from None
         error.close()
         answer = error
@@ -236,7 +236,7 @@ def _open(url: str, start: int = 0, mark: str = "") -> tuple[int, _Offer, Any]:
 
 
 def _extent(headers: Message, *, whole: bool) -> tuple[int, int | None]:
-    """The first byte and the size of the whole that the headers tell."""
+    """Return the offset of the first byte and the total size, from the headers."""
     if whole:
         length = str(headers.get("Content-Length", ""))
         return 0, int(length) if re.fullmatch(r"[0-9]{1,18}", length) else None
@@ -249,7 +249,7 @@ def _extent(headers: Message, *, whole: bool) -> tuple[int, int | None]:
 
 
 def _failure(url: str, error: Exception) -> Exception:
-    """What went wrong, in words: for good, or worth another try."""
+    """Return the error for a failure, a `_Broken` if it may be temporary."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(error, urllib.error.HTTPError):
         error.close()
@@ -267,7 +267,6 @@ def _failure(url: str, error: Exception) -> Exception:
 
 
 def _read(stream: Any, size: int) -> bytes:
-    """Up to so many bytes; a connection that breaks is worth another try."""
     try:
         return bytes(stream.read(size))
     except (OSError, http.client.HTTPException) as error:
@@ -276,9 +275,9 @@ def _read(stream: Any, size: int) -> bytes:
 
 def _words(reason: object) -> str:
     if isinstance(reason, TimeoutError):
-        return "no answer in time"
+        return "no response in time"
     if isinstance(reason, socket.gaierror):
-        return "the host cannot be found; is there a network?"
+        return "the host was not found; is there a network?"
     if isinstance(reason, ssl.SSLCertVerificationError):
         return f"its certificate is not valid: {reason.verify_message}"
     if isinstance(reason, http.client.IncompleteRead):

@@ -18,7 +18,7 @@ from citebed.collection.formats.bibtex import (
     parse_doi_field,
 )
 from citebed.collection.formats.bibtex_scanner import NOT_RECORDS, RawEntry, parse_head, scan
-from citebed.collection.names import UNTYPABLE
+from citebed.collection.names import INVALID_IN_KEY
 from citebed.records import Document
 from citebed.text.identifiers import normalise_doi
 from citebed.text.latex import text_to_latex
@@ -63,7 +63,7 @@ def parse_document(bibtex: str) -> Document:
 _PLAIN_FIELDS = (
     "volume", "number", "pages", "publisher", "doi", "url", "language", "crossref", "abstract",
 )  # fmt: skip
-_SAFE_KEY = re.compile(UNTYPABLE.replace("[", "[^", 1) + "+")
+_SAFE_KEY = re.compile(INVALID_IN_KEY.replace("[", "[^", 1) + "+")
 _WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)
 
 

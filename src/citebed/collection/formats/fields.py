@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from citebed.collection.names import UNTYPABLE
+from citebed.collection.names import INVALID_IN_KEY
 from citebed.records import Document, Link, Problem, Record
 from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi, normalise_doi
 from citebed.text.names import family_name, name_from_display, name_from_parts
@@ -66,7 +66,7 @@ def generate_key(names: Sequence[str], year: int | str | None, title: str) -> st
     return "-".join(filter(None, parts))
 
 
-_UNTYPABLE = re.compile(UNTYPABLE)
+_UNTYPABLE = re.compile(INVALID_IN_KEY)
 # Numbers that programs give their records: 12, ITEM-1, 12/ABCD2345, a UUID, a URL.
 _NUMBER = re.compile(
     r"\d+|ITEM-\d+|\d+/[A-Z0-9]{8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+://.*",

@@ -1,7 +1,4 @@
-"""Lint: what is wrong or doubtful in a collection, where, and how to mend it.
-
-A check is a value in one table, ``CHECKS``; ``lint`` runs them.
-"""
+"""Lint: checks that find defects of a collection, and say how to correct them."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import datetime
 from collections.abc import Iterable
 
 from citebed.collection.collection import Collection
-from citebed.collection.lint import citing, documents, duplicates, judgements
+from citebed.collection.lint import documents, judgements
 from citebed.collection.lint.base import Check, Finding, Severity, Subject
 from citebed.errors import UnknownName
 
@@ -23,29 +20,29 @@ CHECKS: dict[str, Check] = {
         judgements.without_relevant,
         judgements.queries_without_text,
         judgements.equal_to_documents,
-        citing.papers_inside,
-        citing.duplicate_papers,
-        citing.same_context_ids,
-        citing.unknown_cites,
-        citing.sloppy_references,
-        citing.later_references,
-        citing.duplicate_references,
-        citing.skipped,
+        judgements.papers_inside,
+        judgements.duplicate_papers,
+        judgements.same_context_ids,
+        judgements.unknown_cites,
+        judgements.sloppy_references,
+        judgements.later_references,
+        judgements.duplicate_references,
+        judgements.skipped,
         documents.without_text,
         documents.without_title,
         documents.in_future,
         documents.implausible,
         documents.doi_disagrees,
         documents.numbered_ids,
-        duplicates.duplicate_dois,
-        duplicates.duplicate_documents,
-        duplicates.near_duplicate_titles,
+        documents.duplicate_dois,
+        documents.duplicate_documents,
+        documents.near_duplicate_titles,
         documents.encoding_remains,
         documents.latex_remains,
         documents.markup_remains,
     )
 }
-"""All checks by name, in the order in which they are reported."""
+"""All checks by name, in the order of the report."""
 
 
 def lint(
@@ -55,11 +52,10 @@ def lint(
     examples: int | None = 5,
     today: datetime.date | None = None,
 ) -> list[Finding]:
-    """Run the checks named in ``only`` (all of them for ``None``) on a collection.
+    """Run all checks, or those named in ``only``, and return their findings, also empty ones.
 
-    Gives a finding for each check in the order of ``CHECKS``, with count 0 where nothing was
-    found; ``examples`` is how many places each lists (``None`` for all). ``today`` is what
-    dates are compared with. Raises ``UnknownName`` for a check that does not exist.
+    ``examples`` is the maximum number of examples of a finding (``None`` for all); ``today``
+    replaces the current date. Raise ``UnknownName`` for an unknown check.
     """
     wanted = set(CHECKS) if only is None else set(only)
     for name in sorted(wanted - CHECKS.keys()):

@@ -1,4 +1,4 @@
-"""What a check is, what it finds, and what it looks at."""
+"""Checks, findings, and the tables that checks read."""
 
 from __future__ import annotations
 
@@ -16,15 +16,12 @@ from citebed.text.titles import plain_title
 Severity = Literal["error", "warning", "note"]
 
 COLUMNS: dict[str, pl.DataType] = {"place": pl.String(), "id": pl.String(), "what": pl.String()}
-"""The columns of what a check finds: where (``source:line``), which record, what about it."""
+"""The columns of findings: place (``source:line``), id of the record, description."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A collection under examination, with the columns that several checks read.
-
-    Only these columns are read, each once; ``today`` is what dates are compared with.
-    """
+    """A collection to check. The columns that several checks need are read once."""
 
     collection: Collection
     today: datetime.date = field(
@@ -33,7 +30,7 @@ class Subject:
 
     @cached_property
     def documents(self) -> pl.DataFrame:
-        """The documents without their long texts, and ``plain``, the title folded."""
+        """The documents without long texts; ``plain`` is the title in letters and digits."""
         names = ["doc_id", "title", "authors", "year", "date", "venue", "volume", "pages", "doi"]
         names += ["source", "line", "aliases", "arxiv", "doubtful"]
         return (
@@ -44,7 +41,7 @@ class Subject:
 
     @cached_property
     def texts(self) -> pl.DataFrame:
-        """What there is to read of the documents: title and abstract."""
+        """Titles and abstracts of the documents."""
         names = ("doc_id", "title", "abstract", "source", "line")
         return self.collection.scan_documents().select(names).collect()
 
@@ -63,11 +60,10 @@ class Subject:
 
 @dataclass(frozen=True)
 class Check:
-    """Something that can be wrong with a collection.
+    """A possible defect of a collection.
 
-    ``severity``: an ``error`` makes figures wrong, a ``warning`` makes them doubtful, a
-    ``note`` is worth a look. ``mend`` says what to do. ``find`` gives a row (``FOUND``) for
-    each place where it is so.
+    ``severity``: an ``error`` makes scores wrong, a ``warning`` makes them doubtful, a ``note`` is
+    worth a look. ``mend`` says what to do. ``find`` returns a row (`COLUMNS`) for each defect.
     """
 
     name: str
@@ -80,13 +76,13 @@ class Check:
 def check(
     name: str, severity: Severity, title: str, mend: str
 ) -> Callable[[Callable[[Subject], pl.DataFrame]], Check]:
-    """Make a check of the function below, which finds the places."""
+    """Make a check of the decorated function, which finds the defects."""
     return lambda find: Check(name, title, mend, severity, find)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found: how often, and some of the places; ``count`` 0 is a pass."""
+    """The number of defects that a check found, and some examples."""
 
     check: Check
     count: int
@@ -94,47 +90,44 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found."""
+        """True if the check found nothing."""
         return self.count == 0
 
 
-def place(source: str = "source", line: str | None = "line") -> pl.Expr:
-    """``source:line``, or the source alone where the line is not known."""
+def format_place(source: str = "source", line: str | None = "line") -> pl.Expr:
+    """Return ``source:line``, or the source if the line is unknown."""
     where = pl.col(source)
     if line is None:
         return where
     return pl.when(pl.col(line).is_null()).then(where).otherwise(pl.format("{}:{}", where, line))
 
 
-def findings(
+def make_findings(
     table: pl.DataFrame, name: str, what: pl.Expr, where: pl.Expr | None = None
 ) -> pl.DataFrame:
-    """The rows of a table as findings; ``name`` is the column that identifies the record.
-
-    ``where`` is the source and line of the row unless it is given.
-    """
-    where = place() if where is None else where
+    """Return rows as findings; ``name`` is the column of the record's id, ``where`` the place
+    (default: source and line)."""
+    where = format_place() if where is None else where
     # polars 2.1 panics on formatting text of which some chunks are empty
     return table.rechunk().select(place=where, id=pl.col(name), what=what).cast(dict(COLUMNS))  # type: ignore[arg-type]
 
 
-def nothing() -> pl.DataFrame:
-    """No findings."""
+def no_findings() -> pl.DataFrame:
     return pl.DataFrame(schema=COLUMNS)
 
 
-def blank(text: str) -> pl.Expr:
-    """Whether a column has no text in a row."""
+def is_blank(text: str) -> pl.Expr:
+    """Return True for rows without text in a column."""
     return pl.col(text).fill_null("").str.strip_chars() == ""
 
 
-def shown(text: str, length: int = 80) -> pl.Expr:
-    """A column's text in quotes, shortened for a message."""
+def quote(text: str, length: int = 80) -> pl.Expr:
+    """Return a column's text in quotes, shortened for a message."""
     column = pl.col(text).fill_null("")
-    cut = pl.when(column.str.len_chars() > length).then(column.str.slice(0, length - 1) + "…")
-    return pl.format("'{}'", cut.otherwise(column))
+    short = pl.when(column.str.len_chars() > length).then(column.str.slice(0, length - 1) + "…")
+    return pl.format("'{}'", short.otherwise(column))
 
 
-def year_shown(year: str = "year") -> pl.Expr:
-    """A year for a message: ``2010``, or ``no year``."""
+def format_year(year: str = "year") -> pl.Expr:
+    """Return ``2010`` or ``no year``."""
     return pl.col(year).cast(pl.String).fill_null("no year")

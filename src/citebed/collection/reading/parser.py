@@ -28,7 +28,14 @@ from citebed.collection.formats.base import (
 from citebed.collection.formats.bibtex import may_have_long_header
 from citebed.collection.formats.detection import FormatDetector
 from citebed.collection.reading.sources import BAD_DATA, Member
-from citebed.collection.tables import Frames, canonical, fitting, frames_of, read_part, write_part
+from citebed.collection.tables import (
+    Frames,
+    check_range,
+    normalise_records,
+    read_ipc,
+    records_to_frames,
+    write_ipc,
+)
 from citebed.files.file_kinds import PDF_MARK, explain_unreadable, is_pdf
 from citebed.processes import Run, WorkerDied, run_all
 from citebed.records import Problem, Record
@@ -233,7 +240,7 @@ def parse_piece(piece: Piece) -> ParsedPiece:
     """Parse a piece; a bug in a parser costs only this piece."""
     records: list[Record] = []
     try:
-        records.extend(map(fitting, FORMATS[piece.format].parse(piece.chunk)))
+        records.extend(map(check_range, FORMATS[piece.format].parse(piece.chunk)))
     except MemoryError:
         raise
     except Exception as error:  # a bad piece must not end the import
@@ -259,12 +266,12 @@ def _write_tables(job: Job, results: list[ParsedPiece]) -> ParsedJob:
         counts[source] += len(part.records) - number
         problems += number
     files = {}
-    tables = frames_of((source, part.records) for source, part in parts)
+    tables = records_to_frames((source, part.records) for source, part in parts)
     if RECORDS in tables:
-        tables[RECORDS] = canonical(tables[RECORDS])
+        tables[RECORDS] = normalise_records(tables[RECORDS])
     for name, table in tables.items():
         files[name] = job.folder / f"{name}-{'-'.join(map(str, job.number))}.arrow"
-        write_part(files[name], table)
+        write_ipc(files[name], table)
     unread = [source for source, part in parts if not part.is_whole]
     return ParsedJob(job.number, files, counts, unread, problems)
 
@@ -302,5 +309,5 @@ def read_tables(parsed: Iterable[ParsedJob]) -> Frames:
     for job in parsed:
         for name, path in job.files.items():
             if name != RECORDS:
-                parts.setdefault(name, []).append(read_part(path))
+                parts.setdefault(name, []).append(read_ipc(path))
     return {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}

@@ -1,1 +1,1 @@
-"""The folder of a collection: its tables, its manifest, and changing all files at once."""
+"""The folder of a collection: its manifest, atomic changes, tables and shards."""

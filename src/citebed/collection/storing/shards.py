@@ -1,8 +1,7 @@
-"""The shards of a large collection: each a collection of some of its documents, in their order.
+"""The shards of a large collection, each a collection of some of its documents, in their order.
 
-What belongs to documents (their records and full texts) is in the shards alone. Citing papers and
-their contexts are the whole collection's; a shard has those that cite its documents too, so that
-its index needs nothing but the shard.
+Documents and their full texts are only in the shards. Citing papers and contexts are in the large
+collection; a shard has copies of those that cite its documents, so that it can be indexed alone.
 """
 
 from __future__ import annotations
@@ -17,28 +16,28 @@ import polars as pl
 
 from citebed.collection.storing import store, table_files
 from citebed.collection.storing.store import MANIFEST, SHARDS, Manifest
-from citebed.collection.tables import DOCUMENTS, TABLES, Frames, empty
+from citebed.collection.tables import DOCUMENTS, TABLES, Frames, empty_table
 from citebed.files.input_files import reusable_path
 
 OF_DOCUMENTS = ("documents", "sections")
-"""The tables whose rows are in the shards, and nowhere else."""
+"""The tables whose rows are only in the shards."""
 _IN_SHARDS = (*OF_DOCUMENTS, "papers", "contexts")
 
 
 class Shards:
-    """The files of the documents, made under a folder: shards of so many documents, or one table
-    where their ``size`` is 0."""
+    """Writes the documents to a folder: as shards of ``size`` documents, or as one table if it is
+    0."""
 
     def __init__(self, ready: Path, size: int) -> None:
         self._ready, self.size = ready, size
         self.names: tuple[str, ...] = ()
 
     def has(self, table: str) -> bool:
-        """Whether the shards alone have a table."""
+        """Return True if a table is only in the shards."""
         return bool(self.names) and table in OF_DOCUMENTS
 
     def documents(self) -> list[Path]:
-        """The files of documents, in their order."""
+        """Return the files of documents, in their order."""
         return [self._path(name, "documents") for name in self.names or ("",)]
 
     def _path(self, shard: str, table: str) -> Path:
@@ -46,17 +45,17 @@ class Shards:
         return folder / f"{table}.parquet"
 
     def write_documents(self, pieces: Iterable[pl.DataFrame]) -> None:
-        """Write the documents, which come piece by piece."""
+        """Write the documents, given in pieces."""
         if not self.size:
             path = self._path("", "documents")
             table_files.write_frames(path, iter(pieces), DOCUMENTS)
             return
-        for number, shard in enumerate(_cut(pieces, self.size)):
-            self.names = (*self.names, store.shard_name(number))
+        for number, shard in enumerate(_split(pieces, self.size)):
+            self.names = (*self.names, store.format_shard_name(number))
             table_files.write_frames(self._path(self.names[-1], "documents"), shard, DOCUMENTS)
 
     def write_others(self, frames: Frames, manifest: Manifest) -> None:
-        """Write what else each shard has of some tables, and what it says of itself."""
+        """Write the other tables and the manifest of each shard."""
         if not self.names:
             return
         cited = frames["contexts"].select(doc_id="cited").explode("doc_id")
@@ -71,7 +70,7 @@ class Shards:
             write_shard(self._ready / SHARDS / name, others, manifest, number)
 
     def without(self, folder: Path) -> list[str]:
-        """The files of a collection's documents that are none any more."""
+        """Return the files of a collection's documents that the new shards replace."""
         old = [folder / f"{name}.parquet" for name in (OF_DOCUMENTS if self.names else ())]
         if (folder / MANIFEST).is_file():
             gone = [name for name in store.read_manifest(folder).shards if name not in self.names]
@@ -80,8 +79,7 @@ class Shards:
         return [str(path.relative_to(folder)) for path in old if path.exists()]
 
     def sweep(self, folder: Path) -> None:
-        """Take away what is left of shards that a collection has no more: folders, and indexes. A
-        stranger's collection may have a link there, to folders that are none of it."""
+        """Delete the folders of former shards, with their indexes; follow no links."""
         shards = folder / SHARDS
         if shards.is_symlink():
             return
@@ -94,10 +92,10 @@ class Shards:
                 shards.rmdir()
 
 
-def _cut(pieces: Iterable[pl.DataFrame], size: int) -> Iterator[Iterator[pl.DataFrame]]:
-    """Pieces of a table as the pieces of tables of a size; of none there is one that is empty."""
+def _split(pieces: Iterable[pl.DataFrame], size: int) -> Iterator[Iterator[pl.DataFrame]]:
+    """Divide the pieces of a table into tables of ``size`` rows, at least one."""
     coming = iter(pieces)
-    left = next(coming, empty(DOCUMENTS))
+    left = next(coming, empty_table(DOCUMENTS))
 
     def shard() -> Iterator[pl.DataFrame]:
         nonlocal left
@@ -116,7 +114,7 @@ def _cut(pieces: Iterable[pl.DataFrame], size: int) -> Iterator[Iterator[pl.Data
 
 
 def of_shard(frames: Frames, ids: pl.Series) -> Frames:
-    """What tables have of some documents: their texts, and the contexts that cite them."""
+    """Return the sections of some documents, and the contexts and papers that cite them."""
     mine = pl.DataFrame({"doc_id": ids})
     contexts = frames["contexts"].with_row_index("at")
     cited = contexts.select("at", doc_id="cited").explode("doc_id")
@@ -129,12 +127,10 @@ def of_shard(frames: Frames, ids: pl.Series) -> Frames:
 
 
 def write_shard(folder: Path, frames: Frames, manifest: Manifest, number: int) -> None:
-    """Write what a shard has beside its documents."""
-    for name, table in frames.items():
-        if table.height or name != "sections":
-            table_files.write_table(folder / f"{name}.parquet", table, TABLES[name])
-    own = replace(
-        manifest, name=f"{manifest.name} {store.shard_name(number)}", sources=(), query_sets=(),
-        shards=(), shard_size=0,
-    )  # fmt: skip
+    """Write the tables of a shard other than its documents, and its manifest."""
+    for table, rows in frames.items():
+        if rows.height or table != "sections":
+            table_files.write_table(folder / f"{table}.parquet", rows, TABLES[table])
+    name = f"{manifest.name} {store.format_shard_name(number)}"
+    own = replace(manifest, name=name, sources=(), query_sets=(), shards=(), shard_size=0)
     (folder / MANIFEST).write_text(own.to_toml(), encoding="utf-8")

@@ -1,14 +1,14 @@
-"""The collection folder on disk: its files, its manifest, and changing them all at once.
+"""The folder of a collection: its manifest, its lock, and atomic changes.
 
-A change is prepared in ``.staging``, then a journal says which files are to be put in place,
-then they are. Killed before the journal is there, nothing has happened; killed after, whoever
-opens the folder next finishes the work. So whoever reads through citebed sees the state before
-or after, never one between.
+citebed prepares a change in ``.staging``, writes a journal that lists the files to move, and moves
+them. After a kill before the journal is written nothing has changed; after a later kill the next
+citebed that opens the folder finishes the change. So citebed always reads the state before or after
+a change, never one between.
 
-A collection may come from a stranger. A journal is only finished by the user who wrote it, whose
-secret it is sealed with, or who is asked to trust it (`finish_change`). Names in journal and
-manifest are taken only if they are those of files that a collection has (`is_own`), and files are
-moved and removed by handles that follow no link (`citebed.files.output_files.FolderHandle`).
+A collection may come from a stranger. citebed finishes a journal only if this user signed it, or
+says that it can be trusted (`finish_change`). File names in journals and manifests must be those of
+files that collections have (`is_collection_file`), and files are moved and removed without
+following links (`citebed.files.output_files.FolderHandle`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from citebed.collection.rules import Rules, rules_from
+from citebed.collection.rules import Rules, parse_rules
 from citebed.collection.tables import IMPORT, TABLES
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.input_files import read_text
@@ -50,7 +50,7 @@ _STAGING = ".staging"
 _READY = f"{_STAGING}/ready"
 _LOCK = ".lock"
 _TRIES = 20
-"""So often at most a folder is taken away by who made it, before it is locked."""
+"""Maximum number of times that another process removes a new folder before it is locked."""
 SETS = {"queries": ".jsonl", "qrels": ".qrels"}
 SHARDS = "shards"
 _SHARD = re.compile(r"[0-9]{5}")
@@ -60,11 +60,11 @@ _SET_NAME_BYTES = 200
 
 @dataclass(frozen=True)
 class Manifest:
-    """What ``citebed.toml`` says: the collection's name, its sources, the rules, its query sets.
+    """The content of ``citebed.toml``: name, rules, sources and query sets of a collection.
 
-    ``sources`` has a row for each path that was given to an import, with the number of files
-    under it and a hash over all their hashes. ``shards`` are the names of the folders, each a
-    collection of at most ``shard_size`` documents, that have the documents of a large one.
+    ``sources`` has a row for each imported path, with its number of files and a hash of their
+    hashes. ``shards`` names the folders of a large collection's shards, each a collection of at
+    most ``shard_size`` documents.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Manifest:
     shard_size: int = 0
 
     def to_toml(self) -> str:
-        """The manifest as text."""
+        """Return the manifest as text."""
         lines = [
             "# Written by citebed; `citebed import` keeps it up to date.",
             f"format = {FORMAT}",
@@ -109,7 +109,7 @@ def _toml(value: Any) -> str:
 
 
 def is_set_name(name: object) -> bool:
-    """Whether a query set can have this name: it is a part of the names of its files."""
+    """Return True for a valid name of a query set, which is part of its file names."""
     return (
         isinstance(name, str)
         and not _NO_SET_NAME.search(name)
@@ -118,30 +118,34 @@ def is_set_name(name: object) -> bool:
 
 
 def is_shard_name(name: object) -> bool:
-    """Whether a shard can have this name."""
+    """Return True for a valid name of a shard."""
     return isinstance(name, str) and _SHARD.fullmatch(name) is not None
 
 
-def shard_name(number: int) -> str:
-    """The name of a shard by its number."""
+def format_shard_name(number: int) -> str:
+    """Return the name of a shard by its number."""
     return f"{number:05}"
 
 
-def is_own(name: object) -> bool:
-    """Whether a name, relative to the folder, is that of a file which a collection has."""
+def is_collection_file(name: object) -> bool:
+    """Return True for a path, relative to the folder, of a file that collections have."""
     if not isinstance(name, str):
         return False
     folder, _, file = name.partition("/")
     if folder == SHARDS:
         shard, _, inside = file.partition("/")
-        return is_shard_name(shard) and not inside.startswith(f"{SHARDS}/") and is_own(inside)
+        return (
+            is_shard_name(shard)
+            and not inside.startswith(f"{SHARDS}/")
+            and is_collection_file(inside)
+        )
     if folder in SETS and file.endswith(SETS[folder]):
         return is_set_name(file.removesuffix(SETS[folder]))
     return name == MANIFEST or (name.endswith(".parquet") and name[:-8] in TABLES)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a collection; raises if the folder is none, or of a newer format."""
+    """Return the manifest of a collection; raise for other folders and newer formats."""
     path = folder / MANIFEST
     if not path.is_file():
         raise CollectionError(_not_a_collection(folder))
@@ -156,19 +160,19 @@ def read_manifest(folder: Path) -> Manifest:
         )
     query_sets, sources = values.get("query_sets", []), values.get("sources", [])
     if not isinstance(query_sets, list) or not all(map(is_set_name, query_sets)):
-        raise _damaged(path, f"{query_sets!r:.80} are not names of query sets")
+        raise _damaged(path, f"{query_sets!r:.80} is not a list of query sets")
     if not isinstance(sources, list) or not all(
         isinstance(row, dict) and isinstance(row.get("path"), str) for row in sources
     ):
-        raise _damaged(path, f"{sources!r:.80} are not sources")
+        raise _damaged(path, f"{sources!r:.80} is not a list of sources")
     shards, size = values.get("shards", []), values.get("shard_size", 0)
     if not isinstance(shards, list) or not all(map(is_shard_name, shards)):
-        raise _damaged(path, f"{shards!r:.80} are not names of shards")
+        raise _damaged(path, f"{shards!r:.80} is not a list of shards")
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise _damaged(path, f"{size!r:.80} is no number of documents")
+        raise _damaged(path, f"{size!r:.80} is not a number of documents")
     return Manifest(
         name=str(values.get("name", folder.name)),
-        rules=rules_from(values.get("rules", {}), printable(path)),
+        rules=parse_rules(values.get("rules", {}), printable(path)),
         sources=tuple(sources),
         query_sets=tuple(query_sets),
         version=str(values.get("citebed", "")),
@@ -190,7 +194,7 @@ def _not_a_collection(folder: Path) -> str:
         hint = f"Import it with: citebed import NEW-FOLDER {name}"
         return f"'{name}' is a file; a collection is a folder. {hint}"
     if (folder / _STAGING).exists():
-        return f"'{name}' is no collection yet: an import did not finish. Run it again."
+        return f"'{name}' is not a collection yet: an import did not finish. Run it again."
     return f"'{name}' is not a collection (it has no {MANIFEST}). {make}"
 
 
@@ -199,99 +203,84 @@ class _Busy(CollectionError):
 
 
 @contextlib.contextmanager
-def locked(folder: Path, *, trusting: bool = False) -> Iterator[None]:
-    """Hold the folder for a change; someone else holding it is an error.
+def lock_collection(folder: Path, *, trusting: bool = False) -> Iterator[None]:
+    """Lock the folder for a change; raise if another process has locked it.
 
-    A change that was cut short is finished first; ``trusting``, also one of another user's. A
-    folder that is made for a change which comes to nothing goes again.
+    An interrupted change is finished first; with ``trusting``, also another user's. A folder that
+    was created for the change is removed again if nothing is written.
     """
-    made = not folder.exists()
+    is_new = not folder.exists()
     handle = _lock(folder)
     try:
         _finish_commit(folder, trusting=trusting)
         yield
     finally:
-        if made and not (folder / MANIFEST).exists():  # while it is ours: others may wait to begin
-            _unmake(folder)
-        os.close(handle)
+        if is_new and not (folder / MANIFEST).exists():
+            with contextlib.suppress(OSError):
+                if set(os.listdir(folder)) <= {_LOCK}:
+                    (folder / _LOCK).unlink(missing_ok=True)
+                    folder.rmdir()
+        os.close(handle)  # last, because others may wait for the lock
 
 
 def _lock(folder: Path) -> int:
-    """The locked handle of the folder's lock, once that is the one which others find too."""
-    made = not folder.exists()
+    """Return the locked handle of the folder's lock file; repeat if the file was replaced."""
+    is_new = not folder.exists()
+    busy = f"'{printable(folder)}' is being changed by another citebed."
+    busy += " Wait for it to finish and try again."
     for left in reversed(range(_TRIES)):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         except OSError as error:
-            if isinstance(error, FileNotFoundError) and left:  # who made it has taken it away
+            if isinstance(error, FileNotFoundError) and left:  # another process removed the folder
                 continue
-            if made:
+            if is_new:
                 with contextlib.suppress(OSError):
                     folder.rmdir()
             why = f"cannot write to '{printable(folder)}': {error_reason(error)}"
-            raise CollectionError(f"{why}. Get leave to write there, or work on a copy.") from None
-        if _is_locked(folder, handle):
-            return handle
-    raise _Busy(_busy(folder))
-
-
-def _busy(folder: Path) -> str:
-    busy = f"'{printable(folder)}' is being changed by another citebed."
-    return f"{busy} Wait for it to finish and try again."
-
-
-def _is_locked(folder: Path, handle: int) -> bool:
-    """Lock an open file; whether it is still the lock of the folder, else it is closed."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+            raise CollectionError(f"{why}. Get permission to write, or work on a copy.") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise _Busy(busy) from None
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), (folder / _LOCK).lstat()):
+                return handle
         os.close(handle)
-        raise _Busy(_busy(folder)) from None
-    with contextlib.suppress(FileNotFoundError):
-        if os.path.samestat(os.fstat(handle), (folder / _LOCK).lstat()):
-            return True
-    os.close(handle)
-    return False
-
-
-def _unmake(folder: Path) -> None:
-    """Take away a folder that was made, if it has nothing but the lock."""
-    with contextlib.suppress(OSError):
-        if set(os.listdir(folder)) <= {_LOCK}:
-            (folder / _LOCK).unlink(missing_ok=True)
-            folder.rmdir()
+    raise _Busy(busy)
 
 
 def recover(folder: Path) -> None:
-    """Finish a change that was interrupted after it was decided; else do nothing."""
+    """Finish an interrupted change, if its journal was written."""
     for _ in range(100):
         if not os.path.lexists(folder / _JOURNAL):
             return
-        with contextlib.suppress(_Busy), locked(folder):
+        with contextlib.suppress(_Busy), lock_collection(folder):
             return
         time.sleep(0.05)
     raise CollectionError(
-        f"'{printable(folder)}' has been in the middle of a change for five seconds; try again."
+        f"'{printable(folder)}' has been changed for five seconds by another citebed; try again."
     )
 
 
 def finish_change(folder: str | Path) -> None:
-    """Finish a change that somebody else left in the middle: whoever calls this trusts them.
+    """Finish a change that another user left incomplete, if you trust that user.
 
-    Only files of the collection are put in place or taken away, as its journal says.
+    Only files of the collection are moved or removed, as the journal lists them.
     """
     folder = Path(folder)
     if os.path.lexists(folder / _JOURNAL):
-        with locked(folder, trusting=True):
+        with lock_collection(folder, trusting=True):
             pass
 
 
 @contextlib.contextmanager
-def staging(folder: Path) -> Iterator[Path]:
-    """An empty folder to prepare a change in; it is gone afterwards, whatever happens.
+def prepare_change(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder for preparing a change, and remove it afterwards.
 
-    Only what a journal has decided and could not put in place stays, for whoever finishes that.
+    If the journal is written but the change is incomplete, the folder stays.
     """
     path = folder / _STAGING
     _clear(path)
@@ -309,13 +298,13 @@ def _clear(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def commit(folder: Path, remove: list[str]) -> None:
-    """Put all files under the staged ``ready`` in place and take ``remove`` away, as one change."""
+def commit_change(folder: Path, remove: list[str]) -> None:
+    """Move all files from the staged ``ready`` in place and delete ``remove``, as one change."""
     ready = folder / _READY
     files = sorted(str(path.relative_to(ready)) for path in ready.rglob("*") if path.is_file())
-    journal = {"from": _READY, "files": files, "remove": remove, "seal": seal_of(files, remove)}
-    with _telling(folder), open_folder(folder) as inside:
-        _checked(inside, journal)
+    journal = {"from": _READY, "files": files, "remove": remove, "seal": sign_change(files, remove)}
+    with _translate_errors(folder), open_folder(folder) as inside:
+        _check_journal(inside, journal)
     for name in files:
         sync_file(ready / name)
     with _folders({(folder / name).parent for name in files}):
@@ -325,15 +314,16 @@ def commit(folder: Path, remove: list[str]) -> None:
 
 @contextlib.contextmanager
 def _folders(places: set[Path]) -> Iterator[None]:
-    """Folders made before a change is decided: later, a full disk would be too late."""
+    """Create folders before the journal is written, because the disk may be full; remove them on
+    error."""
     above = {parent for place in places for parent in (place, *place.parents)}
-    made = sorted(place for place in above if not place.exists())
+    new = sorted(place for place in above if not place.exists())
     try:
-        for place in made:
+        for place in new:
             place.mkdir()
         yield
     except BaseException:
-        for place in reversed(made):
+        for place in reversed(new):
             with contextlib.suppress(OSError):
                 place.rmdir()
         raise
@@ -346,11 +336,16 @@ def _finish_commit(folder: Path, *, trusting: bool = False) -> None:
     journal = None
     with contextlib.suppress(ValueError, RecursionError, CitebedError):
         journal = None if path.is_symlink() else json.loads(read_text(path))
-    with _telling(folder), open_folder(folder) as inside:
-        files, remove, is_ours = _checked(inside, journal)
-        if not (is_ours or trusting):
-            raise _anothers(folder)
-        sync_folder(folder)  # the journal is on the disk before anything is moved
+    with _translate_errors(folder), open_folder(folder) as inside:
+        files, remove, is_own = _check_journal(inside, journal)
+        if not (is_own or trusting):
+            name = printable(folder)
+            raise CollectionError(
+                f"'{name}' was left incomplete by a change on another machine, or by another user. "
+                "Nothing was changed here. Ask for a complete copy; if you trust its origin, finish"
+                f" the change with: citebed import {shlex.quote(name)} --finish"
+            )
+        sync_folder(folder)  # the journal must be on the disk before a file is moved
         waiting = [name for name in files if inside.has(f"{_READY}/{name}")]
         for name in waiting:
             inside.open_below(name.rpartition("/")[0], make=True)
@@ -362,62 +357,48 @@ def _finish_commit(folder: Path, *, trusting: bool = False) -> None:
         inside.remove(_JOURNAL)
 
 
-def _checked(inside: FolderHandle, journal: object) -> tuple[list[str], list[str], bool]:
-    """The files that a journal puts in place and removes, and whether this user wrote it; if it is
-    one that a citebed may have written."""
+def _check_journal(inside: FolderHandle, journal: object) -> tuple[list[str], list[str], bool]:
+    """Return the files to move and to remove, and whether this user signed the journal; raise if it
+    is not a valid journal."""
     if not isinstance(journal, dict) or journal.get("from") != _READY:
         raise UnexpectedFile("it is damaged")
     files, remove = journal.get("files"), journal.get("remove")
     if not isinstance(files, list) or not isinstance(remove, list):
         raise UnexpectedFile("it is damaged")
     for name in (*files, *remove):
-        if not is_own(name):
-            raise UnexpectedFile(f"{name!r:.80} is no file of a collection")
+        if not is_collection_file(name):
+            raise UnexpectedFile(f"{name!r:.80} is not a file of a collection")
     for name in (_READY, *SETS, IMPORT, *(f"{_READY}/{name}" for name in (*SETS, IMPORT))):
         inside.open_below(name)
-    return files, remove, is_sealed(_sealed(files, remove), journal.get("seal"))
+    return files, remove, is_sealed(json.dumps([files, remove]), journal.get("seal"))
 
 
-def seal_of(files: list[str], remove: list[str]) -> str:
-    """The seal of a journal that puts files in place and removes others."""
-    return seal(_sealed(files, remove))
-
-
-def _sealed(files: list[str], remove: list[str]) -> str:
-    return json.dumps([files, remove])
+def sign_change(files: list[str], remove: list[str]) -> str:
+    """Return the signature of a journal."""
+    return seal(json.dumps([files, remove]))
 
 
 @contextlib.contextmanager
-def _telling(folder: Path) -> Iterator[None]:
-    """Around a change by a journal: why it cannot be made, or not to the end."""
+def _translate_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except UnexpectedFile as why:
         raise CollectionError(
             f"{printable(folder / _JOURNAL)} is not a journal that citebed wrote: {why}. Nothing "
-            "was changed. If you trust the rest of the folder, remove that and import the sources "
-            "again."
+            "was changed. If you trust the rest of the folder, delete this file and import the "
+            "sources again."
         ) from None
     except OSError as error:
         raise CollectionError(
-            f"'{printable(folder)}' could not be changed to the end: {error.strerror}. Nothing is "
-            "lost: whoever opens it next puts the rest in place. Mend that and try again."
+            f"'{printable(folder)}' could not be changed completely: {error.strerror}. Nothing is "
+            "lost: the next citebed that opens it completes the change. Solve this and try again."
         ) from error
 
 
-def _anothers(folder: Path) -> CollectionError:
-    name = printable(folder)
-    return CollectionError(
-        f"'{name}' was left in the middle of a change on another machine, or by another user. "
-        "Nothing was changed here. Ask whoever gave it to you for a whole copy; if you trust them, "
-        f"finish the change yourself with: citebed import {shlex.quote(name)} --finish"
-    )
+def read_state(folder: Path) -> tuple[int, int, int] | None:
+    """Return a value that differs after each change; ``None`` during a change.
 
-
-def state_of(folder: Path) -> tuple[int, int, int] | None:
-    """The state that the folder is in; ``None`` in the middle of a change.
-
-    Every change replaces the manifest, so its inode, time and size tell one state from the next.
+    Every change replaces the manifest, so its inode, time and size identify the state.
     """
     try:
         manifest = (folder / MANIFEST).stat()

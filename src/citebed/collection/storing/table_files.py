@@ -1,4 +1,4 @@
-"""The tables of a collection as files; what is damaged is told, with how to mend it."""
+"""The Parquet files of a collection's tables; errors say how to repair them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from citebed.collection.tables import (
     IMPORT,
     TABLES,
     Schema,
+    add_missing_columns,
     check_types,
     check_values,
-    empty,
-    with_added,
+    empty_table,
 )
 from citebed.errors import CitebedError, CollectionError, is_interrupt
 from citebed.files.input_files import reusable_path
@@ -32,9 +32,9 @@ from citebed.wording import printable
 
 DOCUMENTS = "documents"
 ROW_GROUP = 5_000
-"""Rows in a row group, the least that is read or written."""
+"""Rows in a row group, the smallest unit of reading and writing."""
 _SLICE = 20 * ROW_GROUP
-_HELD = 8
+_CACHED = 8
 """Row groups of a stored table that stay in memory."""
 _PACKED: Any = {
     "compression": "zstd",
@@ -45,7 +45,7 @@ _PACKED: Any = {
 
 
 def _new_file(path: Path) -> IO[bytes]:
-    """A handle to write to: polars takes no name that is not UTF-8."""
+    """Open a file for writing, because polars refuses names that are not UTF-8."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("wb")
 
@@ -53,17 +53,17 @@ def _new_file(path: Path) -> IO[bytes]:
 def write_table(
     path: Path, table: pl.DataFrame, schema: Schema, about: Mapping[str, str] | None = None
 ) -> None:
-    """Write a table with exactly the stated columns, and ``about`` in its metadata."""
+    """Write a table with the columns of ``schema``, and ``about`` as metadata."""
     made = table.select(pl.col(name).cast(kind) for name, kind in schema.items())
     with _new_file(path) as handle:
         made.write_parquet(handle, metadata=None if about is None else dict(about), **_PACKED)
 
 
 def write_frames(path: Path, frames: Iterator[pl.DataFrame], schema: Schema) -> None:
-    """Write a table that comes piece by piece, in memory for a few of them."""
+    """Write a table that is given in pieces, with few of them in memory."""
 
     def pieces(*_: object) -> Iterator[pl.DataFrame]:
-        yield empty(schema)
+        yield empty_table(schema)
         for piece in frames:
             yield piece.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
@@ -71,11 +71,11 @@ def write_frames(path: Path, frames: Iterator[pl.DataFrame], schema: Schema) -> 
         register_io_source(pieces, schema=dict(schema)).sink_parquet(handle, **_PACKED)
 
 
-# --- a table of which most rows stay ----------------------------------------------------------
+# --- Tables with few changes ------------------------------------------------------------------
 
 
 class StoredTable:
-    """The file of a table, read by row groups; the last few stay in memory."""
+    """A table file that is read by row groups; the last few stay in memory."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._path, self._name, self.schema = path, name, TABLES[name]
@@ -83,15 +83,15 @@ class StoredTable:
             self.footer = read_footer(path)
             self.sizes = self.footer.rows
         self.starts = [0, *itertools.accumulate(self.sizes)]
-        self._group = lru_cache(_HELD)(self._read)
+        self._group = lru_cache(_CACHED)(self._read)
 
     def _read(self, number: int) -> pl.DataFrame:
         start, size = self.starts[number], self.sizes[number]
         return read_slice(self._path, self._name, self.schema, start, size)
 
     def take(self, rows: pl.Series) -> pl.DataFrame:
-        """Return the rows with these numbers, which rise."""
-        parts = [empty(self.schema)]
+        """Return the rows with these numbers, in ascending order."""
+        parts = [empty_table(self.schema)]
         cuts = rows.search_sorted(pl.Series(self.starts)).to_list()
         for number, (first, end) in enumerate(itertools.pairwise(cuts)):
             if end > first:
@@ -110,9 +110,9 @@ class _Part(NamedTuple):
 def write_changed(
     path: Path, before: StoredTable, rows: pl.Series, fresh: pl.DataFrame, work: Path
 ) -> None:
-    """Write the ``rows`` of a stored table (rising numbers), with ``fresh`` rows in place of nulls.
+    """Write the ``rows`` of a stored table (ascending), with ``fresh`` rows in place of nulls.
 
-    Row groups that stay whole are copied as they are; the others are packed under ``work`` first.
+    Unchanged row groups are copied; the others are written to files in ``work`` first.
     """
     parts = list(_parts(before, rows))
 
@@ -140,8 +140,10 @@ def write_changed(
 
 
 def _parts(before: StoredTable, rows: pl.Series) -> Iterator[_Part]:
-    """Return the row groups that stay whole, and the rows between them as new row groups; a small
-    one is joined with its neighbour, so that row groups do not become many."""
+    """Yield the unchanged row groups, and the rows between them as new row groups.
+
+    Small row groups are joined with their neighbours, so that the file does not get too many.
+    """
     kept, places = rows.drop_nulls(), rows.is_not_null().arg_true()
     cuts = kept.search_sorted(pl.Series(before.starts)).to_list()
     parts: list[_Part] = []
@@ -170,7 +172,7 @@ def _parts(before: StoredTable, rows: pl.Series) -> Iterator[_Part]:
 
 
 def table_paths(folder: Path, name: str) -> list[Path]:
-    """The files of a table: one, or those of the shards that have some of it, in their order."""
+    """Return the files of a table: one, or those in the shards, in their order."""
     path = folder / f"{name}.parquet"
     if path.exists() or not (folder / SHARDS).is_dir() or not (folder / MANIFEST).is_file():
         return [path] if path.exists() else []
@@ -180,24 +182,19 @@ def table_paths(folder: Path, name: str) -> list[Path]:
 
 
 def read_slices(folder: Path, name: str, schema: Schema, size: int = 0) -> Iterator[pl.DataFrame]:
-    """A table of the collection piece by piece; ``schema`` are the columns that are wanted, and
-    ``size`` the rows of a piece, if it matters."""
+    """Yield the columns in ``schema`` of a table in pieces (of ``size`` rows, if given)."""
     size = size or _SLICE
     paths = table_paths(folder, name)
     if not all(path.exists() and _has(path, schema) for path in paths) or not paths:
         yield from read_table(folder, name, TABLES[name]).select(list(schema)).iter_slices(size)
         return
     for path in paths:
-        yield from _slices_of(path, name, schema, size)
-
-
-def _slices_of(path: Path, name: str, schema: Schema, size: int) -> Iterator[pl.DataFrame]:
-    for start in range(0, rows_of(path), size):
-        yield read_slice(path, name, schema, start, size)
+        for start in range(0, count_rows(path), size):
+            yield read_slice(path, name, schema, start, size)
 
 
 def read_slice(path: Path, name: str, schema: Schema, start: int, size: int) -> pl.DataFrame:
-    """Some columns, which must be there, of so many rows of a file of a table."""
+    """Return the columns in ``schema`` of ``size`` rows of a table file."""
     with translate_damage(path), reusable_path(path) as file:
         check_types(pl.read_parquet_schema(file), schema)
         rows = pl.scan_parquet(file, glob=False).select(list(schema))
@@ -207,59 +204,59 @@ def read_slice(path: Path, name: str, schema: Schema, start: int, size: int) -> 
 
 
 def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
-    """A table of the collection; one that is not there is empty."""
+    """Return a table of the collection; a missing table is empty."""
     paths = table_paths(folder, name)
     if not paths and name == DOCUMENTS and (folder / MANIFEST).exists():
-        check_there(folder / f"{name}.parquet")
+        check_exists(folder / f"{name}.parquet")
     parts = [_table_of(path, name, schema) for path in paths]
-    return pl.concat(parts, rechunk=False) if parts else empty(schema)
+    return pl.concat(parts, rechunk=False) if parts else empty_table(schema)
 
 
 def read_schema(path: Path) -> Mapping[str, pl.DataType]:
-    """The columns of a file of the documents, checked."""
-    check_there(path)
+    """Return the checked columns of a file of documents."""
+    check_exists(path)
     with translate_damage(path), reusable_path(path) as file:
         schema = pl.read_parquet_schema(file)
         check_types(schema, TABLES[DOCUMENTS])
         return schema
 
 
-def rows_of(path: Path) -> int:
-    """How many rows a file has."""
-    check_there(path)
+def count_rows(path: Path) -> int:
+    """Return the number of rows of a file."""
+    check_exists(path)
     with translate_damage(path), reusable_path(path) as file:
         return int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
 
 
 def read_rows(path: Path, rows: Iterable[int], columns: Iterable[str]) -> list[pl.DataFrame]:
-    """Some columns, those that are there, of some rows of a file; no others are unpacked."""
+    """Return existing columns of some rows of a file, without decompressing others."""
     with translate_damage(path), reusable_path(path) as file:
         frame = pl.scan_parquet(file, glob=False)
         frame = frame.select([name for name in columns if name in frame.collect_schema()])
         return [frame.slice(row, 1).collect() for row in rows]
 
 
-def check_there(path: Path) -> None:
-    """Refuse a file of a collection that is gone."""
+def check_exists(path: Path) -> None:
+    """Raise if a file of a collection is missing."""
     if not path.exists():
-        raise CollectionError(f"{printable(path)} is missing. {mending(path)}")
+        raise CollectionError(f"{printable(path)} is missing. {repair_hint(path)}")
 
 
 def _table_of(path: Path, name: str, schema: Schema) -> pl.DataFrame:
-    check_there(path)
+    check_exists(path)
     with translate_damage(path), reusable_path(path) as file:
         columns = pl.read_parquet_schema(file)
         check_types(columns, schema)
         stated = list(schema) if columns.keys() >= schema.keys() else None
         table = pl.read_parquet(file, columns=stated)
         check_values(table, name)
-    return with_added(table, schema)
+    return add_missing_columns(table, schema)
 
 
 @contextlib.contextmanager
 def translate_damage(path: Path) -> Iterator[None]:
-    """Whatever polars says of a file of the collection, also in panic, is told as damage; but for
-    Ctrl-C, a machine without memory and a disk that fails."""
+    """Turn errors and panics of polars into errors that report damage, except for Ctrl-C, missing
+    memory and errors of the disk."""
     try:
         with translate_read_errors(path):
             yield
@@ -269,25 +266,27 @@ def translate_damage(path: Path) -> Iterator[None]:
         if is_interrupt(error):
             raise KeyboardInterrupt from None
         reason = str(error).partition("\n")[0]
-        raise CollectionError(f"{printable(path)} is damaged ({reason}). {mending(path)}") from None
+        raise CollectionError(
+            f"{printable(path)} is damaged ({reason}). {repair_hint(path)}"
+        ) from None
 
 
-def mending(path: Path) -> str:
-    """How to get a file of a collection back that is damaged or gone, in a sentence."""
+def repair_hint(path: Path) -> str:
+    """Return the sentence that says how to restore a damaged or missing file."""
     folder = path.parent.parent if path.parent.name in (*SETS, IMPORT) else path.parent
     folder = folder.parent.parent if folder.parent.name == SHARDS else folder
     name = printable(folder)
     if path.parent.name in SETS:
-        return f"The rest of the collection has what was in it: citebed import {name}"
+        return f"Restore it from the rest of the collection with: citebed import {name}"
     sources = []
     with contextlib.suppress(CitebedError):
         sources = [str(row["path"]) for row in read_manifest(folder).sources]
     arguments = " ".join(map(shlex.quote, sources)) or "SOURCES"
-    return f"Make the collection anew: move '{name}' away, then: citebed import {name} {arguments}"
+    return f"Move '{name}' away and import again: citebed import {name} {arguments}"
 
 
 def is_complete(folder: Path, name: str) -> bool:
-    """Whether a table has all columns that are read from sources, or is not there at all."""
+    """Return True if a table has all columns that come from sources, or does not exist."""
     wanted = TABLES[name].keys() - DERIVED
     return all(_has(path, wanted) for path in table_paths(folder, name) if path.exists())
 
@@ -298,14 +297,14 @@ def _has(path: Path, columns: Iterable[str]) -> bool:
 
 
 def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
-    """Write judgements in TREC's four columns, with iteration 0."""
-    from citebed.runs.writer import write_lines  # which needs numpy, and who reads does not
+    """Write judgements as TREC qrels with iteration 0."""
+    from citebed.runs.writer import write_lines  # needs numpy, which readers do not
 
     with _new_file(path) as handle:
         write_lines(qrels.select("query_id", pl.lit("0").alias("0"), "doc_id", "relevance"), handle)
 
 
 def write_jsonl(path: Path, table: pl.DataFrame) -> None:
-    """Write a table as JSON Lines, one object a row."""
+    """Write a table as JSON Lines."""
     with _new_file(path) as handle:
         table.write_ndjson(handle)

@@ -37,7 +37,7 @@ from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.reader import Reader
 from citebed.collection.rules import check_languages, check_types
 from citebed.collection.storing import store, table_files
-from citebed.collection.tables import SET_ASIDE, TABLES, Frames, read_part, write_part
+from citebed.collection.tables import SET_ASIDE, TABLES, Frames, read_ipc, write_ipc
 from citebed.distributed.importing import merged_records, output_tables
 from citebed.distributed.importing.existing_records import (
     Piece,
@@ -156,7 +156,7 @@ def _write_renamed(place: Place, names: DataFrame) -> None:
     fresh = concat_tables(data for _, data in collect_messages(select_kinds(names, "id")))
     if fresh is None:
         fresh = pl.DataFrame(schema={"row": pl.Int64(), "fresh": pl.String()})
-    write_part(place.folder / output_tables.RENAMED, fresh)
+    write_ipc(place.folder / output_tables.RENAMED, fresh)
 
 
 def _written(
@@ -202,7 +202,7 @@ def _found(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     place.mkdir()
     for name, series in zip(("names", "titles"), asked, strict=True):
-        write_part(place / f"{name}.arrow", series.to_frame("text"))
+        write_ipc(place / f"{name}.arrow", series.to_frame("text"))
     paths = [*shards, *aside]
     parcels = [Message("file", at, pack_json(str(path))) for at, path in enumerate(paths)]
     work = partial(_look_up, str(place), len(shards))
@@ -219,10 +219,8 @@ def _look_up(place: str, shards: int, number: int, given: Given) -> Iterator[Mes
     if number < shards:
         table = pl.read_parquet(path, columns=list(KNOWN), glob=False).select(KNOWN)
     else:
-        table = known_aside(read_part(path).lazy()).collect()
-    names, titles = (
-        read_part(Path(place, f"{name}.arrow"))["text"] for name in ("names", "titles")
-    )
+        table = known_aside(read_ipc(path).lazy()).collect()
+    names, titles = (read_ipc(Path(place, f"{name}.arrow"))["text"] for name in ("names", "titles"))
     found = are_asked(table, names, titles)
     if found.height:
         yield Message("known", number, pack_table(found))
@@ -333,7 +331,7 @@ class EngineImport(Import):
         if not made.shards:
             self.shards.write_documents(())
         for number, shard in enumerate(made.shards):
-            name = store.shard_name(number)
+            name = store.format_shard_name(number)
             target = self.ready / store.SHARDS / name
             target.mkdir(parents=True)
             shutil.move(shard.path, target / "documents.parquet")

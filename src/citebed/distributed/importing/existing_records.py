@@ -25,7 +25,7 @@ from citebed.collection.importing import OWN, own_records, still_there
 from citebed.collection.rules import Rules
 from citebed.collection.storing import table_files
 from citebed.collection.storing.store import MANIFEST
-from citebed.collection.tables import RECORD, TABLES, Schema, empty, read_part, write_part
+from citebed.collection.tables import RECORD, TABLES, Schema, empty_table, read_ipc, write_ipc
 from citebed.distributed.importing import merged_records
 from citebed.distributed.importing.merged_records import Place, number_of
 from citebed.distributed.importing.output_tables import RENAMED, decided, named
@@ -75,7 +75,7 @@ def pieces_of(folder: Path, table: str) -> list[Piece]:
     """The pieces of a table of a collection, in their order."""
     most, pieces = merged_records.A_PART, list[Piece]()
     for path in _paths(folder, table):
-        rows = table_files.rows_of(path)
+        rows = table_files.count_rows(path)
         pieces += [
             Piece(table, str(path.absolute()), start, min(most, rows - start))
             for start in range(0, rows, most)
@@ -93,7 +93,7 @@ def _paths(folder: Path, table: str) -> list[Path]:
     """The files of a table; that of the documents must be there."""
     paths = table_files.table_paths(folder, table)
     if not paths and table == "documents" and (folder / MANIFEST).exists():
-        table_files.check_there(folder / "documents.parquet")
+        table_files.check_exists(folder / "documents.parquet")
     return paths
 
 
@@ -123,7 +123,7 @@ def earlier_records(
     assert sample is not None
     number = pl.col("rows").cum_sum() // merged_records.A_PART
     bounds = sample.sort(_ORDER).filter(number > number.shift(1, fill_value=0)).select(_ORDER)
-    write_part(place / "bounds.arrow", bounds)
+    write_ipc(place / "bounds.arrow", bounds)
     (place / _DEALT).mkdir()
     parts = map_partitions(start, partial(_deal, str(place)), len(pieces))
     notes = collect_messages(map_partitions(parts, partial(_write, str(place)), bounds.height + 1))
@@ -143,7 +143,7 @@ def _sample(place: str, number: int, given: Given) -> Iterator[Message]:
 def _deal(place: str, number: int, given: Given) -> Iterator[Message]:
     """On a worker: the records of a piece, to the parts that they are in."""
     records = _read(place, number, piece_in(given), tuple(RECORD))
-    bounds = read_part(Path(place, "bounds.arrow")).with_columns(part=pl.lit(1))
+    bounds = read_ipc(Path(place, "bounds.arrow")).with_columns(part=pl.lit(1))
     keys = records.select(_ORDER).with_row_index("row")
     both = pl.concat([bounds, keys], how="diagonal")
     both = both.sort(*_ORDER, "part", nulls_last=[False] * len(_ORDER) + [True])
@@ -155,7 +155,7 @@ def _deal(place: str, number: int, given: Given) -> Iterator[Message]:
 def _write(place: str, number: int, given: Given) -> Iterator[Message]:
     """On a worker: write the records of a part, and tell of them."""
     path = Path(tempfile.mkdtemp(dir=place)) / "records.arrow"
-    write_part(path, read_spilled_tables(given["record"]).sort(_ORDER).select(list(RECORD)))
+    write_ipc(path, read_spilled_tables(given["record"]).sort(_ORDER).select(list(RECORD)))
     yield Message("note", number, pack_json(note_of(path)))
 
 
@@ -208,7 +208,7 @@ def keys_of_before(
     left = concat_tables(data for _, data in collect_messages(select_kinds(both, "left")))
     if left is None:
         return keys
-    write_part(folder / _LEFT, left)
+    write_ipc(folder / _LEFT, left)
     may_be = map_partitions(select_kinds(both, "rest"), partial(_alike, str(folder)), buckets)
     records = concat_tables(data for _, data in collect_messages(may_be))
     if records is None:
@@ -222,9 +222,7 @@ def keys_of_before(
 def _now(rules: Rules, folder: str, buckets: int, number: int, given: Given) -> Iterator[Message]:
     """On a worker: the records of a part's documents, to where those of before with their ids
     are."""
-    table = named(
-        decided(given, rules), read_part(Path(folder, RENAMED)), "row", "doc_id", "doc_id"
-    )
+    table = named(decided(given, rules), read_ipc(Path(folder, RENAMED)), "row", "doc_id", "doc_id")
     records = _numbered(table.filter(pl.col("owner").is_not_null()).select(
         "row", "owner", "size", "doc_id", "doi", "title", "year", home=pl.lit(number, pl.Int64)
     ))  # fmt: skip
@@ -239,7 +237,7 @@ def _write_twice(place: Place, before: list[Piece], buckets: int) -> None:
         data for _, data in collect_messages(map_partitions(keys, _twice, buckets))
     )
     none = pl.DataFrame(schema={"cite_key": pl.String()})
-    write_part(place.folder / _TWICE, none if twice is None else twice)
+    write_ipc(place.folder / _TWICE, none if twice is None else twice)
 
 
 def _keys(buckets: int, _: int, given: Given) -> Iterator[Message]:
@@ -256,7 +254,7 @@ def _twice(bucket: int, given: Given) -> Iterator[Message]:
 
 def _before(folder: str, buckets: int, _: int, given: Given) -> Iterator[Message]:
     """On a worker: the documents that there were, with a key of their own."""
-    twice = read_part(Path(folder, _TWICE))
+    twice = read_ipc(Path(folder, _TWICE))
     documents = piece_in(given).read(BEFORE).join(twice, on="cite_key", how="anti")
     yield from _by_name("before", _numbered(documents), "doc_id", buckets)
 
@@ -286,7 +284,7 @@ def _match(buckets: int, bucket: int, given: Given) -> Iterator[Message]:
     nobody's yet; a document of several records is asked for where all of these are."""
     now, before = concat_tables(given.get("now", ())), concat_tables(given.get("before", ()))
     if before is None:
-        before = _numbered(empty(BEFORE))
+        before = _numbered(empty_table(BEFORE))
     if now is None:
         yield from _here("left", before, bucket)
         return
@@ -327,7 +325,7 @@ def _here(kind: str, table: pl.DataFrame, bucket: int) -> Iterator[Message]:
 
 def _alike(folder: str, bucket: int, given: Given) -> Iterator[Message]:
     """On a worker: the records that may be one of the documents that are left."""
-    left, records = read_part(Path(folder, _LEFT)), concat_tables(given["rest"])
+    left, records = read_ipc(Path(folder, _LEFT)), concat_tables(given["rest"])
     assert records is not None
     alike = [records.join(left, on=names, how="semi") for names in _OTHERS]
     yield from _here("record", pl.concat(alike).unique(), bucket)

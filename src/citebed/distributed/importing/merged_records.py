@@ -24,9 +24,9 @@ from citebed.collection.building.combining import WISHES, combine, wishes
 from citebed.collection.building.import_report import fates
 from citebed.collection.building.merging import identities
 from citebed.collection.building.records import SHARED, Keys, Parts, keys_of
-from citebed.collection.names import once_each, stem_of
-from citebed.collection.rules import Rules, reasons
-from citebed.collection.tables import RECORD, read_part
+from citebed.collection.names import number_duplicates, strip_number
+from citebed.collection.rules import Rules, exclusion_reasons
+from citebed.collection.tables import RECORD, read_ipc
 from citebed.distributed.arrow import Batches
 from citebed.distributed.importing.reader import PartNote
 from citebed.distributed.sessions import Engine, collect_arrow
@@ -82,7 +82,7 @@ class Part(NamedTuple):
 
     def records(self) -> pl.DataFrame:
         """Its records with their ``row`` among all."""
-        records = pl.concat(read_part(Path(path)).select(list(RECORD)) for path in self.paths)
+        records = pl.concat(read_ipc(Path(path)).select(list(RECORD)) for path in self.paths)
         starts = pl.col("source").replace_strict(self.starts, return_dtype=pl.Int64())
         return records.with_columns(row=starts + pl.int_range(pl.len()).over("source"))
 
@@ -154,7 +154,7 @@ def _links(place: Place, start: DataFrame, parts: list[Part]) -> DataFrame:
 def _link(rules: Rules, buckets: int, number: int, given: Given) -> Iterator[Message]:
     """On a worker: the texts that the records of a part may share with others."""
     records = part_in(given).records()
-    records = records.filter(reasons(records, rules).is_null())
+    records = records.filter(exclusion_reasons(records, rules).is_null())
     texts = SHARED.of(records.select(SHARED.columns)).with_columns(records["row"])
     links = texts.unpivot(index="row", value_name="text").drop_nulls("text")
     key = pl.Series(map(number_of, links["text"]), dtype=pl.Int64())
@@ -303,7 +303,7 @@ def asking(kind: str, table: pl.DataFrame, name: str, buckets: int) -> Iterator[
     """Documents with what they want to be called by (in the column ``name``), to where others are
     that want the same."""
     own = table.with_columns(stem=pl.col(name), mine=True)
-    numbered = own.with_columns(stem=stem_of(pl.col(name)), mine=False)
+    numbered = own.with_columns(stem=strip_number(pl.col(name)), mine=False)
     asked = pl.concat([own, numbered.filter(pl.col("stem") != pl.col(name))])
     bucket = pl.Series(
         [zlib.crc32(stem.encode()) % buckets for stem in asked["stem"]], dtype=pl.Int64
@@ -325,7 +325,7 @@ def ids(wishes: DataFrame, buckets: int) -> DataFrame:
 
 def _keys(_: int, given: Given) -> Iterator[Message]:
     wanted = _once(given["wish"])
-    made = wanted.with_columns(once_each(wanted.drop("part", "mine"))).filter("mine")
+    made = wanted.with_columns(number_duplicates(wanted.drop("part", "mine"))).filter("mine")
     yield from send_rows("key", made.select("row", "part", "cite_key"), "part")
 
 

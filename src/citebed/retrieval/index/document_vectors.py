@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
-from citebed.collection.storing.store import locked
-from citebed.collection.storing.table_files import rows_of
+from citebed.collection.storing.store import lock_collection
+from citebed.collection.storing.table_files import count_rows
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.input_files import reusable_path
 from citebed.files.system_errors import translate_read_errors
@@ -122,8 +122,8 @@ class BatchProgress:
 
 def read_texts(collection: Collection, rows: Numbers) -> list[str]:
     """Return the texts of rows of the documents table, which rise."""
-    paths = collection.files_of("documents")
-    starts = np.cumsum([0, *(rows_of(path) for path in paths[:-1])], dtype=np.int64)
+    paths = collection.table_paths("documents")
+    starts = np.cumsum([0, *(count_rows(path) for path in paths[:-1])], dtype=np.int64)
     parts = np.split(rows, np.searchsorted(rows, starts[1:]))
     texts: list[str] = []
     for path, start, part in zip(paths, starts.tolist(), parts, strict=True):
@@ -241,7 +241,7 @@ def encode_index(
     ``report`` is what `write_index` returned; return it with the new vectors.
     """
     start = time.monotonic()
-    with locked(collection.folder):
+    with lock_collection(collection.folder):
         index = open_index(collection)
         if not index.is_current():
             name = printable(collection.folder)

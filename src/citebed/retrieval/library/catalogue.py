@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.collection.filters import Filter, names_meant
+from citebed.collection.filters import Filter, resolve_names
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.vectors.vectors import Docs
 from citebed.text.identifiers import arxiv_of, doi_in
@@ -62,7 +62,7 @@ class Coded:
 
     def codes_of(self, wanted: Iterable[str]) -> NDArray[np.int64]:
         """The codes of some values, or of all that have their words (`names_meant`)."""
-        folded = names_meant(wanted, self._folded)
+        folded = resolve_names(wanted, self._folded)
         return np.asarray(self._folded.is_in(folded).arg_true(), np.int64)
 
     def having(self, codes: NDArray[np.int64]) -> Mask:

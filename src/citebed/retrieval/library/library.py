@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from citebed.collection.filters import Filter
-from citebed.collection.names import typable
-from citebed.collection.tables import document_of_row
+from citebed.collection.names import clean_key
+from citebed.collection.tables import row_to_document
 from citebed.drafts.reader import DraftLike, resolve_draft
 from citebed.drafts.records import Draft
 from citebed.errors import CollectionError
@@ -105,7 +105,7 @@ class Library:
         number = self.number_of(doc_id)
         (record,) = self.nearness.records([number])
         (row,) = self._rows([number])
-        document, key = document_of_row(record), typable(row["key"] or row["doc_id"])
+        document, key = row_to_document(record), clean_key(row["key"] or row["doc_id"])
         return About(
             document, {**row, "abstract": record["abstract"] or ""}, row["link"], key,
             _bibtex(document, key), self._cited_by(number), self._cites(number),

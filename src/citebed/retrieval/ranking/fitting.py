@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
-from citebed.collection.storing.store import Manifest, locked
+from citebed.collection.storing.store import Manifest, lock_collection
 from citebed.collection.tables import DOCUMENTS as ALL_COLUMNS
 from citebed.errors import CitebedError
 from citebed.files.output_files import temporary_folder, translate_write_errors
@@ -146,7 +146,7 @@ class _Learning:
         index = open_index(self._opened)
         known, behind = self._learn(index, progress) if self._all is None else self._all.result()
         values = {} if behind is None else behind.values
-        with locked(self._opened.folder):
+        with lock_collection(self._opened.folder):
             generation = index.description.generation
             layout.write_fit(index.folder, generation, fit=asdict(known), background=values)
         share = round(known.words_share(), 2)

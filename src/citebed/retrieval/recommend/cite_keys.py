@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.collection.names import typable
+from citebed.collection.names import clean_key
 from citebed.drafts.bibliography.document_matching import Bibliography, Work
 from citebed.drafts.records import Draft
 
@@ -40,7 +40,7 @@ def work_of(card: Card) -> Work:
     """A document as a bibliography would know it."""
     return Work(
         card["title"], card["authors"], card["year"], card["doi"] or None, card["arxiv"],
-        card["keys"], typable(card["cite_key"]),
+        card["keys"], clean_key(card["cite_key"]),
     )  # fmt: skip
 
 

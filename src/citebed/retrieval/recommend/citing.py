@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.collection.tables import document_of_row
+from citebed.collection.tables import row_to_document
 from citebed.drafts.records import Draft
 from citebed.errors import UnknownName
 from citebed.records import Document
@@ -47,7 +47,7 @@ def to_cite(
     rows = {row["doc_id"]: row for row in _rows(collection.scan_documents().filter(wanted))}
     found = [rows[name] for name in dict.fromkeys(doc_ids) if name in rows]
     keys, _ = keys_for([_card(row) for row in found], collection, libraries, drafts)
-    return [ToCite(document_of_row(row), *keys[row["doc_id"]]) for row in found]
+    return [ToCite(row_to_document(row), *keys[row["doc_id"]]) for row in found]
 
 
 def _rows(documents: pl.LazyFrame) -> Iterable[dict[str, Any]]:
@@ -80,15 +80,15 @@ def _bibtex(cites: Sequence[ToCite]) -> str:
 
 
 def _ris(cites: Sequence[ToCite]) -> str:
-    from citebed.collection.exporting.bibliographies import ris_text
+    from citebed.collection.exporting.bibliographies import format_ris
 
-    return ris_text(map(_as_known, cites))
+    return format_ris(map(_as_known, cites))
 
 
 def _csl(cites: Sequence[ToCite]) -> str:
-    from citebed.collection.exporting.bibliographies import csl_text
+    from citebed.collection.exporting.bibliographies import format_csl
 
-    return csl_text(map(_as_known, cites))
+    return format_csl(map(_as_known, cites))
 
 
 def _as_known(each: ToCite) -> tuple[Document, str]:

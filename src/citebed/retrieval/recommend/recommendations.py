@@ -196,12 +196,14 @@ class Recommendations(TableResult, Sequence[Recommendation]):
     def left_out_keys(self) -> tuple[str, ...]:
         """The documents that are ``left_out``, by what one types in a ``\\cite``: first of all the
         keys of the author's own entries."""
-        from citebed.collection.names import typable
-        from citebed.collection.tables import document_of_row
+        from citebed.collection.names import clean_key
+        from citebed.collection.tables import row_to_document
         from citebed.drafts.bibliography.bibliography import bibliography_for, work_from_document
 
         rows = self._rows(self.left_out)
-        works = [work_from_document(document_of_row(row), typable(row["cite_key"])) for row in rows]
+        works = [
+            work_from_document(row_to_document(row), clean_key(row["cite_key"])) for row in rows
+        ]
         mine = bibliography_for(works, self.libraries)
         return tuple(sorted((mine.find(work) or work).key for work in works))
 
@@ -215,9 +217,9 @@ class Recommendations(TableResult, Sequence[Recommendation]):
         return [(each, documents[name]) for name, each in first.items()]
 
     def _documents(self, names: Iterable[str]) -> dict[str, Document]:
-        from citebed.collection.tables import document_of_row
+        from citebed.collection.tables import row_to_document
 
-        return {row["doc_id"]: document_of_row(row) for row in self._rows(names)}
+        return {row["doc_id"]: row_to_document(row) for row in self._rows(names)}
 
     def _rows(self, names: Iterable[str]) -> list[dict[str, Any]]:
         if self.collection is None:

@@ -19,7 +19,7 @@ import polars as pl
 
 from citebed._version import __version__
 from citebed.collection import Collection, open_collection
-from citebed.collection.storing.store import SHARDS, locked
+from citebed.collection.storing.store import SHARDS, lock_collection
 from citebed.errors import CitebedError, CollectionError, FormatError
 from citebed.files import output_files
 from citebed.files.input_files import hash_file, read_small
@@ -91,7 +91,7 @@ def fingerprint_of(description: Description) -> str:
 
 def write_indexed(collection: Collection, indexed: IndexedShards) -> None:
     """Tell of the indexes of a collection's shards, which all are there."""
-    with locked(collection.folder):
+    with lock_collection(collection.folder):
         collection.check_unchanged()
         folder = output_files.check_not_link(collection.folder / FOLDER)
         folder.mkdir(exist_ok=True)

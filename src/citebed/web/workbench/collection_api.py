@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 
-from citebed.collection.storing.store import MANIFEST, state_of
+from citebed.collection.storing.store import MANIFEST, read_state
 from citebed.errors import CitebedError
 from citebed.files.output_files import find_free_path
 from citebed.files.uploads import clean_name, store_uploads
@@ -187,16 +187,16 @@ def counted(site: WorkbenchSite, shelved: Shelved) -> dict[str, Any]:
 
 
 def _state(shelved: Shelved) -> object:
-    return state_of(shelved.folder), description_version(shelved.folder / "index")
+    return read_state(shelved.folder), description_version(shelved.folder / "index")
 
 
 def _demo_folder(home: Path) -> Path:
     """The demo's own folder, or where a new one may be."""
-    from citebed.collection.demo import check_own
+    from citebed.collection.demo import check_demo_folder
 
     folder = home / DEMO
     try:
-        check_own(folder)
+        check_demo_folder(folder)
     except CitebedError:
         folder = find_free_path(folder)
     return folder

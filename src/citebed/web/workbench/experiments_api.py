@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 
 from citebed.collection import Collection
-from citebed.collection.storing.store import state_of
+from citebed.collection.storing.store import read_state
 from citebed.experiments import evaluations
 from citebed.experiments.choices import (
     list_corrections,
@@ -288,7 +288,7 @@ def kept(
     make: Callable[[], str],
 ) -> str:
     """What was made of these files before, or is made now."""
-    files = (state_of(shelved.folder), states(choice.files))
+    files = (read_state(shelved.folder), states(choice.files))
     return site.kept.get((key, files), make, len)
 
 
@@ -297,7 +297,7 @@ def holdings(site: WorkbenchSite, shelved: Shelved) -> dict[str, Any]:
     opened = shelved.workbench
     runs = list_runs(opened.folder)
     files = [each.path for each in runs]
-    key = ("renamed", state_of(shelved.folder), states(files))
+    key = ("renamed", read_state(shelved.folder), states(files))
     renamed = site.kept.get(key, lambda: count_renamed_documents(opened, files))
     told = {name: format_renamed_note(number) for name, number in renamed.items()}
     return {

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from citebed.collection.storing.store import state_of
+from citebed.collection.storing.store import read_state
 from citebed.errors import CitebedError
 from citebed.web.workbench.job_process import Outcome, command
 
@@ -197,12 +197,12 @@ class Jobs:
                 work.thread.start()
 
     def _run(self, work: _Work) -> None:
-        before = state_of(work.order.folder)
+        before = read_state(work.order.folder)
         try:
             last = self._watch(work)
         except OSError as error:
             last = {"message": f"its process could not be started: {error.strerror}."}
-        is_changed = state_of(work.order.folder) != before
+        is_changed = read_state(work.order.folder) != before
         if "outcome" in last:
             work.job.outcome = Outcome(**last["outcome"])
             self._end(work, "done", "", is_changed=True)

@@ -8,8 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from citebed.collection.choices import choices, example_passage
-from citebed.collection.filters import Filter
+from citebed.collection.filters import Filter, example_passage, filter_choices
 from citebed.drafts.bibliography.bib_files import with_libraries
 from citebed.drafts.draft_store import StoredDraft
 from citebed.drafts.reader import parse_draft
@@ -265,7 +264,7 @@ class Choices(BaseModel):
 )
 async def choices_of(site: Here, shelved: OnShelf, request: Request) -> JSONResponse:
     """The venues and types that most documents have, and the years there are."""
-    work = lambda: choices(shelved.workbench.scan_documents())  # noqa: E731
+    work = lambda: filter_choices(shelved.workbench.scan_documents())  # noqa: E731
     return JSONResponse(await site.turns.run(request, work))
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from citebed.api import Workbench
-from citebed.collection.storing.store import state_of
+from citebed.collection.storing.store import read_state
 from citebed.drafts.draft_store import DraftStore
 from citebed.errors import UnknownName
 from citebed.retrieval.index.layout import description_version
@@ -33,7 +33,7 @@ class Shelved:
 
     def _refresh(self) -> None:
         """Open it anew where it, or its index, is no longer what was opened."""
-        state = (state_of(self.folder), description_version(self.folder / "index"))
+        state = (read_state(self.folder), description_version(self.folder / "index"))
         if state != self._state:
             self._workbench, self._recommender, self._first = Workbench(self.folder), None, None
             self._state = state

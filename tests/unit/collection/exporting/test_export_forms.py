@@ -143,7 +143,7 @@ def test_trec_comes_back(small: Collection, tmp_path: Path, imported: Imported) 
         given = name if name == "cats" else f"{name}-given"
         same(small.queries(name), again.queries(given), "query_id", "text", "title")
         same(small.qrels(name).table, again.qrels(given).table)
-    assert any("besides id, title and abstract" in note for note in report.notes)
+    assert any("all fields except id, title" in note for note in report.notes)
 
 
 def test_trec_files_follow_the_conventions(small: Collection, tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_csv_reads_with_any_reader(small: Collection, tmp_path: Path) -> None:
         assert rows[row["doc_id"]]["abstract"] == (row["abstract"] or "")
         assert rows[row["doc_id"]]["bibtex"] == escape_formulas(row["bibtex"] or "")
         assert rows[row["doc_id"]]["authors"] == "; ".join(row["authors"])
-    assert any("keywords has the joining '; '" in note for note in report.notes)
+    assert any("keywords contains the separator '; '" in note for note in report.notes)
     back = pl.read_csv(tmp_path / "out/qrels/cats.csv", schema_overrides={"relevance": pl.Int32})
     same(small.qrels("cats").table, back)
 

@@ -126,7 +126,7 @@ def test_the_small_file_registers_the_folder(
 def test_two_folders_of_one_name(small: Collection, folder: Path, tmp_path: Path) -> None:
     export(small, "ir_datasets", tmp_path / "other")
     register(folder)
-    with pytest.raises(CitebedError, match="knows 'citebed/my-small-set' already"):
+    with pytest.raises(CitebedError, match="already has 'citebed/my-small-set'"):
         register(tmp_path / "other")
 
 

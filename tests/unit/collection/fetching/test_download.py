@@ -22,7 +22,7 @@ from tests.unit.collection.fetching.test_fetching import (
 )
 
 from citebed._version import __version__
-from citebed.collection.fetching.fetching import CATALOGUE, RemoteFile
+from citebed.collection.fetching.public_collections import CATALOGUE, RemoteFile
 from citebed.errors import CitebedError
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from citebed.collection.fetching import download
-from citebed.collection.fetching.fetching import (
+from citebed.collection.fetching.public_collections import (
     CATALOGUE,
     FetchReport,
     PublicCollection,
@@ -295,9 +295,9 @@ def too_slow(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("failure", "message"),
     [
-        (no_such_host, "nowhere.invalid.*: the host cannot be found; is there a network"),
+        (no_such_host, "nowhere.invalid.*: the host was not found; is there a network"),
         (nobody_listens, "Connection refused"),
-        (too_slow, "no answer in time"),
+        (too_slow, "no response in time"),
     ],
 )
 def test_no_connection(

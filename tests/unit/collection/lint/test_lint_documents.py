@@ -11,7 +11,7 @@ from tests.unit.collection.lint.kinds import Altered, Collect, Found
 
 from citebed.collection import import_sources
 from citebed.collection.storing.table_files import write_table
-from citebed.collection.tables import DOCUMENTS, SECTIONS, frame
+from citebed.collection.tables import DOCUMENTS, SECTIONS, make_frame
 
 TODAY = datetime.date(2024, 3, 1)
 
@@ -29,7 +29,7 @@ def test_documents_without_title_and_without_text(collect: Collect, found: Found
 
 def test_a_document_with_full_text_is_not_empty(collect: Collect, found: Found) -> None:
     collection = collect({"a.bib": bibtex_entry("a", year=2000)})
-    sections = frame(SECTIONS, {"doc_id": ["a"], "record": ["a"], "text": ["All of it."]}, 1)
+    sections = make_frame(SECTIONS, {"doc_id": ["a"], "record": ["a"], "text": ["All of it."]}, 1)
     write_table(collection.folder / "sections.parquet", sections, SECTIONS)
     assert found(collection, "documents-without-text") == []
 
@@ -40,7 +40,7 @@ def test_dates_in_future_leave_room_for_next_year(collect: Collect, found: Found
         {"a.bib": "".join(bibtex_entry(f"y{y}", title=f"T {y}", year=y) for y in years)}
     )
     assert found(collection, "dates-in-future", today=TODAY) == [
-        ("y2026", "is of 2026, and it is 2024 now")
+        ("y2026", "is dated 2026, but it is 2024 now")
     ]
 
 

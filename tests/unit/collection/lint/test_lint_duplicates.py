@@ -10,7 +10,7 @@ from tests.library_samples import bibtex_entry
 from tests.reference import near_duplicates
 from tests.unit.collection.lint.kinds import Altered, Collect, Found
 
-from citebed.collection.lint.duplicates import near_pairs
+from citebed.collection.lint.documents import near_pairs
 from citebed.collection.tables import DOCUMENTS
 from citebed.text.titles import alike, numbers
 

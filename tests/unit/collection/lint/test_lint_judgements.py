@@ -64,7 +64,9 @@ def test_absent_queries(collect: Collect, found: Found) -> None:
 
 def test_judgements_without_any_query_are_one_finding(collect: Collect, found: Found) -> None:
     collection = collect({"a.bib": BIB, "t.qrels": qrels(("q1", "d1", 1), ("q2", "d1", 1))})
-    assert found(collection, "absent-queries") == [("t", "2 queries are judged, and none is here")]
+    assert found(collection, "absent-queries") == [
+        ("t", "2 queries are judged, but the set has no queries")
+    ]
 
 
 def test_queries_without_relevant_documents(collect: Collect, found: Found) -> None:
@@ -78,7 +80,7 @@ def test_queries_without_relevant_documents(collect: Collect, found: Found) -> N
 
 def test_queries_that_nobody_judged_are_one_finding(collect: Collect, found: Found) -> None:
     collection = collect({"a.bib": BIB, "t.topics": ASKED})
-    assert found(collection, "queries-without-relevant") == [("t", "none of 3 queries is judged")]
+    assert found(collection, "queries-without-relevant") == [("t", "no judgements for 3 queries")]
 
 
 def test_queries_without_text(collect: Collect, altered: Altered, found: Found) -> None:

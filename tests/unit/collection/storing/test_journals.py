@@ -42,7 +42,7 @@ def contents(folder: Path) -> dict[str, str]:
 def write_journal(
     collection: Path, files: list[str], remove: list[str], *, sealed: bool = False
 ) -> None:
-    seal = store.seal_of(files, remove) if sealed else "0" * 64
+    seal = store.sign_change(files, remove) if sealed else "0" * 64
     journal = {"from": ".staging/ready", "files": files, "remove": remove, "seal": seal}
     (collection / ".commit.json").write_text(json.dumps(journal))
 
@@ -114,7 +114,7 @@ def test_a_strangers_change_is_told_and_not_finished(
     left_in_a_change(collection, sealed=False)
     assert main([verb, str(collection)]) == 1
     said = " ".join(capsys.readouterr().err.split())
-    assert "was left in the middle of a change on another machine" in said
+    assert "was left incomplete by a change on another machine" in said
     assert "import" in said
     assert "--finish" in said
     assert (collection / "queries" / "cats.jsonl").exists()

@@ -27,7 +27,7 @@ def prepare(folder: Path, text: str) -> None:
 
 def commit(folder: Path, text: str) -> None:
     prepare(folder, text)
-    store.commit(folder, [])
+    store.commit_change(folder, [])
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -50,7 +50,7 @@ def test_a_commit_cut_off_at_any_step_is_seen_before_or_after(
     prepare(tmp_path, "two")
     with monkeypatch.context() as patch, contextlib.suppress(Killed):
         failing_after(patch, steps)
-        store.commit(tmp_path, ["links.parquet"])
+        store.commit_change(tmp_path, ["links.parquet"])
     store.recover(tmp_path)
     after = {"citebed.toml": "two", "documents.parquet": "two", "qrels/a.qrels": "two"}
     assert contents(tmp_path) == (before if steps == 0 else after)
@@ -65,9 +65,9 @@ def test_recovering_twice_changes_nothing(tmp_path: Path) -> None:
 
 def test_staging_is_empty_and_goes_away(tmp_path: Path) -> None:
     (tmp_path / ".staging" / "left-over").mkdir(parents=True)
-    with store.staging(tmp_path) as folder:
+    with store.prepare_change(tmp_path) as folder:
         assert not any(folder.iterdir())
-    with contextlib.suppress(Killed), store.staging(tmp_path) as folder:
+    with contextlib.suppress(Killed), store.prepare_change(tmp_path) as folder:
         raise Killed
     assert not (tmp_path / ".staging").exists()
 
@@ -108,6 +108,6 @@ def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(CollectionError, match="cannot write"),
-        store.locked(tmp_path / "file" / "c"),
+        store.lock_collection(tmp_path / "file" / "c"),
     ):
         pass

@@ -369,14 +369,14 @@ def test_readers_see_one_state_while_another_process_commits_and_is_killed(
 
 
 def test_a_change_that_was_cut_short_is_finished_by_the_next_reader(collection: Path) -> None:
-    with store.locked(collection), store.staging(collection) as staging:
+    with store.lock_collection(collection), store.prepare_change(collection) as staging:
         (staging / "ready").mkdir()
         manifest = (collection / "citebed.toml").read_text().replace('name = "c"', 'name = "new"')
         (staging / "ready" / "citebed.toml").write_text(manifest)
         (collection / "kept").mkdir()
         shutil.copytree(staging, collection / "kept", dirs_exist_ok=True)
     (collection / "kept").rename(collection / ".staging")
-    journal(collection, files=["citebed.toml"], seal=store.seal_of(["citebed.toml"], []))
+    journal(collection, files=["citebed.toml"], seal=store.sign_change(["citebed.toml"], []))
     assert open_collection(collection).name == "new"
     assert not (collection / ".commit.json").exists()
 

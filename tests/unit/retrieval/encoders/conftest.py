@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.tiny_models import CONFIG, VOCABULARY, random_weights
 
-from citebed.collection.fetching.fetching import RemoteFile
+from citebed.collection.fetching.public_collections import RemoteFile
 from citebed.retrieval.encoders import fetch
 from citebed.retrieval.encoders.fetch import GTE_SMALL, PublicWeights, fetch_encoder
 from citebed.retrieval.encoders.model_folder import encoder_folder

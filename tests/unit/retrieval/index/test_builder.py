@@ -28,7 +28,7 @@ from tests.unit.retrieval.index.making import (
     write_collection,
 )
 
-from citebed.collection.storing.store import locked
+from citebed.collection.storing.store import lock_collection
 from citebed.errors import CitebedError, CollectionError, UnknownName
 from citebed.files.output_files import DRAFT_PREFIX
 from citebed.retrieval import kernels
@@ -357,7 +357,7 @@ def test_an_index_releases_what_it_has_read(tmp_path: Path) -> None:
 
 def test_two_builders_at_once(tmp_path: Path) -> None:
     folder = write_collection(tmp_path, DOCUMENTS)
-    with locked(folder), pytest.raises(CollectionError, match="being changed by another"):
+    with lock_collection(folder), pytest.raises(CollectionError, match="being changed by another"):
         build(folder)
     assert build(folder).documents == 3
 

@@ -13,7 +13,7 @@ from tests.unit.retrieval.index.making import Row
 from citebed.collection import Collection
 from citebed.collection.storing.shards import Shards
 from citebed.collection.storing.store import Manifest
-from citebed.collection.tables import QUERIES, TABLES, empty
+from citebed.collection.tables import QUERIES, TABLES, empty_table
 from citebed.retrieval.execution.runner import RunOptions
 from citebed.retrieval.index.statistics import IndexReport
 from citebed.retrieval.pipeline import parse_pipeline
@@ -34,7 +34,7 @@ def cut(whole: Path, folder: Path, size: int) -> Path:
     folder.mkdir(parents=True)
     for name in ("documents", "contexts", "papers", "sections"):
         path = whole / f"{name}.parquet"
-        tables[name] = pl.read_parquet(path) if path.exists() else empty(TABLES[name])
+        tables[name] = pl.read_parquet(path) if path.exists() else empty_table(TABLES[name])
     shards.write_documents([tables.pop("documents")])
     shards.write_others(tables, Manifest("made"))
     for name in ("contexts", "papers"):

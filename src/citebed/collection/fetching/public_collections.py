@@ -1,12 +1,8 @@
-"""Getting a public collection from its origin, or from a mirror of it.
+"""The public collections that ``citebed fetch`` downloads from their origins or from a mirror.
 
-A file takes its own name only when it is complete and its checksum is right, so a file that is
-there is whole. ``fetched.json`` beside the files keeps the checksums of what was fetched.
-
-The public collections that ``citebed fetch`` knows, and where each one comes from.
-
-Nothing is kept here but addresses: no data comes with citebed. A checksum stands here only
-where it is known for certain; archives of a moving branch have none by nature.
+citebed contains only URLs, no data. Checksums are given where they are certain; archives of a
+moving branch have none. A downloaded file gets its name when it is complete and its checksum is
+right. ``fetched.json`` stores the checksums of the downloaded files.
 """
 
 from __future__ import annotations
@@ -24,8 +20,8 @@ from citebed.collection.fetching.download import (
     Expected,
     Missing,
     digest,
+    download_file,
     download_text,
-    downloaded,
 )
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError, FormatError, UnknownName
@@ -35,10 +31,9 @@ from citebed.files.output_files import write_own_file
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file to fetch: its place in the folder and below a mirror, and its address.
+    """A file to download: its path in the folder and below a mirror, and its URL.
 
-    ``sha256`` and ``bytes`` are ``None`` where they are not known; then the first fetch is
-    trusted, written down, and checked from there on.
+    If ``sha256`` is ``None``, the first download is trusted, and later ones are compared with it.
     """
 
     path: str
@@ -49,12 +44,12 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class PublicCollection:
-    """A collection that anyone may get, and how it is to be imported.
+    """A public collection, and how to import it.
 
-    ``profile``: the rules to import it with, "" for none. ``exclude``: the exclusion list,
-    "" for none. ``importable``: what to give to ``citebed import``. All paths are relative to
-    the folder. ``members``: beginnings of the names inside an archive that belong to the
-    collection, after the archive's own top folder; ``()`` where all of it does.
+    ``profile`` and ``exclude`` are the rules and the exclusion list of the import, or "".
+    ``importable`` are the paths to import. All paths are relative to the folder. ``members`` are
+    the starts of the names in an archive that belong to the collection, after the archive's top
+    folder; ``()`` means all.
     """
 
     name: str
@@ -69,7 +64,7 @@ class PublicCollection:
     members: tuple[str, ...] = ()
 
     def import_command(self, folder: Path) -> str:
-        """The command that imports the collection, fetched to ``folder``, into one beside it."""
+        """Return the command that imports the collection from ``folder`` into one beside it."""
         words = ["citebed", "import", f"{folder}-collection"]
         words += [str(folder / path) for path in self.importable]
         words += ["--profile", self.profile] if self.profile else []
@@ -79,8 +74,8 @@ class PublicCollection:
         return shlex.join(words)
 
 
-# The documents are in the repository itself, as BibTeX under data/acm-dl; no other archive is
-# needed. The blacklist is in the archive too, but an exclusion list is read as a plain file.
+# The repository contains the documents, as BibTeX under data/acm-dl. The blacklist is in it, too,
+# but citebed reads exclusion lists only as plain files.
 _ACM_CR = PublicCollection(
     name="acm-cr",
     title="ACM-CR: A Manually Annotated Test Collection for Citation Recommendation",
@@ -105,7 +100,7 @@ _ACM_CR = PublicCollection(
 
 
 def _from_glasgow(name: str, file: str, title: str, about: str, **more: str) -> PublicCollection:
-    """One of the classic collections, which the University of Glasgow keeps."""
+    """Return one of the classic collections that the University of Glasgow distributes."""
     page = f"http://ir.dcs.gla.ac.uk/resources/test_collections/{file.partition('.')[0]}/"
     return PublicCollection(
         name=name,
@@ -156,7 +151,7 @@ CATALOGUE: dict[str, PublicCollection] = {
 
 
 def public_collection(name: str) -> PublicCollection:
-    """The collection of that name; an unknown one is an error that suggests the nearest."""
+    """Return the collection of this name; raise `UnknownName` if there is none."""
     if name not in CATALOGUE:
         raise UnknownName("public collection", name, CATALOGUE)
     return CATALOGUE[name]
@@ -172,10 +167,9 @@ _SUMS_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class FetchedFile:
-    """What became of one file: ``fetched`` now, or ``kept`` (there already, checksum right).
+    """A file that was ``fetched`` now, or ``kept`` because it exists with the right checksum.
 
-    ``previous``: the checksum of an earlier fetch where this one brought other content, as a
-    moving branch does; else "".
+    ``previous`` is the checksum of an earlier download with other content, or "".
     """
 
     path: str
@@ -187,7 +181,7 @@ class FetchedFile:
 
 @dataclass(frozen=True)
 class FetchReport:
-    """What became of all files of a collection."""
+    """The files of a collection after a download."""
 
     name: str
     folder: Path
@@ -197,12 +191,11 @@ class FetchReport:
 def fetch(
     name: str, folder: str | Path, *, mirror: str | None = None, progress: Progress = SILENT
 ) -> FetchReport:
-    """Fetch the files of a public collection into a folder.
+    """Download the files of a public collection into a folder, without unpacking them.
 
-    Files that are there with the right checksum are kept; a file there with another one, or of
-    which nothing is known, is an error: it is never overwritten. ``mirror``: an address under
-    which the files lie by the same paths; a ``SHA256SUMS`` there is enforced. An interruption or a
-    full disk leaves what has arrived, and the next run goes on from there. Nothing is unpacked.
+    Existing files with the right checksum are kept; other existing files are an error.
+    ``mirror`` is a URL below which the files have the same paths; a ``SHA256SUMS`` there must
+    match. The next run continues an interrupted download.
     """
     root, files = Path(folder), public_collection(name).files
     sums = _mirror_sums(mirror) if mirror else {}
@@ -216,10 +209,10 @@ def _file(
     if target.is_file():
         return _checked(file, target, _expected(file, sums, record))
     url = f"{mirror.rstrip('/')}/{urllib.parse.quote(file.path)}" if mirror else file.url
-    # A record of a file that is gone is compared with, not enforced.
+    # The recorded checksum of a deleted file is only compared.
     expected = _expected(file, sums, {})
-    with downloaded(url, target, expected, progress) as (size, sha256):
-        # A file under its own name always has its checksum on record.
+    with download_file(url, target, expected, progress) as (size, sha256):
+        # The checksum is recorded before the file gets its name.
         entry = {"sha256": sha256, "bytes": size, "url": url}
         text = json.dumps({"files": {**record, file.path: entry}}, indent=1)
         write_own_file(root / RECORD, f"{text}\n")
@@ -228,30 +221,30 @@ def _file(
 
 
 def _checked(file: RemoteFile, target: Path, expected: Expected) -> FetchedFile:
-    """A file that is there already, if it is the right one."""
+    """Return an existing file; raise if it is not the right one."""
     size, sha256 = digest(target)
     if problem := expected.mismatch(size, sha256):
         raise CitebedError(f"{target}: {problem}. Move it away to fetch it again.")
     if not expected.sha256:
         raise CitebedError(
-            f"{target} is there already, and nothing says what its checksum should be. "
+            f"{target} already exists, and its checksum is unknown. "
             "Move it away to fetch it, or fetch into another folder."
         )
     return FetchedFile(file.path, "kept", size, sha256)
 
 
 def _expected(file: RemoteFile, sums: Mapping[str, str], record: Mapping[str, Any]) -> Expected:
-    said = {
+    sources = {
         "the catalogue": file.sha256,
         f"the mirror's {SUMS}": sums.get(file.path),
         RECORD: record.get(file.path, {}).get("sha256"),
     }
-    sha256, by = next(((digest, by) for by, digest in said.items() if digest), ("", ""))
+    sha256, by = next(((digest, by) for by, digest in sources.items() if digest), ("", ""))
     return Expected(sha256.lower(), by, file.bytes)
 
 
 def _mirror_sums(mirror: str) -> dict[str, str]:
-    """The checksums of a mirror by path; empty where it has none."""
+    """Return the checksums of a mirror by path, if it has any."""
     url = f"{mirror.rstrip('/')}/{SUMS}"
     try:
         text = download_text(url, _SUMS_BYTES)
@@ -268,7 +261,7 @@ def _mirror_sums(mirror: str) -> dict[str, str]:
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    """What earlier runs fetched into the folder, by path."""
+    """Return the recorded downloads of a folder by path."""
     if not path.is_file():
         return {}
     try:
