@@ -103,7 +103,7 @@ class AnswerCollector:
         self.opted_out = False
         self._questions: dict[int, tuple[int, str]] = {}
         self._graded: set[Key] = set()
-        self._said: dict[Key, tuple[int, Rating]] = {}
+        self._ratings: dict[Key, tuple[int, Rating]] = {}
         self._approved: dict[int, tuple[int, bool | str]] = {}
         self._doubtful: set[tuple[str, int, int]] = set()
         self._unread: list[ParseProblem] = []
@@ -136,29 +136,30 @@ class AnswerCollector:
             self.doubt(question, paper, line, f"{where}: there is no such question")
             return
         self._graded.add((question, paper))
-        self._say(question, paper, Rating(grade), line, where)
+        self._rate(question, paper, Rating(grade), line, where)
 
     def verdict(self, query: int, paper: int, value: int | None, comment: str, line: int) -> None:
         """Add a judgement of a document; ``None`` for can't judge."""
         rating = Rating(value, fold(comment))
-        self._say(query, paper, rating, line, f"document [{query}.{paper}]")
+        self._rate(query, paper, rating, line, f"document [{query}.{paper}]")
 
-    def _say(self, query: int, paper: int, rating: Rating, line: int, where: str) -> None:
+    def _rate(self, query: int, paper: int, rating: Rating, line: int, where: str) -> None:
         key = (query, paper)
         if not self.limits.has(query, paper):
             self.doubt(*key, line, f"{where}: there is no such number on this form")
             return
-        at, before = self._said.setdefault(key, (line, rating))
+        at, before = self._ratings.setdefault(key, (line, rating))
         if before.value != rating.value:
-            names = [_format_value(each.value) for each in (rating, before)]
+            values = (rating.value, before.value)
+            names = ["can't say" if value is None else str(value) for value in values]
             self.doubt(*key, line, f"{where} is {names[0]} here, but {names[1]} at {at}")
         elif rating.comment not in ("", before.comment):
             comment = f"{before.comment} / {rating.comment}".removeprefix(" / ")
-            self._said[key] = (at, Rating(before.value, comment))
+            self._ratings[key] = (at, Rating(before.value, comment))
 
     def doubt(self, query: int, paper: int, line: int = 0, what: str = "") -> None:
         """Drop an item because one of its marks is unreadable, whatever other marks it has."""
-        self._doubtful.add(("said", query, paper))
+        self._doubtful.add(("rating", query, paper))
         if what:
             self.unread(line, what)
 
@@ -185,8 +186,8 @@ class AnswerCollector:
         for number, (_, text) in sorted(self._questions.items()):
             if ("question", number, 0) not in self._doubtful:
                 answers.questions[number] = text
-        for (query, paper), (_, rating) in sorted(self._said.items()):
-            if ("said", query, paper) not in self._doubtful:
+        for (query, paper), (_, rating) in sorted(self._ratings.items()):
+            if ("rating", query, paper) not in self._doubtful:
                 answers.ratings[query, paper] = rating
         for query, (_, approved) in sorted(self._approved.items()):
             if ("approved", query, 0) not in self._doubtful:
@@ -203,15 +204,11 @@ class AnswerCollector:
                 del answers.ratings[question, paper]
             numbers = ", ".join(f"[{paper}]" for paper in papers[:10])
             more = f" and {len(papers) - 10} more" if len(papers) > 10 else ""
-            line = min(self._said[question, paper][0] for paper in papers)
+            line = min(self._ratings[question, paper][0] for paper in papers)
             what = (
                 f"Q{question} has grades for {numbers}{more}, but question {question} has no text"
             )
             yield ParseProblem(line, what)
-
-
-def _format_value(value: int | None) -> str:
-    return "can't say" if value is None else str(value)
 
 
 class CheckboxState(Enum):
@@ -254,13 +251,9 @@ def parse_checkbox(text: str) -> CheckboxState:
     mark = tidy(text)
     if not mark:
         return CheckboxState.EMPTY
-    return (
-        CheckboxState.YES
-        if mark in _YES
-        else CheckboxState.NO
-        if mark in _NO
-        else CheckboxState.UNKNOWN
-    )
+    if mark in _YES:
+        return CheckboxState.YES
+    return CheckboxState.NO if mark in _NO else CheckboxState.UNKNOWN
 
 
 def parse_grade(text: str) -> int | NoGrade | None:

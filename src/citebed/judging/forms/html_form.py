@@ -115,7 +115,7 @@ class _Reader:
     def __init__(self, content: str, collector: AnswerCollector) -> None:
         self._content = content
         self._collector = collector
-        self._told = 0
+        self._reported = 0
         self._place, self._line = 0, 1
 
     def next_line(self, part: str) -> int:
@@ -127,11 +127,11 @@ class _Reader:
 
     def report(self, name: str, what: str) -> None:
         """Report a problem, up to a limit: a broken file has problems everywhere."""
-        self._told += 1
-        if self._told < _MAX_PROBLEMS:
+        self._reported += 1
+        if self._reported < _MAX_PROBLEMS:
             line = self._content.count("\n", 0, max(self._content.find(name), 0)) + 1
             self._collector.unread(line, f"{quote(name)} {what}")
-        elif self._told == _MAX_PROBLEMS:
+        elif self._reported == _MAX_PROBLEMS:
             self._collector.unread(1, f"the file has more than {_MAX_PROBLEMS} problems")
 
     def _numbered(self, value: Any, name: str) -> list[tuple[int, Any]]:
@@ -158,7 +158,8 @@ class _Reader:
             return
         for each in value:
             if why := _judgement_problem(each, phase):
-                self.report(_format_judgement(each), why)
+                as_written = json.dumps(each, ensure_ascii=False, separators=(",", ":"))
+                self.report(as_written[:200], why)
                 continue
             key = (each["question"], each["paper"])
             line = self.next_line(f'"question":{key[0]},"paper":{key[1]},')
@@ -182,11 +183,6 @@ class _Reader:
             self._collector.opted_out = value
         else:
             self.report("opted_out", f"is {quote(json.dumps(value))}; expected true or false")
-
-
-def _format_judgement(each: Any) -> str:
-    """Return the beginning of a judgement as the page writes it."""
-    return json.dumps(each, ensure_ascii=False, separators=(",", ":"))[:200]
 
 
 def _judgement_problem(each: Any, phase: int) -> str:

@@ -119,7 +119,7 @@ def _write_phase_one(pages: _Pages, sheet: Sheet) -> None:
         pages.room(72)
         pages.text(f"Question {number} (Q{number})", 9.5)
         pages.y -= 50
-        box = (LEFT, pages.y, RIGHT - LEFT, 48.0)
+        box = (LEFT, pages.y, RIGHT - LEFT, 48)
         tip = f"Research question {number}"
         pages.field(f"question.{number}", tip, box, fieldFlags="multiline")
         pages.y -= 6
@@ -133,8 +133,8 @@ def _write_phase_one(pages: _Pages, sheet: Sheet) -> None:
             x, y = _INDENT + at % _A_ROW * 62, top - at // _A_ROW * 19
             pages.label(f"Q{number}", 9, x, y + 4)
             tip = f"Grade of reference {entry.number} for question {number}"
-            box = (x + _text_width(f"Q{number}", 9) + 5, y, 22.0, 15.0)
-            pages.field(f"grade.{number}.{entry.number}", tip, box, maxlen=1)
+            place = (x + _text_width(f"Q{number}", 9) + 5, y, 22.0, 15.0)
+            pages.field(f"grade.{number}.{entry.number}", tip, place, maxlen=1)
         pages.y = top - (rows - 1) * 19 - 6
 
 
