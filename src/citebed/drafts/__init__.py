@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.drafts.bibliography.document_matching import (
+    from citebed.drafts.document_matching import (
         find_cited_documents as find_cited_documents,
         find_own_documents as find_own_documents,
     )

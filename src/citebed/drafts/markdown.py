@@ -24,7 +24,7 @@ from markdown_it.token import Token
 from citebed.drafts.parsed_draft import PLACE, Block, ParsedDraft, Raw, join_lines
 from citebed.drafts.references import is_references_heading, split_references
 from citebed.drafts.rst import place_markdown_roles
-from citebed.drafts.tex.commands import place_commands
+from citebed.drafts.tex_commands import place_commands
 from citebed.text.identifiers import doi_in
 from citebed.text.latex import DISPLAY_MATHS, maths_as_text
 from citebed.text.normalise import fold, unique

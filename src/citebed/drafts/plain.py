@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from citebed.drafts.parsed_draft import Block, ParsedDraft, join_lines
 from citebed.drafts.references import ends_references, is_references_heading, split_references
-from citebed.drafts.tex.commands import place_commands
+from citebed.drafts.tex_commands import place_commands
 from citebed.text.normalise import fold
 
 _LONG_LINE = 120

@@ -107,11 +107,11 @@ def _parse_package(data: bytes, name: str, files: IncludedFiles) -> ParsedDraft 
     kind = document_kind(data, name)
     parsed = ParsedDraft()
     if kind == WORD:
-        from citebed.drafts.office.word import read_word  # imports XML parsers
+        from citebed.drafts.word import read_word  # imports XML parsers
 
         read_word(data, name, parsed)
     elif kind == OPEN_DOCUMENT:
-        from citebed.drafts.office.opendocument import read_opendocument
+        from citebed.drafts.opendocument import read_opendocument
 
         read_opendocument(data, name, parsed)
     elif kind == NOTEBOOK:
@@ -222,7 +222,7 @@ def _read(text: str, form: Form, files: IncludedFiles, notes: list[str]) -> Draf
     for what in notes:
         parsed.note(what)
     if form == "tex":
-        from citebed.drafts.tex.document import TexReader
+        from citebed.drafts.tex import TexReader
 
         TexReader(parsed, files).read(text)
     elif form == "markdown":
@@ -244,7 +244,7 @@ def _read_bibliographies(parsed: ParsedDraft, files: IncludedFiles) -> None:
     # Runs before ``make_passages``, which adds citations of DOIs in the prose.
     if parsed.bibliographies:
         # imports the BibTeX parser
-        from citebed.drafts.bibliography.bib_files import read_bibliographies
+        from citebed.drafts.bibliography import read_bibliographies
 
         read_bibliographies(parsed, files)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from citebed.collection.formats.base import decode, normalise_newlines
 from citebed.drafts.files import MAX_BYTES
-from citebed.drafts.office.packages import Package
+from citebed.drafts.office import Package
 from citebed.drafts.reader import FORMS_BY_ENDING, read_draft
 from citebed.drafts.records import Draft
 from citebed.errors import CitebedError

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from citebed.drafts import Entry
-from citebed.drafts.bibliography.bib_files import bib_entries
-from citebed.drafts.bibliography.bibliography import (
+from citebed.drafts.bibliography import (
     append_new,
+    bib_entries,
     bibliography_for,
     entry_to_cite,
     work_from_document,
 )
-from citebed.drafts.bibliography.document_matching import Bibliography, Work
+from citebed.drafts.document_matching import Bibliography, Work
 from citebed.errors import CitebedError
 from citebed.records import Document
 

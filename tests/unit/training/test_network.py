@@ -126,14 +126,14 @@ def test_weights_that_cannot_be_started_from(
     with pytest.raises(FormatError, match=r"few.npz: lacks embeddings.* and \d+ other weights"):
         read_initial_model(tiny, [tmp_path / "few.npz"])
     (tmp_path / "cut.npz").write_bytes(b"PK\x03\x04")
-    with pytest.raises(FormatError, match="is no file of arrays, or damaged"):
+    with pytest.raises(FormatError, match="not a file of arrays, or damaged"):
         read_initial_model(tiny, [tmp_path / "cut.npz"])
     np.savez_compressed(tmp_path / "bomb.npz", a=np.zeros(30 << 20, np.int32))  # 120 kB
     with pytest.raises(FormatError, match=r"bomb\.npz: holds more than 65"):
         read_initial_model(tiny, [tmp_path / "bomb.npz"])
     objects = np.array([{"a": 1}], dtype=object)
     np.savez(tmp_path / "pickled.npz", a=objects)
-    with pytest.raises(FormatError, match="is no file of arrays"):
+    with pytest.raises(FormatError, match="not a file of arrays"):
         read_initial_model(tiny, [tmp_path / "pickled.npz"])
     with pytest.raises(CitebedError, match="no such file"):
         read_initial_model(tiny, [tmp_path / "none.npz"])

@@ -216,6 +216,6 @@ class Library:
 
 
 def _bibtex(document: Any, key: str) -> str:
-    from citebed.drafts.bibliography.bibliography import entry_to_cite  # with the reader of BibTeX
+    from citebed.drafts.bibliography import entry_to_cite  # with the reader of BibTeX
 
     return entry_to_cite(document, key)

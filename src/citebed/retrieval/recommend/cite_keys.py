@@ -10,7 +10,7 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.collection.names import clean_key
-from citebed.drafts.bibliography.document_matching import Bibliography, Work
+from citebed.drafts.document_matching import Bibliography, Work
 from citebed.drafts.records import Draft
 
 Card = Mapping[str, Any]
@@ -48,7 +48,7 @@ def _bibliography_for(works: Sequence[Work], libraries: Sequence[str]) -> Biblio
     if not libraries:
         return Bibliography()
     # with the reader of BibTeX
-    from citebed.drafts.bibliography.bibliography import bibliography_for
+    from citebed.drafts.bibliography import bibliography_for
 
     return bibliography_for(works, libraries)
 
@@ -58,7 +58,7 @@ def _keys_of_others(works: Iterable[Work], drafts: Iterable[Draft]) -> list[str]
     theirs = {entry.key.lower(): entry for draft in drafts for entry in draft.cited.entries}
     if not theirs:
         return []
-    from citebed.drafts.bibliography.document_matching import may_match
+    from citebed.drafts.document_matching import may_match
 
     pairs = ((work, theirs.get(work.key.lower())) for work in works)
     return [work.key for work, entry in pairs if not may_match(entry, work.title, work.doi)]

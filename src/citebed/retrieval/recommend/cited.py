@@ -70,8 +70,8 @@ class Known:
 
     def _in(self, libraries: Sequence[str]) -> frozenset[str]:
         from citebed.drafts import find_cited_documents
-        from citebed.drafts.bibliography.bib_files import bib_entries
-        from citebed.drafts.bibliography.document_matching import Bibliography
+        from citebed.drafts.bibliography import bib_entries
+        from citebed.drafts.document_matching import Bibliography
 
         entries = [entry for text in libraries for entry in bib_entries(text)]
         listed = Cited(
@@ -106,7 +106,7 @@ class Known:
 
     def _likely(self, cited: Cited, title: str = "") -> pl.DataFrame:
         """The documents that can be cited, and some others."""
-        from citebed.drafts.bibliography.document_matching import candidate_titles, plain_titles
+        from citebed.drafts.document_matching import candidate_titles, plain_titles
         from citebed.text.identifiers import doi_of_arxiv, normalise_doi
 
         dois = [*map(normalise_doi, cited.dois), *map(doi_of_arxiv, cited.arxiv)]

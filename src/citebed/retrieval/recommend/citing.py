@@ -74,7 +74,7 @@ class CitingForm:
 
 
 def _bibtex(cites: Sequence[ToCite]) -> str:
-    from citebed.drafts.bibliography.bibliography import entry_to_cite  # with the reader of BibTeX
+    from citebed.drafts.bibliography import entry_to_cite  # with the reader of BibTeX
 
     return "".join(f"{entry_to_cite(each.document, each.key)}\n\n" for each in cites)
 

@@ -150,7 +150,7 @@ class Recommendations(TableResult, Sequence[Recommendation]):
         They have what a reference is printed from, or all that the records came with (``full``).
         What the author's .bib files have already, and what is ``weak``, is left out.
         """
-        from citebed.drafts.bibliography.bibliography import entry_to_cite
+        from citebed.drafts.bibliography import entry_to_cite
 
         return "\n\n".join(
             entry_to_cite(document, each.key, full=full)
@@ -165,7 +165,7 @@ class Recommendations(TableResult, Sequence[Recommendation]):
         nothing. What is ``weak`` is not added. The file is replaced whole; what stood in it stays
         to the byte.
         """
-        from citebed.drafts.bibliography.bibliography import append_new
+        from citebed.drafts.bibliography import append_new
 
         new = [(each.key, document) for each, document in self._once() if not each.in_bib]
         return append_new(path, new, full=full)
@@ -198,7 +198,7 @@ class Recommendations(TableResult, Sequence[Recommendation]):
         keys of the author's own entries."""
         from citebed.collection.names import clean_key
         from citebed.collection.tables import row_to_document
-        from citebed.drafts.bibliography.bibliography import bibliography_for, work_from_document
+        from citebed.drafts.bibliography import bibliography_for, work_from_document
 
         rows = self._rows(self.left_out)
         works = [

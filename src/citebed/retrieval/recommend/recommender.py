@@ -365,7 +365,7 @@ def _each(texts: DraftLike | Sequence[DraftLike]) -> Iterable[DraftLike]:
 def _texts_of(paths: Sequence[str | Path]) -> list[str]:
     if not paths:
         return []
-    from citebed.drafts.bibliography.bibliography import bib_text  # with the reader of BibTeX
+    from citebed.drafts.bibliography import bib_text  # with the reader of BibTeX
 
     return list(map(bib_text, paths))
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from citebed.collection.filters import Filter
-from citebed.drafts.bibliography.bib_files import with_libraries
+from citebed.drafts.bibliography import with_libraries
 from citebed.drafts.reader import parse_draft
 from citebed.errors import CitebedError, CollectionError
 from citebed.retrieval.library.about import About

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from citebed.collection.filters import Filter, example_passage, filter_choices
-from citebed.drafts.bibliography.bib_files import with_libraries
+from citebed.drafts.bibliography import with_libraries
 from citebed.drafts.draft_store import StoredDraft
 from citebed.drafts.reader import parse_draft
 from citebed.drafts.records import Draft, Passage, Place, select_passage, select_sentence

@@ -18,7 +18,7 @@ from citebed.collection.formats.bibtex_writer import (
     unknown_commands,
     write_entry,
 )
-from citebed.drafts.bibliography.bibliography import append_new, entry_to_cite
+from citebed.drafts.bibliography import append_new, entry_to_cite
 from citebed.records import Document
 
 RUN = (

@@ -12,7 +12,7 @@ from tests.accounting import parsed
 
 from citebed.collection.formats import FORMATS, Chunk
 from citebed.collection.formats.bibtex import collect_strings, read_xdata_context
-from citebed.drafts.bibliography.bib_files import bib_entries
+from citebed.drafts.bibliography import bib_entries
 from citebed.files.limits import Allowance
 from citebed.records import Document, Problem
 

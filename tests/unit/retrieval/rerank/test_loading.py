@@ -377,9 +377,11 @@ def test_pytorch_gives_the_same_and_runs_no_code(
     encoder = load_encoder(tiny.folder)
     assert encoder.runtime == "torch"
     np.testing.assert_allclose(encoder.encode(texts), expected, atol=2e-5)
-    pairs = [("a paper", text) for text in texts]
+    pairs, cross = [("a paper", text) for text in texts], make_cross_model()
+    config = {**cross.config, "num_labels": 1}
+    (cross.folder / "config.json").write_text(json.dumps(config))
     ours, theirs = (
-        load_cross_encoder(make_cross_model().folder, runtime=runtime).scores(pairs)
+        load_cross_encoder(cross.folder, runtime=runtime).scores(pairs)
         for runtime in ("onnx", "torch")
     )
     np.testing.assert_allclose(ours, theirs, atol=2e-5)

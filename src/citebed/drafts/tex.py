@@ -9,21 +9,361 @@ and a note tells the user.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
 from citebed.collection.formats.base import decode, normalise_newlines
+from citebed.drafts import tex_commands as commands
 from citebed.drafts.files import IncludedFiles
-from citebed.drafts.parsed_draft import ParsedDraft, without_places
-from citebed.drafts.tex import commands
-from citebed.drafts.tex.commands import add_citation, is_citation, parse_keys
-from citebed.drafts.tex.output import TexOutput, parse_authors
-from citebed.drafts.tex.source import Cursor, Macros
-from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, maths_as_text
+from citebed.drafts.parsed_draft import PLACE, Block, Origin, ParsedDraft, Raw, without_places
+from citebed.drafts.records import Place
+from citebed.drafts.references import parse_entry
+from citebed.drafts.tex_commands import NOTE, add_citation, is_citation, parse_keys
+from citebed.text.hyphens import join_hyphens
+from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, latex_to_text, maths_as_text
 from citebed.text.latex_commands import NOTHING
+from citebed.text.normalise import unique
 from citebed.text.regex import compile_regex
 from citebed.wording import list_first
+
+_BRACE = compile_regex(r"\\.|%[^\n]*+|[{}]", re.DOTALL)
+_END = re.compile(r"\\end[ \t]*\{([^{}\n]{1,60})\}")
+_GAP = compile_regex(r"[ \t]*+(?:%[^\n]*+\n[ \t]*+)*+(?:\n[ \t]*+(?!\n))?+")
+_OPTIONS = compile_regex(rf"\*?(?:[ \t]*+{NOTE})*+")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_ONE_PARAGRAPH = 4000
+"""Most characters of a title, label or length; a longer one has an unclosed brace."""
+
+
+class Cursor:
+    """A source text and the current offset in it.
+
+    The ends of all groups and environments are found in one pass, so unclosed braces cost no second
+    scan. The text of a macro has one ``place``: that of the macro's use.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        source: str = "",
+        place: Place | None = None,
+        path: Path | None = None,
+    ) -> None:
+        self.text = text
+        self.source = source
+        self.path = path
+        self.at = 0
+        self._place = place
+        self._line, self._line_start, self._counted = 1, 0, 0
+
+    def place_at(self, at: int) -> Place:
+        """Return the position of an offset; offsets must not decrease between calls."""
+        if self._place is not None:
+            return self._place
+        if at > self._counted:
+            if lines := self.text.count("\n", self._counted, at):
+                self._line += lines
+                self._line_start = self.text.rindex("\n", self._counted, at) + 1
+            self._counted = at
+        return Place(self.source, self._line, max(at - self._line_start, 0) + 1)
+
+    def has(self, text: str, at: int) -> bool:
+        """Return True if the file has exactly this text at this offset."""
+        return self._place is None and self.text.startswith(text, at)
+
+    @cached_property
+    def _closes(self) -> dict[int, int]:
+        closes: dict[int, int] = {}
+        opened: list[int] = []
+        for match in _BRACE.finditer(self.text):
+            if match[0] == "{":
+                opened.append(match.start())
+            elif match[0] == "}" and opened:
+                closes[opened.pop()] = match.start()
+        return closes
+
+    @cached_property
+    def _ends(self) -> dict[str, list[int]]:
+        ends: dict[str, list[int]] = {}
+        for match in _END.finditer(self.text):
+            ends.setdefault(match[1], []).append(match.start())
+        return ends
+
+    def end_of(self, environment: str, at: int) -> int | None:
+        """Return the offset of the next ``\\end`` of an environment."""
+        ends = self._ends.get(environment, [])
+        index = bisect_left(ends, at)
+        return ends[index] if index < len(ends) else None
+
+    def after_options(self, at: int) -> int:
+        """Return the offset after a star and ``[options]``."""
+        match = _OPTIONS.match(self.text, at)
+        return match.end() if match else at
+
+    def _after_gap(self, at: int) -> int:
+        gap = _GAP.match(self.text, at)
+        return gap.end() if gap else at
+
+    def group(self, at: int) -> tuple[int, int] | None:
+        """Return start and end of the contents of the next ``{…}``, if it is closed."""
+        opening = self._after_gap(at)
+        closing = self._closes.get(opening)
+        return None if closing is None else (opening + 1, closing)
+
+    def argument(self, at: int) -> tuple[int, int] | None:
+        """Return the next group if it is at most one paragraph, as most arguments must be."""
+        group = self.group(at)
+        if group is None or group[1] - group[0] > _ONE_PARAGRAPH:
+            return None
+        return None if _BLANK_LINE.search(self.text, *group) else group
+
+    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Match a pattern here, and move after it."""
+        match = pattern.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+        return match
+
+    def take_group(self) -> str | None:
+        """Return the contents of the next group, and move after it."""
+        group = self.group(self.at)
+        if group is None:
+            return None
+        self.at = group[1] + 1
+        return self.text[slice(*group)]
+
+    def is_open(self, at: int) -> bool:
+        """Return True if a brace comes next, closed or not."""
+        return self.text.startswith("{", self._after_gap(at))
+
+
+# --- Simple macros: a name, arguments, a text -----------------------------------------------
+
+_DEEPEST = 40
+_FREE = 1 << 18
+"""Characters that macros may expand to, in addition to four times the text itself."""
+
+_MACRO_NAME = re.compile(r"\*?\s*(?:\{\s*\\([A-Za-z@]+)\s*\}|\\([A-Za-z@]+))")
+_COUNT = re.compile(r"\s*\[(\d)\](?:\s*\[([^][]*)\])?")
+_PARAMETERS = re.compile(r"\s*((?:#\d)*)(?=\s*\{)")
+_LET = re.compile(r"\s*=?\s*(?:\\[A-Za-z@]+|\\?.)")
+_MACRO_OPTION = re.compile(r"\s*\[([^][{}]*)\]")
+_SLOT = re.compile(r"#(\d)")
+
+
+class _Macro(NamedTuple):
+    arguments: int
+    default: str | None
+    body: str
+
+
+class Macros:
+    """The macros of a draft; ``notes`` reports endless expansion."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Macro] = {}
+        self._left = _FREE
+        self.notes: list[str] = []
+
+    def allow(self, characters: int) -> None:
+        """Allow more expansion after reading this many characters."""
+        self._left += 4 * characters
+
+    def define(self, kind: str, cursor: Cursor) -> None:
+        """Read the definition after ``\\kind``, and move after it."""
+        if (match := cursor.take(_MACRO_NAME)) is None:
+            return
+        if kind == "let":
+            cursor.take(_LET)
+        elif kind.endswith("DocumentCommand"):
+            cursor.take_group()
+            cursor.take_group()
+        else:
+            self._read_body(kind, match[1] or match[2], cursor)
+
+    def _read_body(self, kind: str, name: str, cursor: Cursor) -> None:
+        arguments, default = 0, None
+        if kind.endswith("def"):
+            match = cursor.take(_PARAMETERS)
+            arguments = match[1].count("#") if match else 0
+        elif match := cursor.take(_COUNT):
+            arguments, default = int(match[1]), match[2]
+        body = cursor.take_group()
+        # The reader handles known commands better than their definitions would.
+        known = name in commands.KNOWN or name in commands.ASIDES or name in commands.SECTIONS
+        if body is not None and not known and not is_citation(name):
+            self._known[name] = _Macro(arguments, default, body)
+
+    def expansion(self, name: str, cursor: Cursor, depth: int) -> str | None:
+        """Return the text of a macro with its arguments; ``None`` for an unknown macro."""
+        macro = self._known.get(name)
+        if macro is None:
+            return None
+        if depth > _DEEPEST or self._left < 0:
+            self.notes = [f"macros that expand endlessly, such as \\{name}, were skipped"]
+            return None
+        values = _arguments(macro, cursor)
+        if values is None:
+            return None
+        body = macro.body
+        if values:
+            # Check the size before building a text with a hundred copies of a long argument.
+            by_slot = {str(slot): value for slot, value in enumerate(values, 1)}
+            self._left -= sum(len(by_slot.get(slot, "")) for slot in _SLOT.findall(body))
+            if self._left < 0:
+                return None
+            body = _SLOT.sub(lambda m: by_slot.get(m[1], ""), body)
+        self._left -= len(macro.body) + 1
+        return body
+
+
+def _arguments(macro: _Macro, cursor: Cursor) -> list[str] | None:
+    values, start = [], cursor.at
+    if macro.default is not None:
+        option = cursor.take(_MACRO_OPTION)
+        values.append(option[1] if option else macro.default)
+    while len(values) < macro.arguments:
+        if (value := cursor.take_group()) is None:
+            cursor.at = start
+            return None
+        values.append(value)
+    return values
+
+
+@dataclass
+class _Paragraph:
+    kind: str = ""
+    pieces: list[str] = field(default_factory=list)
+    origins: list[Origin] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, text: str, cursor: Cursor, at: int) -> None:
+        """Add text with its position in the source."""
+        self.origins.append(Origin(self.length, cursor.place_at(at), cursor.has(text, at)))
+        self.pieces.append(text)
+        self.length += len(text)
+
+    def text(self) -> str:
+        """Return the words, without remaining backslashes."""
+        raw = join_hyphens("".join(self.pieces))
+        return latex_to_text(raw).replace("\\", " ").strip()
+
+    def raw(self) -> Raw:
+        """Return the LaTeX, with blanks for citations."""
+        return Raw(PLACE.sub(lambda place: " " * len(place[0]), "".join(self.pieces)), self.origins)
+
+
+class TexOutput:
+    """Makes blocks from pieces of text.
+
+    While ``muted`` is above 0, nothing is written. An aside (a footnote, caption or heading)
+    becomes a block after its paragraph, unless `take_aside` returns its text.
+    """
+
+    def __init__(self, parsed: ParsedDraft) -> None:
+        self.section = ""
+        self.muted = 0
+        self._parsed = parsed
+        self._paragraphs = [_Paragraph()]
+        self._asides: list[Block] = []
+        self._entry: str | None = None
+        self.in_list = False  # True inside a reference list
+
+    def write(self, text: str, cursor: Cursor, at: int) -> None:
+        """Add text with its position in the source."""
+        if not self.muted:
+            self._paragraphs[-1].add(text, cursor, at)
+
+    def flush(self, following: str = "") -> None:
+        """End the paragraph; in a reference list, the entry continues.
+
+        ``following`` is the kind of the next paragraph, e.g. ``item``.
+        """
+        if self.muted:
+            return
+        if self.in_list and len(self._paragraphs) == 1:
+            self._paragraphs[-1].pieces.append(" ")
+            return
+        paragraph = self._paragraphs[-1]
+        in_aside = len(self._paragraphs) > 1
+        self._paragraphs[-1] = _Paragraph(paragraph.kind if in_aside else following)
+        text = paragraph.text()
+        block = [Block(text, paragraph.raw(), self.section, paragraph.kind)] if text else []
+        if in_aside:
+            self._asides += block
+        else:
+            self._parsed.blocks += [*block, *self._asides]
+            self._asides.clear()
+
+    def begin_aside(self, kind: str) -> None:
+        """Begin an aside."""
+        self._paragraphs.append(_Paragraph(kind))
+
+    def end_aside(self) -> None:
+        """End the aside and make it a block."""
+        self.flush()
+        self._paragraphs.pop()
+
+    def take_aside(self) -> str:
+        """End the aside and return its text instead of making a block."""
+        return PLACE.sub("", self._paragraphs.pop().text())
+
+    # --- A list of references ---------------------------------------------------------------
+
+    def begin_list(self) -> None:
+        """Begin a reference list."""
+        self.flush()
+        self.in_list = True
+
+    def begin_entry(self, key: str) -> None:
+        """Begin a reference."""
+        self._end_entry()
+        self._entry = key
+
+    def end_list(self) -> None:
+        """End the reference list."""
+        self._end_entry()
+        self.in_list = False
+
+    def _end_entry(self) -> None:
+        if self._entry is not None:
+            text = PLACE.sub("", self._paragraphs[-1].text())
+            self._parsed.entries.append(parse_entry(self._entry, text))
+        self._paragraphs[-1] = _Paragraph()
+        self._entry = None
+
+
+# --- Authors --------------------------------------------------------------------------------
+
+_LONGEST = 20_000
+_BETWEEN = re.compile(r"\\(?:and|And|AND|quad|qquad)(?![A-Za-z])|\\\\\s*(?:\[[^]]*\])?\s*\\and")
+_ASIDE = re.compile(
+    r"\\(?:thanks|textsuperscript|inst|affil|orcid|orcidID|email|footnotemark|fnref|corref|texttt"
+    r"|IEEEauthorrefmark|authornote|authornotemark|IEEEauthorblockA|href|url|samethanks)\*?"
+    r"(?:\[[^][{}]*\])?(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
+    r"|\\(?:begin|end)\{\w+\*?\}(?:\[[^]]*\])?(?:\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})?"
+    r"|\$[^$]*\$|%[^\n]*|\\footnote\{(?:[^{}]|\{[^{}]*\})*\}"
+)
+_COMMA_OR_AND = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+|\s+&\s+")
+_PERSON_NAME = re.compile(r"[^\W\d_][^\d@/|]*")
+
+
+def parse_authors(tex: str) -> tuple[str, ...]:
+    """Return the names in the argument of ``\\author``, without notes and affiliations."""
+    if len(tex) > _LONGEST:
+        return ()
+    plain = _ASIDE.sub("", tex)
+    lines = [part.split("\\\\")[0] for part in _BETWEEN.split(plain)]
+    # ``A. One, B. Two and C. Three`` are three names; parts that are not names are dropped.
+    parts = (part for line in lines for part in _COMMA_OR_AND.split(latex_to_text(line)))
+    names = (part.strip(" .*†‡") for part in parts)
+    words = ((name, len(name.split())) for name in names)
+    return unique(name for name, size in words if 1 < size < 7 and _PERSON_NAME.fullmatch(name))
+
 
 _TOKEN = compile_regex(
     r"\\(?:(?P<command>[A-Za-z@]++)\*?|(?P<escaped>.))"
@@ -38,7 +378,7 @@ _VERBATIM = re.compile(r"(?:\[[^]\n]*\])?(?:\{\w*\}(?=\W))?([^\w\s{])[^\n]*?\1|\
 _FILE = re.compile(r"[ \t]*(?:\{([^{}\n]*)\}|([^\s{}\\%]+))")
 _TWO_PARTS = re.compile(r"[ \t]*\{([^{}\n]*)\}[ \t]*\{([^{}\n]*)\}")
 _LABEL = re.compile(r"\s*(?:\[(?:[^][{}]|\{[^{}]*\})*\])?\s*\{([^{}]*)\}")
-_OPTION = re.compile(r"[ \t]*\[((?:[^][{}]|\{[^{}]*\})*)\]")
+_ITEM_LABEL = re.compile(r"[ \t]*\[((?:[^][{}]|\{[^{}]*\})*)\]")
 _FI = re.compile(r"\\fi(?![A-Za-z])")
 _ADDRESSES = frozenset(("url", "href", "nolinkurl", "path"))
 _SHOWN_COMMANDS = 6
@@ -288,7 +628,7 @@ class TexReader:
 
     def _item(self, _name: str, cursor: Cursor) -> None:
         self._out.flush("item")
-        if not self._out.muted and (label := cursor.take(_OPTION)) is not None:
+        if not self._out.muted and (label := cursor.take(_ITEM_LABEL)) is not None:
             self._out.write(f"{label[1]} ", cursor, label.start(1))
 
     def _heading(self, name: str, cursor: Cursor) -> None:

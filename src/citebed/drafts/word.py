@@ -10,14 +10,19 @@ import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from citebed.drafts.office.citations import (
+from citebed.drafts.office import (
+    Attributes,
     Citations,
+    Kind,
+    Outline,
+    Package,
+    Paragraph,
     is_bibliography,
     is_contents,
+    kind_of_style,
+    walk,
     word_sources,
 )
-from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_style
-from citebed.drafts.office.packages import Attributes, Package, walk
 from citebed.drafts.parsed_draft import ParsedDraft, without_places
 from citebed.files.file_kinds import WORD
 

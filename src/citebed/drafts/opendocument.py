@@ -8,9 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from citebed.drafts.office.citations import Citations, is_bibliography
-from citebed.drafts.office.outline import Kind, Outline, Paragraph, kind_of_style
-from citebed.drafts.office.packages import Attributes, Package, walk
+from citebed.drafts.office import (
+    Attributes,
+    Citations,
+    Kind,
+    Outline,
+    Package,
+    Paragraph,
+    is_bibliography,
+    kind_of_style,
+    walk,
+)
 from citebed.drafts.parsed_draft import ParsedDraft, without_places
 from citebed.drafts.records import Entry
 from citebed.files.file_kinds import OPEN_DOCUMENT
