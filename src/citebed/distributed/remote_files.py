@@ -63,7 +63,7 @@ def brought(engine: Engine, address: str, folder: Path) -> Copies:
         names = collect_arrow(copied.mapInArrow(write, "path string"))["path"].to_pylist()
     files = sorted(folder / _below(root, name) for name in names)
     if not files:
-        raise CitebedError(f"{printable(address)}: the engine finds no file there.")
+        raise CitebedError(f"{printable(address)}: Spark finds no file there.")
     if not all(file.is_file() for file in files):
         raise CitebedError(
             f"the engine's workers do not see '{printable(folder)}': choose a folder of a file "

@@ -188,7 +188,7 @@ def _opened(on: str, settings: Mapping[str, str]) -> AbstractContextManager[Spar
     if is_master(on):
         return open_master_session(on, settings)
     raise CitebedError(
-        f"'{on}' is no engine. Expected local (on this machine), sc://host:15002 (Spark "
+        f"'{on}' is not an engine. Expected local (on this machine), sc://host:15002 (Spark "
         "Connect), or a master of Spark's: local[4], spark://host:7077, yarn, k8s://…"
     )
 
@@ -288,7 +288,7 @@ def _greet(address: str) -> None:
         try:
             grpc.channel_ready_future(channel).result(SECONDS)
         except grpc.FutureTimeoutError:
-            raise TimeoutError("who listens there does not speak gRPC") from None
+            raise TimeoutError("the server there does not speak gRPC") from None
 
 
 def _check_version(address: str, version: str) -> None:

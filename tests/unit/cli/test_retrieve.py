@@ -404,7 +404,7 @@ def test_recommend_for_many_passages(run: Run, tmp_path: Path) -> None:
         (["in"], "this is a folder"),
         (["."], "this is a folder"),
         (["forests", "--each", "word"], "unknown unit of text 'word'"),
-        (["forests", "--before", "soon"], "'soon' is no date"),
+        (["forests", "--before", "soon"], "'soon' is not a date"),
         (["forests", "-k", "0"], "Invalid value"),
         (["forests", "-m", "bm25+rm3(from=x)"], "recommending knows no judgements"),
         (["forests", "-m", "bm25+nonsense"], "nonsense"),
@@ -420,7 +420,7 @@ def test_recommend_refuses(run: Run, arguments: list[str], what: str) -> None:
 def test_what_is_wrong_with_all_passages_is_said_once(run: Run, tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("Oaks in forests.\n\n" * 5)
     for arguments, what in (
-        (["--before", "soon"], "'soon' is no date"),
+        (["--before", "soon"], "'soon' is not a date"),
         (["-m", "bm25+nonsense"], "nonsense"),
     ):
         code, out, err = run("recommend", "c", "long.txt", *arguments)

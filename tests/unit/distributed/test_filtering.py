@@ -326,12 +326,12 @@ def test_a_folder_of_somebody_else_stays(tmp_path: Path, task: FilterTask) -> No
     kept.parent.mkdir()
     kept.write_text("mine")
     for restart in (False, True):
-        with pytest.raises(CitebedError, match="no folder of ours"):
+        with pytest.raises(CitebedError, match="was not created by citebed"):
             filter_on(engine_here(), task, tmp_path / "out", replace(OPTIONS, restart=restart))
     shutil.rmtree(kept.parent)
     (tmp_path / "elsewhere").mkdir()
     kept.parent.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(CitebedError, match="no folder of ours"):
+    with pytest.raises(CitebedError, match="was not created by citebed"):
         filter_on(engine_here(), task, tmp_path / "out", OPTIONS)
 
 

@@ -107,7 +107,8 @@ class WorkFolder(NamedTuple):
         made = {entry.name for entry in self.path.iterdir()} if is_ours else set()
         if not is_ours or (made and not self._is_known(made)):
             raise CitebedError(
-                f"{printable(self.path)} is no folder of ours; remove it, or choose another output"
+                f"{printable(self.path)} was not created by citebed. "
+                "Remove it, or choose another output"
             )
 
     def _is_known(self, names: set[str]) -> bool:

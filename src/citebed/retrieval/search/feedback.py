@@ -78,7 +78,7 @@ class JudgedFeedback:
 
 
 Find = Callable[[Sequence[str]], Sequence[int]]
-"""What gives the numbers of documents by their ids, -1 for one that is not there."""
+"""Returns the numbers of documents by their ids, -1 for unknown ids."""
 
 
 def told_of_judged(
@@ -106,8 +106,7 @@ def told_of_judged(
 
 
 def read_judged(collection: Collection, index: Index | Find, source: str) -> JudgedFeedback:
-    """The judgements of a qrels file, or of a set of the collection; of documents of an index, or
-    of those that somebody finds."""
+    """Read the judgements of a qrels file, or of a set of the collection, on indexed documents."""
     from citebed.runs.trec_files import QRELS, trec_lines
 
     path = Path(source)
@@ -174,8 +173,7 @@ MOVING = Moving()
 
 
 class Judged(NamedTuple):
-    """Documents by number: those that are right for a text, and those that are not; and how far
-    they move it."""
+    """The relevant and the other judged documents of a text by number, and how far they move it."""
 
     relevant: Docs = _NONE
     nonrelevant: Docs = _NONE
@@ -186,7 +184,7 @@ class Judged(NamedTuple):
 
     @property
     def moves(self) -> bool:
-        """Whether there is something to move towards."""
+        """Return True if there is a relevant document."""
         return len(self.relevant) > 0
 
 
@@ -204,7 +202,7 @@ def moved_terms(
 
 
 def moved_vectors(rows: Vectors, documents: DocumentVectors, judged: Judged) -> Vectors:
-    """The vectors of a text and its sentences, of which that of the text moves."""
+    """Return the vectors of a text and its sentences, with that of the text moved."""
     towards = judged.moving.towards * _mean(documents, judged.relevant)
     away = judged.moving.away * _mean(documents, judged.nonrelevant)
     return np.concatenate([unit_rows(rows[:1] + towards - away), rows[1:]])

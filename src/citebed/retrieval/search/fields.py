@@ -10,9 +10,9 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.retrieval.index.layout import FIELDS
 
 FULL_TEXT = 0.1
-"""What a word of the full text counts by default, one of the title being 1.
+"""The default weight of a word in the full text; in the title it is 1.
 
-A full text is some thirty times as long as its abstract, and says much in passing.
+A full text is about 30 times as long as an abstract, and mentions many things in passing.
 """
 _BY_DEFAULT = "default"
 
@@ -21,7 +21,7 @@ _BY_DEFAULT = "default"
 class Fields:
     """Weights of the fields; a field that is not named does not count.
 
-    Those that are taken ``by_default`` have the full text beside them where an index has any.
+    The fields ``by_default`` include the full text if the index has it.
     """
 
     weights: Mapping[str, float]

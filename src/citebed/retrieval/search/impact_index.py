@@ -109,7 +109,7 @@ class Prepared:
         return low, unit, levels
 
     def workspace(self) -> tuple[Any, ...]:
-        """What one thread writes while it searches."""
+        """Return the arrays that one thread writes to while it searches."""
         return (
             np.zeros(kernels.RANGE, np.uint16),
             np.zeros(kernels.RANGE, np.uint16),

@@ -30,7 +30,7 @@ def query_text(text: str) -> str:
 def checked_date(text: str) -> str:
     """The date, if it is one: a year, or a month or day in ISO form."""
     if not _DATE.fullmatch(text.strip()):
-        raise CitebedError(f"'{text}' is no date; write 2019, 2019-07 or 2019-07-31")
+        raise CitebedError(f"'{text}' is not a date; write 2019, 2019-07 or 2019-07-31")
     return text.strip()
 
 
@@ -69,7 +69,7 @@ def _filled(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def query_facts(collection: Collection, name: str, queries: pl.DataFrame) -> dict[str, Any]:
-    """What a run says of its queries: the set or file, how many, and its hash."""
+    """Return set or file, number and hash of queries, for the metadata of a run."""
     own = collection.folder / "queries" / f"{name}.jsonl"
     source = own if name in collection.query_sets else Path(name)
     return {"set": name, "number": queries.height, "sha256": hash_file(source)}
@@ -82,7 +82,7 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
     if not tab or not query_id.strip():
         raise FormatError(path, number, _EXPECTED)
     if "\r" in line:
-        raise FormatError(path, number, "a carriage return stands within the line. Make it \\n.")
+        raise FormatError(path, number, "contains a carriage return. Use \\n as line end.")
     return {**dict.fromkeys(QUERIES), "query_id": query_id.strip(), "text": text.strip()}
 
 
@@ -97,7 +97,7 @@ def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
 
 
 def _checked(path: Path, number: int, row: dict[str, Any]) -> dict[str, Any]:
-    """The row, if the parts it need not have are of their types."""
+    """Return the row, or raise if an optional value has another type."""
     exclude = [] if row["exclude"] is None else row["exclude"]
     if not isinstance(exclude, list) or not all(isinstance(name, str) for name in exclude):
         raise FormatError(path, number, "'exclude' must be a list of document ids")

@@ -32,15 +32,15 @@ _NONE, _NOUGHT = np.zeros(0, np.int64), np.zeros(0, np.float64)
 NOTHING = Hits(_NONE, _NOUGHT)
 
 FREQUENT = 32
-"""A term is frequent if more than one document in so many has it.
+"""A term is frequent if more than one document in 32 contains it.
 
-Frequent terms are added first, then the others, both in the order of terms: a sum of floats
-depends on its order, and whoever adds must do it in this one.
+Frequent terms are added first, then the others, both in the order of terms. A sum of floats depends
+on its order, so every code path must add in this order.
 """
 
 
 def score_all(view: View, query: TermWeights) -> tuple[Floats, NDArray[np.bool_]]:
-    """Every document's score, and whether it has a term of the query at all."""
+    """Return every document's score, and a mask of the documents with a term of the query."""
     documents = len(view.index.ids)
     order = np.argsort(query.df * FREQUENT <= view.stats.documents, kind="stable")
     terms = list(zip(query.ids[order].tolist(), query.weights[order].tolist(), strict=True))
@@ -87,8 +87,8 @@ _VIEWS = 4
 """Views without a paper's citing text that are kept: queries of one paper come together."""
 _LOG = logging.getLogger("citebed")
 _TOO_LARGE = (
-    "note: to make this index ready for many queries takes about %.1f GB of memory, and %.1f are "
-    "free; each query is answered by itself, which takes longer"
+    "note: preloading the index needs %.1f GB of memory, but only %.1f GB are free; "
+    "each query is answered by itself, which takes longer"
 )
 
 
@@ -99,7 +99,7 @@ _WORTH, _BYTES = 5_000_000, 32
 
 
 class OfWhole(Protocol):
-    """The numbers of a collection of which an index has a shard."""
+    """The statistics of a collection, for the index of one of its shards."""
 
     @property
     def whole(self) -> Whole:
@@ -112,9 +112,8 @@ class OfWhole(Protocol):
 class Searcher:
     """An index, a model and the fields' weights, ready to search.
 
-    Results are exact: always those of scoring every document. A new searcher does just that;
-    after ``prepare`` it finds the same much faster. An index that has a shard of a collection is
-    searched with the numbers of the ``wholes``: with all citing text, and without a paper's.
+    Results are exact. A new searcher scores every document; after ``prepare`` it finds the same
+    results much faster. ``wholes`` has the statistics of the whole collection, for a shard.
     """
 
     def __init__(
@@ -134,9 +133,9 @@ class Searcher:
         self._views: dict[str, View] = {}
 
     def prepare(self) -> None:
-        """Make ready for many searches: takes about a second for 100,000 documents.
+        """Prepare for many searches, which takes a second for 100,000 documents.
 
-        Where memory does not suffice, which is told, it stays as it is: slower, and as exact.
+        If memory is too small, log a note and stay slow. Results do not change.
         """
         if self._prepared is None:
             from citebed.retrieval.search.impact_index import bytes_of, prepare
@@ -153,9 +152,9 @@ class Searcher:
     def query(
         self, text: str, view: View | None = None, *, keep: Callable[[str], bool] = is_telling
     ) -> TermWeights:
-        """A text as a query: its terms that are in the index, and how often it has them.
+        """Return a text as a query: its terms that the index contains, and their frequencies.
 
-        ``keep`` says which terms count; by default single letters and digits do not.
+        ``keep`` selects terms; by default it drops single letters and digits.
         """
         counts: dict[int, float] = {}
         for term in filter(keep, self.index.analyser.terms(text)):
@@ -165,7 +164,7 @@ class Searcher:
         return weighted(view or self.view, counts)
 
     def without(self, paper: str | None) -> View:
-        """What the searcher sees when the citing text of a paper does not count."""
+        """Return the view without the citing text of a paper."""
         if not paper:
             return self.view
         view = self._views.pop(paper, None) or self._view_without(paper)
@@ -191,7 +190,7 @@ class Searcher:
         return self.search_all([query], k, excluded=[excluded], allowed=allowed, threads=1)[0]
 
     def contributions(self, terms: Docs, docs: Docs) -> NDArray[np.float64]:
-        """What each term (column) adds to each document (row) for a unit of query weight."""
+        """Return the impact of each term (column) on each document (row)."""
         if self._prepared is None:
             return self.view.contributions(terms, docs)
         from citebed.retrieval import kernels
@@ -316,7 +315,7 @@ def usable(query: TermWeights, view: View) -> TermWeights:
 
 
 def _at_once(queries: Sequence[TermWeights], threads: int) -> int:
-    """How many queries of which every posting is looked at are answered at the same time."""
+    """Return how many queries to score at the same time, if each reads all its postings."""
     most = max((int(query.df.sum()) for query in queries), default=0)
     if most < _WORTH:
         return 1

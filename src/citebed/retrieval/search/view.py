@@ -22,11 +22,10 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """A collection in numbers: its ``documents``, those that are ``filled`` (have any text in the
-    fields that count), its ``tokens`` by field; and ``df`` and ``cf`` (by field) of terms, by their
-    numbers in the shard's index.
+    """Statistics of a collection: its ``documents``, the number with any text (``filled``), its
+    ``tokens`` by field, and ``df`` and ``cf`` (by field) of the terms in the shard's index.
 
-    A df of -1 is one that nobody asked for; where ``complete`` there is none.
+    A df of -1 is unknown. If ``complete``, all are known.
     """
 
     documents: int
@@ -37,13 +36,15 @@ class Whole:
 
     @property
     def complete(self) -> bool:
-        """Whether the frequencies of all terms are known."""
+        """Return True if the frequencies of all terms are known."""
         return bool((self.df >= 0).all())
 
 
 def weighed(weights: Mapping[str, float], counts: Mapping[str, Any]) -> Any:
-    """Counts by field added up, each times the weight of its field; in the fields' order, since a
-    sum of floats depends on it. A field without counts adds nothing."""
+    """Sum counts by field, each times the weight of its field, in the order of the fields.
+
+    The order matters: a sum of floats depends on it.
+    """
     total: Any = 0.0
     for name, weight in weights.items():
         if name in counts:
@@ -53,9 +54,9 @@ def weighed(weights: Mapping[str, float], counts: Mapping[str, Any]) -> Any:
 
 _AT_ONCE = 1 << 21
 _LONG = 1 << 16
-"""A term with more postings is not read as a whole for what it adds to a few documents."""
+"""To find its impact on a few documents, a term with more postings is not read completely."""
 _REMEMBERED, _BYTES = 1 << 23, 16
-"""Postings of terms asked for one by one that are kept for the next question, and bytes of each."""
+"""The number of cached postings, and the bytes of each."""
 
 
 class TermPostings(NamedTuple):
@@ -76,8 +77,11 @@ class TermCounts(NamedTuple):
 
 
 class View:
-    """What a model sees of an index; ``without`` takes out the citing text of one paper. An index
-    of a shard is seen with the numbers of the ``whole`` collection, less that text too."""
+    """The frequencies and statistics of an index that a model uses.
+
+    ``without`` subtracts the citing text of one paper. ``whole`` has the statistics of the whole
+    collection if the index belongs to a shard.
+    """
 
     def __init__(
         self,
@@ -119,7 +123,7 @@ class View:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing was taken out."""
+        """Return True if no paper's citing text was subtracted."""
         return self._share is None
 
     @cached_property
@@ -170,13 +174,13 @@ class View:
         return self.model.document_scores(self.stats)
 
     def constant(self, query: TermWeights) -> float:
-        """What the model adds to every document's score for a query (with final weights)."""
+        """Return the constant that the model adds to every score for a query with final weights."""
         if query.extra is not None:
             return query.extra[1]
         return self.model.constant(query.weights, query.df, query.cf, self.stats)
 
     def document_weight(self, query: TermWeights) -> float:
-        """The factor of documents' own scores for a query (with final weights)."""
+        """Return the factor of the documents' own scores for a query with final weights."""
         return self.model.document_weight(query.weights) if query.extra is None else query.extra[0]
 
     def term(self, number: int) -> TermPostings:
@@ -206,7 +210,7 @@ class View:
         return TermPostings(docs, tf, len(docs), float(weighed(self._weights, times)))
 
     def counts_of(self, number: int) -> tuple[int, dict[str, int]]:
-        """In how many documents of this very index a term is, and how often by field."""
+        """Return the df of a term in this index, and its occurrences by field."""
         span = slice(*self.index.offsets[number : number + 2].tolist())
         counts = self._counts(span)
         df = np.count_nonzero(self._weighted(counts, self.index.docs[span]))
@@ -252,15 +256,15 @@ class View:
         return df, cf
 
     def know_frequencies(self, df: Numbers, cf: Numbers) -> None:
-        """Take the frequencies of all terms from someone who had to count them anyway."""
+        """Accept the frequencies of all terms from a caller that has counted them already."""
         self.__dict__["all_frequencies"] = (df, cf)
 
     def remember(self, memory: int) -> None:
-        """Keep what was read and made of terms, in so many bytes: many queries are to come."""
+        """Cache postings and impacts of terms in up to ``memory`` bytes, for many queries."""
         self._most_remembered = max(_REMEMBERED, memory // _BYTES)
 
     def know_documents(self, terms_of: Callable[[int], NDArray[np.int64]]) -> None:
-        """Take the terms of a document from someone who has them."""
+        """Accept a function that returns the terms of a document."""
         self._terms_of = terms_of
 
     def documents(self, docs: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], Numbers]]:
@@ -275,7 +279,7 @@ class View:
         return found
 
     def contributions(self, terms: NDArray[np.int64], docs: NDArray[np.int64]) -> Floats:
-        """What each term (column) adds to each document (row) for a unit of query weight."""
+        """Return the impact of each term (column) on each document (row)."""
         table = np.zeros((len(docs), len(terms)))
         for column, number in enumerate(terms.tolist()):
             if self._is_long(number):
@@ -332,7 +336,7 @@ class View:
             yield docs, tf, TermCounts(slice(first, last), df, cf)
 
     def impacts(self, number: int) -> NDArray[np.float32]:
-        """What a term adds to the scores of its documents."""
+        """Return the impacts of a term on its documents."""
         found = self._impacts.get(number)
         if found is None:
             docs, tf, df, cf = self.term(number)
@@ -392,7 +396,7 @@ def _found(
 
 def _less(tf: Numbers, share: Share, where: Selection) -> Numbers:
     rest = tf.astype(np.int64)
-    if not len(share.postings):  # a paper may cite with words that are no terms
+    if not len(share.postings):  # a paper may cite with stop words only
         return rest
     if isinstance(where, slice):
         first, last = np.searchsorted(share.postings, (where.start, where.stop))

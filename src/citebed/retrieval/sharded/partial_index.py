@@ -48,7 +48,7 @@ def unpacked(data: bytes) -> dict[str, NDArray[Any]]:
 
 
 class ShardTexts:
-    """What an index does not have of a shard's documents: their authors' names, and dates."""
+    """Authors' names and dates of a shard's documents, which its index does not store."""
 
     def __init__(self, collection: Collection, index: Index) -> None:
         self._collection, self._index = collection, index
@@ -71,7 +71,7 @@ class ShardTexts:
 
 
 def extract(index: Index, texts: ShardTexts, docs: Docs, terms: Sequence[str]) -> Extract:
-    """What a shard's index has of some documents, by number and rising, for some terms."""
+    """Return everything in a shard's index about documents (rising numbers) and terms."""
     place = np.full(len(index.ids), -1, np.int64)
     place[docs] = np.arange(len(docs))
     return {
@@ -91,7 +91,7 @@ def _strings(name: str, values: Sequence[str]) -> Extract:
 
 
 def _postings(index: Index, place: Docs, terms: Sequence[str]) -> Extract:
-    """Of each posting the number of its term among ``terms``, its document, and how often."""
+    """Return term (its place in ``terms``), document and frequencies of each posting."""
     own = np.array([index.term_number(term) for term in terms], np.int64)
     number = np.flatnonzero(own >= 0)
     starts, sizes = index.offsets[own[number]], np.diff(index.offsets)[own[number]]
@@ -187,8 +187,10 @@ def index_of(
     description: Description,
     totals: Totals,
 ) -> Index:
-    """An index of the documents of extracts, none of which is in two, for the terms (in the order
-    of their bytes) that were asked for; it is only in memory, and ``folder`` is its name."""
+    """Make an index in memory of the documents of extracts. ``folder`` is only its name.
+
+    No document may be in two extracts. ``terms`` are sorted by their bytes.
+    """
     ids = [text.encode("utf-8", "surrogatepass") for text in _texts(extracts, "ids")]
     order = sorted(range(len(ids)), key=ids.__getitem__)
     number = np.empty(len(ids), np.int64)

@@ -67,8 +67,10 @@ def forward(
     in_time: Iterable[Allowed],
     depth: int,
 ) -> pl.DataFrame:
-    """What a shard puts forward; ``first`` are its best by words, ``in_time`` which of its
-    documents are not too late for each query."""
+    """Return the candidates of a shard.
+
+    ``first`` are its best documents by words, ``in_time`` masks of documents that are old enough.
+    """
     found, ends = list[_List](), [pl.DataFrame(schema=FORWARD)]
     every = zip(queries, first, signals.embedded_in_turn(queries), in_time, strict=True)
     for number, (query, hits, own, times) in enumerate(every):
@@ -87,7 +89,7 @@ def forward(
 
 
 class _List(NamedTuple):
-    """What a signal puts forward for a query, by its place."""
+    """The candidates of one signal for a query, by its place."""
 
     query: int
     name: str
@@ -134,12 +136,12 @@ def _ends(number: int, kind: str, similar: Similarities) -> pl.DataFrame:
 
 
 def best_of(rows: pl.DataFrame, depth: int, constants: Constants) -> pl.DataFrame:
-    """What all shards together put forward: of each list as many as one index would."""
+    """Return the best candidates of all shards: as many per list as one index would return."""
     documents = rows.filter(pl.col("doc_id").is_not_null())
     ends = rows.filter(pl.col("doc_id").is_null())
     wanted = max(constants.candidates, depth)
     counts = {WORDS: max(depth, constants.by_words), SAID: constants.cited_candidates}
-    # Of equal ones the later id first, as everywhere; of what is said all that are equal.
+    # Ties: the later id first, as everywhere; citing sentences keep all ties.
     ranked = (
         documents.drop("most")
         .sort("query", "name", "value", "doc_id", descending=[False, False, True, True])
@@ -207,18 +209,18 @@ def _bounds_by_place(ends: pl.DataFrame) -> Mapping[tuple[int, str], Bounds]:
 
 
 EXTRACTS: Mapping[str, Any] = {"data": pl.Binary}
-"""What shards have of documents, as bytes."""
+"""Extracts of shards, as bytes."""
 AT_ONCE = 4 * features.AT_ONCE
 """Queries that are ranked together; models are given as many texts at a time as on one machine."""
 
 _DOCUMENTS = 16_384
 """Documents of an extract: engines carry rows of some megabytes better than one of hundreds."""
 _TEXTS = 8
-"""Shards of which authors and dates are kept by a process."""
+"""The number of shards whose authors and dates a process caches."""
 
 
 class Text(NamedTuple):
-    """What a ranking asks of a query beside its terms: the text, and the paper that it is of."""
+    """The text of a query, its paper and the year of the paper."""
 
     text: str
     paper: str | None
@@ -235,7 +237,7 @@ class ForwardShard:
     """Whether one machine would have made ready for so many queries."""
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
-        """What the shard's signals put forward."""
+        """Return the candidates of the shard."""
         runner, found = self.search.asked_of(shard)
         ranks, depth = runner.ranks, self.search.depth
         if self.is_ready:
@@ -259,7 +261,7 @@ class ExtractShard:
     authors: tuple[str, ...] | None = None
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
-        """Extracts of those that the shard has."""
+        """Return extracts of the documents in this shard."""
         texts = _texts_of(shard)
         docs = np.union1d(numbers_of(shard.index, self.ids), np.arange(len(shard.index.ids))[:1])
         if self.authors is not None:
@@ -271,7 +273,7 @@ class ExtractShard:
 
 @lru_cache(_TEXTS)
 def _texts_of(shard: Shard) -> ShardTexts:
-    """What the index of a shard does not have, read once in each process."""
+    """Return the authors and dates of a shard, read once per process."""
     return ShardTexts(shard.collection, shard.index)
 
 
@@ -344,7 +346,7 @@ class ShardedRanking:
 
     @property
     def _about(self) -> tuple[Description, Totals]:
-        """What an index of all documents would say of itself."""
+        """The description and totals of an index of all documents."""
         of = self.seen.indexed
         described = Description(
             analyser=of.analyser, documents=of.documents, terms=0, postings=of.postings,

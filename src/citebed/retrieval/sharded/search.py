@@ -63,7 +63,7 @@ Ranked = tuple[tuple[str, ...], tuple[float, ...]]
 """Documents by id, and their scores."""
 NOBODY: Ranked = ((), ())
 Sources = tuple[Ranked, Ranked]
-"""The documents of a query that are taken for relevant, and those that are not."""
+"""The relevant and the non-relevant documents of a query."""
 
 
 def ranked(hits: pl.DataFrame) -> dict[int, Ranked]:
@@ -84,7 +84,7 @@ class Judged:
         self.judged: JudgedFeedback = read_judged(collection, self._find, source)
 
     def _find(self, names: Sequence[str]) -> list[int]:
-        """The numbers of documents among those that the shards have of these; -1 for others."""
+        """Return the places of documents among those that the shards contain, -1 for others."""
         work = FindDocuments(tuple(sorted(set(names))))
         self._ids = self._spread.rows(work, FOUND)["doc_id"].sort().to_list()
         place = {name: number for number, name in enumerate(self._ids)}
@@ -308,7 +308,7 @@ class ShardedSearch:
         return whole_counts(self.indexed, fields, sums)
 
     def is_current(self) -> bool:
-        """Whether the shards are still those that were indexed."""
+        """Return True if no shard has changed since it was indexed."""
         return all(
             layout.is_current(shard / FOLDER, layout.read_description(shard / FOLDER))
             for shard in self.collection.shards
@@ -326,13 +326,13 @@ class ShardedSearch:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a run says of the index."""
+        """Facts about the index, for the metadata of a run."""
         return facts_of(self.collection, self.indexed)
 
 
 def _of_sentences(table: pl.DataFrame, analyser: Analyser) -> set[str]:
-    """The terms of queries' sentences, which may be others than those of the whole text: a word
-    that goes on after a sentence's end is two."""
+    """Return the terms of the sentences of queries. They can differ from those of the text: the end
+    of a sentence may split a word."""
     texts = (query_text(text or "") for text in table["text"])
     sentences = (sentence for text in texts for sentence in split_sentences(text))
     return {term for sentence in sentences for term in analyser.terms(sentence)}
@@ -374,7 +374,7 @@ class _Batch:
         return [asked.query_id for asked, terms in both if not len(terms.ids)]
 
     def found(self, spread: Spread, judged: Judged | None) -> pl.DataFrame:
-        """What is found for the queries, as a run's table."""
+        """Return the results for the queries as the table of a run."""
         batch = self
         if self.seen.pipeline.feedback is not None:
             batch = self._better(self.seen.pipeline.feedback, spread, judged)
@@ -414,7 +414,7 @@ def shard_query(
 
 
 def as_run(asked: Sequence[AskedQuery], hits: pl.DataFrame) -> pl.DataFrame:
-    """What was found as a run's table, in the queries' order, each ranking best first."""
+    """Return hits as the table of a run, in the order of the queries, best first."""
     order = hits.sort("query", "score", "doc_id", descending=[False, True, True])
     names = np.array([each.query_id for each in asked], object)[order["query"].to_numpy()]
     rank = pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("query")

@@ -42,7 +42,7 @@ _OPEN = 64
 
 
 class ShardEntry(NamedTuple):
-    """What is told of a shard's index: its documents, and what tells it from any other."""
+    """A shard's index: its number of documents, and a fingerprint of its files."""
 
     name: str
     documents: int
@@ -57,7 +57,7 @@ class IndexedShards:
     documents: int
     postings: int
     tokens: Mapping[str, int]
-    """Of all documents, by field; it has the fields that any shard has."""
+    """Tokens of all documents by field, for every field of any shard."""
     static: str
     """The fingerprint of the model that made the word vectors."""
     shards: tuple[ShardEntry, ...]
@@ -69,7 +69,7 @@ class IndexedShards:
     has_citing: bool = False
     """Whether there are sentences that cite documents."""
     fit: Mapping[str, Any] = field(default_factory=dict)
-    """What was learned from the collection for ranking it."""
+    """Ranking weights fitted to the collection."""
     citebed: str = __version__
     format: int = FORMAT
 
@@ -83,14 +83,14 @@ class Shard:
 
 
 def fingerprint_of(description: Description) -> str:
-    """What tells the contents of an index from those of any other."""
+    """Return a hash of the contents of an index."""
     files = sorted((name, str(entry["sha256"])) for name, entry in description.files.items())
     told = json.dumps([description.format, description.analyser, files])
     return hashlib.sha256(told.encode()).hexdigest()
 
 
 def write_indexed(collection: Collection, indexed: IndexedShards) -> None:
-    """Tell of the indexes of a collection's shards, which all are there."""
+    """Write the description of the indexes of all shards."""
     with lock_collection(collection.folder):
         collection.check_unchanged()
         folder = output_files.check_not_link(collection.folder / FOLDER)
@@ -102,12 +102,12 @@ def write_indexed(collection: Collection, indexed: IndexedShards) -> None:
 
 
 def read_indexed(collection: str | Path | Collection) -> IndexedShards:
-    """What is told of the indexes of a collection's shards, if it is of these very shards."""
+    """Read the description of the shards' indexes. Raise if the shards are others."""
     opened = open_collection(collection)
     path, name = opened.folder / FOLDER / layout.SHARDS_DESCRIPTION, printable(opened.folder)
     if not opened.shards:
         raise CollectionError(
-            f"{name} is in one piece, and engines work on shards. Cut it with: "
+            f"{name} is in one piece, but --on needs shards. Create them with: "
             f"citebed import {name} --shard-size 1000000"
         )
     if not path.is_file() or path.is_symlink():
@@ -150,9 +150,9 @@ def _checked(indexed: IndexedShards) -> IndexedShards:
     )
     texts = (indexed.analyser, indexed.static, *(each.fingerprint for each in indexed.shards))
     if not all(isinstance(each, int) for each in numbers):
-        raise ValueError("a number is none")
+        raise ValueError("a count is not a number")
     if not all(isinstance(each, str) for each in texts) or not set(indexed.tokens) <= set(FIELDS):
-        raise ValueError("a name is none")
+        raise ValueError("a name is not text, or not a field")
     for about in indexed.vectors.values():
         int(about["width"]), str.encode(about["fingerprint"]), str.encode(about["name"])
     if not all(isinstance(name, str) for name in indexed.fit):
@@ -166,14 +166,14 @@ def mending(folder: Path) -> str:
 
 
 def opened_shard(folder: Path, entry: ShardEntry) -> Shard:
-    """A shard of a collection, by the collection's folder, with the index that was told of it; a
-    process opens and checks it once, until another index takes its place."""
+    """Open a shard with the index that its entry describes. A process opens and checks it once,
+    until its index is replaced."""
     path = folder / SHARDS / entry.name
     if not path.is_dir():
         raise CollectionError(
             f"the shard {entry.name} of {printable(folder)}: its folder is not there, or not where "
             "workers look for it. They must see the collection under the same path; if it is gone, "
-            f"make the collection anew with: citebed import {printable(folder)} SOURCES"
+            f"create the collection again with: citebed import {printable(folder)} SOURCES"
         )
     written = layout.description_version(path / FOLDER)
     if written is None:
@@ -213,7 +213,7 @@ def fields_in(indexed: IndexedShards, fields: Fields, folder: Path) -> Fields:
 
 
 def facts_of(collection: Collection, indexed: IndexedShards) -> dict[str, Any]:
-    """What a run says of the index that it was made with."""
+    """Return facts about the index, for the metadata of a run."""
     return {
         "documents": indexed.documents,
         "sha256": hash_file(collection.folder / FOLDER / layout.SHARDS_DESCRIPTION),
@@ -231,7 +231,7 @@ _ADDED = (
     *("documents", "counted", "terms", "postings", "bytes", "contexts", "contexts_elsewhere"),
     *("embedded", "vector_bytes"),
 )
-"""What is reported of an index and adds up over shards; of terms, how many each shard has."""
+"""Counts that are summed over shards. A term counts once per shard."""
 BUILT: Mapping[str, Any] = {
     "shard": pl.String, **dict.fromkeys((*_ADDED, "unchanged"), pl.Int64),
     **dict.fromkeys(("fingerprint", "vectors"), pl.String), **dict.fromkeys(FIELDS, pl.Int64),
@@ -285,17 +285,17 @@ class IndexShard:
 
 
 Everywhere = Callable[[IndexShard, list[Path]], pl.DataFrame]
-"""What indexes folders, wherever that is, and gives a row for each."""
+"""Indexes folders, on any machine, and returns a row for each."""
 
 
 def index_shards(
     collection: Collection, options: ShardOptions, everywhere: Everywhere
 ) -> IndexReport:
-    """Index every shard of a collection, and tell of all of them when all are done."""
+    """Index every shard of a collection, then describe all of them in one file."""
     name = printable(collection.folder)
     if not collection.shards:
         raise CollectionError(
-            f"{name} is in one piece, and engines work on shards. Cut it with: "
+            f"{name} is in one piece, but --on needs shards. Create them with: "
             f"citebed import {name} --shard-size 1000000"
         )
     analyser = choose_analyser(collection, options.analyser)
@@ -338,7 +338,7 @@ def _most(numbers: pl.Series) -> int:
 
 
 def _fitted(collection: Collection, indexed: IndexedShards, anew: bool) -> IndexedShards:
-    """With what the collection teaches about ranking it: of before, while that stands."""
+    """Add fitted ranking weights: the old ones, unless they are stale."""
     known = None
     with contextlib.suppress(CollectionError):
         known = None if anew else as_fit(read_indexed(collection).fit)

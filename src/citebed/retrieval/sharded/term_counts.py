@@ -44,13 +44,13 @@ _NO_DOCUMENTS: Any = np.zeros(0)
 
 @dataclass(frozen=True)
 class CountTerms:
-    """Counts terms in a shard, as far as fields have them, and what papers' citing text adds."""
+    """Counts terms of fields in a shard, and what the citing text of papers adds."""
 
     terms: tuple[str, ...]
     papers: tuple[str, ...]
     fields: Fields
     kept: Callable[[Shard], NDArray[np.int64]] | None = None
-    """What has the frequencies of all terms in the whole collection, where they are kept."""
+    """Reads the stored frequencies of all terms in the whole collection, if there are any."""
 
     def __call__(self, shard: Shard) -> pl.DataFrame:
         """The counts of a shard."""
@@ -72,7 +72,7 @@ class CountTerms:
 
 
 def view_of(index: Index, fields: Fields, paper: str | None = None) -> View:
-    """A shard by itself; of the fields those that it has."""
+    """Return a view of a shard alone, with the fields that it has."""
     weights = {name: weight for name, weight in fields.weights.items() if name in index.fields}
     return View(index, Bm25(), Fields(weights), paper)
 
@@ -82,7 +82,7 @@ def _row(paper: str, term: str, by_field: Mapping[str, int], **numbers: int) -> 
 
 
 def _less(index: Index, view: View, fields: Fields, paper: str) -> Iterator[dict[str, Any]]:
-    """What changes where the citing text of a paper does not count."""
+    """Yield rows of what changes without the citing text of a paper."""
     rest = view_of(index, fields, paper)
     share = None if rest.is_whole else index.share(paper)
     if share is None:
@@ -96,8 +96,8 @@ def _less(index: Index, view: View, fields: Fields, paper: str) -> Iterator[dict
 
 
 class Less(NamedTuple):
-    """What changes where the citing text of a paper does not count: documents with text, tokens of
-    the text; and of terms (``term``) their ``df`` and how often the text has them (``citing``)."""
+    """Changes without the citing text of a paper: documents with text, tokens, and a table of terms
+    with ``df`` and occurrences in the text (``citing``)."""
 
     filled: int
     tokens: int
@@ -106,8 +106,7 @@ class Less(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WholeCounts:
-    """Terms counted in a whole collection: those that were asked for and are there, in the order of
-    terms, which numbers them."""
+    """Requested terms counted in a whole collection. Their order numbers them."""
 
     documents: int
     tokens: Mapping[str, int]
@@ -172,7 +171,7 @@ def _found(
 def changed(
     counts: NDArray[np.int64], at: NDArray[np.int64], by: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Counts of which those at some places have changed."""
+    """Return a copy of counts with changes at some places."""
     found = counts.copy()
     found[at] += by
     return found
@@ -182,7 +181,7 @@ def whole_counts(indexed: IndexedShards, fields: Fields, sums: pl.DataFrame) -> 
     """The whole collection, of the sums of what its shards counted."""
     told = {row["paper"]: row for row in sums.filter(pl.col("term") == "").iter_rows(named=True)}
     counted = sums.filter(pl.col("term") != "").sort("term")
-    # What several shards told alike was added up, too.
+    # Stored frequencies, which each shard reported, were summed too.
     counted = counted.with_columns(pl.col("df", *FIELDS) // pl.col("told").clip(1))
     by_paper = counted.partition_by("paper", as_dict=True)
     none = counted.clear()
@@ -207,7 +206,7 @@ class Wholes:
     ) -> None:
         self.counts, self._index, self._everything = counts, index, everything
         self.number_of_term = self.numbers_of(counts.table["term"])
-        """Of each term that was counted its number in the index, -1 where it has none."""
+        """The number of each counted term in the index, or -1."""
 
     def numbers_of(self, terms: Iterable[str]) -> NDArray[np.int64]:
         """The numbers of terms in the index."""
@@ -252,7 +251,7 @@ _FEW = "whole-*.npy"
 
 @dataclass(frozen=True)
 class CountAll:
-    """Counts all terms of a shard, as far as fields have them: a row a term."""
+    """Counts all terms of a shard in some fields, one row per term."""
 
     fields: Fields
 
@@ -287,7 +286,7 @@ class KeepAll:
     fields: Fields
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Keep the sums of a shard's terms; tells how many terms these are."""
+        """Store the sums of a shard's terms, and return their number."""
         name = str(table["shard"][0])
         sums = table.sort("term").select("df", *self.fields.weights)
         path = path_of(self.folder, name, self.indexed, self.fields)
@@ -319,7 +318,7 @@ class KeptTerms:
 
 
 def path_of(folder: Path, shard: str, indexed: IndexedShards, fields: Fields) -> Path:
-    """Where the frequencies of a shard's terms are, if they are there."""
+    """Return the path of the stored frequencies of a shard's terms."""
     name = f"whole-{_key(indexed)}-{'-'.join(fields.weights)}.npy"
     return folder / SHARDS / shard / FOLDER / name
 
@@ -347,6 +346,6 @@ def kept_frequencies(path: Path, index: Index, fields: Fields) -> Frequencies:
     if not good or path.is_symlink():
         raise CollectionError(
             f"'{printable(path)}', the frequencies of all terms for the shard "
-            f"{path.parents[1].name}, is damaged. Remove it; it is made anew when it is needed."
+            f"{path.parents[1].name}, is damaged. Remove it; citebed writes it again when needed."
         )
     return found

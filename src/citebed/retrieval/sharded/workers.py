@@ -109,7 +109,7 @@ class SearchShard:
         return runner, [self._query(each, wholes, runner) for each in self.queries]
 
     def _query(self, asked: ShardQuery, wholes: Wholes, runner: Runner) -> Query:
-        """A query as this shard understands it: of its terms those that are here."""
+        """Return a query with the terms that this shard contains."""
         numbers = wholes.number_of_term[asked.terms]
         here = numbers >= 0
         ids = numbers[here]
@@ -135,7 +135,7 @@ class WantedDocuments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DocumentTerms:
-    """Reads the terms of documents, those of them that a shard has."""
+    """Reads the terms of the documents that a shard contains."""
 
     seen: SeenWhole
     wanted: tuple[WantedDocuments, ...] = field(repr=False)
@@ -182,27 +182,27 @@ class FindDocuments:
 
 
 def best(found: pl.DataFrame, depth: int) -> pl.DataFrame:
-    """The best documents of each query, of those of all shards; in the one order of a ranking."""
+    """Return the best documents of each query from all shards, in ranking order."""
     order = found.sort("query", "score", "doc_id", descending=[False, True, True])
     return order.group_by("query", maintain_order=True).head(depth)
 
 
 Schema = Mapping[str, Any]
 Work = Callable[[Shard], pl.DataFrame]
-"""What is done with a shard, and gives rows; it travels to workers."""
+"""Work on a shard that returns rows. It is pickled and sent to workers."""
 
 
 class Spread(Protocol):
     """The shards of a collection, wherever they are worked on."""
 
     def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
-        """What work makes of all shards."""
+        """Return the rows of all shards."""
 
     def sums(self, work: Work, schema: Schema, keys: Sequence[str]) -> pl.DataFrame:
         """The same with all numbers of the same keys added up."""
 
     def best(self, work: Work, schema: Schema, depth: int) -> pl.DataFrame:
-        """The best documents of each query, of those that work finds in all shards."""
+        """Return the best documents of each query from all shards."""
 
     def handed_back(self, count: CountAll, keep: KeepAll) -> None:
         """The terms of all shards counted, and the sums handed back to each shard, for its own
@@ -217,7 +217,7 @@ class Here:
     indexed: IndexedShards
 
     def rows(self, work: Work, schema: Schema) -> pl.DataFrame:
-        """What work makes of all shards."""
+        """Return the rows of all shards."""
         shards = (opened_shard(self.folder, entry) for entry in self.indexed.shards)
         return pl.concat([pl.DataFrame(schema=schema), *map(work, shards)])
 

@@ -130,7 +130,7 @@ def test_what_is_later_than_a_date(tmp_path: Path, before: str, late: set[str]) 
 def test_dates() -> None:
     assert checked_date(" 2019-07-31 ") == "2019-07-31"
     for text in ("", "19", "2019-13", "2019-00", "2019-1", "2019-07-32", "31.07.2019", "２０１９"):
-        with pytest.raises(CitebedError, match="is no date; write 2019"):
+        with pytest.raises(CitebedError, match="is not a date; write 2019"):
             checked_date(text)
 
 

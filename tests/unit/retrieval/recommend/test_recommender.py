@@ -93,7 +93,7 @@ def test_what_is_left_out(folder: Path) -> None:
     assert ids(one.recommend(TEXT, exclude=["oak", "unknown"])) == ["sea", "elm"]
     assert ids(one.recommend(TEXT, before="2004-12")) == ["oak"]
     assert ids(one.recommend(TEXT, before="2004-12", exclude=["oak"])) == []
-    with pytest.raises(CitebedError, match="is no date"):
+    with pytest.raises(CitebedError, match="is not a date"):
         one.recommend(TEXT, before="soon")
 
 

@@ -60,7 +60,7 @@ def test_lines_of_json(collection: Collection, tmp_path: Path) -> None:
     ("data", "line", "what"),
     [
         (b"q1\tx\n\nq1\ty\n", 3, "has query 'q1' a second time"),
-        (b"q1\tx\rq2\ty\n", 1, "a carriage return stands within"),
+        (b"q1\tx\rq2\ty\n", 1, "contains a carriage return"),
         (b"no tab here\n", 1, "a query id, a tab and the text"),
         (b"q1\tx\n\tno id\n", 2, "a query id, a tab"),
         (b'{"query_id": "a", "text": "x"', 1, "is not JSON"),
@@ -77,7 +77,7 @@ def test_lines_of_json(collection: Collection, tmp_path: Path) -> None:
         (b'{"id": "half \\ud800", "text": "x"}', 1, r"\\ud800 is half a character"),
         (b'{"id": "a", "text": "\\uDFFF"}', 1, r"\\udfff is half a character"),
         (b'{"id": ' + b"9" * 5000 + b', "text": "x"}', 1, "is not JSON"),
-        (b'{"id": "a", "text": "x", "before": "soon"}', 1, "'before': 'soon' is no date"),
+        (b'{"id": "a", "text": "x", "before": "soon"}', 1, "'before': 'soon' is not a date"),
         (b'{"id": "a", "text": "x", "title": {}}', 1, "'title' must be text"),
         (b"q1\tx\nq\xe9\tx\n", 2, "0xe9 is not UTF-8"),
         (b"", None, "has no queries"),
